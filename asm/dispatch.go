@@ -1,0 +1,116 @@
+package asm
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/klauspost/cpuid/v2"
+)
+
+// The policy.
+//
+// VDPBF16PS multiplies twice as many elements as an f32 FMA, so where it issues at the rate of FMA (AMD from Zen 4,
+// Intel's Cooper Lake) it is twice as fast. On Sapphire Rapids and later Intel cores it is split into several
+// operations and is slower than FMA (86 against 176 GFLOP/s measured on one core), so there bf16 is widened while it is
+// packed and multiplied in f32. f32 and f16 always take the widest FMA.
+//
+//	bf16         avx512bf16 (fast cores) > avx512 > avx2 > go
+//	f16, f32     avx512 > avx2 > go
+//
+// On a core with slow VDPBF16PS avx512bf16 comes right after avx512. gobf16, the exact model of VDPBF16PS, runs only when it is pinned.
+
+// An isa is the set of CPU features that a kernel needs; an operating system that does not save the registers counts as
+// lacking the features.
+type isa []cpuid.FeatureID
+
+var (
+	isaAVX2       = isa{cpuid.AVX2, cpuid.FMA3, cpuid.F16C}
+	isaAVX512     = isa{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.AVX512VL}
+	isaAVX512BF16 = append(isaAVX512[:4:4], cpuid.AVX512BF16)
+)
+
+// A cpu is what the policy needs to know of a processor.
+type cpu struct {
+	amd, intel    bool
+	family, model int
+	has           func(cpuid.FeatureID) bool
+}
+
+// machine returns the processor this process runs on.
+func machine() cpu {
+	return cpu{
+		amd:    cpuid.CPU.VendorID == cpuid.AMD,
+		intel:  cpuid.CPU.VendorID == cpuid.Intel,
+		family: cpuid.CPU.Family,
+		model:  cpuid.CPU.Model,
+		has:    func(f cpuid.FeatureID) bool { return cpuid.CPU.Supports(f) },
+	}
+}
+
+// lacks returns nil if the processor has all features, and otherwise an error that names those it lacks.
+func (c cpu) lacks(need isa) error {
+	var missing []string
+	for _, f := range need {
+		if !c.has(f) {
+			missing = append(missing, f.String())
+		}
+	}
+	if missing == nil {
+		return nil
+	}
+	return fmt.Errorf("this processor or its operating system lacks %s", strings.Join(missing, ", "))
+}
+
+// fastDotBF16 reports whether VDPBF16PS issues at the rate of an f32 FMA.
+func (c cpu) fastDotBF16() bool {
+	const cooperLake = 0x55 // the model number of Skylake-SP too, which lacks the instruction
+	return c.amd && c.family >= 0x19 || c.intel && c.family == 6 && c.model == cooperLake
+}
+
+// slowDotBF16 reports whether the processor has VDPBF16PS and an f32 FMA that beats it.
+func (c cpu) slowDotBF16() bool { return c.lacks(isaAVX512BF16) == nil && !c.fastDotBF16() }
+
+// explain fills in the reason for or against each kernel, for each type.
+func explain(ks []*Kernel, c cpu) {
+	chosen := choose(ks)
+	for _, k := range ks {
+		for t := range Type(numTypes) {
+			k.why[t] = reason(k, chosen[t], t, c)
+		}
+	}
+}
+
+func reason(k, chosen *Kernel, t Type, c cpu) string {
+	switch {
+	case !k.accepts[t]:
+		return fmt.Sprintf("not for %v: it multiplies pairs of bf16 only", t)
+	case k.err != nil:
+		return fmt.Sprintf("not for %v: %v", t, k.err)
+	case k == chosen:
+		return "chosen for " + t.String() + ": " + strength(k, t, c)
+	case k.Name == "gobf16":
+		return "not for bf16 unless pinned: it is the exact but slow model of VDPBF16PS"
+	case k.Name == "avx512bf16":
+		return "not for bf16: VDPBF16PS is slower than f32 FMA on this core, so " + chosen.Name + " is preferred"
+	}
+	return fmt.Sprintf("not for %v: %s is faster", t, chosen.Name)
+}
+
+func strength(k *Kernel, t Type, c cpu) string {
+	widened := ""
+	if t != F32 {
+		widened = ", " + t.String() + " widened while packing"
+	}
+	switch k.Name {
+	case "avx512bf16":
+		return "VDPBF16PS does twice the flops of f32 FMA on this core"
+	case "avx512":
+		if t == BF16 && c.slowDotBF16() {
+			return "512-bit f32 FMA beats VDPBF16PS on this core" + widened
+		}
+		return "512-bit f32 FMA is the fastest that this core has for it" + widened
+	case "avx2":
+		return "256-bit f32 FMA is the fastest that this core has for it" + widened
+	}
+	return "no assembly kernel runs here, portable Go does" + widened
+}

@@ -1,0 +1,53 @@
+// Package asm holds the microkernels that multiply packed panels and the packers that make the panels, one set per
+// instruction set, each beside its plain-Go twin.
+//
+// # Panels
+//
+// A panel is a row of 32-bit words. R rows of A (or columns of B) travel together, one word of each per step of K:
+//
+//	             i = 0   1   2        R-1
+//	           ┌───┬───┬───┬─ ─ ─ ─┬─────┐
+//	kd = 0     │ w │ w │ w │       │  w  │   word (kd, i) lies at byte (kd·R + i)·4
+//	           ├───┼───┼───┼─ ─ ─ ─┼─────┤
+//	kd = 1     │   │   │   │       │     │
+//	           └───┴───┴───┴─ ─ ─ ─┴─────┘
+//
+// R is MR for A and NR for B. What a word holds depends on the kernel:
+//
+//	KPack = 2   the bf16 elements 2kd (low half) and 2kd+1 (high half) of row i; an odd K ends with a zero element
+//	KPack = 1   one float32; bf16 and f16 elements are widened when they are packed, which is exact
+//
+// Rows beyond the edge of the matrix are zero, so a kernel sees only whole tiles. Because a word is a word, transposing
+// a K-contiguous source is the same routine for pairs of bf16 and for float32.
+//
+// # Kernels
+//
+// A kernel multiplies a strip of m panels of A by one panel of B, tile by tile; the accumulators stay in registers for
+// the whole depth:
+//
+//	             ┌─ NR ─┐
+//	             │ B    │ k words
+//	             └──────┘
+//	┌ A 0 ┐ MR   ┌──────┐
+//	├─────┤      ├──────┤    dst tile p = src tile p + A panel p · B
+//	│ A 1 │      │      │
+//	└─────┘ k    └──────┘
+//
+// It adds in the order of K, so the bits of a result do not depend on where K is cut into stages. The register tiles are
+// chosen so that there are enough independent accumulators to hide the latency of the multiply-add (latency × rate: 12 for
+// VDPBF16PS on Zen 5, 8 to 10 for FMA) while broadcasts and loads of B stay under the two loads a cycle that a core issues.
+//
+// # Choice
+//
+// [Select] picks by what a core is good at, not by the flag alone; [Kernel.Why] says the reason. The rules are in
+// dispatch.go. LEAFHOPPER_KERNEL=name pins a kernel for the whole process.
+//
+// # Arithmetic
+//
+// The f32 kernels use fused multiply-add with round to nearest even and full subnormals; the portable kernel rounds the
+// product first, because not every architecture fuses. VDPBF16PS has arithmetic of its own; see [DotBF16].
+//
+// The assembly is written by the program in gen. Build tag purego leaves it out.
+package asm
+
+//go:generate go run ./gen

@@ -1,0 +1,117 @@
+package asm
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// A Type is the element type of a source operand.
+type Type uint8
+
+const (
+	BF16 Type = iota // bfloat16: the upper half of a float32
+	F16              // IEEE 754 binary16
+	F32              // IEEE 754 binary32
+
+	numTypes = iota
+)
+
+// String returns "bf16", "f16" or "f32".
+func (t Type) String() string {
+	switch t {
+	case BF16:
+		return "bf16"
+	case F16:
+		return "f16"
+	case F32:
+		return "f32"
+	}
+	return fmt.Sprintf("Type(%d)", uint8(t))
+}
+
+// Size returns the size of an element in bytes.
+func (t Type) Size() int {
+	if t == F32 {
+		return 4
+	}
+	return 2
+}
+
+// A KernelFunc computes a strip of m tiles of MR × NR. For p in 0..m-1
+//
+//	acc = src == nil ? 0 : src tile p
+//	acc += A panel p · B panel, k words deep, in the order of k
+//	dst tile p = acc
+//
+// The A panels are contiguous, MR·k words each; b is one panel of NR·k words. Tiles are row-major float32 with a row
+// pitch of lds or ldd bytes; tile p starts at src + p·MR·lds and at dst + p·MR·ldd. src may equal dst. k >= 0 (k == 0
+// copies src, or writes zeros) and m >= 1. Panels that start on a multiple of 64 bytes are read fastest.
+//
+// The assembly cannot be preempted, so keep a call under about 100 µs.
+type KernelFunc func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+
+// A PackFunc copies r rows (of A) or columns (of B) by k elements of a source into ceil(r/R) consecutive panels, each
+// ceil(k/KPack) words deep. Rows beyond r and the odd element of a pair become zero. stride is the distance in bytes
+// between rows of the source as it lies in memory. r and k may be zero. Nothing outside the r × k source elements is
+// read and nothing outside the panels is written.
+type PackFunc func(dst, src unsafe.Pointer, stride, r, k int)
+
+// A Kernel is one microkernel with the packers that feed it. Its exported fields are read-only.
+type Kernel struct {
+	Name   string     // "avx512bf16", "avx512", "avx2", "gobf16" or "go"
+	ISA    string     // the instruction set in the words of its vendor
+	MR, NR int        // rows and columns of a tile
+	KPack  int        // elements of K in a word: 2 for pairs of bf16, 1 for float32
+	Mul    KernelFunc // nil in a build without the kernel's assembly
+	Ref    KernelFunc // the plain-Go twin: the same bits, except for the payload of a NaN
+
+	// Peak runs n iterations of a register-only loop of the kernel's multiply-add, with as many independent
+	// accumulators as hide its latency. PeakFlops is the number of flops in one iteration.
+	Peak      func(n int)
+	PeakFlops int
+
+	accepts [numTypes]bool
+	why     [numTypes]string
+	err     error                 // why this machine or build cannot run it
+	packA   [numTypes][2]PackFunc // by type and orientation, see packSlot
+	packB   [numTypes][2]PackFunc
+}
+
+// Accepts reports whether the kernel multiplies operands of type t.
+func (k *Kernel) Accepts(t Type) bool { return t < numTypes && k.accepts[t] }
+
+// Supported returns nil if the kernel runs here, and otherwise the reason why it does not.
+func (k *Kernel) Supported() error { return k.err }
+
+// PackA returns the packer of A into panels of MR rows. With kContiguous the rows of the source are the rows of the
+// panel and K runs along them; without it the rows of the source are K and the MR elements lie side by side. PackA
+// returns nil if the kernel does not accept t.
+func (k *Kernel) PackA(t Type, kContiguous bool) PackFunc {
+	if !k.Accepts(t) {
+		return nil
+	}
+	return k.packA[t][packSlot(kContiguous)]
+}
+
+// PackB returns the packer of B into panels of NR columns; see PackA. With kContiguous the source holds the transpose of B.
+func (k *Kernel) PackB(t Type, kContiguous bool) PackFunc {
+	if !k.Accepts(t) {
+		return nil
+	}
+	return k.packB[t][packSlot(kContiguous)]
+}
+
+// Why says in one sentence why the kernel is, or is not, the choice for operands of type t on this machine.
+func (k *Kernel) Why(t Type) string {
+	if t >= numTypes {
+		return fmt.Sprintf("there is no type %v", t)
+	}
+	return k.why[t]
+}
+
+func packSlot(kContiguous bool) int {
+	if kContiguous {
+		return 1
+	}
+	return 0
+}

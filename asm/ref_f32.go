@@ -1,0 +1,166 @@
+package asm
+
+import (
+	"math"
+	"unsafe"
+)
+
+// The tile of the AVX2 kernel.
+const avx2MR, avx2NR = 6, 16
+
+// maxTile is the size of the largest tile, in float32s.
+const maxTile = 8 * 32
+
+// loadTile fills acc with a tile of mr × nr whose rows lie pitch bytes apart, or with zeros if src is nil.
+func loadTile(acc []float32, src unsafe.Pointer, pitch, mr, nr int) {
+	if src == nil {
+		clear(acc[:mr*nr])
+		return
+	}
+	for i := range mr {
+		copy(acc[i*nr:][:nr], unsafe.Slice((*float32)(unsafe.Add(src, i*pitch)), nr))
+	}
+}
+
+// storeTile is the inverse of loadTile.
+func storeTile(dst unsafe.Pointer, pitch int, acc []float32, mr, nr int) {
+	for i := range mr {
+		copy(unsafe.Slice((*float32)(unsafe.Add(dst, i*pitch)), nr), acc[i*nr:][:nr])
+	}
+}
+
+// tileAt returns the address of tile p, or nil if there is no source.
+func tileAt(base unsafe.Pointer, p, mr, pitch int) unsafe.Pointer {
+	if base == nil {
+		return nil
+	}
+	return unsafe.Add(base, p*mr*pitch)
+}
+
+// mulFMA is the twin of the f32 kernels: a float32 fused multiply-add per product.
+func mulFMA(mr, nr, k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	var tile [maxTile]float32
+	acc := tile[:mr*nr]
+	bs := unsafe.Slice((*float32)(b), nr*k)
+	for p := range m {
+		as := unsafe.Slice((*float32)(unsafe.Add(a, p*mr*k*4)), mr*k)
+		loadTile(acc, tileAt(src, p, mr, lds), lds, mr, nr)
+		for kd := range k {
+			row := bs[kd*nr:][:nr]
+			for i, x := range as[kd*mr:][:mr] {
+				out := acc[i*nr:][:nr]
+				for j, y := range row {
+					out[j] = fma32(x, y, out[j])
+				}
+			}
+		}
+		storeTile(tileAt(dst, p, mr, ldd), ldd, acc, mr, nr)
+	}
+}
+
+func mulFMA8x32(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	mulFMA(8, 32, k, m, a, b, src, lds, dst, ldd)
+}
+
+func mulFMAAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	mulFMA(avx2MR, avx2NR, k, m, a, b, src, lds, dst, ldd)
+}
+
+// fma32 returns x·y + z rounded once to float32, to nearest even. The product of two float32s is exact in float64. The
+// sum is rounded to odd in float64, which keeps what the second rounding needs to know (Boldo and Melquiond, Emulation of
+// FMA and correctly rounded sums: proved algorithms using rounding to odd, 2008).
+func fma32(x, y, z float32) float32 {
+	return float32(fmaOdd(x, y, z))
+}
+
+// fmaOdd returns x·y + z as a float64 rounded to odd: an inexact sum has its last bit set.
+func fmaOdd(x, y, z float32) float64 {
+	p := float64(x) * float64(y)
+	c := float64(z)
+	s := p + c
+	// TwoSum: e is what rounding took from s. It is NaN when s is not finite.
+	t := s - p
+	e := (p - (s - t)) + (c - t)
+	if e == 0 || e != e {
+		return s
+	}
+	if u := math.Float64bits(s); u&1 == 0 {
+		// Step to the neighbour on the side of the exact sum; its last bit is odd.
+		if (e > 0) == (s > 0) {
+			u++
+		} else {
+			u--
+		}
+		s = math.Float64frombits(u)
+	}
+	return s
+}
+
+// The tile of the portable kernel. It is worked in pieces of 2 × 4, which is as much as sixteen registers hold.
+const goMR, goNR = 4, 8
+
+// mulGo is the portable kernel. The product is rounded before it is added: a bare a·b + c would be fused on some
+// architectures and not on others.
+func mulGo(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	var acc [goMR * goNR]float32
+	bs := unsafe.Slice((*float32)(b), goNR*k)
+	for p := range m {
+		as := unsafe.Slice((*float32)(unsafe.Add(a, p*goMR*k*4)), goMR*k)
+		loadTile(acc[:], tileAt(src, p, goMR, lds), lds, goMR, goNR)
+		for i := 0; i < goMR; i += 2 {
+			for j := 0; j < goNR; j += 4 {
+				goPiece(acc[i*goNR+j:], as, bs, i, j, k)
+			}
+		}
+		storeTile(tileAt(dst, p, goMR, ldd), ldd, acc[:], goMR, goNR)
+	}
+}
+
+// goPiece adds rows i, i+1 and columns j..j+3 of the product to acc, a piece of a tile.
+func goPiece(acc []float32, a, b []float32, i, j, k int) {
+	top, bottom := acc[:4:4], acc[goNR:][:4:4]
+	c00, c01, c02, c03 := top[0], top[1], top[2], top[3]
+	c10, c11, c12, c13 := bottom[0], bottom[1], bottom[2], bottom[3]
+	for range k {
+		// The panels end with whole steps of K, so a step always has i+2 and j+4 words.
+		x, y := a[i:i+2:i+2], b[j:j+4:j+4]
+		x0, x1 := x[0], x[1]
+		y0, y1, y2, y3 := y[0], y[1], y[2], y[3]
+		c00 += float32(x0 * y0)
+		c01 += float32(x0 * y1)
+		c02 += float32(x0 * y2)
+		c03 += float32(x0 * y3)
+		c10 += float32(x1 * y0)
+		c11 += float32(x1 * y1)
+		c12 += float32(x1 * y2)
+		c13 += float32(x1 * y3)
+		i += goMR
+		j += goNR
+	}
+	top[0], top[1], top[2], top[3] = c00, c01, c02, c03
+	bottom[0], bottom[1], bottom[2], bottom[3] = c10, c11, c12, c13
+}
+
+const peakGoFlops = 16
+
+// goSink keeps the result of peakGo alive.
+var goSink float32
+
+func peakGo(n int) {
+	x0, x1 := goSink, goSink+1
+	y0, y1, y2, y3 := x0, x1, x0+2, x1+2
+	var c00, c01, c02, c03, c10, c11, c12, c13 float32
+	for range n {
+		c00 += float32(x0 * y0)
+		c01 += float32(x0 * y1)
+		c02 += float32(x0 * y2)
+		c03 += float32(x0 * y3)
+		c10 += float32(x1 * y0)
+		c11 += float32(x1 * y1)
+		c12 += float32(x1 * y2)
+		c13 += float32(x1 * y3)
+	}
+	if s := c00 + c01 + c02 + c03 + c10 + c11 + c12 + c13; s != s {
+		goSink = s
+	}
+}

@@ -1,0 +1,118 @@
+package asm
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"unsafe"
+)
+
+// KernelEnv is the environment variable that pins a kernel by name. It is read once.
+const KernelEnv = "LEAFHOPPER_KERNEL"
+
+var envKernel = sync.OnceValue(func() string { return os.Getenv(KernelEnv) })
+
+var (
+	errPurego = errors.New("this build has no assembly for it (another architecture, or -tags purego)")
+
+	kernels = register(machine())
+	best    = choose(kernels)
+)
+
+// register builds every kernel, runnable or not, in order of preference.
+func register(c cpu) []*Kernel {
+	all := [numTypes]bool{BF16: true, F16: true, F32: true}
+	ks := []*Kernel{
+		{Name: "avx512bf16", ISA: "AVX512-BF16", MR: 8, NR: 32, KPack: 2, Ref: mulDotBF16, accepts: [numTypes]bool{BF16: true}, err: c.lacks(isaAVX512BF16)},
+		{Name: "avx512", ISA: "AVX-512", MR: 8, NR: 32, KPack: 1, Ref: mulFMA8x32, accepts: all, err: c.lacks(isaAVX512)},
+		{Name: "avx2", ISA: "AVX2+FMA+F16C", MR: avx2MR, NR: avx2NR, KPack: 1, Ref: mulFMAAVX2, accepts: all, err: c.lacks(isaAVX2)},
+		{Name: "go", ISA: "Go", MR: goMR, NR: goNR, KPack: 1, Mul: mulGo, Ref: mulGo, Peak: peakGo, PeakFlops: peakGoFlops, accepts: all},
+		{Name: "gobf16", ISA: "Go", MR: 8, NR: 32, KPack: 2, Mul: mulDotBF16, Ref: mulDotBF16, Peak: peakDotBF16, PeakFlops: peakDotBF16Flops, accepts: [numTypes]bool{BF16: true}},
+	}
+	if c.slowDotBF16() {
+		// The order is the order of preference: f32 FMA first where VDPBF16PS is the slower of the two.
+		ks[0], ks[1] = ks[1], ks[0]
+	}
+	for _, k := range ks {
+		for t := range Type(numTypes) {
+			if k.accepts[t] {
+				for slot, kContiguous := range []bool{false, true} {
+					k.packA[t][slot] = packer(t, k.KPack, k.MR, kContiguous)
+					k.packB[t][slot] = packer(t, k.KPack, k.NR, kContiguous)
+				}
+			}
+		}
+		assemble(k)
+		if k.Mul == nil && k.err == nil {
+			k.err = errPurego
+		}
+	}
+	explain(ks, c)
+	return ks
+}
+
+// packer returns the plain-Go packer into panels of width words.
+func packer(t Type, kpack, width int, kContiguous bool) PackFunc {
+	return func(dst, src unsafe.Pointer, stride, r, k int) {
+		packGeneric(t, kpack, width, kContiguous, dst, src, stride, r, k)
+	}
+}
+
+// choose returns the kernel that Select prefers for each type: the first that runs and accepts it. The model of VDPBF16PS
+// comes last and so is never chosen before the portable kernel.
+func choose(ks []*Kernel) (best [numTypes]*Kernel) {
+	for t := range Type(numTypes) {
+		for _, k := range ks {
+			if k.accepts[t] && k.err == nil {
+				best[t] = k
+				break
+			}
+		}
+	}
+	return best
+}
+
+// Kernels returns all kernels, whether they run here or not, in the order in which they are preferred on this machine.
+func Kernels() []*Kernel { return slices.Clone(kernels) }
+
+// Select returns the kernel called name for operands of type t. An empty name means the value of LEAFHOPPER_KERNEL and,
+// where that is empty too, the best kernel that runs here. The error names the kernels that can be had.
+func Select(t Type, name string) (*Kernel, error) {
+	if t >= numTypes {
+		return nil, fmt.Errorf("asm: there is no type %v; types: bf16, f16, f32", t)
+	}
+	from := ""
+	if name == "" {
+		if name = envKernel(); name == "" {
+			return best[t], nil
+		}
+		from = " (from " + KernelEnv + ")"
+	}
+	for _, k := range kernels {
+		if k.Name != name {
+			continue
+		}
+		switch {
+		case !k.accepts[t]:
+			return nil, fmt.Errorf("asm: kernel %q%s does not multiply %v; choices: %s", name, from, t, choices(t))
+		case k.err != nil:
+			return nil, fmt.Errorf("asm: kernel %q%s cannot run: %w; choices: %s", name, from, k.err, choices(t))
+		}
+		return k, nil
+	}
+	return nil, fmt.Errorf("asm: kernel %q%s is unknown; choices: %s", name, from, choices(t))
+}
+
+// choices lists the kernels that can run t here.
+func choices(t Type) string {
+	var names []string
+	for _, k := range kernels {
+		if k.accepts[t] && k.err == nil {
+			names = append(names, k.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
