@@ -1,0 +1,119 @@
+package gemm
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"example.com/leafhopper/pipeline"
+	"example.com/leafhopper/tile"
+)
+
+// Engine multiplies matrices with its own workers, memory and default options.
+// The package function [Multiply] uses one that the whole program shares. An
+// Engine may be used by several goroutines at once: each call's own goroutine
+// computes, and the engine's helpers are shared among the calls under way.
+type Engine struct {
+	defaults settings
+	workers  int // 0: GOMAXPROCS at the time of the call
+	crew     *pipeline.Crew
+	slots    tile.SlotPool
+	admit    chan struct{} // bounds the rings, and so the memory, in use at once
+
+	closed atomic.Bool
+
+	mu    sync.Mutex // guards runs and the order of calls.Add and Close
+	runs  []*run
+	calls sync.WaitGroup
+}
+
+// New returns an engine whose calls have the given options unless they name
+// others. WithWorkers bounds the goroutines of each call. WithContext and
+// WithStats belong to a call and are refused here.
+func New(opts ...Option) (*Engine, error) {
+	s := settings{alpha: 1}
+	if err := s.apply(opts); err != nil {
+		return nil, err
+	}
+	if s.ctx != nil {
+		return nil, fmt.Errorf("gemm: New: WithContext belongs to a call")
+	}
+	if s.stats != nil {
+		return nil, fmt.Errorf("gemm: New: WithStats belongs to a call")
+	}
+	if err := s.checkKernel(); err != nil {
+		return nil, err
+	}
+	return newEngine(s), nil
+}
+
+func newEngine(s settings) *Engine {
+	limit := max(s.workers, runtime.GOMAXPROCS(0))
+	return &Engine{
+		defaults: s,
+		workers:  s.workers,
+		crew:     pipeline.NewCrew(MaxWorkers - 1),
+		admit:    make(chan struct{}, limit),
+	}
+}
+
+var shared = sync.OnceValue(func() *Engine { return newEngine(settings{alpha: 1}) })
+
+// Multiply computes C = alpha·op(A)·op(B) + beta·C on the engine e; see the
+// package function [Multiply]. The inputs must have the same element type.
+func (e *Engine) Multiply(c, a, b AnyMatrix, opts ...Option) error {
+	return e.multiply(c.view(), a.view(), b.view(), opts)
+}
+
+// Close waits for the calls under way and the helpers to end and returns the
+// engine's memory to the system. Later calls fail.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	first := e.closed.CompareAndSwap(false, true)
+	e.mu.Unlock()
+	if !first {
+		return errClosed
+	}
+	e.calls.Wait()
+	e.crew.Close()
+	e.slots.Free()
+	return nil
+}
+
+var errClosed = fmt.Errorf("gemm: engine is closed")
+
+// begin admits a call that needs a ring and returns its state. Every call waits
+// for its turn or its context, so that the memory in rings stays bounded.
+func (e *Engine) begin(s *settings) (*run, error) {
+	var done <-chan struct{}
+	if s.ctx != nil {
+		done = s.ctx.Done()
+	}
+	select {
+	case e.admit <- struct{}{}:
+	case <-done:
+		return nil, s.ctx.Err()
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed.Load() {
+		<-e.admit
+		return nil, errClosed
+	}
+	e.calls.Add(1)
+	if last := len(e.runs) - 1; last >= 0 {
+		r := e.runs[last]
+		e.runs = e.runs[:last]
+		return r, nil
+	}
+	return new(run), nil
+}
+
+func (e *Engine) end(r *run) {
+	e.mu.Lock()
+	e.runs = append(e.runs, r)
+	e.mu.Unlock()
+	<-e.admit
+	e.calls.Done()
+}

@@ -1,0 +1,160 @@
+package gemm
+
+import (
+	"fmt"
+	"unsafe"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/bf16"
+	"github.com/x448/float16"
+)
+
+// Element is the set of types a [Matrix] may hold.
+type Element interface {
+	bf16.BF16 | float16.Float16 | float32
+}
+
+// Matrix is a row-major view of Rows x Cols elements: element (i, j) is
+// Data[i*Stride+j]. Stride counts elements and is at least Cols. The view
+// shares Data with its owner; copying a Matrix copies no elements.
+type Matrix[T Element] struct {
+	Rows, Cols, Stride int
+	Data               []T
+
+	// trans says that Data holds the transpose: element (i, j) is
+	// Data[j*Stride+i] and Stride is at least Rows.
+	trans bool
+}
+
+// NewMatrix returns a zeroed rows x cols matrix with Stride = cols.
+func NewMatrix[T Element](rows, cols int) Matrix[T] {
+	return Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: make([]T, rows*cols)}
+}
+
+// T returns the transposed view: element (i, j) of m.T() is element (j, i) of
+// m. A column-major matrix with leading dimension ld is therefore
+// Matrix[T]{Rows: cols, Cols: rows, Stride: ld, Data: data}.T().
+func (m Matrix[T]) T() Matrix[T] {
+	m.Rows, m.Cols = m.Cols, m.Rows
+	m.trans = !m.trans
+	return m
+}
+
+// At returns element (i, j). Like a slice index, it panics out of range.
+func (m Matrix[T]) At(i, j int) T { return m.Data[m.index(i, j)] }
+
+// Set stores v in element (i, j). Like a slice index, it panics out of range.
+func (m Matrix[T]) Set(i, j int, v T) { m.Data[m.index(i, j)] = v }
+
+func (m Matrix[T]) index(i, j int) int {
+	if uint(i) >= uint(m.Rows) || uint(j) >= uint(m.Cols) {
+		panic(fmt.Sprintf("gemm: element (%d, %d) of a %dx%d matrix", i, j, m.Rows, m.Cols))
+	}
+	if m.trans {
+		i, j = j, i
+	}
+	return i*m.Stride + j
+}
+
+// AnyMatrix is a [Matrix] of any element type.
+type AnyMatrix interface {
+	view() view
+}
+
+func (m Matrix[T]) view() view {
+	v := view{rows: m.Rows, cols: m.Cols, stride: m.Stride, len: len(m.Data), trans: m.trans, elem: elementType[T]()}
+	v.ptr = unsafe.Pointer(unsafe.SliceData(m.Data))
+	return v
+}
+
+// view is a Matrix without its type parameter: what the engine works on.
+// rows and cols are those of the view, after transposition.
+type view struct {
+	ptr                     unsafe.Pointer
+	rows, cols, stride, len int
+	trans                   bool
+	elem                    asm.Type
+}
+
+func (v view) t() view {
+	v.rows, v.cols = v.cols, v.rows
+	v.trans = !v.trans
+	return v
+}
+
+// stored returns the rows and columns as they lie in memory.
+func (v view) stored() (rows, cols int) {
+	if v.trans {
+		return v.cols, v.rows
+	}
+	return v.rows, v.cols
+}
+
+// at returns the address of element (i, j), which may be one past an edge.
+func (v view) at(i, j int) unsafe.Pointer {
+	if v.trans {
+		i, j = j, i
+	}
+	return unsafe.Add(v.ptr, (i*v.stride+j)*v.elem.Size())
+}
+
+// check reports why v cannot be used as the operand name.
+func (v view) check(name string) error {
+	rows, cols := v.stored()
+	switch {
+	case rows < 0 || cols < 0:
+		return fmt.Errorf("gemm: %s has negative size %dx%d", name, v.rows, v.cols)
+	case v.stride < max(1, cols) && rows > 0:
+		return fmt.Errorf("gemm: %s has stride %d, less than its %d stored columns", name, v.stride, cols)
+	case rows == 0 || cols == 0:
+		return nil
+	}
+	// (rows-1)*stride + cols <= len, without overflow.
+	if cols > v.len || (rows-1) > (v.len-cols)/v.stride {
+		return fmt.Errorf("gemm: %s is %dx%d with stride %d but its Data holds only %d elements", name, v.rows, v.cols, v.stride, v.len)
+	}
+	return nil
+}
+
+// bytes returns the address range [lo, hi) that v's elements span.
+func (v view) bytes() (lo, hi uintptr) {
+	rows, cols := v.stored()
+	if rows == 0 || cols == 0 {
+		return 0, 0
+	}
+	lo = uintptr(v.ptr)
+	return lo, lo + uintptr((rows-1)*v.stride+cols)*uintptr(v.elem.Size())
+}
+
+// overlaps reports whether v and w share memory. Interleaved views, such as
+// the left and right half of one wider matrix, span common addresses without
+// sharing elements; those are told apart when both have the same row pitch.
+func (v view) overlaps(w view) bool {
+	vlo, vhi := v.bytes()
+	wlo, whi := w.bytes()
+	if vlo >= whi || wlo >= vhi {
+		return false
+	}
+	vp, wp := uintptr(v.stride*v.elem.Size()), uintptr(w.stride*w.elem.Size())
+	if vp != wp {
+		return true
+	}
+	if vlo > wlo {
+		v, w, vlo, wlo = w, v, wlo, vlo
+	}
+	_, vc := v.stored()
+	_, wc := w.stored()
+	d := (wlo - vlo) % vp // column of w's first element, in bytes, in v's rows
+	return d < uintptr(vc*v.elem.Size()) || d+uintptr(wc*w.elem.Size()) > vp
+}
+
+func elementType[T Element]() asm.Type {
+	var z T
+	switch any(z).(type) {
+	case bf16.BF16:
+		return asm.BF16
+	case float16.Float16:
+		return asm.F16
+	}
+	return asm.F32
+}

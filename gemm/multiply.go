@@ -1,0 +1,126 @@
+package gemm
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"example.com/leafhopper/asm"
+)
+
+// Multiply computes C = alpha·A·B + beta·C for an M x K matrix A, a K x N
+// matrix B and an M x N matrix C, each possibly a transposed view. alpha is 1
+// and beta is 0 unless [WithAlpha] and [WithBeta] say otherwise; with beta 0 the
+// old C is never read. Products are accumulated in float32; a 16-bit C is
+// rounded once, to nearest even, at the end. NaN and Inf propagate as IEEE 754
+// says: no zero is skipped, not even alpha = 0.
+//
+// The bits of the result depend on the operands and the kernel, not on the
+// number of workers, the depth of the ring or the tile.
+//
+// Multiply returns an error, before it writes anything, if the shapes do not
+// match, a stride is too small, a slice too short, or C shares memory with A
+// or B; and later only if the context of [WithContext] ends.
+func Multiply[O, I Element](c Matrix[O], a, b Matrix[I], opts ...Option) error {
+	return shared().multiply(c.view(), a.view(), b.view(), opts)
+}
+
+func (e *Engine) multiply(c, a, b view, opts []Option) error {
+	s := e.defaults
+	if err := s.apply(opts); err != nil {
+		return err
+	}
+	if err := check(c, a, b); err != nil {
+		return err
+	}
+	k, err := asm.Select(a.elem, s.kernel)
+	if err != nil {
+		return fmt.Errorf("gemm: %w", err)
+	}
+	if s.ctx != nil {
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
+	}
+	var start time.Time
+	if s.stats != nil {
+		start = time.Now()
+	}
+	if c.trans {
+		// C' = B'·A': the products commute, so the bits stay the same.
+		c, a, b = c.t(), b.t(), a.t()
+	}
+	p := product{c: c, a: a, b: b, m: c.rows, n: c.cols, k: a.cols, kernel: k, alpha: s.alpha, beta: s.beta}
+	if p.m == 0 || p.n == 0 {
+		s.report(Stats{Kernel: k.Name, Inline: true}, start)
+		return nil
+	}
+	if p.small() {
+		if err := p.inline(e); err != nil {
+			return err
+		}
+		s.report(Stats{Kernel: k.Name, Workers: 1, Inline: true}, start)
+		return nil
+	}
+	if s.workers == 0 {
+		s.workers = runtime.GOMAXPROCS(0)
+	}
+	st, err := e.grid(&p, &s)
+	if err != nil {
+		return err
+	}
+	s.report(st, start)
+	return nil
+}
+
+func (s *settings) report(st Stats, start time.Time) {
+	if s.stats != nil {
+		st.Elapsed = time.Since(start)
+		*s.stats = st
+	}
+}
+
+// checkKernel reports whether the kernel that s pins can run at all.
+func (s *settings) checkKernel() error {
+	if s.kernel == "" {
+		return nil
+	}
+	var first error
+	for _, t := range [...]asm.Type{asm.BF16, asm.F16, asm.F32} {
+		_, err := asm.Select(t, s.kernel)
+		if err == nil {
+			return nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return fmt.Errorf("gemm: %w", first)
+}
+
+func check(c, a, b view) error {
+	if err := a.check("A"); err != nil {
+		return err
+	}
+	if err := b.check("B"); err != nil {
+		return err
+	}
+	if err := c.check("C"); err != nil {
+		return err
+	}
+	switch {
+	case a.elem != b.elem:
+		return fmt.Errorf("gemm: A holds %v but B holds %v", a.elem, b.elem)
+	case a.cols != b.rows:
+		return fmt.Errorf("gemm: A is %dx%d but B is %dx%d: K differs", a.rows, a.cols, b.rows, b.cols)
+	case c.rows != a.rows:
+		return fmt.Errorf("gemm: C is %dx%d but A is %dx%d: M differs", c.rows, c.cols, a.rows, a.cols)
+	case c.cols != b.cols:
+		return fmt.Errorf("gemm: C is %dx%d but B is %dx%d: N differs", c.rows, c.cols, b.rows, b.cols)
+	case c.overlaps(a):
+		return fmt.Errorf("gemm: C (%dx%d) shares memory with A (%dx%d)", c.rows, c.cols, a.rows, a.cols)
+	case c.overlaps(b):
+		return fmt.Errorf("gemm: C (%dx%d) shares memory with B (%dx%d)", c.rows, c.cols, b.rows, b.cols)
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package gemm
+
+import (
+	"context"
+	"fmt"
+)
+
+// An Option changes one Multiply, or every Multiply of an [Engine] it was
+// given to. Options are plain values: building and passing them allocates
+// nothing.
+type Option struct {
+	kind  optionKind
+	n     [3]int
+	f     float32
+	s     string
+	ctx   context.Context
+	stats *Stats
+}
+
+type optionKind uint8
+
+const (
+	optAlpha optionKind = iota + 1
+	optBeta
+	optContext
+	optKernel
+	optWorkers
+	optDepth
+	optTile
+	optStats
+)
+
+// WithAlpha sets the factor of the product. The default is 1.
+func WithAlpha(alpha float32) Option { return Option{kind: optAlpha, f: alpha} }
+
+// WithBeta sets the factor of C's old value. The default is 0, which never
+// reads C: NaNs in it do not survive.
+func WithBeta(beta float32) Option { return Option{kind: optBeta, f: beta} }
+
+// WithContext cancels the product when ctx is done. Multiply then returns
+// ctx's error, after every worker has left the operands; C holds a mixture of
+// old and new values. The context is looked at between stages, so the delay is
+// about one stage of work (a few milliseconds at most).
+func WithContext(ctx context.Context) Option { return Option{kind: optContext, ctx: ctx} }
+
+// WithKernel pins the microkernel by name, one of those that the command
+// "gemmbench kernels" lists, instead of the best for this machine and type.
+func WithKernel(name string) Option { return Option{kind: optKernel, s: name} }
+
+// WithWorkers sets the number of goroutines that compute, the caller's own
+// included: 1 means that the caller does everything itself. The default, 0, is
+// GOMAXPROCS. It does not change the result's bits.
+func WithWorkers(n int) Option { return Option{kind: optWorkers, n: [3]int{n}} }
+
+// WithDepth sets the number of stages in the ring (QSIZE), 1 to [MaxDepth]. The
+// default, 0, leaves the choice to the engine. It does not change the result's
+// bits.
+func WithDepth(stages int) Option { return Option{kind: optDepth, n: [3]int{stages}} }
+
+// WithTile sets the tile of a CTA: m x n elements of C, k elements deep a
+// stage. They are rounded up to what the kernel needs; 0 leaves a dimension to
+// the engine. It does not change the result's bits.
+func WithTile(m, n, k int) Option { return Option{kind: optTile, n: [3]int{m, n, k}} }
+
+// WithStats has Multiply fill in s before it returns.
+func WithStats(s *Stats) Option { return Option{kind: optStats, stats: s} }
+
+const (
+	// MaxDepth is the largest ring depth.
+	MaxDepth = 16
+	// MaxWorkers bounds WithWorkers.
+	MaxWorkers = 1024
+	// MaxTile bounds each dimension of WithTile.
+	MaxTile = 1 << 14
+)
+
+// settings is what the options amount to.
+type settings struct {
+	alpha, beta    float32
+	ctx            context.Context
+	kernel         string
+	workers, depth int
+	tile           [3]int
+	stats          *Stats
+}
+
+func (s *settings) apply(opts []Option) error {
+	for i := range opts {
+		if err := s.set(&opts[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *settings) set(o *Option) error {
+	switch o.kind {
+	case optAlpha:
+		s.alpha = o.f
+	case optBeta:
+		s.beta = o.f
+	case optContext:
+		if o.ctx == nil {
+			return fmt.Errorf("gemm: WithContext: nil context")
+		}
+		s.ctx = o.ctx
+	case optKernel:
+		s.kernel = o.s
+	case optWorkers:
+		if o.n[0] < 0 || o.n[0] > MaxWorkers {
+			return fmt.Errorf("gemm: WithWorkers: %d is outside 0..%d", o.n[0], MaxWorkers)
+		}
+		s.workers = o.n[0]
+	case optDepth:
+		if o.n[0] < 0 || o.n[0] > MaxDepth {
+			return fmt.Errorf("gemm: WithDepth: %d is outside 0..%d", o.n[0], MaxDepth)
+		}
+		s.depth = o.n[0]
+	case optTile:
+		for i, dim := range [...]string{"m", "n", "k"} {
+			if o.n[i] < 0 || o.n[i] > MaxTile {
+				return fmt.Errorf("gemm: WithTile: %s = %d is outside 0..%d", dim, o.n[i], MaxTile)
+			}
+		}
+		s.tile = o.n
+	case optStats:
+		s.stats = o.stats
+	default:
+		return fmt.Errorf("gemm: zero Option")
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package gemm
+
+import (
+	"context"
+	"unsafe"
+
+	"example.com/leafhopper/barrier"
+	"example.com/leafhopper/pipeline"
+	"example.com/leafhopper/tile"
+)
+
+// run is one product on a ring: the program that the grid's workers execute.
+type run struct {
+	product
+	plan
+	grid   pipeline.Grid
+	task   pipeline.Task
+	mapA   tile.PanelMap
+	mapB   tile.PanelMap
+	memory *tile.Slots
+	stages []byte         // [stage][A of CTA 0, A of CTA 1, ..., B]
+	acc    unsafe.Pointer // [cta][slab][panel of B][rows][NR]
+}
+
+// grid computes p on a ring and returns how it went.
+func (e *Engine) grid(p *product, s *settings) (Stats, error) {
+	r, err := e.begin(s)
+	if err != nil {
+		return Stats{}, err
+	}
+	defer e.end(r)
+	r.product, r.plan = *p, newPlan(p, s)
+	if err := r.maps(); err != nil {
+		return Stats{}, err
+	}
+	if r.memory, err = e.slots.Get(r.plan.bytes()); err != nil {
+		return Stats{}, err
+	}
+	defer r.release(e)
+	mem := r.memory.Bytes()
+	r.stages = mem[:r.depth*r.stage()]
+	r.acc = unsafe.Pointer(unsafe.SliceData(mem[len(r.stages):]))
+
+	var ctx context.Context
+	if s.ctx != nil && s.ctx.Done() != nil {
+		ctx = s.ctx
+	}
+	shape := r.shape()
+	if err := r.grid.Reset(ctx, shape, r, r.workers); err != nil {
+		return Stats{}, err
+	}
+	e.crew.Run(&r.task, &r.grid, r.workers)
+	if err := r.grid.Err(); err != nil {
+		return Stats{}, err
+	}
+	w := r.grid.Stats()
+	return Stats{
+		Kernel: r.kernel.Name, Workers: r.workers, Depth: r.depth,
+		TileM: r.bm, TileN: r.bn, TileK: r.bk,
+		Tiles: r.tilesM * r.tilesN, Stages: shape.Items, Bytes: r.copied(),
+		ProducerWait: w.ProducerWait, ConsumerWait: w.ConsumerWait, Copy: w.Copy,
+	}, nil
+}
+
+// release lets go of the memory and the operands.
+func (r *run) release(e *Engine) {
+	e.slots.Put(r.memory)
+	r.memory, r.stages, r.acc = nil, nil, nil
+	r.product = product{}
+	r.mapA, r.mapB = tile.PanelMap{}, tile.PanelMap{}
+}
+
+// maps makes the panel maps of the operands.
+func (r *run) maps() (err error) {
+	r.mapA, err = tile.NewPanelMap(tile.PanelConfig{
+		Kernel: r.kernel, Side: tile.SideA, Type: r.a.elem, Global: r.a.memory(),
+		Rows: r.m, K: r.k, Stride: r.a.stride * r.a.elem.Size(), KContiguous: !r.a.trans,
+	})
+	if err != nil {
+		return err
+	}
+	r.mapB, err = tile.NewPanelMap(tile.PanelConfig{
+		Kernel: r.kernel, Side: tile.SideB, Type: r.b.elem, Global: r.b.memory(),
+		Rows: r.n, K: r.k, Stride: r.b.stride * r.b.elem.Size(), KContiguous: r.b.trans,
+	})
+	return err
+}
+
+// slotA returns the slot of cta's A in a stage, slotB that of B.
+func (r *run) slotA(stage, cta int) []byte {
+	return r.stages[stage*r.stage()+cta*r.bytesA:][:r.bytesA]
+}
+
+func (r *run) slotB(stage int) []byte {
+	return r.stages[stage*r.stage()+r.ctas*r.bytesA:][:r.bytesB]
+}
+
+// rowsOf returns the rows of C from row on that belong to cta, and the first.
+func (r *run) rowsOf(row, cta int) (first, n int) {
+	first = row + cta*r.bm
+	return first, max(0, min(r.bm, r.m-first))
+}
+
+func (r *run) colsOf(col int) int { return min(r.bn, r.n-col) }
+
+// Expect implements [pipeline.Program].
+func (r *run) Expect(item, cta int) int {
+	row, col, step := r.tile(item)
+	_, rows := r.rowsOf(row, cta)
+	k := r.depthOf(step)
+	return (r.mapA.BoxBytes(rows, k) + r.mapB.BoxBytes(r.colsOf(col), k)) / tile.PanelTxUnit
+}
+
+// Load implements [pipeline.Program]: it copies the job's rows of A.
+func (r *run) Load(stage, item, cta, job int, bars []barrier.Barrier) {
+	row, _, step := r.tile(item)
+	first, rows := r.rowsOf(row, cta)
+	load(&r.mapA, r.slotA(stage, cta), first, rows, job*r.jobRows, r.jobRows, step*r.bk, r.depthOf(step), bars)
+}
+
+// LoadMulticast implements [pipeline.Program]: it copies the job's columns of B.
+func (r *run) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {
+	_, col, step := r.tile(item)
+	load(&r.mapB, r.slotB(stage), col, r.colsOf(col), job*r.jobCols, r.jobCols, step*r.bk, r.depthOf(step), bars)
+}
+
+// load copies n of the rows from first on, those from at on.
+func load(m *tile.PanelMap, slot []byte, first, rows, at, n, k0, k int, bars []barrier.Barrier) {
+	n = min(n, rows-at)
+	if n <= 0 {
+		return
+	}
+	if err := m.Load(slot[m.BoxBytes(at, k):], first+at, n, k0, k, bars); err != nil {
+		panic(err) // the plan is wrong
+	}
+}
+
+// Compute implements [pipeline.Program]: it multiplies one slab.
+func (r *run) Compute(stage, item, cta, slab int) {
+	row, col, step := r.tile(item)
+	first, rows := r.rowsOf(row, cta)
+	at := slab / r.colSlabs * r.slabRows
+	rows = min(r.slabRows, rows-at)
+	from := slab % r.colSlabs * r.slabCols
+	to := min(from+r.slabCols, r.colsOf(col))
+	if rows <= 0 {
+		return
+	}
+	k, words := r.kernel, r.words(r.depthOf(step))
+	a := unsafe.Pointer(unsafe.SliceData(r.slotA(stage, cta)[at*words*4:]))
+	b := unsafe.Pointer(unsafe.SliceData(r.slotB(stage)))
+	acc := unsafe.Add(r.acc, (cta*r.rowSlabs*r.slabRows+at)*r.bn*4)
+	for j := from; j < to; j += k.NR {
+		s := strip{
+			row: first + at, col: col + j, rows: rows, cols: min(k.NR, to-j),
+			acc: unsafe.Add(acc, j*r.slabRows*4),
+		}
+		r.multiply(&s, words, a, unsafe.Add(b, j*words*4), step == 0, step == r.steps-1)
+	}
+}
+
+// copied returns the bytes that the copies wrote to slots.
+func (r *run) copied() int64 {
+	var n int64
+	for row := 0; row < r.m; row += r.bm {
+		for step := range r.steps {
+			n += int64(r.mapA.BoxBytes(min(r.bm, r.m-row), r.depthOf(step)) * r.tilesN)
+		}
+	}
+	for col := 0; col < r.n; col += r.bn {
+		for step := range r.steps {
+			n += int64(r.mapB.BoxBytes(r.colsOf(col), r.depthOf(step)) * r.tilesM)
+		}
+	}
+	return n
+}
+
+// memory returns the bytes from v's first element to the end of its Data.
+func (v view) memory() []byte {
+	return unsafe.Slice((*byte)(v.ptr), v.len*v.elem.Size())
+}
+
+var _ pipeline.Program = (*run)(nil)

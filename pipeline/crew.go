@@ -1,0 +1,159 @@
+package pipeline
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/leafhopper/internal/spin"
+)
+
+// Crew lends helpers to grids. A helper is a goroutine that joins a grid as one
+// of its workers; between grids it spins for [SpinFor], so that calls in quick
+// succession find it awake, and then ends: an idle crew has no goroutines.
+type Crew struct {
+	limit int // helpers alive at once
+	help  func()
+
+	open atomic.Int32 // places in tasks that want helpers
+
+	mu     sync.Mutex
+	tasks  []*Task
+	alive  int // helpers that exist
+	idle   int // those of them that look for a task
+	closed bool
+	ended  sync.WaitGroup
+}
+
+// Task is a grid that a crew is helping with. Its zero value is ready for
+// [Crew.Run], and it may be reused.
+type Task struct {
+	grid   *Grid
+	next   int // worker id of the next helper to join
+	want   int // helpers that may still join
+	active atomic.Int32
+}
+
+// NewCrew returns a crew of at most limit helpers.
+func NewCrew(limit int) *Crew {
+	c := &Crew{limit: limit}
+	c.help = c.helper // one closure for all helpers, so that starting one allocates nothing
+	return c
+}
+
+// Run works on g with the calling goroutine and up to workers-1 helpers. It
+// returns when the grid has ended and every helper has left it.
+func (c *Crew) Run(t *Task, g *Grid, workers int) {
+	t.grid, t.next, t.want = g, 1, min(workers-1, c.limit)
+	if t.want == 0 {
+		g.Work(0)
+		return
+	}
+	c.publish(t)
+	g.Work(0)
+	c.retract(t)
+}
+
+func (c *Crew) publish(t *Task) {
+	c.mu.Lock()
+	c.tasks = append(c.tasks, t)
+	c.open.Add(int32(t.want))
+	n := 0
+	if !c.closed {
+		n = min(t.want-c.idle, c.limit-c.alive)
+		n = max(n, 0)
+		c.alive += n
+		c.idle += n
+		c.ended.Add(n)
+	}
+	c.mu.Unlock()
+	for range n {
+		go c.help()
+	}
+}
+
+// retract lets no further helper join t and waits for those in it.
+func (c *Crew) retract(t *Task) {
+	c.mu.Lock()
+	c.open.Add(-int32(t.want))
+	t.want = 0
+	for i := range c.tasks {
+		if c.tasks[i] == t {
+			last := len(c.tasks) - 1
+			c.tasks[i], c.tasks[last] = c.tasks[last], nil
+			c.tasks = c.tasks[:last]
+			break
+		}
+	}
+	c.mu.Unlock()
+	for n := 1; t.active.Load() != 0; n++ {
+		spin.Pause(idlePauses)
+		if n%idleYield == 0 {
+			runtime.Gosched()
+		}
+	}
+}
+
+// Close waits for the helpers to end. No Run may be under way or follow.
+func (c *Crew) Close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.ended.Wait()
+}
+
+func (c *Crew) helper() {
+	defer c.ended.Done()
+	for {
+		t, id := c.join()
+		if t == nil {
+			return
+		}
+		t.grid.Work(id)
+		c.mu.Lock()
+		c.idle++
+		c.mu.Unlock()
+		t.active.Add(-1)
+	}
+}
+
+// join waits for a task that wants a helper, and returns nil if none came.
+func (c *Crew) join() (*Task, int) {
+	start := time.Now()
+	for n := 1; ; n++ {
+		if c.open.Load() > 0 {
+			c.mu.Lock()
+			// The task with the fewest helpers comes first.
+			var t *Task
+			for _, u := range c.tasks {
+				if u.want > 0 && (t == nil || u.next < t.next) {
+					t = u
+				}
+			}
+			if t != nil {
+				id := t.next
+				t.next++
+				t.want--
+				t.active.Add(1)
+				c.open.Add(-1)
+				c.idle--
+				c.mu.Unlock()
+				return t, id
+			}
+			c.mu.Unlock()
+		}
+		spin.Pause(idlePauses)
+		if n%idleYield == 0 {
+			runtime.Gosched()
+			c.mu.Lock()
+			if c.closed || time.Since(start) > SpinFor && c.open.Load() <= 0 {
+				c.idle--
+				c.alive--
+				c.mu.Unlock()
+				return nil, 0
+			}
+			c.mu.Unlock()
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"example.com/leafhopper/barrier"
+)
+
+// A Program is what a grid computes, cut into the pieces its workers share out.
+// Every piece is executed exactly once, by any worker; the methods are called
+// concurrently. item counts stages over the whole grid: all K stages of the
+// first tile, then those of the second, and so on.
+type Program interface {
+	// Expect returns the transaction count that the copies of item bring to the
+	// full barrier of cta, the multicast ones included.
+	Expect(item, cta int) int
+	// Load executes a copy job of item into a stage: job 0 .. Private-1 of
+	// what only cta reads, completing bars[0].
+	Load(stage, item, cta, job int, bars []barrier.Barrier)
+	// LoadMulticast executes a copy job, 0 .. Shared-1, of what all CTAs read,
+	// completing each of bars.
+	LoadMulticast(stage, item, job int, bars []barrier.Barrier)
+	// Compute executes the part of item that belongs to one slab of cta.
+	// For one slab, items come strictly in order, each after the other.
+	Compute(stage, item, cta, slab int)
+}
+
+// Shape says how many pieces a grid has.
+type Shape struct {
+	Depth   int // stages of the ring
+	Items   int // stages to fill and consume: tiles times K stages
+	CTAs    int // CTAs of the cluster
+	Slabs   int // consumer slabs of a CTA
+	Private int // copy jobs of a stage for one CTA
+	Shared  int // copy jobs of a stage that are multicast to the cluster
+}
+
+// Grid executes a [Program] on a ring with any number of workers. Roles are
+// not threads here: a CPU has no copy engine and no spare warps, so a worker
+// with nothing to consume fills slots, and the producer computes while the
+// ring is full.
+//
+//	worker w < CTAs, the producer of CTA w      other workers, consumers
+//	  1. issue the next stage if it is empty      1. compute a slab of a full stage
+//	  2. execute a copy job                       2. execute a copy job
+//	  3. compute a slab of a full stage           3. issue the next stage if it is empty
+//
+// A lone worker computes first, so that what it has copied is still in its
+// cache. Pieces are claimed by atomic counters. No worker but the one that
+// holds a piece is ever needed for progress, so workers may join late, or not at
+// all.
+//
+// A Grid may be reused, by one Run at a time, and must not be copied.
+type Grid struct {
+	ring    Ring
+	shape   Shape
+	prog    Program
+	ctx     context.Context
+	workers int
+
+	issued    atomic.Int64 // items whose stage has been handed to the copiers
+	producing atomic.Bool  // elects the worker that issues
+	copies    [MaxDepth]claim
+	slabs     []claim        // [stage*CTAs + cta]
+	done      []atomic.Int64 // [cta*Slabs + slab]: items computed
+	finished  barrier.Barrier
+	started   bool // finished is initialised
+
+	mu       sync.Mutex
+	panicked *RolePanic
+	stats    Stats
+}
+
+// claim is a counter of claimed pieces that belongs to one item: the item in
+// the upper half, the number of claimed pieces in the lower. A claim made for a
+// stage that has meanwhile been recycled fails.
+type claim struct {
+	word atomic.Uint64
+	_    [56]byte
+}
+
+func (c *claim) reset(item int) { c.word.Store(uint64(item) << 32) }
+
+// open reports whether item has unclaimed pieces of n, and returns the word to
+// claim the next one with.
+func (c *claim) open(item, n int) (uint64, bool) {
+	w := c.word.Load()
+	return w, w>>32 == uint64(item) && w&(1<<32-1) < uint64(n)
+}
+
+// take claims the piece that w, from open, names.
+func (c *claim) take(w uint64) (piece int, ok bool) {
+	return int(w & (1<<32 - 1)), c.word.CompareAndSwap(w, w+1)
+}
+
+// Reset prepares g to run prog. No worker may be in g.
+func (g *Grid) Reset(ctx context.Context, shape Shape, prog Program, workers int) error {
+	switch {
+	case shape.Items < 0 || shape.Items >= 1<<32:
+		return fmt.Errorf("pipeline: %d items are outside 0..2^32-1", shape.Items)
+	case shape.Slabs < 1:
+		return fmt.Errorf("pipeline: %d slabs", shape.Slabs)
+	case shape.Private < 0 || shape.Shared < 0:
+		return fmt.Errorf("pipeline: negative number of copy jobs: %d private, %d shared", shape.Private, shape.Shared)
+	case workers < 1:
+		return fmt.Errorf("pipeline: %d workers", workers)
+	}
+	n := shape.CTAs * shape.Slabs
+	if err := g.ring.Reset(shape.Depth, shape.CTAs, n); err != nil {
+		return err
+	}
+	if g.started {
+		g.finished.Invalidate()
+		g.started = false
+	}
+	if err := g.finished.Init(n); err != nil {
+		return err
+	}
+	g.started = true
+	if len(g.slabs) < shape.Depth*shape.CTAs {
+		g.slabs = make([]claim, shape.Depth*shape.CTAs)
+	}
+	if len(g.done) < n {
+		g.done = make([]atomic.Int64, n)
+	}
+	for i := range g.done[:n] {
+		g.done[i].Store(0)
+	}
+	g.shape, g.prog, g.ctx, g.workers = shape, prog, ctx, workers
+	g.issued.Store(0)
+	g.panicked, g.stats = nil, Stats{}
+	return nil
+}
+
+// Work executes pieces as worker id, 0 .. workers-1, until the grid is
+// finished or stopped. A panic of the program stops the grid; see Err.
+func (g *Grid) Work(id int) {
+	w := worker{
+		Grid:     g,
+		cta:      id % g.shape.CTAs,
+		producer: id < g.shape.CTAs && g.workers > 1,
+		state:    ConsumerStart(g.shape.Depth),
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			g.fail(&RolePanic{Value: v, Stack: debug.Stack()})
+		}
+		g.mu.Lock()
+		g.stats.add(w.stats)
+		g.mu.Unlock()
+	}()
+	w.run()
+}
+
+// Err returns why the grid stopped early, nil if it ran to its end. It raises
+// the panic of a worker again. Call it when every worker has left.
+func (g *Grid) Err() error {
+	if g.panicked != nil {
+		panic(g.panicked)
+	}
+	return g.ring.Err()
+}
+
+// Stats returns what the workers of the last run spent their time on. Call it
+// when every worker has left.
+func (g *Grid) Stats() Stats { return g.stats }
+
+func (g *Grid) fail(p *RolePanic) {
+	g.mu.Lock()
+	if g.panicked == nil {
+		g.panicked = p
+	}
+	g.mu.Unlock()
+	g.ring.Stop(p)
+}
+
+// issue hands the next item's stage to the copiers if that stage is empty. The
+// expectations are posted before the copies can be claimed.
+func (g *Grid) issue() bool {
+	if int(g.issued.Load()) >= g.shape.Items || !g.producing.CompareAndSwap(false, true) {
+		return false
+	}
+	defer g.producing.Store(false)
+	item := int(g.issued.Load())
+	if item >= g.shape.Items {
+		return false
+	}
+	s := ProducerStart(g.shape.Depth)
+	s.Advance(item)
+	if !g.ring.ProducerTryAcquire(s) {
+		return false
+	}
+	for cta := range g.shape.CTAs {
+		g.slabs[s.Index*g.shape.CTAs+cta].reset(item)
+		g.ring.ProducerExpect(s, cta, g.prog.Expect(item, cta))
+	}
+	g.copies[s.Index].reset(item)
+	g.issued.Store(int64(item + 1))
+	return true
+}
+
+// load executes copy job number job of item. The first CTA's jobs come first,
+// then the shared ones, so that the first CTA can start while the others' are
+// still being copied.
+func (g *Grid) load(stage, item, job int) {
+	private, ctas := g.shape.Private, g.shape.CTAs
+	switch {
+	case job < private:
+		g.prog.Load(stage, item, 0, job, g.ring.full[stage*ctas:stage*ctas+1])
+	case job < private+g.shape.Shared:
+		g.prog.LoadMulticast(stage, item, job-private, g.ring.Multicast(stage))
+	default:
+		job -= g.shape.Shared
+		cta := job / private
+		i := stage*ctas + cta
+		g.prog.Load(stage, item, cta, job%private, g.ring.full[i:i+1])
+	}
+}

@@ -1,0 +1,178 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/leafhopper/barrier"
+)
+
+// MaxDepth is the largest number of stages of a [Ring].
+const MaxDepth = 16
+
+// MaxCTAs is the largest number of CTAs that share a [Ring]: the portable
+// cluster size of Hopper is 8, the largest one 16.
+const MaxCTAs = 16
+
+// ErrStopped is what a role's wait returns once the ring was stopped without a
+// more particular error.
+var ErrStopped = errors.New("pipeline: ring stopped")
+
+// stopPoll bounds how long a parked role needs to notice Stop. Barriers know
+// nothing of cancellation, as on the GPU, so a parked role looks up now and
+// then.
+const stopPoll = time.Millisecond
+
+// Ring is the synchronisation of a circular buffer of depth stages (QSIZE)
+// shared by the CTAs of a cluster. Stage s has one full barrier for each CTA,
+// completed when the producer has posted its expectation there and all the
+// expected bytes have arrived, and one empty barrier, completed when every
+// consumer of the cluster has let go of the stage. The ring does not own the
+// memory of its stages.
+//
+// A Ring must not be copied after first use.
+type Ring struct {
+	depth, ctas int
+	full        []barrier.Barrier // [stage*ctas + cta]
+	empty       []barrier.Barrier // [stage]
+
+	stopped atomic.Bool
+	mu      sync.Mutex
+	err     error
+	live    int // barriers of each kind that are initialised: depth at the last Reset
+	liveF   int
+}
+
+// NewRing returns a ring of depth stages for a cluster of ctas CTAs in which
+// consumers arrivals free a stage.
+func NewRing(depth, ctas, consumers int) (*Ring, error) {
+	r := new(Ring)
+	if err := r.Reset(depth, ctas, consumers); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Reset makes r a fresh ring, reusing its memory. No role may be using it.
+func (r *Ring) Reset(depth, ctas, consumers int) error {
+	switch {
+	case depth < 1 || depth > MaxDepth:
+		return fmt.Errorf("pipeline: depth %d is outside 1..%d", depth, MaxDepth)
+	case ctas < 1 || ctas > MaxCTAs:
+		return fmt.Errorf("pipeline: %d CTAs are outside 1..%d", ctas, MaxCTAs)
+	case consumers < 1 || consumers > barrier.MaxCount:
+		return fmt.Errorf("pipeline: %d consumers are outside 1..%d", consumers, barrier.MaxCount)
+	}
+	for i := range r.full[:r.liveF] {
+		r.full[i].Invalidate()
+	}
+	for i := range r.empty[:r.live] {
+		r.empty[i].Invalidate()
+	}
+	r.live, r.liveF = 0, 0
+	if len(r.full) < depth*ctas {
+		r.full = make([]barrier.Barrier, depth*ctas)
+	}
+	if len(r.empty) < depth {
+		r.empty = make([]barrier.Barrier, depth)
+	}
+	for i := range r.full[:depth*ctas] {
+		if err := r.full[i].Init(1); err != nil {
+			return err
+		}
+		r.liveF++
+	}
+	for i := range r.empty[:depth] {
+		if err := r.empty[i].Init(consumers); err != nil {
+			return err
+		}
+		r.live++
+	}
+	r.depth, r.ctas, r.err = depth, ctas, nil
+	r.stopped.Store(false)
+	return nil
+}
+
+// Depth returns the number of stages.
+func (r *Ring) Depth() int { return r.depth }
+
+// CTAs returns the number of CTAs in the cluster.
+func (r *Ring) CTAs() int { return r.ctas }
+
+// Full returns the full barrier of cta in a stage, the one that the copies into
+// it complete.
+func (r *Ring) Full(stage, cta int) *barrier.Barrier { return &r.full[stage*r.ctas+cta] }
+
+// Multicast returns the full barriers of every CTA in a stage: a copy that the
+// whole cluster shares completes each of them.
+func (r *Ring) Multicast(stage int) []barrier.Barrier {
+	return r.full[stage*r.ctas : (stage+1)*r.ctas]
+}
+
+// ProducerAcquire waits until the stage of s is empty. It returns the ring's
+// error if the ring was stopped.
+func (r *Ring) ProducerAcquire(s PipelineState) error {
+	return r.wait(&r.empty[s.Index], s.Phase)
+}
+
+// ProducerTryAcquire reports whether the stage of s is empty.
+func (r *Ring) ProducerTryAcquire(s PipelineState) bool {
+	return r.empty[s.Index].TestWaitParity(s.Phase)
+}
+
+// ProducerExpect is the producer's arrival at cta's full barrier of the stage of
+// s, together with the transaction count that its copies will complete there.
+func (r *Ring) ProducerExpect(s PipelineState, cta, tx int) {
+	r.Full(s.Index, cta).ArriveExpectTx(tx)
+}
+
+// ConsumerWait waits until the stage of s is full for cta. It returns the ring's
+// error if the ring was stopped.
+func (r *Ring) ConsumerWait(s PipelineState, cta int) error {
+	return r.wait(r.Full(s.Index, cta), s.Phase)
+}
+
+// ConsumerTryWait reports whether the stage of s is full for cta.
+func (r *Ring) ConsumerTryWait(s PipelineState, cta int) bool {
+	return r.Full(s.Index, cta).TestWaitParity(s.Phase)
+}
+
+// ConsumerRelease is one consumer's arrival at the empty barrier of the stage
+// of s: it has read what it needs there.
+func (r *Ring) ConsumerRelease(s PipelineState) { r.empty[s.Index].Arrive() }
+
+// Stop makes every present and future wait on the ring return err, or
+// [ErrStopped] if err is nil. The first Stop decides the error.
+func (r *Ring) Stop(err error) {
+	if err == nil {
+		err = ErrStopped
+	}
+	r.mu.Lock()
+	if r.err == nil {
+		r.err = err
+	}
+	r.mu.Unlock()
+	r.stopped.Store(true)
+}
+
+// Err returns the error the ring was stopped with, nil if it was not.
+func (r *Ring) Err() error {
+	if !r.stopped.Load() {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+func (r *Ring) wait(b *barrier.Barrier, parity uint32) error {
+	for !b.TryWaitParity(parity, stopPoll) {
+		if err := r.Err(); err != nil {
+			return err
+		}
+	}
+	return r.Err()
+}

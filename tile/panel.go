@@ -1,0 +1,179 @@
+package tile
+
+import (
+	"fmt"
+	"unsafe"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/barrier"
+)
+
+// PanelTxUnit is the number of bytes that one unit of the transaction count
+// stands for when a panel copy completes a barrier. Counting bytes, as
+// tensor copies do, would bound a stage to 2^20-1 of them, less than a CPU's
+// cache wants.
+const PanelTxUnit = 8
+
+// Side tells the two operands of a product apart.
+type Side uint8
+
+const (
+	SideA Side = iota // panels of MR rows
+	SideB             // panels of NR columns
+)
+
+// String returns "A" or "B".
+func (s Side) String() string { return [...]string{"A", "B"}[s&1] }
+
+// PanelMap is to the panel layout of a microkernel what [TensorMap] is to the
+// swizzles: it describes one operand in memory and copies boxes of it into
+// slots. Where the 128-byte swizzle puts a tile in the order in which the tensor
+// core reads shared memory without bank conflicts, the panel layout puts it in
+// the order in which the microkernel reads its slot: front to back.
+//
+// The operand is a matrix of Rows x K elements (rows of A, columns of B), of
+// which either may be contiguous in memory. Rows are grouped into panels of
+// Width; within a panel, one step of K after the other, the Width words of the
+// step lie side by side, a word being one float32 or a pair of 16-bit elements
+// that follow each other in K:
+//
+//	          K ->                          panel 0             panel 1
+//	row 0   a00 a01 a02 a03        a00 a01 | a10 a11 | ...     a40 a41 | ...
+//	row 1   a10 a11 a12 a13   =>   a02 a03 | a12 a13 | ...     a42 a43 | ...
+//	 ...                           (Width = 4, pairs)
+//
+// Rows and elements beyond the operand's edge are zero. Unlike a tensor map, a
+// panel map accepts any alignment and any pitch.
+type PanelMap struct {
+	pack        asm.PackFunc
+	base        unsafe.Pointer
+	rows, k     int
+	stride      int // bytes
+	size        int // of an element
+	width       int
+	kpack       int
+	kContiguous bool
+}
+
+// PanelConfig describes an operand to [NewPanelMap].
+type PanelConfig struct {
+	Kernel      *asm.Kernel
+	Side        Side
+	Type        asm.Type // of the elements in Global
+	Global      []byte   // the operand's memory, from its first element
+	Rows, K     int      // extents in elements; Rows counts columns for SideB
+	Stride      int      // bytes from one row to the next or, unless KContiguous, from one K to the next
+	KContiguous bool
+}
+
+// NewPanelMap returns the map of the operand that c describes.
+func NewPanelMap(c PanelConfig) (PanelMap, error) {
+	var m PanelMap
+	if err := m.init(c); err != nil {
+		return PanelMap{}, err
+	}
+	return m, nil
+}
+
+func (m *PanelMap) init(c PanelConfig) error {
+	if c.Kernel == nil {
+		return fmt.Errorf("tile: panel map: no kernel")
+	}
+	if !c.Kernel.Accepts(c.Type) {
+		return fmt.Errorf("tile: panel map: kernel %s does not read %v", c.Kernel.Name, c.Type)
+	}
+	if c.Rows < 0 || c.K < 0 {
+		return fmt.Errorf("tile: panel map: negative extents %d x %d", c.Rows, c.K)
+	}
+	size := c.Type.Size()
+	lines, line := c.K, c.Rows
+	if c.KContiguous {
+		lines, line = c.Rows, c.K
+	}
+	if lines > 0 && line > 0 {
+		if line > len(c.Global)/size {
+			return fmt.Errorf("tile: panel map: %d elements of %v a line exceed the %d bytes of Global", line, c.Type, len(c.Global))
+		}
+		if c.Stride < line*size && lines > 1 {
+			return fmt.Errorf("tile: panel map: stride of %d bytes is less than the %d bytes of a line", c.Stride, line*size)
+		}
+		if lines > 1 && lines-1 > (len(c.Global)-line*size)/c.Stride {
+			return fmt.Errorf("tile: panel map: %d lines, %d bytes apart, exceed the %d bytes of Global", lines, c.Stride, len(c.Global))
+		}
+	}
+	*m = PanelMap{
+		base: unsafe.Pointer(unsafe.SliceData(c.Global)),
+		rows: c.Rows, k: c.K, stride: c.Stride, size: size,
+		kpack: c.Kernel.KPack, kContiguous: c.KContiguous,
+	}
+	if c.Side == SideA {
+		m.width, m.pack = c.Kernel.MR, c.Kernel.PackA(c.Type, c.KContiguous)
+	} else {
+		m.width, m.pack = c.Kernel.NR, c.Kernel.PackB(c.Type, c.KContiguous)
+	}
+	return nil
+}
+
+// Width returns the rows of a panel: MR or NR.
+func (m *PanelMap) Width() int { return m.width }
+
+// Words returns the depth in words of a panel of k elements.
+func (m *PanelMap) Words(k int) int { return (k + m.kpack - 1) / m.kpack }
+
+// BoxBytes returns the slot bytes that Load fills for a box of rows x k: whole
+// panels.
+func (m *PanelMap) BoxBytes(rows, k int) int {
+	return (rows + m.width - 1) / m.width * m.width * m.Words(k) * 4
+}
+
+// Load copies the box of rows x k elements whose first is (row, k0) into dst as
+// panels and completes BoxBytes(rows, k)/PanelTxUnit units on each of bars, none or one,
+// or those of every CTA of a cluster for a multicast. row must be a multiple of
+// the panel width and k0 of the elements of a word. What of the box lies outside
+// the operand becomes zero.
+func (m *PanelMap) Load(dst []byte, row, rows, k0, k int, bars []barrier.Barrier) error {
+	n := m.BoxBytes(rows, k)
+	switch {
+	case row < 0 || k0 < 0 || rows < 0 || k < 0:
+		return fmt.Errorf("tile: panel box of %d x %d at (%d, %d)", rows, k, row, k0)
+	case row%m.width != 0 || k0%m.kpack != 0:
+		return fmt.Errorf("tile: panel box starts at (%d, %d), not at a multiple of (%d, %d)", row, k0, m.width, m.kpack)
+	case n > len(dst):
+		return fmt.Errorf("tile: panel box of %d x %d needs %d bytes, the slot has %d", rows, k, n, len(dst))
+	}
+	inRows, inK := min(rows, m.rows-row), min(k, m.k-k0)
+	if inRows <= 0 || inK <= 0 {
+		clear(dst[:n])
+	} else {
+		src := unsafe.Add(m.base, k0*m.stride+row*m.size)
+		if m.kContiguous {
+			src = unsafe.Add(m.base, row*m.stride+k0*m.size)
+		}
+		if inK == k || m.Words(inK) == m.Words(k) {
+			m.pack(unsafe.Pointer(unsafe.SliceData(dst)), src, m.stride, inRows, inK)
+		} else {
+			m.loadShort(dst[:n], src, inRows, inK, m.Words(k))
+		}
+		clear(dst[m.BoxBytes(inRows, k):n])
+	}
+	for i := range bars {
+		bars[i].CompleteTx(n / PanelTxUnit)
+	}
+	return nil
+}
+
+// loadShort copies panels whose operand ends before their depth of words, one
+// at a time, since the packer makes panels only as deep as what it reads.
+func (m *PanelMap) loadShort(dst []byte, src unsafe.Pointer, rows, k, words int) {
+	step := m.size * m.width
+	if m.kContiguous {
+		step = m.stride * m.width
+	}
+	panel := m.width * words * 4
+	for ; rows > 0; rows -= m.width {
+		m.pack(unsafe.Pointer(unsafe.SliceData(dst)), src, m.stride, min(rows, m.width), k)
+		clear(dst[m.width*m.Words(k)*4 : panel])
+		dst = dst[panel:]
+		src = unsafe.Add(src, step)
+	}
+}

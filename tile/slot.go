@@ -1,0 +1,108 @@
+package tile
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"unsafe"
+)
+
+// SlotAlign is the alignment of slot memory in bytes: a cache line, and the
+// width of a vector load that should not straddle two.
+const SlotAlign = 64
+
+// Slots is memory for the stages of a ring: aligned to [SlotAlign], backed by
+// huge pages where the system grants them, and outside the garbage collector's
+// heap. It is not cleared between uses.
+type Slots struct {
+	mem   []byte
+	clean runtime.Cleanup
+}
+
+// Bytes returns the memory.
+func (s *Slots) Bytes() []byte { return s.mem }
+
+// NewSlots returns slot memory of at least size bytes. Free returns it to the
+// system; memory that is never freed goes when its Slots is collected.
+func NewSlots(size int) (*Slots, error) {
+	if size < 0 {
+		return nil, fmt.Errorf("tile: slots of %d bytes", size)
+	}
+	mem, err := mapSlots(size)
+	if err != nil {
+		return nil, fmt.Errorf("tile: slots of %d bytes: %w", size, err)
+	}
+	s := &Slots{mem: mem}
+	s.clean = runtime.AddCleanup(s, unmapSlots, mem)
+	return s, nil
+}
+
+// Free returns the memory to the system. Nothing may use it afterwards.
+func (s *Slots) Free() {
+	if s.mem != nil {
+		s.clean.Stop()
+		unmapSlots(s.mem)
+		s.mem = nil
+	}
+}
+
+// HeapSlots returns slot memory of size bytes from the Go heap.
+func HeapSlots(size int) []byte {
+	b := make([]byte, size+SlotAlign)
+	off := -int(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) & (SlotAlign - 1)
+	return b[off : off+size : off+size]
+}
+
+// SlotPool keeps released slot memory for the next ring. Its zero value is
+// empty and ready; it may be used by several goroutines.
+type SlotPool struct {
+	mu   sync.Mutex
+	free []*Slots
+}
+
+// Get returns slot memory of at least size bytes.
+func (p *SlotPool) Get(size int) (*Slots, error) {
+	p.mu.Lock()
+	best := -1
+	for i, s := range p.free {
+		if len(s.mem) >= size && (best < 0 || len(s.mem) < len(p.free[best].mem)) {
+			best = i
+		}
+	}
+	var s *Slots
+	if last := len(p.free) - 1; last >= 0 {
+		if best < 0 {
+			// None is large enough: replace one rather than keep both.
+			best = last
+		}
+		s = p.free[best]
+		p.free[best], p.free[last] = p.free[last], nil
+		p.free = p.free[:last]
+	}
+	p.mu.Unlock()
+	if s != nil && len(s.mem) >= size {
+		return s, nil
+	}
+	if s != nil {
+		s.Free()
+	}
+	return NewSlots(size)
+}
+
+// Put hands slot memory back. Nothing may use it any more.
+func (p *SlotPool) Put(s *Slots) {
+	p.mu.Lock()
+	p.free = append(p.free, s)
+	p.mu.Unlock()
+}
+
+// Free returns all pooled memory to the system.
+func (p *SlotPool) Free() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, s := range p.free {
+		s.Free()
+		p.free[i] = nil
+	}
+	p.free = p.free[:0]
+}
