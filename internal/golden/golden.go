@@ -1,0 +1,99 @@
+// Package golden reads the files of behaviour recorded on an H200 that the
+// tests of this module replay.
+//
+// Every reader is strict: a file that is cut short, has a field too many, or
+// holds a value that the recorder cannot have written is an error, never a
+// panic and never a short list.
+package golden
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// maxFile bounds a decompressed file, so that a broken one cannot eat the
+// machine. The largest golden file is a tenth of it.
+const maxFile = 64 << 20
+
+// ReadFile returns the decompressed contents of the gzip file at path. Data
+// behind the gzip stream is an error.
+func ReadFile(path string) ([]byte, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("golden: %w", err)
+	}
+	data, err := gunzip(b)
+	if err != nil {
+		return nil, fmt.Errorf("golden: %s: %w", path, err)
+	}
+	return data, nil
+}
+
+func gunzip(b []byte) ([]byte, error) {
+	src := bytes.NewReader(b)
+	z, err := gzip.NewReader(src)
+	if err != nil {
+		return nil, err
+	}
+	z.Multistream(false)
+	data, err := io.ReadAll(io.LimitReader(z, maxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("more than %d bytes", maxFile)
+	}
+	if src.Len() > 0 {
+		return nil, fmt.Errorf("%d bytes behind the gzip stream", src.Len())
+	}
+	return data, nil
+}
+
+// lines splits a text file, whose last line must end like the others.
+func lines(data []byte) ([]string, error) {
+	text := string(data)
+	if !strings.HasSuffix(text, "\n") {
+		return nil, fmt.Errorf("golden: last line is cut short or the file is empty")
+	}
+	return strings.Split(text[:len(text)-1], "\n"), nil
+}
+
+// A number is any integer type of a record.
+type number interface {
+	~int | ~int32 | ~uint8 | ~uint32 | ~uint64
+}
+
+// list parses exactly len(dst) comma-separated integers.
+func list[T number](dst []T, text string) error {
+	fields := strings.Split(text, ",")
+	if len(fields) != len(dst) {
+		return fmt.Errorf("%d values in %q, want %d", len(fields), text, len(dst))
+	}
+	for i, f := range fields {
+		if err := scalar(&dst[i], f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scalar parses one decimal that fits T.
+func scalar[T number](dst *T, text string) error {
+	if strings.HasPrefix(text, "-") {
+		v, err := strconv.ParseInt(text, 10, 64)
+		if *dst = T(v); err != nil || int64(*dst) != v || *dst > 0 {
+			return fmt.Errorf("bad number %q", text)
+		}
+		return nil
+	}
+	v, err := strconv.ParseUint(text, 10, 64)
+	if *dst = T(v); err != nil || uint64(*dst) != v || *dst < 0 {
+		return fmt.Errorf("bad number %q", text)
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+package golden
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+)
+
+// Kinds of a recorded copy.
+const (
+	KindLoad  = 0
+	KindStore = 1 // or a reduction, when Red is not 0
+)
+
+// Box is what tile copies are recorded of.
+type Box struct {
+	Kind           int32
+	Red            int32 // 0 none, 1 add, 2 min, 3 max, 4 inc, 5 dec, 6 and, 7 or, 8 xor
+	DataType       int32
+	Rank           int32 // 1 to 5
+	Interleave     int32
+	Swizzle        int32
+	Fill           int32
+	SharedOffset   int32
+	Extent         [5]int32
+	ElementStrides [5]int32
+	Coord          [5]int32
+	Dims           [5]uint64
+}
+
+// A Copy is one recorded load, store or reduction.
+type Copy struct {
+	Box
+	Done    int32 // load: bytes signalled to the mbarrier; else 1
+	Bytes   int32
+	Strides [4]uint64 // bytes
+	Seed    uint32
+	// After is the destination afterwards: shared memory without the trailing
+	// bytes that still hold SharedInit, or global memory.
+	After []byte
+}
+
+// What the recorder put into memory that it did not fill with a pattern.
+const (
+	SharedInit = 0xEE
+	SharedSize = 32 << 10
+	GlobalInit = 0xCC
+)
+
+// FillGlobal writes the pattern of global memory before a load or a reduction.
+func (c *Copy) FillGlobal(b []byte) {
+	for k := range b {
+		b[k] = byte((uint32(k)*2654435761 + c.Seed) >> 13)
+	}
+}
+
+// FillShared writes the pattern of shared memory before a store or a reduction.
+func (c *Copy) FillShared(b []byte) {
+	for k := range b {
+		b[k] = byte((uint32(k)*2246822519 + c.Seed) >> 11)
+	}
+}
+
+const (
+	copyHeader = 40 * 4
+	copyFixed  = copyHeader + 5*8 + 4*8 + 2*4
+)
+
+// ParseCopies reads the records of tma.bin.
+func ParseCopies(data []byte) ([]Copy, error) {
+	if len(data) == 0 {
+		return nil, errors.New("golden: no copies")
+	}
+	var copies []Copy
+	for at := 0; at < len(data); {
+		var c Copy
+		n, err := c.parse(data[at:])
+		if err != nil {
+			return nil, fmt.Errorf("golden: copy %d at byte %d: %w", len(copies), at, err)
+		}
+		copies = append(copies, c)
+		at += n
+	}
+	return copies, nil
+}
+
+// parse reads one record and returns its length.
+func (c *Copy) parse(b []byte) (int, error) {
+	if len(b) < copyFixed {
+		return 0, fmt.Errorf("%d bytes left of a record of at least %d", len(b), copyFixed)
+	}
+	word := func() (v int32) {
+		v, b = int32(binary.LittleEndian.Uint32(b)), b[4:]
+		return v
+	}
+	long := func() (v uint64) {
+		v, b = binary.LittleEndian.Uint64(b), b[8:]
+		return v
+	}
+	for _, p := range []*int32{
+		&c.Kind, &c.Red, &c.DataType, &c.Rank, &c.Interleave, &c.Swizzle,
+		&c.Fill, &c.SharedOffset, &c.Done, &c.Bytes,
+	} {
+		*p = word()
+	}
+	for _, p := range []*[5]int32{&c.Extent, &c.ElementStrides, &c.Coord} {
+		for i := range p {
+			p[i] = word()
+		}
+	}
+	for range 40 - 10 - 15 {
+		if v := word(); v != 0 {
+			return 0, fmt.Errorf("reserved word is %d", v)
+		}
+	}
+	for i := range c.Dims {
+		c.Dims[i] = long()
+	}
+	for i := range c.Strides {
+		c.Strides[i] = long()
+	}
+	c.Seed = uint32(word())
+	n := uint32(word())
+	if uint64(n) > uint64(len(b)) {
+		return 0, fmt.Errorf("%d bytes left of %d of memory", len(b), n)
+	}
+	if err := c.Box.check(); err != nil {
+		return 0, err
+	}
+	if c.Kind == KindLoad && n > SharedSize {
+		return 0, fmt.Errorf("%d bytes of shared memory, there are %d", n, SharedSize)
+	}
+	c.After = b[:n:n]
+	return copyFixed + int(n), nil
+}
+
+// check refuses what the recorder cannot have written.
+func (b *Box) check() error {
+	for _, f := range []struct {
+		name string
+		v    int32
+		max  int32
+	}{
+		{"kind", b.Kind, KindStore}, {"reduction", b.Red, 8}, {"type", b.DataType, 12},
+		{"interleave", b.Interleave, 2}, {"swizzle", b.Swizzle, 3}, {"fill", b.Fill, 1},
+		{"shared offset", b.SharedOffset, SharedSize},
+	} {
+		if f.v < 0 || f.v > f.max {
+			return fmt.Errorf("%s %d is outside 0 to %d", f.name, f.v, f.max)
+		}
+	}
+	if b.Rank < 1 || b.Rank > 5 {
+		return fmt.Errorf("rank %d is outside 1 to 5", b.Rank)
+	}
+	for d := range b.Rank {
+		if b.Extent[d] < 1 || b.ElementStrides[d] < 1 {
+			return fmt.Errorf("dimension %d has box %d and element stride %d", d, b.Extent[d], b.ElementStrides[d])
+		}
+	}
+	return nil
+}
+
+var refusedLine = regexp.MustCompile(`^case \d+ kind (\d+) dt (\d+) rank (\d+) il (\d+) sw (\d+) oob (\d+) smoff (\d+) ` +
+	`box (\S+) es (\S+) crd (\S+) dims (\S+)$`)
+
+// ParseRefused reads the lines of tma_illegal.txt: copies on which the GPU
+// raised an illegal instruction. Strides were not recorded, nor the element
+// strides and dimensions behind the third, which become 1.
+func ParseRefused(data []byte) ([]Box, error) {
+	rows, err := lines(data)
+	if err != nil {
+		return nil, err
+	}
+	boxes := make([]Box, len(rows))
+	for i, row := range rows {
+		if err := boxes[i].parseRefused(row); err != nil {
+			return nil, fmt.Errorf("golden: line %d: %w", i+1, err)
+		}
+	}
+	return boxes, nil
+}
+
+func (b *Box) parseRefused(row string) error {
+	f := refusedLine.FindStringSubmatch(row)
+	if f == nil {
+		return fmt.Errorf("not a refused copy: %q", row)
+	}
+	for i, p := range []*int32{&b.Kind, &b.DataType, &b.Rank, &b.Interleave, &b.Swizzle, &b.Fill, &b.SharedOffset} {
+		if err := scalar(p, f[1+i]); err != nil {
+			return err
+		}
+	}
+	b.ElementStrides = [5]int32{1, 1, 1, 1, 1}
+	b.Dims = [5]uint64{1, 1, 1, 1, 1}
+	for _, err := range []error{
+		list(b.Extent[:], f[8]), list(b.ElementStrides[:3], f[9]),
+		list(b.Coord[:], f[10]), list(b.Dims[:3], f[11]), b.check(),
+	} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A Word is an f32 word before and after a load through a TF32 map.
+type Word struct{ Before, After uint32 }
+
+var wordLine = regexp.MustCompile(`^([0-9a-f]{8}) -> ([0-9a-f]{8})$`)
+
+// ParseWords reads the lines of tma_tf32.txt.
+func ParseWords(data []byte) ([]Word, error) {
+	rows, err := lines(data)
+	if err != nil {
+		return nil, err
+	}
+	words := make([]Word, len(rows))
+	for i, row := range rows {
+		f := wordLine.FindStringSubmatch(row)
+		if f == nil {
+			return nil, fmt.Errorf("golden: line %d is %q, want \"hex -> hex\"", i+1, row)
+		}
+		// The pattern admits only what fits 32 bits.
+		before, _ := strconv.ParseUint(f[1], 16, 32)
+		after, _ := strconv.ParseUint(f[2], 16, 32)
+		words[i] = Word{uint32(before), uint32(after)}
+	}
+	return words, nil
+}
