@@ -1,0 +1,67 @@
+// Package tile is the tensor memory accelerator of a Hopper GPU, the TMA, for
+// goroutines: it copies boxes of a tensor of up to five dimensions between
+// global memory and tiles in emulated shared memory. Its rules are those that
+// an H200 showed; the recordings are replayed by the tests.
+//
+// # Tensor and box
+//
+// A [TensorMap] describes once what every copy needs to know: element type,
+// extent and strides of the tensor, and the box to move. A copy then names only
+// a coordinate, innermost dimension first, that may lie outside:
+//
+//	-8        0        8        16    22   dim 0
+//	          ┌───────────────────────┐ 0
+//	          │                       │         Dims: 22, 5
+//	          │        tensor         │         Box:  16, 4
+//	          │                       │         coordinate -8, 3
+//	╔═════════╪════════╗              │ 3
+//	║  fill   │ loaded ║              │
+//	║         └────────╫──────────────┘ 5
+//	║  fill      fill  ║
+//	╚══════════════════╝ 7
+//	                                    dim 1
+//
+// [Load] writes the fill, zeros or the NaN pattern, for elements outside, and
+// always completes the bytes of the whole box on its barrier. [Store] drops
+// elements outside, but along dimension 0 only in granules of 16 bytes: one that
+// begins inside is written whole, into the padding behind the row. The inner
+// coordinate must be a multiple of 16 bytes, and a store must not begin at a
+// negative coordinate; the hardware faults, and here it is an error.
+//
+// Element strides thin the box out. With box extent 7 and element stride 3 in
+// dimension 1, ceil(7/3) = 3 rows are moved, and they lie close together in
+// shared memory:
+//
+//	box row       0  1  2  3  4  5  6
+//	taken         ■  .  .  ■  .  .  ■
+//	tile row      0        1        2
+//
+// # Swizzle
+//
+// A tile is stored row after row, dimension 0 fastest. With a swizzle a row
+// takes the whole span of 32, 64 or 128 bytes, even if the box is narrower (the
+// rest of the span is left alone), and the 16-byte chunks of each 128-byte line
+// change places: chunk c of line l goes to c^(l mod 2, 4 or 8). The tile of
+// Swizzle128B, a row of 8 chunks to the line:
+//
+//	line 0   0 1 2 3 4 5 6 7
+//	line 1   1 0 3 2 5 4 7 6
+//	line 2   2 3 0 1 6 7 4 5      any column, read down eight lines,
+//	line 3   3 2 1 0 7 6 5 4      visits all eight positions, so the
+//	line 4   4 5 6 7 0 1 2 3      banks of shared memory, once
+//	line 5   5 4 7 6 1 0 3 2
+//	line 6   6 7 4 5 2 3 0 1
+//	line 7   7 6 5 4 3 2 1 0
+//
+// The line is the one of the absolute address, not of the tile: a tile that
+// starts at line 2 continues the pattern there. See [Swizzle.Apply].
+//
+// # Errors and order
+//
+// What the GPU refuses or leaves undefined is an error here, found before any
+// byte is written or signalled. Copies run on the goroutine that calls them and
+// use plain memory accesses, so a missing wait shows up as a data race.
+//
+// Sources: PTX ISA 9.1, sections 5.5 (tensors) and 9.7.9.27 (tensor copies);
+// CUDA driver API, cuTensorMapEncodeTiled; and the recordings in testdata.
+package tile

@@ -1,0 +1,54 @@
+package tile
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+const (
+	// tileAlign is the alignment of a tile in shared memory (CUDA C++
+	// Programming Guide, alignment table of the tensor copies).
+	tileAlign = 128
+	// cacheLine is the alignment of the bytes behind emulated shared memory.
+	cacheLine = 64
+	// maxShared keeps every address of shared memory in 32 bits.
+	maxShared = 1 << 30
+)
+
+// Shared is emulated shared memory. Addresses are offsets from its base, which
+// counts as a multiple of 1024, so an offset is all that a swizzle looks at.
+// The bytes behind it start on a 64-byte boundary.
+//
+// Like memory it is unsynchronized: barriers and bulk groups order the copies
+// that fill it and the code that reads it.
+type Shared struct {
+	mem []byte
+}
+
+// NewShared returns size bytes of zeroed shared memory, 1 to 2^30. (A block
+// of a GPU has at most 227 KB.)
+func NewShared(size int) (*Shared, error) {
+	if size < 1 || size > maxShared {
+		return nil, fmt.Errorf("tile: shared memory of %d bytes, want 1 to %d", size, maxShared)
+	}
+	raw := make([]byte, size+cacheLine-1)
+	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(raw))) % cacheLine)
+	return &Shared{mem: raw[skip : skip+size : skip+size]}, nil
+}
+
+// Bytes returns the memory itself, not a copy.
+func (s *Shared) Bytes() []byte { return s.mem }
+
+// checkTile reports whether a box of m may lie at offset. operand names s in
+// the error.
+func (s *Shared) checkTile(op, operand string, m *TensorMap, offset int) error {
+	switch {
+	case s == nil:
+		return fmt.Errorf("tile: %s: %s is nil", op, operand)
+	case offset < 0 || offset%tileAlign != 0:
+		return fmt.Errorf("tile: %s: %s offset %d is not a multiple of %d", op, operand, offset, tileAlign)
+	case m.SharedBytes() > len(s.mem) || offset > len(s.mem)-m.SharedBytes():
+		return fmt.Errorf("tile: %s: box of %d bytes at %s offset %d ends beyond its %d bytes", op, m.SharedBytes(), operand, offset, len(s.mem))
+	}
+	return nil
+}

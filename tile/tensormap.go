@@ -1,0 +1,220 @@
+package tile
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+const (
+	maxRank   = 5
+	maxDim    = 1 << 32
+	maxStride = 1 << 40
+	maxBox    = 256
+	maxStep   = 8
+
+	// MaxBoxBytes is the largest box a tensor map may have, in bytes: all the
+	// shared memory that one block of compute capability 9.0 can own, 227 KB.
+	MaxBoxBytes = 227 << 10
+)
+
+// Config describes a tensor in global memory and the box that copies move, the
+// arguments of cuTensorMapEncodeTiled. The rank is len(Dims); dimension 0 is
+// the innermost, whose elements lie side by side.
+type Config struct {
+	DataType DataType
+
+	// Global is the memory of the tensor. A map with a nil Global is checked by
+	// all rules but cannot be copied through.
+	Global []byte
+	// Address is the device address of Global[0]. Only its alignment matters.
+	Address uint64
+
+	Dims    []uint64 // elements in each dimension, 1 to 2^32
+	Strides []uint64 // bytes from one index to the next in dimensions 1 to rank-1
+
+	Box []uint32 // extent of the box in each dimension, 1 to 256
+	// ElementStrides takes only every so many-th element of the box, 1 to 8 in
+	// each dimension; nil is 1 everywhere. The one of dimension 0 is checked
+	// and then ignored, as the hardware does without interleaving.
+	ElementStrides []uint32
+
+	Interleave Interleave
+	Swizzle    Swizzle
+	Fill       Fill
+}
+
+// A TensorMap is a validated Config, immutable and safe for concurrent use. It
+// refers to the memory of Config.Global, not to a copy.
+type TensorMap struct {
+	typ     DataType
+	swizzle Swizzle
+	fill    Fill
+	rank    int
+	global  []byte
+
+	// Dimensions from rank on are padded to extent 1, so that every copy walks
+	// five of them.
+	dims   [maxRank]int64
+	stride [maxRank]int64 // bytes between neighbours of the box: global stride times step
+	step   [maxRank]int64 // element strides; 1 in dimension 0
+	n      [maxRank]int   // elements moved: ceil(box / step)
+
+	elem  int // bytes of an element
+	row   int // bytes of a row of the box
+	pitch int // bytes from row to row in shared memory
+	rows  int
+	mask  int // Swizzle.mask
+}
+
+// NewTensorMap validates cfg as the driver does (cuTensorMapEncodeTiled on
+// compute capability 9.0) and returns the map. In addition it refuses what the
+// driver cannot see: interleaved layouts, boxes over [MaxBoxBytes], and, when
+// Global is set, a tensor that ends beyond it. Like the driver it accepts a box
+// larger than the tensor and strides smaller than a row.
+func NewTensorMap(cfg Config) (*TensorMap, error) {
+	if err := cfg.checkScalars(); err != nil {
+		return nil, err
+	}
+	for d := range cfg.Dims {
+		if err := cfg.checkDim(d); err != nil {
+			return nil, err
+		}
+	}
+	size := cfg.DataType.Size()
+	row := int(cfg.Box[0]) * size
+	if row%16 != 0 {
+		return nil, fmt.Errorf("tile: box row of %d elements of %v is %d bytes, not a multiple of 16", cfg.Box[0], cfg.DataType, row)
+	}
+	pitch := row
+	if span := cfg.Swizzle.Span(); span != 0 {
+		if row > span {
+			return nil, fmt.Errorf("tile: box row of %d elements of %v is %d bytes, more than the span %d of %v", cfg.Box[0], cfg.DataType, row, span, cfg.Swizzle)
+		}
+		pitch = span
+	}
+
+	m := &TensorMap{
+		typ: cfg.DataType, swizzle: cfg.Swizzle, fill: cfg.Fill,
+		rank: len(cfg.Dims), global: cfg.Global,
+		elem: size, row: row, pitch: pitch, rows: 1, mask: cfg.Swizzle.mask(),
+	}
+	for d := range maxRank {
+		m.dims[d], m.step[d], m.n[d] = 1, 1, 1
+		if d >= m.rank {
+			continue
+		}
+		m.dims[d] = int64(cfg.Dims[d])
+		m.n[d] = int(cfg.Box[d])
+		if d == 0 {
+			continue
+		}
+		if cfg.ElementStrides != nil {
+			step := int(cfg.ElementStrides[d])
+			m.step[d] = int64(step)
+			m.n[d] = (m.n[d] + step - 1) / step
+		}
+		m.stride[d] = int64(cfg.Strides[d-1]) * m.step[d]
+		// rows*row was in bounds before, so it fits even 32 bits times 256.
+		m.rows *= m.n[d]
+		if m.rows*row > MaxBoxBytes {
+			return nil, fmt.Errorf("tile: box of %d rows of %d bytes in dimensions 0 to %d is over the %d bytes of shared memory", m.rows, row, d, MaxBoxBytes)
+		}
+	}
+	m.stride[0] = int64(size)
+	if cfg.Global != nil {
+		if err := cfg.checkExtent(); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// checkScalars validates everything that does not belong to one dimension.
+func (cfg *Config) checkScalars() error {
+	rank := len(cfg.Dims)
+	switch {
+	case !cfg.DataType.valid():
+		return fmt.Errorf("tile: unknown data type %v", cfg.DataType)
+	case cfg.Interleave != InterleaveNone:
+		return fmt.Errorf("tile: interleave %v is not supported, only %v is", cfg.Interleave, InterleaveNone)
+	case !cfg.Swizzle.valid():
+		return fmt.Errorf("tile: unknown swizzle %v", cfg.Swizzle)
+	case cfg.Fill > FillNaN:
+		return fmt.Errorf("tile: unknown fill %v", cfg.Fill)
+	case cfg.Fill == FillNaN && !cfg.DataType.float():
+		return fmt.Errorf("tile: fill %v needs a floating-point data type, not %v", cfg.Fill, cfg.DataType)
+	case cfg.Address%16 != 0:
+		return fmt.Errorf("tile: address %#x is not a multiple of 16", cfg.Address)
+	case rank < 1 || rank > maxRank:
+		return fmt.Errorf("tile: rank %d (length of dims) is outside 1 to %d", rank, maxRank)
+	case len(cfg.Strides) != rank-1:
+		return fmt.Errorf("tile: %d strides for rank %d, want %d (dimension 0 has none)", len(cfg.Strides), rank, rank-1)
+	case len(cfg.Box) != rank:
+		return fmt.Errorf("tile: %d box extents for rank %d", len(cfg.Box), rank)
+	case cfg.ElementStrides != nil && len(cfg.ElementStrides) != rank:
+		return fmt.Errorf("tile: %d element strides for rank %d", len(cfg.ElementStrides), rank)
+	}
+	return nil
+}
+
+func (cfg *Config) checkDim(d int) error {
+	if v := cfg.Dims[d]; v < 1 || v > maxDim {
+		return fmt.Errorf("tile: dims[%d] = %d is outside 1 to 2^32", d, v)
+	}
+	if v := cfg.Box[d]; v < 1 || v > maxBox {
+		return fmt.Errorf("tile: box[%d] = %d is outside 1 to %d", d, v, maxBox)
+	}
+	if cfg.ElementStrides != nil {
+		if v := cfg.ElementStrides[d]; v < 1 || v > maxStep {
+			return fmt.Errorf("tile: element strides[%d] = %d is outside 1 to %d", d, v, maxStep)
+		}
+	}
+	if d == 0 {
+		return nil
+	}
+	v := cfg.Strides[d-1]
+	if v%16 != 0 {
+		return fmt.Errorf("tile: stride %d of dimension %d is not a multiple of 16", v, d)
+	}
+	if v >= maxStride {
+		return fmt.Errorf("tile: stride %d of dimension %d is not below 2^40", v, d)
+	}
+	return nil
+}
+
+// checkExtent reports whether the last element of the tensor ends inside
+// Global. The products exceed 64 bits for legal dims and strides.
+func (cfg *Config) checkExtent() error {
+	have := uint64(len(cfg.Global))
+	need := cfg.Dims[0] * uint64(cfg.DataType.Size())
+	for d := 0; need <= have; {
+		d++
+		if d == len(cfg.Dims) {
+			return nil
+		}
+		hi, lo := bits.Mul64(cfg.Dims[d]-1, cfg.Strides[d-1])
+		sum, carry := bits.Add64(need, lo, 0)
+		if hi != 0 || carry != 0 {
+			return fmt.Errorf("tile: tensor reaches over 2^64 bytes in dimension %d (dims %d, stride %d) but global memory has %d", d, cfg.Dims[d], cfg.Strides[d-1], have)
+		}
+		need = sum
+	}
+	return fmt.Errorf("tile: tensor of at least %d bytes in global memory of %d", need, have)
+}
+
+// Rank returns the number of dimensions.
+func (m *TensorMap) Rank() int { return m.rank }
+
+// DataType returns the element type.
+func (m *TensorMap) DataType() DataType { return m.typ }
+
+// Swizzle returns the swizzle mode.
+func (m *TensorMap) Swizzle() Swizzle { return m.swizzle }
+
+// BoxBytes returns the bytes of the elements of one box, the amount by which
+// every Load completes its barrier.
+func (m *TensorMap) BoxBytes() int { return m.rows * m.row }
+
+// SharedBytes returns the shared memory that one box occupies: BoxBytes, or
+// more when the rows of a swizzled box are narrower than the span.
+func (m *TensorMap) SharedBytes() int { return m.rows * m.pitch }
