@@ -8,26 +8,22 @@ import (
 // packGeneric packs any layout; it is what every assembly packer is compared with. See [PackFunc] for the contract.
 func packGeneric(t Type, kpack, width int, kContiguous bool, dst, src unsafe.Pointer, stride, r, k int) {
 	depth := (k + kpack - 1) / kpack
-	for ; r > 0; r -= width {
-		n := min(r, width)
-		panel := unsafe.Slice((*uint32)(dst), width*depth)
+	for first := 0; first < r; first += width {
+		n := min(r-first, width)
+		panel := unsafe.Slice((*uint32)(unsafe.Add(dst, first*depth*4)), width*depth)
 		if n < width {
 			clear(panel)
 		}
-		switch {
-		case kContiguous:
+		if kContiguous {
 			for i := range n {
-				packRow(t, kpack, width, panel[i:], unsafe.Add(src, i*stride), k)
+				packRow(t, kpack, width, panel[min(i, len(panel)):], unsafe.Add(src, (first+i)*stride), k)
 			}
-			src = unsafe.Add(src, n*stride)
-		default:
-			for kd := range depth {
-				row := unsafe.Add(src, kd*kpack*stride)
-				packStep(t, kpack, panel[kd*width:][:n], row, stride, kd*kpack+1 < k)
-			}
-			src = unsafe.Add(src, n*t.Size())
+			continue
 		}
-		dst = unsafe.Add(dst, width*depth*4)
+		for kd := range depth {
+			row := unsafe.Add(src, kd*kpack*stride+first*t.Size())
+			packStep(t, kpack, panel[kd*width:][:n], row, stride, kd*kpack+1 < k)
+		}
 	}
 }
 

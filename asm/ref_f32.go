@@ -6,7 +6,7 @@ import (
 )
 
 // The tile of the AVX2 kernel.
-const avx2MR, avx2NR = 6, 16
+const avx2MR, avx2NR = 4, 24
 
 // maxTile is the size of the largest tile, in float32s.
 const maxTile = 8 * 32

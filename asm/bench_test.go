@@ -1,0 +1,119 @@
+package asm
+
+import (
+	"fmt"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// aligned returns n bytes that start on a cache line.
+func aligned(n int) unsafe.Pointer {
+	b := make([]uint64, n/8+16)
+	p := unsafe.Pointer(&b[0])
+	return unsafe.Add(p, -uintptr(p)&63)
+}
+
+// runnable calls f for every kernel that runs here.
+func runnable(b *testing.B, f func(b *testing.B, k *Kernel)) {
+	for _, k := range Kernels() {
+		b.Run("kernel="+k.Name, func(b *testing.B) {
+			if err := k.Supported(); err != nil {
+				b.Skip(err)
+			}
+			f(b, k)
+		})
+	}
+}
+
+// peakFlops measures the peak of k in flop/s, in about a millisecond.
+func peakFlops(k *Kernel) float64 {
+	n := 1000
+	for {
+		start := time.Now()
+		k.Peak(n)
+		if t := time.Since(start); t > 500*time.Microsecond {
+			return float64(n*k.PeakFlops) / t.Seconds()
+		}
+		n *= 2
+	}
+}
+
+// BenchmarkMul multiplies a block of A that lies in L2 by a panel of B.
+func BenchmarkMul(b *testing.B) {
+	const depth, rows = 256, 240
+	runnable(b, func(b *testing.B, k *Kernel) {
+		m := rows / k.MR
+		pa, pb := aligned(rows*depth*4), aligned(k.NR*depth*4)
+		pc := aligned(rows * k.NR * 4)
+		var peak float64
+		for range 5 {
+			peak = max(peak, peakFlops(k))
+		}
+		n := 0
+		for b.Loop() {
+			k.Mul(depth, m, pa, pb, pc, k.NR*4, pc, k.NR*4)
+			n++
+		}
+		flops := float64(n) * float64(2*m*k.MR*k.NR*depth*k.KPack) / b.Elapsed().Seconds()
+		b.ReportMetric(flops/1e9, "GFLOP/s")
+		b.ReportMetric(100*flops/peak, "%peak")
+		b.ReportMetric(0, "ns/op")
+	})
+}
+
+// BenchmarkPack packs a source that lies in L2 with its panels, and compares with what copy does with as many bytes.
+// Bytes are those read and those written.
+func BenchmarkPack(b *testing.B) {
+	const k = 512
+	runnable(b, func(b *testing.B, kern *Kernel) {
+		for _, side := range []struct {
+			name  string
+			width int
+			pack  func(Type, bool) PackFunc
+		}{{"A", kern.MR, kern.PackA}, {"B", kern.NR, kern.PackB}} {
+			for t := range Type(numTypes) {
+				for _, kContiguous := range []bool{true, false} {
+					pack := side.pack(t, kContiguous)
+					if pack == nil {
+						continue
+					}
+					r := 96
+					stride, size := (r+32)*t.Size(), (r+32)*k*t.Size()
+					if kContiguous {
+						stride, size = (k+32)*t.Size(), (k+32)*r*t.Size()
+					}
+					b.Run(fmt.Sprintf("side=%s/type=%v/kContiguous=%v", side.name, t, kContiguous), func(b *testing.B) {
+						bytes := r*k*t.Size() + r*k*4/kern.KPack
+						dst, src := aligned(r*k*4), aligned(size)
+						best := copySpeed(bytes / 2)
+						n := 0
+						for b.Loop() {
+							pack(dst, src, stride, r, k)
+							n++
+						}
+						speed := float64(n) * float64(bytes) / b.Elapsed().Seconds()
+						b.ReportMetric(speed/1e9, "GB/s")
+						b.ReportMetric(speed/best, "ofcopy")
+						b.ReportMetric(0, "ns/op")
+					})
+				}
+			}
+		}
+	})
+}
+
+// copySpeed returns the best speed of copy for n bytes, counting those read and those written.
+func copySpeed(n int) float64 {
+	from := unsafe.Slice((*byte)(aligned(n)), n)
+	to := unsafe.Slice((*byte)(aligned(n)), n)
+	best := 0.0
+	for range 20 {
+		start := time.Now()
+		for range 10 {
+			copy(to, from)
+		}
+		best = max(best, float64(20*n)/time.Since(start).Seconds())
+	}
+	return best
+}

@@ -1,0 +1,178 @@
+package main
+
+import "fmt"
+
+// A kernel describes a microkernel to generate.
+type kernel struct {
+	name   string // suffix of the function names
+	doc    string
+	mr     int  // rows of the tile
+	vecs   int  // vectors in a row of the tile
+	unroll int  // steps of K in a turn of the loop
+	zmm    bool // 512-bit registers, otherwise 256-bit
+	dot    bool // VDPBF16PS, otherwise VFMADD231PS
+}
+
+var kernels = []kernel{
+	{name: "AVX512BF16", doc: "8 × 32, a word is a pair of bf16", mr: 8, vecs: 2, unroll: 4, zmm: true, dot: true},
+	{name: "AVX512", doc: "8 × 32, a word is a float32", mr: 8, vecs: 2, unroll: 4, zmm: true},
+	{name: "AVX2", doc: "4 × 24, a word is a float32", mr: 4, vecs: 3, unroll: 4},
+}
+
+func (k kernel) reg(i int) string {
+	if k.zmm {
+		return fmt.Sprintf("Z%d", i)
+	}
+	return fmt.Sprintf("Y%d", i)
+}
+
+// bytes is the size of a vector.
+func (k kernel) bytes() int {
+	if k.zmm {
+		return 64
+	}
+	return 32
+}
+
+// registers is the number of vector registers there are.
+func (k kernel) registers() int {
+	if k.zmm {
+		return 32
+	}
+	return 16
+}
+
+// multiply writes acc += a·b on vector registers.
+func (k kernel) multiply(s *source, acc, a, b int) {
+	if k.dot {
+		s.dotBF16(acc, a, b)
+	} else {
+		s.op("VFMADD231PS %s, %s, %s", k.reg(b), k.reg(a), k.reg(acc))
+	}
+}
+
+// zero writes a clearing of a vector register.
+func (k kernel) zero(s *source, i int) {
+	if k.zmm {
+		s.op("VPXORD %s, %s, %s", k.reg(i), k.reg(i), k.reg(i))
+	} else {
+		s.op("VXORPS %s, %s, %s", k.reg(i), k.reg(i), k.reg(i))
+	}
+}
+
+// mul writes the strip kernel; see KernelFunc for its contract.
+//
+// The accumulators come first in the register file, row by row, then the vectors of B; what is left takes the broadcast
+// words of A in turn.
+//
+//	AX k   BX tiles left   SI A   DX B   R8 src   R9 lds   R10 dst   R11 ldd
+//	CX steps left   DI B, advancing   R12 a row of src or of the tile to prefetch
+func (k kernel) mul(s *source) {
+	accs := k.mr * k.vecs
+	b0, bcast := accs, accs+k.vecs
+	spare := k.registers() - bcast
+	row := k.vecs * k.bytes()
+
+	s.function("mul"+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", 0, k.doc+".")
+	s.load("k", "AX", "m", "BX", "a", "SI", "b", "DX", "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
+
+	s.label("tile")
+	s.op("MOVQ DX, DI")
+	s.op("MOVQ AX, CX")
+	s.op("TESTQ R8, R8")
+	s.op("JZ zero")
+	for i := range k.mr {
+		for v := range k.vecs {
+			s.op("VMOVUPS %d(R8), %s", v*k.bytes(), k.reg(i*k.vecs+v))
+		}
+		s.op("ADDQ R9, R8")
+	}
+	s.op("CMPQ BX, $1")
+	s.op("JE start")
+	s.comment("The next tile will be read when this one is done.")
+	s.op("MOVQ R8, R12")
+	for i := range k.mr {
+		for o := 0; o < row; o += 64 {
+			s.op("PREFETCHT0 %d(R12)", o)
+		}
+		if i < k.mr-1 {
+			s.op("ADDQ R9, R12")
+		}
+	}
+	s.op("JMP start")
+
+	s.label("zero")
+	for i := range accs {
+		k.zero(s, i)
+	}
+
+	s.label("start")
+	s.op("SUBQ $%d, CX", k.unroll)
+	s.op("JL rest")
+	s.op("PCALIGN $64")
+	s.label("loop")
+	step := func(u int) {
+		for v := range k.vecs {
+			s.op("VMOVUPS %d(DI), %s", u*row+v*k.bytes(), k.reg(b0+v))
+		}
+		for i := range k.mr {
+			r := bcast + i%spare
+			s.op("VBROADCASTSS %d(SI), %s", 4*(u*k.mr+i), k.reg(r))
+			for v := range k.vecs {
+				k.multiply(s, i*k.vecs+v, r, b0+v)
+			}
+		}
+	}
+	for u := range k.unroll {
+		step(u)
+	}
+	s.op("ADDQ $%d, SI", 4*k.unroll*k.mr)
+	s.op("ADDQ $%d, DI", k.unroll*row)
+	s.op("SUBQ $%d, CX", k.unroll)
+	s.op("JGE loop")
+
+	s.label("rest")
+	s.op("ADDQ $%d, CX", k.unroll)
+	s.op("JZ store")
+	s.label("one")
+	step(0)
+	s.op("ADDQ $%d, SI", 4*k.mr)
+	s.op("ADDQ $%d, DI", row)
+	s.op("DECQ CX")
+	s.op("JNZ one")
+
+	s.label("store")
+	for i := range k.mr {
+		for v := range k.vecs {
+			s.op("VMOVUPS %s, %d(R10)", k.reg(i*k.vecs+v), v*k.bytes())
+		}
+		s.op("ADDQ R11, R10")
+	}
+	s.op("DECQ BX")
+	s.op("JNZ tile")
+	s.ret()
+}
+
+// peakAccs returns how many independent accumulators the peak loop uses: more than latency × rate of any core, and two
+// registers are left for the factors.
+func (k kernel) peakAccs() int { return k.registers() * 3 / 4 }
+
+// peak writes the register-only loop of multiply-adds.
+func (k kernel) peak(s *source) {
+	s.function("peak"+k.name, "n int", 0, fmt.Sprintf("%d independent multiply-adds a turn, n turns.", k.peakAccs()))
+	s.load("n", "CX")
+	for i := range k.registers() {
+		k.zero(s, i)
+	}
+	s.op("TESTQ CX, CX")
+	s.op("JLE done")
+	s.op("PCALIGN $64")
+	s.label("loop")
+	for i := range k.peakAccs() {
+		k.multiply(s, i, k.registers()-1, k.registers()-2)
+	}
+	s.op("DECQ CX")
+	s.op("JNZ loop")
+	s.label("done")
+	s.ret()
+}

@@ -1,0 +1,35 @@
+// Gen writes the assembly of package asm: the microkernels, the loops that measure their peaks, and the packers.
+//
+// Run it in the folder of package asm:
+//
+//	go generate
+package main
+
+import (
+	"log"
+	"os"
+)
+
+// generate returns the generated files by name.
+func generate() map[string][]byte {
+	var mul source
+	mul.WriteString(header)
+	for _, k := range kernels {
+		k.mul(&mul)
+		k.peak(&mul)
+	}
+	return map[string][]byte{
+		"zz_kernels_amd64.s": mul.Bytes(),
+		"zz_pack_amd64.s":    packers(),
+	}
+}
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("asm/gen: ")
+	for name, text := range generate() {
+		if err := os.WriteFile(name, text, 0o644); err != nil {
+			log.Fatal(err)
+		}
+	}
+}

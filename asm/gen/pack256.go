@@ -1,0 +1,144 @@
+package main
+
+import "fmt"
+
+// The AVX2 packers make whole panels of 4 or 24 words; edges are left to their Go twin, because AVX2 has no masks that
+// cost nothing.
+
+// load256 loads 8 words from addr into vector y.
+func (f form) load256(s *source, addr string, y int) {
+	switch f {
+	case words:
+		s.op("VMOVUPS %s, Y%d", addr, y)
+	case bf16:
+		s.op("VPMOVZXWD %s, Y%d", addr, y)
+		s.op("VPSLLD $16, Y%d, Y%d", y, y)
+	case f16:
+		s.op("VCVTPH2PS %s, Y%d", addr, y)
+	}
+}
+
+// transpose256 writes a packer of one panel of 4 or 24 words from as many rows of contiguous K, in blocks of 8; k is a
+// multiple of 8.
+//
+//	SI source   R9 stride   R10 stride·3   DI dst   CX elements of K left   AX BX rows
+func transpose256(s *source, f form, width int) {
+	s.function(fmt.Sprintf("packT%d%s", width, f.name), "dst, src unsafe.Pointer, stride, k int", 0,
+		fmt.Sprintf("A whole panel of %d; k is a multiple of 8.", width))
+	s.load("dst", "DI", "src", "SI", "stride", "R9", "k", "CX")
+	s.op("LEAQ (R9)(R9*2), R10")
+	s.op("TESTQ CX, CX")
+	s.op("JLE done")
+	s.op("PCALIGN $64")
+	s.label("loop")
+	s.op("MOVQ SI, AX")
+	for group := 0; group < width; group += 8 {
+		rows := min(8, width)
+		for i := range rows {
+			f.load256(s, []string{"(AX)", "(AX)(R9*1)", "(AX)(R9*2)", "(AX)(R10*1)"}[i%4], i)
+			if i == 3 && group+4 < width {
+				s.op("LEAQ (AX)(R9*4), AX")
+			}
+		}
+		if group+8 < width {
+			s.op("LEAQ (AX)(R9*4), AX")
+		}
+		quads256(s, rows)
+		if width == 4 {
+			// Columns 0 1, 2 3, 4 5 and 6 7.
+			for i := range 4 {
+				s.op("VPERM2F128 %s, Y%d, Y%d, Y%d", []string{"$0x20", "$0x31"}[i/2], i%2*2+1, i%2*2, 8+i)
+				s.op("VMOVUPS Y%d, %d(DI)", 8+i, 32*i)
+			}
+			continue
+		}
+		for i := range 8 {
+			s.op("VPERM2F128 %s, Y%d, Y%d, Y%d", []string{"$0x20", "$0x31"}[i/4], i%4+4, i%4, 8+i)
+			s.op("VMOVUPS Y%d, %d(DI)", 8+i, 4*(width*i+group))
+		}
+	}
+	s.op("ADDQ $%d, SI", 8*f.bytes)
+	s.op("ADDQ $%d, DI", 8*4*width)
+	s.op("SUBQ $8, CX")
+	s.op("JG loop")
+	s.label("done")
+	s.ret()
+}
+
+// quads256 is quads for rows of 8 words in n = 4 or 8 registers from Y0; it clobbers as many from Y8.
+func quads256(s *source, n int) {
+	for i := 0; i < n; i += 2 {
+		s.op("VUNPCKLPS Y%d, Y%d, Y%d", i+1, i, 8+i)
+		s.op("VUNPCKHPS Y%d, Y%d, Y%d", i+1, i, 9+i)
+	}
+	for i := 0; i < n; i += 4 {
+		s.op("VUNPCKLPD Y%d, Y%d, Y%d", 10+i, 8+i, i)
+		s.op("VUNPCKHPD Y%d, Y%d, Y%d", 10+i, 8+i, i+1)
+		s.op("VUNPCKLPD Y%d, Y%d, Y%d", 11+i, 9+i, i+2)
+		s.op("VUNPCKHPD Y%d, Y%d, Y%d", 11+i, 9+i, i+3)
+	}
+}
+
+// copy256x24 writes a packer of 24 columns from rows of K into a panel of 24.
+func copy256x24(s *source, f form) {
+	s.function("packS24"+f.name, "dst, src unsafe.Pointer, stride, k int", 0, "A whole panel of 24.")
+	s.load("dst", "DI", "src", "SI", "stride", "R9", "k", "CX")
+	s.op("TESTQ CX, CX")
+	s.op("JLE done")
+	s.op("PCALIGN $64")
+	s.label("loop")
+	for v := range 3 {
+		f.load256(s, fmt.Sprintf("%d(SI)", 8*v*f.bytes), v)
+	}
+	for v := range 3 {
+		s.op("VMOVUPS Y%d, %d(DI)", v, 32*v)
+	}
+	s.op("ADDQ R9, SI")
+	s.op("ADDQ $96, DI")
+	s.op("DECQ CX")
+	s.op("JNZ loop")
+	s.label("done")
+	s.ret()
+}
+
+// copy256x4 writes a packer of 16 columns from rows of K into four panels of 4, panel bytes apart.
+//
+//	SI source   R9 stride   CX steps of K left   DI R10 R11 R12 panels   R13 offset in a panel
+func copy256x4(s *source, f form) {
+	s.function("packS4"+f.name, "dst, src unsafe.Pointer, stride, k, panel int", 0, "16 columns into four panels of 4.")
+	s.load("dst", "DI", "src", "SI", "stride", "R9", "k", "CX", "panel", "R12")
+	s.op("LEAQ (DI)(R12*1), R10")
+	s.op("LEAQ (DI)(R12*2), R11")
+	s.op("LEAQ (R10)(R12*2), R12")
+	s.op("XORQ R13, R13")
+	s.op("SUBQ $2, CX")
+	s.op("JL rest")
+	s.op("PCALIGN $64")
+	s.label("loop")
+	for row := range 2 {
+		f.load256(s, "(SI)", 2*row)
+		f.load256(s, fmt.Sprintf("%d(SI)", 8*f.bytes), 2*row+1)
+		s.op("ADDQ R9, SI")
+	}
+	for i, panel := range panels {
+		s.op("VPERM2F128 %s, Y%d, Y%d, Y%d", []string{"$0x20", "$0x31"}[i%2], 2+i/2, i/2, 4+i)
+		s.op("VMOVUPS Y%d, (%s)(R13*1)", 4+i, panel)
+	}
+	s.op("ADDQ $32, R13")
+	s.op("SUBQ $2, CX")
+	s.op("JGE loop")
+	s.label("rest")
+	s.op("ADDQ $2, CX")
+	s.op("JLE done")
+	f.load256(s, "(SI)", 0)
+	f.load256(s, fmt.Sprintf("%d(SI)", 8*f.bytes), 1)
+	for i, panel := range panels {
+		if i%2 == 0 {
+			s.op("VMOVUPS X%d, (%s)(R13*1)", i/2, panel)
+		} else {
+			s.op("VEXTRACTF128 $1, Y%d, (%s)(R13*1)", i/2, panel)
+		}
+	}
+	s.label("done")
+	s.ret()
+}

@@ -1,0 +1,177 @@
+package main
+
+import "fmt"
+
+// transpose512 writes a packer of one panel of 8 or 32 words from rows of contiguous K, in blocks of 16 words of K.
+//
+// The addresses of the rows stand in a table on the stack in which the rows beyond the edge repeat the last one; what is
+// read there is masked off in the last step of the transposition, so the edge costs nothing and reads nothing outside.
+//
+//	SI offset in a row   DI dst   CX elements of K left   K1 K2 rows that exist   K3 elements that exist
+func transpose512(s *source, f form, width int) {
+	name := fmt.Sprintf("packT%d%s", width, f.name)
+	s.function(name, packTParams, 8*width, fmt.Sprintf("One panel of %d.", width))
+	s.load("dst", "DI", "src", "AX", "stride", "R9", "rows", "R10", "k", "CX")
+	s.op("XORQ BX, BX")
+	s.label("table")
+	s.op("MOVQ AX, (SP)(BX*8)")
+	s.op("INCQ BX")
+	s.op("CMPQ BX, R10")
+	s.op("JGE repeat")
+	s.op("ADDQ R9, AX")
+	s.label("repeat")
+	s.op("CMPQ BX, $%d", width)
+	s.op("JLT table")
+
+	s.comment("Rows that exist, for each vector of the panel.")
+	s.mask("R10", "DX", "K1")
+	if width == 8 {
+		s.comment("A vector holds two steps of K.")
+		s.op("ANDQ $255, DX")
+		s.op("MOVQ DX, BX")
+		s.op("SHLQ $8, BX")
+		s.op("ORQ BX, DX")
+		s.op("KMOVQ DX, K1")
+	} else {
+		s.op("SHRQ $16, DX")
+		s.op("KMOVQ DX, K2")
+	}
+	block := 16 * f.kpack // elements of K
+	s.op("XORQ SI, SI")
+	s.op("SUBQ $%d, CX", block)
+	s.op("JL rest")
+
+	s.op("PCALIGN $64")
+	s.label("loop")
+	f.block512(s, width, "", func(i, reg int) {
+		s.op("VMOVDQU32 Z%d, %d(DI)", reg, i)
+	})
+	s.op("ADDQ $%d, SI", block*f.bytes)
+	s.op("ADDQ $%d, DI", 16*width*4)
+	s.op("SUBQ $%d, CX", block)
+	s.op("JGE loop")
+
+	s.label("rest")
+	s.op("ADDQ $%d, CX", block)
+	s.op("JLE done")
+	s.mask("CX", "DX", "K3")
+	if f.kpack == 2 {
+		s.op("INCQ CX")
+		s.op("SHRQ $1, CX")
+	}
+	f.rest512(s, width)
+	s.label("done")
+	s.ret()
+}
+
+// block512 loads and transposes a block of 16 words of K and calls store for each vector of the result, in the order of
+// memory, with its offset in bytes from the block's place in the panel.
+func (f form) block512(s *source, width int, mask string, store func(offset, reg int)) {
+	if width == 8 {
+		f.rows512(s, 0, 8, mask)
+		for i, reg := range transpose8x16(s, "K1") {
+			store(64*i, reg)
+		}
+		return
+	}
+	for half := range 2 {
+		f.rows512(s, 16*half, 16, mask)
+		for i, reg := range transpose16x16(s, fmt.Sprintf("K%d", half+1)) {
+			store(128*i+64*half, reg)
+		}
+	}
+}
+
+// rows512 loads 16 words of K from each of n rows into Z0 and up.
+func (f form) rows512(s *source, first, n int, mask string) {
+	for i := range n {
+		s.op("MOVQ %d(SP), AX", 8*(first+i))
+		f.load512(s, "(AX)(SI*1)", mask, i)
+	}
+}
+
+// rest512 packs the last, partial block of CX words.
+func (f form) rest512(s *source, width int) {
+	if width == 8 {
+		f.rows512(s, 0, 8, "K3")
+		columns := transpose8x16(s, "K1")
+		for i, reg := range columns {
+			s.op("CMPQ CX, $%d", 2*i+2)
+			s.op("JLT last%d", i)
+			s.op("VMOVDQU32 Z%d, %d(DI)", reg, 64*i)
+		}
+		s.op("JMP done")
+		for i, reg := range columns {
+			s.label(fmt.Sprintf("last%d", i))
+			s.op("TESTQ $1, CX")
+			s.op("JZ done")
+			s.op("VMOVDQU32 Y%d, %d(DI)", reg, 64*i)
+			s.op("JMP done")
+		}
+		return
+	}
+	for half := range 2 {
+		f.rows512(s, 16*half, 16, "K3")
+		for i, reg := range transpose16x16(s, fmt.Sprintf("K%d", half+1)) {
+			s.op("VMOVDQU32 Z%d, %d(DI)", reg, 128*i+64*half)
+			s.op("CMPQ CX, $%d", i+1)
+			s.op("JEQ half%d", half)
+		}
+		s.label(fmt.Sprintf("half%d", half))
+	}
+}
+
+// quads transposes 4 × 4 words within each 128-bit lane of n = 8 or 16 rows in Z0 and up; the result stands there too:
+// lane l of register 4g+j holds column 4l+j of rows 4g..4g+3. Registers from Z16 are clobbered.
+func quads(s *source, n int) {
+	for i := 0; i < n; i += 2 {
+		s.op("VUNPCKLPS Z%d, Z%d, Z%d", i+1, i, 16+i)
+		s.op("VUNPCKHPS Z%d, Z%d, Z%d", i+1, i, 17+i)
+	}
+	for i := 0; i < n; i += 4 {
+		s.op("VUNPCKLPD Z%d, Z%d, Z%d", 18+i, 16+i, i)
+		s.op("VUNPCKHPD Z%d, Z%d, Z%d", 18+i, 16+i, i+1)
+		s.op("VUNPCKLPD Z%d, Z%d, Z%d", 19+i, 17+i, i+2)
+		s.op("VUNPCKHPD Z%d, Z%d, Z%d", 19+i, 17+i, i+3)
+	}
+}
+
+// lanes transposes the 128-bit lanes of four registers: lane g of out[l] is lane l of in[g]. It uses four registers from
+// tmp and masks the result.
+func lanes(s *source, in, out [4]int, tmp int, mask string) {
+	s.op("VSHUFF32X4 $0x88, Z%d, Z%d, Z%d", in[1], in[0], tmp)   // 0.0 0.2 1.0 1.2
+	s.op("VSHUFF32X4 $0x88, Z%d, Z%d, Z%d", in[3], in[2], tmp+1) // 2.0 2.2 3.0 3.2
+	s.op("VSHUFF32X4 $0xdd, Z%d, Z%d, Z%d", in[1], in[0], tmp+2) // 0.1 0.3 1.1 1.3
+	s.op("VSHUFF32X4 $0xdd, Z%d, Z%d, Z%d", in[3], in[2], tmp+3) // 2.1 2.3 3.1 3.3
+	s.op("VSHUFF32X4.Z $0x88, Z%d, Z%d, %s, Z%d", tmp+1, tmp, mask, out[0])
+	s.op("VSHUFF32X4.Z $0x88, Z%d, Z%d, %s, Z%d", tmp+3, tmp+2, mask, out[1])
+	s.op("VSHUFF32X4.Z $0xdd, Z%d, Z%d, %s, Z%d", tmp+1, tmp, mask, out[2])
+	s.op("VSHUFF32X4.Z $0xdd, Z%d, Z%d, %s, Z%d", tmp+3, tmp+2, mask, out[3])
+}
+
+// transpose16x16 transposes the words of Z0..Z15 and returns the registers of the columns.
+func transpose16x16(s *source, mask string) (columns []int) {
+	quads(s, 16)
+	for j := range 4 {
+		in := [4]int{j, j + 4, j + 8, j + 12}
+		lanes(s, in, in, 16+4*j, mask)
+	}
+	// Column 4l+j is what lanes left in place of register 4l+j.
+	for i := range 16 {
+		columns = append(columns, i)
+	}
+	return columns
+}
+
+// transpose8x16 transposes the words of Z0..Z7 and returns the registers of the pairs of columns.
+func transpose8x16(s *source, mask string) (pairs []int) {
+	quads(s, 8)
+	// Rows 0..3 and 4..7 of columns 4l and 4l+1, then of 4l+2 and 4l+3.
+	left, right := [4]int{0, 4, 1, 5}, [4]int{2, 6, 3, 7}
+	lanes(s, left, left, 16, mask)
+	lanes(s, right, right, 20, mask)
+	for l := range 4 {
+		pairs = append(pairs, left[l], right[l])
+	}
+	return pairs
+}

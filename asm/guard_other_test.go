@@ -1,0 +1,18 @@
+//go:build !unix
+
+package asm
+
+import (
+	"testing"
+	"unsafe"
+)
+
+// A guarded is plain memory: there are no guard pages on this system, but the bytes around a region are still checked.
+type guarded struct{ mem []byte }
+
+func newGuarded(t testing.TB, n int) guarded { return guarded{make([]byte, n+4096)} }
+
+func (g guarded) first(n int) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(g.mem[:n])) }
+func (g guarded) last(n int) unsafe.Pointer {
+	return unsafe.Add(unsafe.Pointer(unsafe.SliceData(g.mem)), len(g.mem[n:]))
+}

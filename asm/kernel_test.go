@@ -1,0 +1,234 @@
+package asm
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"unsafe"
+)
+
+// requireEnv names a kernel that must run in the tests; see [forKernels].
+const requireEnv = "LEAFHOPPER_REQUIRE_KERNEL"
+
+// forKernels runs f for every kernel, and says aloud which it could not run. With LEAFHOPPER_REQUIRE_KERNEL=name not being able to
+// run that one is a failure.
+func forKernels(t *testing.T, f func(t *testing.T, k *Kernel)) {
+	required := os.Getenv(requireEnv)
+	for _, k := range Kernels() {
+		t.Run(k.Name, func(t *testing.T) {
+			err := k.Supported()
+			if k.Name == required {
+				required = ""
+				if err != nil {
+					t.Fatalf("%s requires it, but %v", requireEnv, err)
+				}
+			}
+			if err != nil {
+				fmt.Fprintf(os.Stderr, "asm: NOT TESTED: kernel %s: %v\n", k.Name, err)
+				t.Skip(err)
+			}
+			f(t, k)
+		})
+	}
+	if required != "" {
+		t.Errorf("%s=%q names no kernel", requireEnv, required)
+	}
+}
+
+// step returns the kernel's multiply-add of two words, as a formula.
+func step(k *Kernel) func(acc float32, a, b uint32) float32 {
+	switch {
+	case k.KPack == 2:
+		return DotBF16
+	case k.Name == "go":
+		return func(acc float32, a, b uint32) float32 {
+			return acc + float32(math.Float32frombits(a)*math.Float32frombits(b))
+		}
+	}
+	return func(acc float32, a, b uint32) float32 {
+		return fma32(math.Float32frombits(a), math.Float32frombits(b), acc)
+	}
+}
+
+// operands are the kinds of values that the conformance suite feeds to kernels: each makes a word of a panel.
+var operands = []struct {
+	name string
+	word func(r *rand.Rand, kpack int) uint32
+}{
+	{"near1", func(r *rand.Rand, kpack int) uint32 {
+		if kpack == 2 {
+			return r.Uint32()&0x80ff80ff | 0x3f003f00
+		}
+		return r.Uint32()&0x80ffffff | 0x3f000000
+	}},
+	{"wide", func(r *rand.Rand, kpack int) uint32 {
+		// Exponents of all sizes, so that sums cancel, vanish, overflow and go subnormal, but no operand is NaN or Inf.
+		w := r.Uint32()
+		for _, shift := range []int{23, 7} {
+			if w>>shift&0xff == 0xff {
+				w ^= 1 << shift
+			}
+		}
+		return w
+	}},
+	{"special", func(r *rand.Rand, kpack int) uint32 {
+		special := []uint32{0, 0x8000, 0x3f80, 0x7f80, 0xff80, 0x7fc0, 0x7f81, 0x0001, 0x8001, 0x007f, 0x0080, 0x8080, 0x7f7f, 0xff7f}
+		pick := func() uint32 {
+			if r.IntN(8) > 0 {
+				return r.Uint32()&0x80ff | 0x3f00
+			}
+			return special[r.IntN(len(special))]
+		}
+		return pick()<<16 | pick()
+	}},
+	{"subnormal", func(r *rand.Rand, kpack int) uint32 {
+		// Products of small numbers that fall around the smallest normal.
+		if kpack == 2 {
+			return r.Uint32()&0x81ff81ff | 0x1f001f00
+		}
+		return r.Uint32()&0x81ffffff | 0x1f000000
+	}},
+}
+
+func sameBits(x, y float32) bool {
+	return math.Float32bits(x) == math.Float32bits(y) || x != x && y != y
+}
+
+// A strip is the operands of one call of a kernel, at the end of guarded memory.
+type strip struct{ a, b, src, dst guarded }
+
+func TestConformance(t *testing.T) {
+	const maxK, maxM = 70, 7
+	forKernels(t, func(t *testing.T, k *Kernel) {
+		maxPitch := k.NR*4 + 76
+		s := strip{newGuarded(t, k.MR*maxK*maxM*4), newGuarded(t, k.NR*maxK*4), newGuarded(t, maxM*k.MR*maxPitch), newGuarded(t, maxM*k.MR*maxPitch)}
+		for _, o := range operands {
+			t.Run(o.name, func(t *testing.T) {
+				r := rand.New(rand.NewPCG(1, 2))
+				for depth := range maxK + 1 {
+					for _, m := range []int{1, 2, 3, maxM} {
+						if (raceEnabled || testing.Short()) && (depth%9 > 2 || m == maxM) {
+							continue
+						}
+						for source := range 3 {
+							word := func() uint32 { return o.word(r, k.KPack) }
+							conform(t, k, s, r, word, depth, m, source)
+						}
+						if t.Failed() {
+							t.FailNow()
+						}
+					}
+				}
+			})
+		}
+	})
+}
+
+// conform compares Mul and Ref with the formula, for one shape. source says where the tiles start: 0 at zero, 1 at dst,
+// 2 at another place.
+func conform(t *testing.T, k *Kernel, s strip, r *rand.Rand, word func() uint32, depth, m, source int) {
+	t.Helper()
+	rows := m * k.MR
+	pitch := func() int { return k.NR*4 + []int{0, 4, 12, 64, 76}[r.IntN(5)] }
+	lds, ldd := pitch(), pitch()
+	if source == 1 {
+		lds = ldd
+	}
+	span := func(pitch int) int { return (rows-1)*pitch + k.NR*4 }
+	fill := func(p unsafe.Pointer, n int) []uint32 {
+		ws := unsafe.Slice((*uint32)(p), n)
+		for i := range ws {
+			ws[i] = word()
+		}
+		return ws
+	}
+	as, bs := fill(s.a.last(rows*depth*4), rows*depth), fill(s.b.last(k.NR*depth*4), k.NR*depth)
+	before := fill(s.dst.last(span(ldd)), span(ldd)/4)
+	var src unsafe.Pointer
+	start := make([]uint32, 0) // the tiles before the product, lds apart
+	switch source {
+	case 1:
+		src, start = s.dst.last(span(ldd)), append(start, before...)
+	case 2:
+		src = s.src.last(span(lds))
+		start = fill(src, span(lds)/4)
+	}
+	before = append([]uint32(nil), before...)
+
+	want := append([]uint32(nil), before...)
+	f := step(k)
+	for i := range rows {
+		panel := as[i/k.MR*k.MR*depth:]
+		for j := range k.NR {
+			var acc float32
+			if source > 0 {
+				acc = math.Float32frombits(start[i*lds/4+j])
+			}
+			for kd := range depth {
+				acc = f(acc, panel[kd*k.MR+i%k.MR], bs[kd*k.NR+j])
+			}
+			want[i*ldd/4+j] = math.Float32bits(acc)
+		}
+	}
+
+	for _, impl := range []struct {
+		name string
+		mul  KernelFunc
+	}{{"Mul", k.Mul}, {"Ref", k.Ref}} {
+		dst := s.dst.last(span(ldd))
+		got := unsafe.Slice((*uint32)(dst), span(ldd)/4)
+		copy(got, before)
+		impl.mul(depth, m, unsafe.Pointer(unsafe.SliceData(as)), unsafe.Pointer(unsafe.SliceData(bs)), src, lds, dst, ldd)
+		for i := range got {
+			inTile := i*4%ldd < k.NR*4
+			if got[i] != want[i] && !(inTile && sameBits(math.Float32frombits(got[i]), math.Float32frombits(want[i]))) {
+				t.Errorf("%s k=%d m=%d source=%d lds=%d ldd=%d: row %d column %d is %#x, want %#x", impl.name, depth, m, source, lds, ldd, i*4/ldd, i*4%ldd/4, got[i], want[i])
+				break
+			}
+		}
+	}
+}
+
+// TestCutK checks that the bits of a tile do not depend on where K is cut.
+func TestCutK(t *testing.T) {
+	const depth = 70
+	forKernels(t, func(t *testing.T, k *Kernel) {
+		r := rand.New(rand.NewPCG(3, 4))
+		a, b := make([]uint32, k.MR*depth), make([]uint32, k.NR*depth)
+		for _, panel := range [][]uint32{a, b} {
+			for i := range panel {
+				panel[i] = operands[0].word(r, k.KPack)
+			}
+		}
+		at := func(p []uint32, i int) unsafe.Pointer { return unsafe.Add(unsafe.Pointer(unsafe.SliceData(p)), i*4) }
+		whole, cut := make([]uint32, k.MR*k.NR), make([]uint32, k.MR*k.NR)
+		k.Mul(depth, 1, at(a, 0), at(b, 0), nil, 0, at(whole, 0), k.NR*4)
+		for at1 := range depth + 1 {
+			for _, at2 := range []int{at1, (at1 + depth) / 2, depth} {
+				k.Mul(at1, 1, at(a, 0), at(b, 0), nil, 0, at(cut, 0), k.NR*4)
+				k.Mul(at2-at1, 1, at(a, at1*k.MR), at(b, at1*k.NR), at(cut, 0), k.NR*4, at(cut, 0), k.NR*4)
+				k.Mul(depth-at2, 1, at(a, at2*k.MR), at(b, at2*k.NR), at(cut, 0), k.NR*4, at(cut, 0), k.NR*4)
+				for i := range cut {
+					if cut[i] != whole[i] {
+						t.Fatalf("cut at %d and %d: element %d is %#x, uncut %#x", at1, at2, i, cut[i], whole[i])
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestPeak checks that the peak loops count what they do: none may seem to run a kernel above its peak.
+func TestPeak(t *testing.T) {
+	forKernels(t, func(t *testing.T, k *Kernel) {
+		k.Peak(0)
+		if k.PeakFlops <= 0 || k.PeakFlops%(2*k.KPack) != 0 {
+			t.Errorf("PeakFlops = %d, want a multiple of %d", k.PeakFlops, 2*k.KPack)
+		}
+		if !raceEnabled {
+			t.Logf("%s: %.1f GFLOP/s", k.Name, peakFlops(k)/1e9)
+		}
+	})
+}
