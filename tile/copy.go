@@ -143,14 +143,23 @@ type plane struct {
 	rows   int
 }
 
-// plane returns the part of w at indices i2, i3, i4 of the outer dimensions.
-func (m *TensorMap) plane(w *window, offset, i2, i3, i4 int) plane {
-	row := ((i4*m.n[3]+i3)*m.n[2]+i2)*m.n[1] + w.lo[1]
-	return plane{
-		shared: offset + row*m.pitch + w.lo[0]*m.elem,
-		global: int(w.at + int64(w.lo[0])*m.stride[0] + int64(w.lo[1])*m.stride[1] +
-			int64(i2)*m.stride[2] + int64(i3)*m.stride[3] + int64(i4)*m.stride[4]),
-		rows: w.hi[1] - w.lo[1],
+// planes calls yield for the planes of w in a tile at offset.
+func (m *TensorMap) planes(w *window, offset int, yield func(plane)) {
+	if w.empty() {
+		return
+	}
+	at := w.at + int64(w.lo[0])*m.stride[0] + int64(w.lo[1])*m.stride[1]
+	for i4 := w.lo[4]; i4 < w.hi[4]; i4++ {
+		for i3 := w.lo[3]; i3 < w.hi[3]; i3++ {
+			for i2 := w.lo[2]; i2 < w.hi[2]; i2++ {
+				row := ((i4*m.n[3]+i3)*m.n[2]+i2)*m.n[1] + w.lo[1]
+				yield(plane{
+					shared: offset + row*m.pitch + w.lo[0]*m.elem,
+					global: int(at + int64(i2)*m.stride[2] + int64(i3)*m.stride[3] + int64(i4)*m.stride[4]),
+					rows:   w.hi[1] - w.lo[1],
+				})
+			}
+		}
 	}
 }
 
@@ -158,33 +167,20 @@ func (m *TensorMap) load(dst []byte, offset int, coord []int32) {
 	w := m.window(coord)
 	if w.lo != ([maxRank]int{}) || w.hi != m.n {
 		m.fillBox(dst, offset)
-		if w.empty() {
-			return
-		}
 	}
 	n := (w.hi[0] - w.lo[0]) * m.elem
-	for i4 := w.lo[4]; i4 < w.hi[4]; i4++ {
-		for i3 := w.lo[3]; i3 < w.hi[3]; i3++ {
-			for i2 := w.lo[2]; i2 < w.hi[2]; i2++ {
-				m.gather(dst, m.global, m.plane(&w, offset, i2, i3, i4), n)
-			}
-		}
-	}
+	m.planes(&w, offset, func(p plane) { m.gather(dst, m.global, p, n) })
 }
 
 func (m *TensorMap) store(coord []int32, src []byte, offset int) {
 	w := m.window(coord)
-	if w.empty() {
-		return
-	}
-	// The inner coordinate is a multiple of 16 bytes and so is the box row:
-	// rounding up completes the last granule and stays in the box.
-	n := (w.hi[0]*m.elem + chunk - 1) &^ (chunk - 1)
-	for i4 := w.lo[4]; i4 < w.hi[4]; i4++ {
-		for i3 := w.lo[3]; i3 < w.hi[3]; i3++ {
-			for i2 := w.lo[2]; i2 < w.hi[2]; i2++ {
-				m.scatter(m.global, src, m.plane(&w, offset, i2, i3, i4), n)
-			}
-		}
-	}
+	n := m.granules(&w)
+	m.planes(&w, offset, func(p plane) { m.scatter(m.global, src, p, n) })
+}
+
+// granules returns the bytes of a row of w that a write touches. The inner
+// coordinate is a multiple of 16 bytes and so is the box row: rounding up
+// completes the last granule and stays in the box.
+func (m *TensorMap) granules(w *window) int {
+	return (w.hi[0]*m.elem + chunk - 1) &^ (chunk - 1)
 }

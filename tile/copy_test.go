@@ -165,7 +165,7 @@ func TestCopiesDoNotAllocate(t *testing.T) {
 		n := testing.AllocsPerRun(100, func() {
 			bar.ArriveExpectTx(2 * m.BoxBytes())
 			if tile.Load(s, 0, m, []int32{16, 8}, bar) != nil || tile.Load(s, 0, m, []int32{-8, 60}, bar) != nil ||
-				tile.Store(m, []int32{120, 60}, s, 0) != nil {
+				tile.Store(m, []int32{120, 60}, s, 0) != nil || tile.Reduce(m, tile.ReduceAdd, []int32{120, 60}, s, 0) != nil {
 				t.Fatal("copy failed")
 			}
 		})
@@ -211,7 +211,8 @@ func fuzzConfig(r *rand.Rand, typ, swz, fill, inter uint8, memory uint16) tile.C
 }
 
 // FuzzTensorMap checks that no configuration panics and that an accepted one
-// loads as the model does and stores without a panic, at random coordinates.
+// loads as the model does and stores and reduces without a panic, at random
+// coordinates.
 // (With strides smaller than a row, stores have no defined result.)
 func FuzzTensorMap(f *testing.F) {
 	for i := range uint64(64) {
@@ -254,8 +255,12 @@ func FuzzTensorMap(f *testing.F) {
 		if err := tile.Store(m, coord, s, 128); (err != nil) != (cfg.Global == nil || negative) {
 			t.Fatalf("Store at %v: %v with %d bytes", coord, err, len(cfg.Global))
 		}
+		op := tile.ReduceOp(seed % 10)
+		if err := tile.Reduce(m, op, coord, s, 128); err == nil && (cfg.Global == nil || negative) {
+			t.Fatalf("%v at %v succeeds with %d bytes", op, coord, len(cfg.Global))
+		}
 		if !slices.Equal(guarded[:len(canary)], canary[:]) || !slices.Equal(guarded[len(guarded)-len(canary):], canary[:]) {
-			t.Fatal("Store wrote outside the memory of the map")
+			t.Fatal("a write fell outside the memory of the map")
 		}
 	})
 }

@@ -26,7 +26,8 @@
 // elements outside, but along dimension 0 only in granules of 16 bytes: one that
 // begins inside is written whole, into the padding behind the row. The inner
 // coordinate must be a multiple of 16 bytes, and a store must not begin at a
-// negative coordinate; the hardware faults, and here it is an error.
+// negative coordinate; the hardware faults, and here it is an error. [Reduce] is
+// a store that combines each element with the one in the tensor.
 //
 // Element strides thin the box out. With box extent 7 and element stride 3 in
 // dimension 1, ceil(7/3) = 3 rows are moved, and they lie close together in

@@ -179,6 +179,43 @@ func TestStoreGolden(t *testing.T) {
 	}
 }
 
+// Every recorded reduction leaves the same global memory.
+func TestReduceGolden(t *testing.T) {
+	reductions := 0
+	for i, c := range readCopies(t) {
+		if c.Red == 0 {
+			continue
+		}
+		reductions++
+		global := make([]byte, len(c.After))
+		c.FillGlobal(global)
+		m := newMap(t, configOfBox(&c.Box, c.Strides[:c.Rank-1], global))
+		s := newShared(t, golden.SharedSize)
+		c.FillShared(s.Bytes())
+		before := slices.Clone(s.Bytes())
+		op := reduceOps[c.Red]
+		if err := tile.Reduce(m, op, c.Coord[:c.Rank], s, int(c.SharedOffset)); err != nil {
+			t.Errorf("copy %d: %v", i, err)
+			continue
+		}
+		if d := firstDiff(global, c.After); d >= 0 {
+			t.Errorf("copy %d: %v %+v: global byte %d is %#x, the GPU wrote %#x", i, op, c.Box, d, global[d], c.After[d])
+		}
+		if !bytes.Equal(before, s.Bytes()) {
+			t.Errorf("copy %d: the reduction changed shared memory", i)
+		}
+	}
+	if reductions != 130 {
+		t.Errorf("%d reductions replayed, want 130", reductions)
+	}
+}
+
+// reduceOps is the numbering of the recorder.
+var reduceOps = [...]tile.ReduceOp{
+	1: tile.ReduceAdd, tile.ReduceMin, tile.ReduceMax, tile.ReduceInc, tile.ReduceDec,
+	tile.ReduceAnd, tile.ReduceOr, tile.ReduceXor,
+}
+
 // Every copy on which the GPU raised an illegal instruction is an error for
 // the reason that the rules give, and touches nothing.
 func TestRefusedGolden(t *testing.T) {

@@ -1,0 +1,178 @@
+package tile
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/x448/float16"
+
+	"example.com/leafhopper/bf16"
+)
+
+// A combiner replaces every whole element of dst, a chunk or the start of one,
+// by its combination with the element of src.
+type combiner func(dst, src []byte)
+
+// combinerOf returns the combiner of op for a type, nil if there is none.
+func combinerOf(op ReduceOp, typ DataType) combiner {
+	if op == 0 || int(op) >= len(combiners) || !typ.valid() {
+		return nil
+	}
+	return combiners[op][typ]
+}
+
+var combiners = [...][len(dataTypes)]combiner{
+	ReduceAdd: {
+		Uint32: words(add[uint32]), Int32: words(add[uint32]), Uint64: longs(add[uint64]),
+		Float16: halves(addFloat16), BFloat16: halves(addBFloat16), Float32: words(addFloat32),
+	},
+	ReduceMin: {
+		Uint32: words(least[uint32]), Int32: words(signed32(least[int32])),
+		Uint64: longs(least[uint64]), Int64: longs(signed64(least[int64])),
+		Float16: halves(leastFloat(float16Inf)), BFloat16: halves(leastFloat(bfloat16Inf)),
+	},
+	ReduceMax: {
+		Uint32: words(greatest[uint32]), Int32: words(signed32(greatest[int32])),
+		Uint64: longs(greatest[uint64]), Int64: longs(signed64(greatest[int64])),
+		Float16: halves(greatestFloat(float16Inf)), BFloat16: halves(greatestFloat(bfloat16Inf)),
+	},
+	ReduceInc: {Uint32: words(increment)},
+	ReduceDec: {Uint32: words(decrement)},
+	ReduceAnd: {
+		Uint32: words(and[uint32]), Int32: words(and[uint32]),
+		Uint64: longs(and[uint64]), Int64: longs(and[uint64]),
+	},
+	ReduceOr: {
+		Uint32: words(or[uint32]), Int32: words(or[uint32]),
+		Uint64: longs(or[uint64]), Int64: longs(or[uint64]),
+	},
+	ReduceXor: {
+		Uint32: words(xor[uint32]), Int32: words(xor[uint32]),
+		Uint64: longs(xor[uint64]), Int64: longs(xor[uint64]),
+	},
+}
+
+func halves(f func(old, x uint16) uint16) combiner {
+	return func(dst, src []byte) {
+		for i := 0; i+2 <= len(dst); i += 2 {
+			v := f(binary.LittleEndian.Uint16(dst[i:]), binary.LittleEndian.Uint16(src[i:]))
+			binary.LittleEndian.PutUint16(dst[i:], v)
+		}
+	}
+}
+
+func words(f func(old, x uint32) uint32) combiner {
+	return func(dst, src []byte) {
+		for i := 0; i+4 <= len(dst); i += 4 {
+			v := f(binary.LittleEndian.Uint32(dst[i:]), binary.LittleEndian.Uint32(src[i:]))
+			binary.LittleEndian.PutUint32(dst[i:], v)
+		}
+	}
+}
+
+func longs(f func(old, x uint64) uint64) combiner {
+	return func(dst, src []byte) {
+		for i := 0; i+8 <= len(dst); i += 8 {
+			v := f(binary.LittleEndian.Uint64(dst[i:]), binary.LittleEndian.Uint64(src[i:]))
+			binary.LittleEndian.PutUint64(dst[i:], v)
+		}
+	}
+}
+
+type unsigned interface{ uint32 | uint64 }
+
+type integer interface {
+	int32 | int64 | unsigned
+}
+
+func add[T unsigned](old, x T) T     { return old + x }
+func and[T unsigned](old, x T) T     { return old & x }
+func or[T unsigned](old, x T) T      { return old | x }
+func xor[T unsigned](old, x T) T     { return old ^ x }
+func least[T integer](old, x T) T    { return min(old, x) }
+func greatest[T integer](old, x T) T { return max(old, x) }
+
+func signed32(f func(old, x int32) int32) func(old, x uint32) uint32 {
+	return func(old, x uint32) uint32 { return uint32(f(int32(old), int32(x))) }
+}
+
+func signed64(f func(old, x int64) int64) func(old, x uint64) uint64 {
+	return func(old, x uint64) uint64 { return uint64(f(int64(old), int64(x))) }
+}
+
+func increment(old, x uint32) uint32 {
+	if old >= x {
+		return 0
+	}
+	return old + 1
+}
+
+func decrement(old, x uint32) uint32 {
+	if old == 0 || old > x {
+		return x
+	}
+	return old - 1
+}
+
+// The bits of infinity and of the NaN that the hardware writes.
+const (
+	float16Inf  = 0x7c00
+	bfloat16Inf = 0x7f80
+	nan16       = 0x7fff
+	nan32       = 0x7fffffff
+)
+
+func addFloat32(old, x uint32) uint32 {
+	sum := math.Float32frombits(old) + math.Float32frombits(x)
+	if sum != sum {
+		return nan32
+	}
+	return math.Float32bits(sum)
+}
+
+// addFloat16 rounds only once, in effect: the precision of f32, 24 bits, is at
+// least twice that of the operands, 11, plus two. The same holds for bf16, 8.
+func addFloat16(old, x uint16) uint16 {
+	sum := float16.Frombits(old).Float32() + float16.Frombits(x).Float32()
+	if sum != sum {
+		return nan16
+	}
+	return float16.Fromfloat32(sum).Bits()
+}
+
+func addBFloat16(old, x uint16) uint16 {
+	sum := bf16.FromBits(old).Float32() + bf16.FromBits(x).Float32()
+	if sum != sum {
+		return nan16
+	}
+	return bf16.FromFloat32(sum).Bits()
+}
+
+// leastFloat returns the minimum of the 16-bit floats with that infinity.
+func leastFloat(inf uint16) func(old, x uint16) uint16 {
+	return func(old, x uint16) uint16 { return pickFloat(old, x, inf, order(x) < order(old)) }
+}
+
+// greatestFloat returns the maximum of the 16-bit floats with that infinity.
+func greatestFloat(inf uint16) func(old, x uint16) uint16 {
+	return func(old, x uint16) uint16 { return pickFloat(old, x, inf, order(x) > order(old)) }
+}
+
+func pickFloat(old, x, inf uint16, second bool) uint16 {
+	oldNaN, xNaN := old&0x7fff > inf, x&0x7fff > inf
+	switch {
+	case oldNaN && xNaN:
+		return nan16
+	case oldNaN, second && !xNaN:
+		return x
+	}
+	return old
+}
+
+// order maps float bits to integers of the same order, -0 below +0.
+func order(bits uint16) int32 {
+	if bits&0x8000 != 0 {
+		return -1 - int32(bits&0x7fff)
+	}
+	return int32(bits)
+}
