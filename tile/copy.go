@@ -21,7 +21,8 @@ import (
 // Load reports an error, and neither writes nor signals, when coord has not
 // one coordinate for each dimension, when the inner coordinate is not a
 // multiple of 16 bytes (the hardware faults), when offset is not a multiple of
-// 128, when the box does not fit dst, or when m has no memory.
+// 128, when the box does not fit dst, or when m has no memory. Signalling a
+// barrier that is not alive panics, as [barrier.Barrier.CompleteTx] does.
 func Load(dst *Shared, offset int, m *TensorMap, coord []int32, bar *barrier.Barrier) error {
 	if err := m.check("load", coord); err != nil {
 		return err

@@ -47,7 +47,7 @@ func (s *Shared) checkTile(op, operand string, m *TensorMap, offset int) error {
 		return fmt.Errorf("tile: %s: %s is nil", op, operand)
 	case offset < 0 || offset%tileAlign != 0:
 		return fmt.Errorf("tile: %s: %s offset %d is not a multiple of %d", op, operand, offset, tileAlign)
-	case m.SharedBytes() > len(s.mem) || offset > len(s.mem)-m.SharedBytes():
+	case offset > len(s.mem)-m.SharedBytes():
 		return fmt.Errorf("tile: %s: box of %d bytes at %s offset %d ends beyond its %d bytes", op, m.SharedBytes(), operand, offset, len(s.mem))
 	}
 	return nil
