@@ -19,7 +19,7 @@ const (
 // brings it to life, and every other method panics until then. All methods but Init
 // may be called from any number of goroutines.
 //
-// A Barrier must not be copied after Init. It fills a cache line of 64 bytes,
+// A Barrier must not be copied after Init (go vet reports copies). It fills a cache line of 64 bytes,
 // and the barriers of an array do not share one.
 type Barrier struct {
 	word   atomic.Uint64

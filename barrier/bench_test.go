@@ -2,6 +2,7 @@ package barrier
 
 import (
 	"testing"
+	"time"
 )
 
 func mustNew(tb testing.TB, count int) *Barrier {
@@ -33,6 +34,14 @@ func BenchmarkArriveComplete(b *testing.B) {
 	bar := mustNew(b, 1)
 	for b.Loop() {
 		bar.Arrive()
+		observing(bar)
+	}
+}
+
+func BenchmarkArriveN(b *testing.B) {
+	bar := mustNew(b, 64)
+	for b.Loop() {
+		bar.ArriveN(32)
 		observing(bar)
 	}
 }
@@ -108,6 +117,26 @@ func BenchmarkWaitParityReady(b *testing.B) {
 	bar := mustNew(b, 1)
 	for b.Loop() {
 		bar.WaitParity(1)
+	}
+}
+
+func BenchmarkTryWaitReady(b *testing.B) {
+	bar := mustNew(b, 1)
+	t := bar.Arrive()
+	for b.Loop() {
+		if !bar.TryWait(t, time.Second) {
+			b.Fatal("phase not complete")
+		}
+	}
+}
+
+// A wait that may not block, on a phase that is not complete.
+func BenchmarkTryWaitParityPoll(b *testing.B) {
+	bar := mustNew(b, 1)
+	for b.Loop() {
+		if bar.TryWaitParity(0, 0) {
+			b.Fatal("phase complete")
+		}
 	}
 }
 

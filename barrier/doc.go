@@ -29,8 +29,9 @@
 // the wait passes early and its owner reads stale data.
 //
 // A wait spins for some tens of microseconds, yielding its processor now and
-// then, and then parks the goroutine. Parked goroutines cost an arrive one load
-// of a line it already owns.
+// then, and then parks the goroutine. An operation that completes a phase looks
+// once, in a cache line it owns at that moment, whether anybody is parked; others
+// do not even that.
 //
 // # The word
 //

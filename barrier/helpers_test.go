@@ -65,15 +65,15 @@ func waitParked(t *testing.T, b *Barrier, n int) {
 	}
 }
 
-// within fails the test if f, run in a goroutine, takes longer than 20 s, which is
-// what a lost wake-up looks like.
+// within fails the test if f, run in a goroutine, takes longer than 60 s (times
+// the soak factor), which is what a lost wake-up looks like.
 func within(t *testing.T, what string, f func()) {
 	t.Helper()
 	done := make(chan struct{})
 	go func() { defer close(done); f() }()
 	select {
 	case <-done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(60 * time.Second * time.Duration(max(*soak, 1))):
 		buf := make([]byte, 1<<16)
 		t.Fatalf("%s did not finish\n%s", what, buf[:runtime.Stack(buf, true)])
 	}

@@ -39,16 +39,18 @@ var waiters = sync.Pool{New: func() any {
 	return &waiter{ch: make(chan struct{}, 1)}
 }}
 
-// procs caches how many goroutines can run at once. GOMAXPROCS takes a lock of the
-// scheduler, so it is asked when a goroutine parks, which costs more anyway.
+// procs caches how many goroutines can run at once. GOMAXPROCS takes a lock of
+// the scheduler, so only waits that have become long ask it.
 var procs atomic.Int32
 
 func init() { countProcs() }
 
-func countProcs() {
-	if n := int32(min(runtime.GOMAXPROCS(0), runtime.NumCPU())); n != procs.Load() {
+func countProcs() int32 {
+	n := int32(min(runtime.GOMAXPROCS(0), runtime.NumCPU()))
+	if n != procs.Load() {
 		procs.Store(n)
 	}
+	return n
 }
 
 // parkHook lets tests stop at the two places where a wake-up could get lost.

@@ -150,13 +150,7 @@ func (b *Barrier) spin(op string, phase, serial uint64, limit time.Duration) boo
 		return false
 	}
 	if procs.Load() == 1 {
-		for range singleYields {
-			runtime.Gosched()
-			if b.left(op, phase, serial) {
-				return true
-			}
-		}
-		return false
+		return b.yield(op, phase, serial)
 	}
 	budget := spinFor
 	if limit != forever {
@@ -173,9 +167,23 @@ func (b *Barrier) spin(op string, phase, serial uint64, limit time.Duration) boo
 		// The first round is over before a clock would have been worth reading.
 		if round == 0 {
 			start = time.Now()
+			if countProcs() == 1 {
+				return b.yield(op, phase, serial)
+			}
 		} else if time.Since(start) >= budget {
 			return false
 		}
 		runtime.Gosched()
 	}
+}
+
+// yield is spin where nobody else can run meanwhile.
+func (b *Barrier) yield(op string, phase, serial uint64) bool {
+	for range singleYields {
+		runtime.Gosched()
+		if b.left(op, phase, serial) {
+			return true
+		}
+	}
+	return false
 }
