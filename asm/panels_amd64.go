@@ -8,6 +8,11 @@ import "unsafe"
 // that the panel continues where the call before left it.
 const packChunk = 4096
 
+// straightChunk is the number of source rows over which the straight packers go from panel to panel. Each row lies on a
+// page of its own and what one panel prefetches there the next one uses, so the rows have to fit the first-level TLB and
+// cache. Packing a 32 MB matrix rose from 23 to 49 GB/s (read and written) with it and the prefetches.
+const straightChunk = 128
+
 // assemblePackers gives k the packers in assembly that fit its panels.
 func assemblePackers(k *Kernel) {
 	switch k.Name {
@@ -45,10 +50,10 @@ func packers512(t Type, kpack, width int, transposed packT512, straight packS512
 	}
 	slots[packSlot(false)] = func(dst, src unsafe.Pointer, stride, r, k int) {
 		panel := (k + kpack - 1) / kpack * width * 4
-		for i := 0; i < r; i += 32 {
-			for k0 := 0; k0 < k; k0 += packChunk {
+		for k0 := 0; k0 < k; k0 += straightChunk {
+			for i := 0; i < r; i += 32 {
 				straight(unsafe.Add(dst, i/width*panel+k0/kpack*width*4), unsafe.Add(src, i*size+k0*stride), stride,
-					min(r-i, 32), min(k-k0, packChunk), panel)
+					min(r-i, 32), min(k-k0, straightChunk), panel)
 			}
 		}
 	}
@@ -61,13 +66,13 @@ func packers256x24(t Type, transposed, straight pack256) (slots [2]PackFunc) {
 	size := t.Size()
 	slots[packSlot(true)] = transposing256(t, width, transposed)
 	slots[packSlot(false)] = func(dst, src unsafe.Pointer, stride, r, k int) {
-		i := 0
-		for ; i+width <= r; i += width {
-			for k0 := 0; k0 < k; k0 += packChunk {
-				straight(unsafe.Add(dst, i*k*4+k0*width*4), unsafe.Add(src, i*size+k0*stride), stride, min(k-k0, packChunk))
+		whole := r - r%width
+		for k0 := 0; k0 < k; k0 += straightChunk {
+			for i := 0; i < whole; i += width {
+				straight(unsafe.Add(dst, i*k*4+k0*width*4), unsafe.Add(src, i*size+k0*stride), stride, min(k-k0, straightChunk))
 			}
 		}
-		if i < r {
+		if i := whole; i < r {
 			packGeneric(t, 1, width, false, unsafe.Add(dst, i*k*4), unsafe.Add(src, i*size), stride, r-i, k)
 		}
 	}
@@ -80,13 +85,13 @@ func packers256x4(t Type, transposed pack256, straight packS256) (slots [2]PackF
 	size := t.Size()
 	slots[packSlot(true)] = transposing256(t, width, transposed)
 	slots[packSlot(false)] = func(dst, src unsafe.Pointer, stride, r, k int) {
-		i := 0
-		for ; i+group <= r; i += group {
-			for k0 := 0; k0 < k; k0 += packChunk {
-				straight(unsafe.Add(dst, i*k*4+k0*width*4), unsafe.Add(src, i*size+k0*stride), stride, min(k-k0, packChunk), width*k*4)
+		whole := r - r%group
+		for k0 := 0; k0 < k; k0 += straightChunk {
+			for i := 0; i < whole; i += group {
+				straight(unsafe.Add(dst, i*k*4+k0*width*4), unsafe.Add(src, i*size+k0*stride), stride, min(k-k0, straightChunk), width*k*4)
 			}
 		}
-		if i < r {
+		if i := whole; i < r {
 			packGeneric(t, 1, width, false, unsafe.Add(dst, i*k*4), unsafe.Add(src, i*size), stride, r-i, k)
 		}
 	}

@@ -79,15 +79,24 @@ func copy512(s *source, f form, width int) {
 	s.ret()
 }
 
+// prefetchNext prefetches the bytes that follow n bytes at SI, as many.
+func (s *source) prefetchNext(n int) {
+	for o := n; o < 2*n; o += 64 {
+		s.op("PREFETCHT0 %d(SI)", o)
+	}
+}
+
 // panels are the registers that hold the addresses of four panels.
 var panels = [4]string{"DI", "R10", "R11", "R12"}
 
 // step512 loads a step of K, 32 words, into Z(reg) and Z(reg+1) and advances the source. second is the mask of the second row of
-// a pair.
+// a pair. It prefetches the columns of the next panels: the rows are too far apart for the hardware to see that they follow.
 func (f form) step512(s *source, reg int, second string) {
 	if f.kpack == 2 {
 		f.load512(s, "(SI)", "K1", reg)
 		f.load512(s, "(SI)(R9*1)", second, reg+2)
+		s.op("PREFETCHT0 64(SI)")
+		s.op("PREFETCHT0 64(SI)(R9*1)")
 		s.op("LEAQ (SI)(R9*2), SI")
 		s.op("VMOVDQA64 Z%d, Z%d", reg, reg+1)
 		s.op("VPERMT2W Z%d, Z30, Z%d", reg+2, reg)
@@ -96,6 +105,7 @@ func (f form) step512(s *source, reg int, second string) {
 	}
 	f.load512(s, "(SI)", "K1", reg)
 	f.load512(s, fmt.Sprintf("%d(SI)", 16*f.bytes), "K2", reg+1)
+	s.prefetchNext(32 * f.bytes)
 	s.op("ADDQ R9, SI")
 }
 

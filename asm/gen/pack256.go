@@ -35,7 +35,9 @@ func transpose256(s *source, f form, width int) {
 	for group := 0; group < width; group += 8 {
 		rows := min(8, width)
 		for i := range rows {
-			f.load256(s, []string{"(AX)", "(AX)(R9*1)", "(AX)(R9*2)", "(AX)(R10*1)"}[i%4], i)
+			row := []string{"(AX)", "(AX)(R9*1)", "(AX)(R9*2)", "(AX)(R10*1)"}[i%4]
+			f.load256(s, row, i)
+			s.op("PREFETCHT0 %d%s", ahead, row)
 			if i == 3 && group+4 < width {
 				s.op("LEAQ (AX)(R9*4), AX")
 			}
@@ -90,6 +92,7 @@ func copy256x24(s *source, f form) {
 	for v := range 3 {
 		f.load256(s, fmt.Sprintf("%d(SI)", 8*v*f.bytes), v)
 	}
+	s.prefetchNext(24 * f.bytes)
 	for v := range 3 {
 		s.op("VMOVUPS Y%d, %d(DI)", v, 32*v)
 	}
@@ -118,6 +121,7 @@ func copy256x4(s *source, f form) {
 	for row := range 2 {
 		f.load256(s, "(SI)", 2*row)
 		f.load256(s, fmt.Sprintf("%d(SI)", 8*f.bytes), 2*row+1)
+		s.prefetchNext(16 * f.bytes)
 		s.op("ADDQ R9, SI")
 	}
 	for i, panel := range panels {

@@ -82,11 +82,18 @@ func (f form) block512(s *source, width int, mask string, store func(offset, reg
 	}
 }
 
+// ahead is how far in bytes a transposing packer prefetches along each row: a stage takes a short piece of many rows,
+// too short for the hardware to find its streams.
+const ahead = 256
+
 // rows512 loads 16 words of K from each of n rows into Z0 and up.
 func (f form) rows512(s *source, first, n int, mask string) {
 	for i := range n {
 		s.op("MOVQ %d(SP), AX", 8*(first+i))
 		f.load512(s, "(AX)(SI*1)", mask, i)
+		if mask == "" {
+			s.op("PREFETCHT0 %d(AX)(SI*1)", ahead)
+		}
 	}
 }
 
