@@ -1,0 +1,68 @@
+package bench
+
+import (
+	"runtime"
+	"slices"
+	"testing"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/gemm"
+)
+
+// BenchmarkMultiply reports GFLOP/s and the share of the peak that is measured
+// right before and after. benchstat takes the names apart:
+//
+//	go test -run '^$' -bench Multiply -count 10 ./bench | tee new.txt
+//	benchstat -col /depth -filter '/dtype:bf16' new.txt
+func BenchmarkMultiply(b *testing.B) {
+	engine, err := gemm.New()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer engine.Close()
+	all := runtime.GOMAXPROCS(0)
+	for _, t := range allTypes {
+		for _, n := range []int{64, 256, 1024, 2048} {
+			for _, depth := range []int{1, 2, 4} {
+				for _, workers := range slices.Compact([]int{1, all}) {
+					b.Run(benchName(t.String(), n, n, n, depth, workers), func(b *testing.B) {
+						benchmarkMultiply(b, engine, t, n, depth, workers)
+					})
+				}
+			}
+		}
+	}
+}
+
+func benchmarkMultiply(b *testing.B, engine *gemm.Engine, t asm.Type, n, depth, workers int) {
+	k, err := asm.Select(t, "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	w := Workload{M: n, N: n, K: n, In: t, Out: asm.F32, Alpha: 1, Seed: 1}
+	a, bm, _ := operands(w)
+	c := newOperand(w.Out, n, n, false)
+	opts := []gemm.Option{gemm.WithDepth(depth), gemm.WithWorkers(workers)}
+	// Warm, and C's pages are there.
+	if err := engine.Multiply(c.view, a.view, bm.view, opts...); err != nil {
+		b.Fatal(err)
+	}
+	peak := func() float64 {
+		p, err := Peak(b.Context(), k, workers, DefaultPeakTime)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return p
+	}
+	before := peak()
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := engine.Multiply(c.view, a.view, bm.view, opts...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	seconds := b.Elapsed().Seconds() / float64(b.N)
+	flops := w.Flops() / seconds
+	b.ReportMetric(flops/1e9, "GFLOP/s")
+	b.ReportMetric(100*flops/((before+peak())/2), "%peak")
+}

@@ -1,0 +1,52 @@
+// Package bench measures matrix products and says how far they are from what
+// the machine can do. The command gemmbench and go test -bench share it.
+//
+// A [Variant] is a [Workload] (shapes, types, factors, seed) together with how
+// to run it (ring depth, workers, kernel, tile). A [Runner] takes many of them:
+//
+//	           ┌ for each variant ┐   ┌──────── Count rounds ─────────┐
+//	operands → │ first call, check│ → │ peak  v1 v2 v3 … │ peak  v1 … │ → Report
+//	           │ warm-up          │   └───────────────────────────────┘
+//	           └──────────────────┘
+//
+// # Time
+//
+// The rounds interleave: every round takes one sample of every variant, so a
+// clock that drifts slows all variants alike. A sample repeats the call for at
+// least MinTime and divides. Reported are the median, the smallest and the
+// largest sample; the spread is (largest - smallest) / median.
+//
+// # Peak
+//
+// The peak of a kernel and a number of workers is what the kernel's
+// multiply-add reaches from registers alone, on that many locked threads at
+// once: flops of all threads over the time from the first start to the last
+// end. It is measured before every round and once after the last, for every
+// kernel and worker count in the set, and a product's peak fraction is against
+// the median of those, so it compares speeds of the same minute.
+//
+// # Waits
+//
+// The producer and consumer waits are [gemm.Stats]' sums over the workers,
+// divided by workers × elapsed time. Products under 0.1 GFLOP are timed without
+// statistics, and one more call per sample, outside the timing, yields them.
+//
+// # Verification
+//
+// The bound is componentwise: with u = 2^-24 and γ = (K+8)·u,
+//
+//	|c - ref| ≤ γ·(|alpha|·|A||B| + |beta·C|), plus half an ulp of a 16-bit output
+//
+// where ref is computed in float64 from the same operands. A result's MaxError
+// is the largest |c - ref| / bound: up to 1 passes. Small products are compared
+// in full with gonum. Of large ones more than 1,000 entries are compared, the
+// corners and edges among them, and Freivalds' check covers the rest: with a
+// vector x of random signs, C·x is compared with alpha·A·(B·x) + beta·C0·x, and
+// the rows that differ most are recomputed in float64 and compared entry by
+// entry. A wrong entry therefore shows as soon as it stands out of the rounding
+// errors of one row, wherever it is, and correct entries never fail.
+//
+// C starts as NaN when beta is 0, so a product that reads it, or leaves a part
+// of it out, fails too. The bits of C are compared as well: depth, workers and
+// tile must not change them, and neither must a later call.
+package bench

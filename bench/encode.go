@@ -1,0 +1,122 @@
+package bench
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// WriteJSON writes the report as one JSON object.
+func (r *Report) WriteJSON(w io.Writer) error {
+	out := *r
+	if out.Peak == nil {
+		out.Peak = []PeakResult{}
+	}
+	if out.Results == nil {
+		out.Results = []Result{}
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(out)
+}
+
+// csvHeader names the columns of WriteCSV as the JSON fields are named.
+var csvHeader = []string{
+	"m", "n", "k", "dtype", "out", "trans", "depth", "workers", "kernel", "tile", "prepacked", "count",
+	"seconds_median", "seconds_min", "seconds_max", "gflops", "peak_fraction", "producer_wait", "consumer_wait",
+	"allocs_per_op", "verified", "max_error",
+}
+
+// WriteCSV writes the results, one a line under a line of names.
+func (r *Report) WriteCSV(w io.Writer) error {
+	c := csv.NewWriter(w)
+	c.Write(csvHeader) // errors stay with c until it is flushed
+	num := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	for _, s := range r.Results {
+		c.Write([]string{
+			strconv.Itoa(s.M), strconv.Itoa(s.N), strconv.Itoa(s.K), s.DType, s.Out, s.Trans,
+			strconv.Itoa(s.Depth), strconv.Itoa(s.Workers), s.Kernel, s.Tile, strconv.FormatBool(s.Prepacked), strconv.Itoa(s.Count),
+			num(s.SecondsMedian), num(s.SecondsMin), num(s.SecondsMax), num(s.GFLOPS), num(s.PeakFraction),
+			num(s.ProducerWait), num(s.ConsumerWait), num(s.AllocsPerOp), strconv.FormatBool(s.Verified), num(s.MaxError),
+		})
+	}
+	c.Flush()
+	return c.Error()
+}
+
+// benchName returns the name under which go test -bench and WriteBenchfmt report
+// a product.
+func benchName(dtype string, m, n, k, depth, workers int) string {
+	return fmt.Sprintf("dtype=%s/m=%d/n=%d/k=%d/depth=%d/workers=%d", dtype, m, n, k, depth, workers)
+}
+
+// benchUnits tells benchstat which direction is better.
+const benchUnits = "Unit GFLOP/s better=higher\nUnit %peak better=higher\n"
+
+// WriteBenchfmt writes every sample as a line of Go's benchmark format, for
+// benchstat. Names are those of BenchmarkMultiply; an axis that they lack is a
+// configuration line if it is the same everywhere, and part of the name if not.
+func (r *Report) WriteBenchfmt(w io.Writer) error {
+	m := r.Machine
+	out := fmt.Sprintf("goos: %s\ngoarch: %s\npkg: example.com/leafhopper/bench\ncpu: %s\ngo: %s\n", m.GOOS, m.GOARCH, m.CPU, m.Go)
+	if m.Commit != "" {
+		out += fmt.Sprintf("commit: %s\n", m.Commit)
+	}
+	var extra []column
+	for _, a := range axes {
+		switch a.name {
+		case "out", "trans", "kernel", "tile":
+			if r.varies(a) {
+				extra = append(extra, a)
+			} else if len(r.Results) > 0 && (a.name != "tile" || r.Results[0].Tile != "") {
+				out += fmt.Sprintf("%s: %s\n", a.name, a.cell(&r.Results[0]))
+			}
+		}
+	}
+	for _, p := range r.Peak {
+		out += fmt.Sprintf("peak-%s-%d: %s GFLOP/s\n", p.Kernel, p.Workers, significant(p.GFLOPS))
+	}
+	out += benchUnits
+	for i := range r.Results {
+		s := &r.Results[i]
+		name := benchName(s.DType, s.M, s.N, s.K, s.Depth, s.Workers)
+		for _, a := range extra {
+			name += "/" + a.name + "=" + a.cell(s)
+		}
+		if m.GOMAXPROCS > 1 {
+			name += fmt.Sprintf("-%d", m.GOMAXPROCS)
+		}
+		for _, seconds := range s.Samples {
+			gflops := s.Flops() / seconds / 1e9
+			peak := 0.0
+			if s.GFLOPS > 0 {
+				peak = 100 * s.PeakFraction * gflops / s.GFLOPS
+			}
+			out += fmt.Sprintf("BenchmarkMultiply/%s\t1\t%.6g ns/op\t%.6g GFLOP/s\t%.4g %%peak\t%.4g allocs/op\n", name, seconds*1e9, gflops, peak, s.AllocsPerOp)
+		}
+	}
+	_, err := io.WriteString(w, out)
+	return err
+}
+
+// Formats are the names that Write takes.
+var Formats = []string{"table", "json", "csv", "md", "benchfmt"}
+
+// Write writes the report in the format called name, one of Formats.
+func (r *Report) Write(w io.Writer, name string) error {
+	switch name {
+	case "table":
+		return r.WriteTable(w)
+	case "json":
+		return r.WriteJSON(w)
+	case "csv":
+		return r.WriteCSV(w)
+	case "md":
+		return r.WriteMarkdown(w)
+	case "benchfmt":
+		return r.WriteBenchfmt(w)
+	}
+	return fmt.Errorf("bench: unknown format %q", name)
+}

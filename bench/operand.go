@@ -1,0 +1,154 @@
+package bench
+
+import (
+	"math"
+	"unsafe"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/gemm"
+	"github.com/x448/float16"
+)
+
+// An operand is a matrix of one of the element types, stored without gaps.
+type operand struct {
+	view       gemm.AnyMatrix
+	rows, cols int // of the view
+	trans      bool
+	elem       asm.Type
+	// One of these holds the elements.
+	bf  []bf16.BF16
+	f16 []float16.Float16
+	f32 []float32
+}
+
+func newOperand(t asm.Type, rows, cols int, trans bool) *operand {
+	o := &operand{rows: rows, cols: cols, trans: trans, elem: t}
+	switch t {
+	case asm.BF16:
+		o.bf, o.view = newMatrix[bf16.BF16](rows, cols, trans)
+	case asm.F16:
+		o.f16, o.view = newMatrix[float16.Float16](rows, cols, trans)
+	default:
+		o.f32, o.view = newMatrix[float32](rows, cols, trans)
+	}
+	return o
+}
+
+func newMatrix[T gemm.Element](rows, cols int, trans bool) ([]T, gemm.AnyMatrix) {
+	if trans {
+		m := gemm.NewMatrix[T](cols, rows)
+		return m.Data, m.T()
+	}
+	m := gemm.NewMatrix[T](rows, cols)
+	return m.Data, m
+}
+
+// stored returns the rows and columns as they lie in memory.
+func (o *operand) stored() (rows, cols int) {
+	if o.trans {
+		return o.cols, o.rows
+	}
+	return o.rows, o.cols
+}
+
+// decode widens the elements lo <= j < hi of stored row r to the front of dst.
+func (o *operand) decode(dst []float32, r, lo, hi int) {
+	_, cols := o.stored()
+	lo, hi = r*cols+lo, r*cols+hi
+	switch o.elem {
+	case asm.BF16:
+		bf16.Decode(dst, o.bf[lo:hi])
+	case asm.F16:
+		bf16.DecodeFloat16(dst, o.f16[lo:hi])
+	default:
+		copy(dst, o.f32[lo:hi])
+	}
+}
+
+// encode narrows src into the elements from the i-th stored one on.
+func (o *operand) encode(i int, src []float32) {
+	switch o.elem {
+	case asm.BF16:
+		bf16.Encode(o.bf[i:i+len(src)], src)
+	case asm.F16:
+		bf16.EncodeFloat16(o.f16[i:i+len(src)], src)
+	default:
+		copy(o.f32[i:], src)
+	}
+}
+
+// at returns element (i, j) of the view.
+func (o *operand) at(i, j int) float64 {
+	if o.trans {
+		i, j = j, i
+	}
+	_, cols := o.stored()
+	i = i*cols + j
+	switch o.elem {
+	case asm.BF16:
+		return float64(o.bf[i].Float32())
+	case asm.F16:
+		return float64(o.f16[i].Float32())
+	}
+	return float64(o.f32[i])
+}
+
+// raw returns the elements' bytes.
+func (o *operand) raw() []byte {
+	n := o.rows * o.cols * o.elem.Size()
+	switch o.elem {
+	case asm.BF16:
+		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(o.bf))), n)
+	case asm.F16:
+		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(o.f16))), n)
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(o.f32))), n)
+}
+
+// fill gives o values uniform in [-1, 1) that depend on the seed and the place.
+func (o *operand) fill(seed uint64) {
+	o.generate(func(dst []float32, first int) {
+		for i := range dst {
+			dst[i] = float32(int64(mix(seed, first+i))>>40) * 0x1p-23
+		}
+	})
+}
+
+// poison makes every element NaN.
+func (o *operand) poison() {
+	nan := float32(math.NaN())
+	o.generate(func(dst []float32, _ int) {
+		for i := range dst {
+			dst[i] = nan
+		}
+	})
+}
+
+// generate stores what next writes for the stored elements from first on.
+func (o *operand) generate(next func(dst []float32, first int)) {
+	parallel(o.rows*o.cols, 1<<15, func(lo, hi int) {
+		buf := make([]float32, min(hi-lo, 1<<12))
+		for ; lo < hi; lo += len(buf) {
+			buf = buf[:min(len(buf), hi-lo)]
+			next(buf, lo)
+			o.encode(lo, buf)
+		}
+	})
+}
+
+// clone returns a copy of o in memory of its own.
+func (o *operand) clone() *operand {
+	c := newOperand(o.elem, o.rows, o.cols, o.trans)
+	copy(c.raw(), o.raw())
+	return c
+}
+
+// mix returns 64 random bits for place i: the finaliser of SplitMix64 (Steele,
+// Lea and Flood, OOPSLA 2014), which needs no state and so can start anywhere.
+func mix(seed uint64, i int) uint64 {
+	z := seed + (uint64(i)+1)*0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}

@@ -1,0 +1,88 @@
+package bench
+
+import (
+	"bytes"
+	"math"
+	"testing"
+
+	"example.com/leafhopper/asm"
+)
+
+var allTypes = []asm.Type{asm.BF16, asm.F16, asm.F32}
+
+func TestOperandFill(t *testing.T) {
+	for _, elem := range allTypes {
+		for _, trans := range []bool{false, true} {
+			a, b := newOperand(elem, 70, 1003, trans), newOperand(elem, 70, 1003, trans)
+			a.fill(7)
+			b.fill(7)
+			if !bytes.Equal(a.raw(), b.raw()) {
+				t.Errorf("%v: the same seed gives different operands", elem)
+			}
+			if b.fill(8); bytes.Equal(a.raw(), b.raw()) {
+				t.Errorf("%v: another seed gives the same operand", elem)
+			}
+			if !bytes.Equal(a.clone().raw(), a.raw()) {
+				t.Errorf("%v: a clone differs", elem)
+			}
+			sum, squares := 0.0, 0.0
+			for i := range a.rows {
+				for j := range a.cols {
+					v := a.at(i, j)
+					if v < -1 || v > 1 {
+						t.Fatalf("%v: element (%d, %d) = %v", elem, i, j, v)
+					}
+					sum += v
+					squares += v * v
+				}
+			}
+			n := float64(a.rows * a.cols)
+			if mean, variance := sum/n, squares/n; math.Abs(mean) > 0.02 || math.Abs(variance-1./3) > 0.02 {
+				t.Errorf("%v: mean %v and variance %v, want 0 and 1/3", elem, mean, variance)
+			}
+		}
+	}
+}
+
+func TestOperandAtDecode(t *testing.T) {
+	for _, elem := range allTypes {
+		for _, trans := range []bool{false, true} {
+			o := newOperand(elem, 5, 9, trans)
+			o.fill(1)
+			rows, cols := o.stored()
+			buf := make([]float32, cols)
+			for r := range rows {
+				o.decode(buf, r, 2, cols)
+				for c := 2; c < cols; c++ {
+					i, j := r, c
+					if trans {
+						i, j = c, r
+					}
+					if got, want := o.at(i, j), float64(buf[c-2]); got != want {
+						t.Fatalf("%v trans %v: at(%d, %d) = %v, decoded %v", elem, trans, i, j, got, want)
+					}
+				}
+			}
+			o.poison()
+			if !math.IsNaN(o.at(4, 8)) || !math.IsNaN(o.at(0, 0)) {
+				t.Errorf("%v: poison left a number", elem)
+			}
+		}
+	}
+}
+
+func TestParallelCovers(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 3, 7, 1000} {
+		count := make([]int, n)
+		parallel(n, 1, func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				count[i]++
+			}
+		})
+		for i, c := range count {
+			if c != 1 {
+				t.Fatalf("n = %d: %d was visited %d times", n, i, c)
+			}
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"example.com/leafhopper/asm"
+)
+
+func TestPeak(t *testing.T) {
+	for _, k := range asm.Kernels() {
+		got, err := Peak(t.Context(), k, 1, 2*time.Millisecond)
+		if unsupported := k.Supported(); unsupported != nil {
+			if !errors.Is(err, unsupported) {
+				t.Errorf("%s: error %v, want %v", k.Name, err, unsupported)
+			}
+			continue
+		}
+		if err != nil || got < 1e6 || got > 1e14 {
+			t.Errorf("%s: %v flop/s, %v", k.Name, got, err)
+		}
+	}
+	k, err := asm.Select(asm.F32, "go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Peak(t.Context(), k, 0, time.Millisecond); err == nil {
+		t.Error("0 workers: no error")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Peak(ctx, k, 2, time.Hour); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+	peaks, err := Peaks(t.Context(), []*asm.Kernel{k}, []int{1, 3}, 2)
+	if err != nil || len(peaks) != 2 {
+		t.Fatalf("Peaks: %v, %v", peaks, err)
+	}
+	for i, p := range peaks {
+		if p.Kernel != "go" || p.Workers != []int{1, 3}[i] || len(p.Samples) != 2 || p.GFLOPS != (p.Samples[0]+p.Samples[1])/2 {
+			t.Errorf("%+v", p)
+		}
+	}
+}

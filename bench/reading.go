@@ -1,0 +1,156 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Reading says in a sentence or two what the numbers show, and what they do not:
+// for each group of results that differ in depth alone, the fastest depth, by
+// how much and how surely it beats depth 1, and which depths cannot be told from
+// it. It says so where the peak moved while it was measured.
+func (r *Report) Reading() []string {
+	groups := r.byDepth()
+	lines := readGroups(groups)
+	if len(groups) > maxGroups {
+		lines = summarise(groups)
+	} else if len(groups) > 1 {
+		for i, g := range groups {
+			if lines[i] != "" {
+				lines[i] = r.describe(g[0], true) + ": " + lines[i]
+			}
+		}
+	}
+	lines = slices.DeleteFunc(lines, func(s string) bool { return s == "" })
+	for _, p := range r.Peak {
+		if lo, hi := p.extremes(); len(p.Samples) > 1 && hi-lo > 0.1*p.GFLOPS {
+			lines = append(lines, fmt.Sprintf("The peak of %s on %s moved by %s during the run: other load or a changing clock; take small differences with care.",
+				p.Kernel, plural(p.Workers, "worker"), percent((hi-lo)/p.GFLOPS)))
+		}
+	}
+	return lines
+}
+
+// maxGroups is the number of groups up to which each gets a sentence.
+const maxGroups = 4
+
+func readGroups(groups [][]*Result) []string {
+	var lines []string
+	for _, g := range groups {
+		lines = append(lines, readDepths(g))
+	}
+	return lines
+}
+
+// summarise counts how often each depth was the fastest of its group.
+func summarise(groups [][]*Result) []string {
+	count := map[int]int{}
+	for _, g := range groups {
+		if len(g) > 1 {
+			count[fastest(g).Depth]++
+		}
+	}
+	var parts []string
+	for _, depth := range slices.Sorted(maps.Keys(count)) {
+		parts = append(parts, fmt.Sprintf("%d in %s", depth, plural(count[depth], "case")))
+	}
+	if parts == nil {
+		return nil
+	}
+	return []string{"Fastest depth: " + strings.Join(parts, ", ") + "; the table says by how much."}
+}
+
+func fastest(g []*Result) *Result {
+	return slices.MinFunc(g, func(a, b *Result) int { return cmp.Compare(a.SecondsMedian, b.SecondsMedian) })
+}
+
+// byDepth returns the results in groups that differ in depth alone, in order. A
+// wrong result is in no group: its speed means nothing.
+func (r *Report) byDepth() [][]*Result {
+	var groups [][]*Result
+	place := map[group]int{}
+	for i := range r.Results {
+		res := &r.Results[i]
+		if res.Checked && !res.Verified {
+			continue
+		}
+		g := withoutDepth(res)
+		at, ok := place[g]
+		if !ok {
+			at = len(groups)
+			place[g] = at
+			groups = append(groups, nil)
+		}
+		groups[at] = append(groups[at], res)
+	}
+	return groups
+}
+
+// noisy is the spread of samples beyond which depths are not compared.
+const noisy = 0.3
+
+func readDepths(g []*Result) string {
+	if len(g) < 2 {
+		return ""
+	}
+	best, one, inline, spread := fastest(g), (*Result)(nil), true, 0.0
+	for _, r := range g {
+		if r.Depth == 1 && one == nil {
+			one = r
+		}
+		inline = inline && r.Inline
+		spread = max(spread, r.Spread())
+	}
+	if inline {
+		return "The product ran on its caller alone, without a ring, so depth made no difference; what differs is noise."
+	}
+	if spread > noisy {
+		return fmt.Sprintf("The samples of one depth spread by up to %s: the machine was busy, and this comparison says little.", percent(spread))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Depth %d was the fastest, at %s of the peak", best.Depth, percent(best.PeakFraction))
+	if one != nil && one != best {
+		wins, of := wins(best, one)
+		fmt.Fprintf(&b, ": %.3fx depth 1, faster in %d of %s", one.SecondsMedian/best.SecondsMedian, wins, plural(of, "round"))
+	}
+	b.WriteString(".")
+	var same []string
+	for _, r := range g {
+		if r != best && !distinct(best, r) {
+			same = append(same, fmt.Sprint(r.Depth))
+		}
+	}
+	switch {
+	case len(same) == 0:
+	case len(same) == len(g)-1:
+		b.WriteString(" No other depth can be told from it in these rounds.")
+	default:
+		noun := "depth"
+		if len(same) > 1 {
+			noun = "depths"
+		}
+		fmt.Fprintf(&b, " In these rounds it cannot be told from %s %s.", noun, strings.Join(same, ", "))
+	}
+	return b.String()
+}
+
+// wins returns in how many of the rounds a was faster than b.
+func wins(a, b *Result) (wins, rounds int) {
+	rounds = min(len(a.Samples), len(b.Samples))
+	for i := range rounds {
+		if a.Samples[i] < b.Samples[i] {
+			wins++
+		}
+	}
+	return wins, rounds
+}
+
+// distinct reports whether a was faster than b in every round, of which there
+// must be at least 5: were they equally fast, that would happen once in 32 times.
+func distinct(a, b *Result) bool {
+	w, n := wins(a, b)
+	return n >= 5 && w == n
+}

@@ -1,0 +1,255 @@
+package bench
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"example.com/leafhopper/asm"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+)
+
+// A reference knows what C must be: in full for a small product, in samples and
+// through C·x for a large one. What it computes it keeps, for the next variant.
+type reference struct {
+	w     Workload
+	a, b  *operand
+	c0    *operand // C's old value; nil if beta is 0
+	full  []limit  // all of C, row by row; nil for a large product
+	some  []entry
+	x     []float64       // random signs
+	cx    []float64       // C·x
+	rows  map[int][]limit // rows that were recomputed
+	known map[uint32]outcome
+}
+
+// A limit is the right value of an entry and how far from it a result may be.
+type limit struct{ want, bound float64 }
+
+// An entry is a limit and its place in C.
+type entry struct {
+	i, j int
+	limit
+}
+
+const (
+	// Up to this many multiply-adds, and this many elements of one operand, a
+	// product is compared in full: about 0.2 s and 64 MB.
+	fullProduct = 1 << 26
+	fullOperand = 1 << 22
+
+	randomEntries = 1024
+	edgeEntries   = 64 // on each of the four edges
+	worstRows     = 4
+)
+
+func newReference(w Workload, a, b, c0 *operand) *reference {
+	full := w.M*w.N <= fullProduct/w.K && max(w.M*w.N, w.N*w.K, w.M*w.K) <= fullOperand
+	return makeReference(w, a, b, c0, full)
+}
+
+func makeReference(w Workload, a, b, c0 *operand, full bool) *reference {
+	r := &reference{w: w, a: a, b: b, c0: c0, rows: map[int][]limit{}, known: map[uint32]outcome{}}
+	if full {
+		r.full = r.compute()
+	} else {
+		r.sample()
+		r.project()
+	}
+	return r
+}
+
+// limit returns what an entry must be whose sum of products is acc, whose sum
+// of absolute products is abs, and whose old value is old.
+func (r *reference) limit(acc, abs, old float64) limit {
+	const u = 0x1p-24
+	alpha, beta := float64(r.w.Alpha), float64(r.w.Beta)
+	steps := float64(r.w.K + 8)
+	l := limit{want: alpha * acc}
+	l.bound = steps * (u*math.Abs(alpha)*abs + 0x1p-126*max(1, math.Abs(alpha))) // kernels may flush subnormals
+	if r.c0 != nil {
+		l.want += beta * old
+		l.bound += steps * u * math.Abs(beta*old)
+	}
+	f := formatOf(r.w.Out)
+	l.bound += f.roundoff*(math.Abs(l.want)+l.bound) + f.tiny
+	return l
+}
+
+// format describes the rounding of an output type: half an ulp relative to the
+// value, half the smallest subnormal, and where rounding reaches infinity.
+type format struct{ roundoff, tiny, overflow float64 }
+
+func formatOf(t asm.Type) format {
+	switch t {
+	case asm.BF16:
+		return format{roundoff: 0x1p-8, tiny: 0x1p-134, overflow: 0x1.ffp127}
+	case asm.F16:
+		return format{roundoff: 0x1p-11, tiny: 0x1p-25, overflow: 0x1.ffep15}
+	}
+	return format{overflow: 0x1.ffffffp127} // rounding to float32 is in γ
+}
+
+func (r *reference) old(i, j int) float64 {
+	if r.c0 == nil {
+		return 0
+	}
+	return r.c0.at(i, j)
+}
+
+// compute returns all of C by gonum's float64 product.
+func (r *reference) compute() []limit {
+	a, b := general(r.a), general(r.b)
+	acc := blas64.General{Rows: r.w.M, Cols: r.w.N, Stride: r.w.N, Data: make([]float64, r.w.M*r.w.N)}
+	abs := acc
+	abs.Data = make([]float64, len(acc.Data))
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, a, b, 0, acc)
+	for _, m := range []blas64.General{a, b} {
+		for i, v := range m.Data {
+			m.Data[i] = math.Abs(v)
+		}
+	}
+	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, a, b, 0, abs)
+	full := make([]limit, len(acc.Data))
+	for i := range full {
+		full[i] = r.limit(acc.Data[i], abs.Data[i], r.old(i/r.w.N, i%r.w.N))
+	}
+	return full
+}
+
+// general returns o widened to float64, row-major.
+func general(o *operand) blas64.General {
+	g := blas64.General{Rows: o.rows, Cols: o.cols, Stride: o.cols, Data: make([]float64, o.rows*o.cols)}
+	for i := range o.rows {
+		for j := range o.cols {
+			g.Data[i*o.cols+j] = o.at(i, j)
+		}
+	}
+	return g
+}
+
+// sample picks the entries to compare and computes them.
+func (r *reference) sample() {
+	m, n := r.w.M, r.w.N
+	draw := 0
+	pick := func(n int) int {
+		draw++
+		return int(mix(r.w.Seed^0x5a3b1e, draw) % uint64(n))
+	}
+	places := map[[2]int]bool{{0, 0}: true, {0, n - 1}: true, {m - 1, 0}: true, {m - 1, n - 1}: true}
+	for range edgeEntries {
+		places[[2]int{0, pick(n)}] = true
+		places[[2]int{m - 1, pick(n)}] = true
+		places[[2]int{pick(m), 0}] = true
+		places[[2]int{pick(m), n - 1}] = true
+	}
+	for range randomEntries {
+		places[[2]int{pick(m), pick(n)}] = true
+	}
+	for p := range places {
+		r.some = append(r.some, entry{i: p[0], j: p[1]})
+	}
+	slices.SortFunc(r.some, func(a, b entry) int { return cmp.Or(a.i-b.i, a.j-b.j) })
+	parallel(len(r.some), 1, func(lo, hi int) {
+		for e := lo; e < hi; e++ {
+			e := &r.some[e]
+			var acc, abs float64
+			for k := range r.w.K {
+				p := r.a.at(e.i, k) * r.b.at(k, e.j)
+				acc += p
+				abs += math.Abs(p)
+			}
+			e.limit = r.limit(acc, abs, r.old(e.i, e.j))
+		}
+	})
+}
+
+// project computes C·x for random signs x without computing C.
+func (r *reference) project() {
+	r.x = make([]float64, r.w.N)
+	for j := range r.x {
+		r.x[j] = 1 - 2*float64(mix(r.w.Seed^0xf1e1d5, j)&1)
+	}
+	r.cx = multiplyVector(r.a, multiplyVector(r.b, r.x))
+	for i := range r.cx {
+		r.cx[i] *= float64(r.w.Alpha)
+	}
+	if r.c0 != nil {
+		for i, v := range multiplyVector(r.c0, r.x) {
+			r.cx[i] += float64(r.w.Beta) * v
+		}
+	}
+}
+
+// multiplyVector returns o·x.
+func multiplyVector(o *operand, x []float64) []float64 {
+	y := make([]float64, o.rows)
+	rows, cols := o.stored()
+	if o.trans { // columns of the view lie side by side
+		parallel(cols, 1<<10, func(lo, hi int) {
+			buf := make([]float32, hi-lo)
+			for r := range rows {
+				o.decode(buf, r, lo, hi)
+				for i, v := range buf {
+					y[lo+i] += float64(v) * x[r]
+				}
+			}
+		})
+		return y
+	}
+	parallel(rows, 1, func(lo, hi int) {
+		buf := make([]float32, cols)
+		for r := lo; r < hi; r++ {
+			o.decode(buf, r, 0, cols)
+			sum := 0.0
+			for i, v := range buf {
+				sum += float64(v) * x[i]
+			}
+			y[r] = sum
+		}
+	})
+	return y
+}
+
+// row returns the limits of row i of C.
+func (r *reference) row(i int) []limit {
+	if l := r.rows[i]; l != nil {
+		return l
+	}
+	a := make([]float64, r.w.K)
+	for k := range a {
+		a[k] = r.a.at(i, k)
+	}
+	l := make([]limit, r.w.N)
+	parallel(r.w.N, 64, func(lo, hi int) {
+		acc, abs := make([]float64, hi-lo), make([]float64, hi-lo)
+		add := func(j, k int, v float32) {
+			p := a[k] * float64(v)
+			acc[j] += p
+			abs[j] += math.Abs(p)
+		}
+		if r.b.trans { // a stored row is a column of B
+			buf := make([]float32, r.w.K)
+			for j := lo; j < hi; j++ {
+				r.b.decode(buf, j, 0, r.w.K)
+				for k, v := range buf {
+					add(j-lo, k, v)
+				}
+			}
+		} else {
+			buf := make([]float32, hi-lo)
+			for k := range a {
+				r.b.decode(buf, k, lo, hi)
+				for j, v := range buf {
+					add(j, k, v)
+				}
+			}
+		}
+		for j := lo; j < hi; j++ {
+			l[j] = r.limit(acc[j-lo], abs[j-lo], r.old(i, j))
+		}
+	})
+	r.rows[i] = l
+	return l
+}

@@ -1,0 +1,206 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// sampleReport is a report with numbers that are easy to check by eye.
+func sampleReport() *Report {
+	rep := &Report{
+		Machine: Machine{
+			CPU: "Example CPU", Cores: 2, Threads: 2, GOMAXPROCS: 2, L1D: 48 << 10, L2: 1 << 20, L3: 32 << 20, Memory: 16 << 30,
+			OS: "linux 6.1", GOOS: "linux", GOARCH: "amd64", Go: "go1.26.8", Kernels: []string{"avx2", "go"},
+			Module: "example.com/leafhopper", Version: "v1.2.3", Commit: "0123abcd",
+		},
+		Peak:  []PeakResult{{Kernel: "avx2", Workers: 2, Samples: []float64{990, 1000, 1030}, GFLOPS: 1000}},
+		Notes: []string{"size chosen by hand"},
+	}
+	for depth, samples := range map[int][]float64{
+		1: {0.0025, 0.0026, 0.0025, 0.0024, 0.0025},
+		2: {0.0022, 0.0023, 0.0023, 0.0022, 0.0024},
+		4: {0.00231, 0.00229, 0.0023, 0.0022, 0.0024},
+	} {
+		r := Result{
+			M: 1000, N: 1000, K: 1000, DType: "bf16", Out: "f32", Trans: "NT", Depth: depth, Workers: 2, Kernel: "avx2",
+			Count: 5, SecondsMedian: median(samples), SecondsMin: slices.Min(samples), SecondsMax: slices.Max(samples),
+			ProducerWait: 0.125, ConsumerWait: 0.25 / float64(depth), AllocsPerOp: 0.5,
+			Checked: true, Verified: true, MaxError: 0.03125, Samples: samples,
+		}
+		r.GFLOPS = r.Flops() / r.SecondsMedian / 1e9
+		r.PeakFraction = r.GFLOPS / 1000
+		rep.Results = append(rep.Results, r)
+	}
+	slices.SortFunc(rep.Results, func(a, b Result) int { return a.Depth - b.Depth })
+	return rep
+}
+
+// mixedReport varies what sampleReport keeps the same, and fails.
+func mixedReport() *Report {
+	rep := sampleReport()
+	rep.Notes = nil
+	rep.Peak[0].Samples = []float64{800, 1000, 1030}
+	rep.Results = rep.Results[:2]
+	for _, r := range slices.Clone(rep.Results) {
+		r.M, r.DType, r.Tile, r.Workers = 8, "f32", "64x64x64", 1
+		r.Inline = true
+		r.SecondsMedian, r.SecondsMin, r.SecondsMax = r.SecondsMedian/1e5, r.SecondsMin/1e5, r.SecondsMax/1e5
+		rep.Results = append(rep.Results, r)
+	}
+	rep.Results[1].Verified, rep.Results[1].MaxError, rep.Results[1].Failure = false, finite(nan()), "C[1,2] = NaN, want 1"
+	rep.Results[3].Checked, rep.Results[3].Verified, rep.Results[3].MaxError = false, false, 0
+	return rep
+}
+
+func nan() float64 { var zero float64; return zero / zero }
+
+// TestGolden compares every format with testdata; -update rewrites it.
+func TestGolden(t *testing.T) {
+	for name, rep := range map[string]*Report{"plain": sampleReport(), "mixed": mixedReport(), "empty": {Machine: sampleReport().Machine}} {
+		for _, format := range Formats {
+			var b bytes.Buffer
+			if err := rep.Write(&b, format); err != nil {
+				t.Errorf("%s: %v", format, err)
+			}
+			path := filepath.Join("testdata", name+"."+format)
+			if *update {
+				if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(b.Bytes(), want) {
+				t.Errorf("%s:\n%s\nwant:\n%s", path, b.Bytes(), want)
+			}
+		}
+	}
+	if err := sampleReport().Write(&bytes.Buffer{}, "xml"); err == nil {
+		t.Error("unknown format: no error")
+	}
+}
+
+// TestJSONFields pins the names that others read.
+func TestJSONFields(t *testing.T) {
+	var b bytes.Buffer
+	if err := sampleReport().WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Machine map[string]any
+		Peak    []map[string]any
+		Results []map[string]any
+	}
+	d := json.NewDecoder(&b)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		got  map[string]any
+		want string
+	}{
+		{doc.Machine, "cpu cores threads gomaxprocs l1d_bytes l2_bytes l3_bytes memory_bytes os goos goarch go kernels module version commit modified"},
+		{doc.Peak[0], "kernel workers gflops"},
+		{doc.Results[0], "m n k dtype out trans depth workers kernel prepacked count seconds_median seconds_min seconds_max gflops " +
+			"peak_fraction producer_wait consumer_wait allocs_per_op verified max_error"},
+	} {
+		got, want := slices.Sorted(maps.Keys(test.got)), strings.Fields(test.want)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("fields %v\nwant %v", got, want)
+		}
+	}
+}
+
+// TestBenchfmtLines checks every line against the grammar of the format
+// (golang.org/design/14313-benchmark-format).
+func TestBenchfmtLines(t *testing.T) {
+	var b bytes.Buffer
+	if err := mixedReport().WriteBenchfmt(&b); err != nil {
+		t.Fatal(err)
+	}
+	grammar := regexp.MustCompile(`^([a-z][^A-Z\s]*: .+|Unit \S+ better=higher|Benchmark[A-Z]\S*\t[0-9]+(\t[0-9.e+-]+ \S+)+)$`)
+	results := 0
+	for line := range strings.Lines(b.String()) {
+		line = strings.TrimSuffix(line, "\n")
+		if !grammar.MatchString(line) {
+			t.Errorf("line %q", line)
+		}
+		if strings.HasPrefix(line, "Benchmark") {
+			results++
+		}
+	}
+	if results != 20 {
+		t.Errorf("%d result lines, want one for each of 20 samples", results)
+	}
+}
+
+func TestReading(t *testing.T) {
+	change := func(f func(*Report)) *Report {
+		rep := sampleReport()
+		f(rep)
+		return rep
+	}
+	for _, test := range []struct {
+		rep  *Report
+		want string
+	}{
+		{sampleReport(), "Depth 2 was the fastest, at 87.0 % of the peak: 1.087x depth 1, faster in 5 of 5 rounds. In these rounds it cannot be told from depth 4."},
+		{change(func(r *Report) { r.Results = r.Results[:1] }), ""},
+		{change(func(r *Report) { r.Results[1].Checked, r.Results[1].Verified = true, false }),
+			"Depth 4 was the fastest, at 87.0 % of the peak: 1.087x depth 1, faster in 5 of 5 rounds."},
+		{change(func(r *Report) {
+			depths := r.Results
+			for w := 3; w < 8; w++ {
+				for _, d := range depths {
+					d.Workers = w
+					r.Results = append(r.Results, d)
+				}
+			}
+			r.Results[0].SecondsMedian = 0.001
+		}), "Fastest depth: 1 in 1 case, 2 in 5 cases; the table says by how much."},
+		{change(func(r *Report) { r.Results = r.Results[1:] }), "Depth 2 was the fastest, at 87.0 % of the peak. No other depth can be told from it in these rounds."},
+		{change(func(r *Report) { r.Results[0].SecondsMax = 1 }), "The samples of one depth spread by up to 39904.0 %: the machine was busy, and this comparison says little."},
+		{change(func(r *Report) {
+			for i := range r.Results {
+				r.Results[i].Inline = true
+			}
+		}), "The product ran on its caller alone, without a ring, so depth made no difference; what differs is noise."},
+	} {
+		if got := strings.Join(test.rep.Reading(), "\n"); got != test.want {
+			t.Errorf("got  %q\nwant %q", got, test.want)
+		}
+	}
+}
+
+func TestMedian(t *testing.T) {
+	for _, test := range []struct {
+		s    []float64
+		want float64
+	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{3, 1}, 2}, {[]float64{9, 1, 5}, 5}, {[]float64{4, 1, 9, 2}, 3}} {
+		if got := median(test.s); got != test.want {
+			t.Errorf("median(%v) = %v, want %v", test.s, got, test.want)
+		}
+	}
+}
+
+func TestDuration(t *testing.T) {
+	for seconds, want := range map[float64]string{2: "2.000 s", 0.12345: "123.5 ms", 1.5e-6: "1.500 µs", 2e-8: "20.00 ns"} {
+		if got := duration(seconds); got != want {
+			t.Errorf("duration(%v) = %q, want %q", seconds, got, want)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package bench
+
+import (
+	"math"
+	"slices"
+)
+
+// A Result is what a Runner measured of one variant. The JSON names are an
+// interface.
+type Result struct {
+	M             int     `json:"m"`
+	N             int     `json:"n"`
+	K             int     `json:"k"`
+	DType         string  `json:"dtype"` // of A and B
+	Out           string  `json:"out"`   // of C
+	Trans         string  `json:"trans"`
+	Depth         int     `json:"depth"`   // as asked for; if that was 0, as the engine chose
+	Workers       int     `json:"workers"` // as asked for; if that was 0, GOMAXPROCS
+	Kernel        string  `json:"kernel"`  // that ran
+	Prepacked     bool    `json:"prepacked"`
+	Count         int     `json:"count"` // samples
+	SecondsMedian float64 `json:"seconds_median"`
+	SecondsMin    float64 `json:"seconds_min"`
+	SecondsMax    float64 `json:"seconds_max"`
+	GFLOPS        float64 `json:"gflops"`        // at the median
+	PeakFraction  float64 `json:"peak_fraction"` // of the median peak of kernel and workers
+	ProducerWait  float64 `json:"producer_wait"` // fraction of workers × elapsed
+	ConsumerWait  float64 `json:"consumer_wait"`
+	AllocsPerOp   float64 `json:"allocs_per_op"`
+	Verified      bool    `json:"verified"`
+	MaxError      float64 `json:"max_error"`      // largest |c - ref| / bound; 0 if not checked
+	Tile          string  `json:"tile,omitempty"` // "MxNxK", if one was asked for
+
+	Samples []float64 `json:"-"` // seconds a call, in the order of the rounds
+	Inline  bool      `json:"-"` // ran on the caller alone, without a ring
+	Checked bool      `json:"-"` // verification was on
+	Failure string    `json:"-"` // why Checked but not Verified
+}
+
+// Flops returns the floating-point operations of one product.
+func (r *Result) Flops() float64 { return 2 * float64(r.M) * float64(r.N) * float64(r.K) }
+
+// Spread returns (largest sample - smallest sample) / median.
+func (r *Result) Spread() float64 {
+	if r.SecondsMedian == 0 {
+		return 0
+	}
+	return (r.SecondsMax - r.SecondsMin) / r.SecondsMedian
+}
+
+// A PeakResult is the measured peak of a kernel on a number of workers.
+type PeakResult struct {
+	Kernel  string  `json:"kernel"`
+	Workers int     `json:"workers"`
+	GFLOPS  float64 `json:"gflops"` // median of Samples
+
+	Samples []float64 `json:"-"` // GFLOP/s, in the order of the measurements
+}
+
+// A Report is all that one run measured. The JSON names are an interface.
+type Report struct {
+	Machine Machine      `json:"machine"`
+	Peak    []PeakResult `json:"peak"`
+	Results []Result     `json:"results"`
+
+	Notes []string `json:"-"` // lines for the head of a table
+}
+
+// Failures returns the results that were checked and are wrong.
+func (r *Report) Failures() []Result {
+	var failed []Result
+	for _, res := range r.Results {
+		if res.Checked && !res.Verified {
+			failed = append(failed, res)
+		}
+	}
+	return failed
+}
+
+// median returns the middle of s, or the mean of the two in the middle. It is
+// 0 for no samples.
+func median(s []float64) float64 {
+	if len(s) == 0 {
+		return 0
+	}
+	s = slices.Sorted(slices.Values(s))
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+// finite returns v, or the largest float64 in its place if it is no number that
+// JSON can hold.
+func finite(v float64) float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return math.MaxFloat64
+	}
+	return v
+}

@@ -1,0 +1,215 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/gemm"
+)
+
+// Defaults of a Runner.
+const (
+	DefaultCount   = 5
+	DefaultMinTime = 100 * time.Millisecond
+)
+
+// maxSets bounds the copies of operands so small that each takes less memory
+// than what describes it.
+const maxSets = 1 << 14
+
+// A Runner measures variants. The zero value takes 5 samples of 0.1 s of each,
+// warm, and verifies them.
+type Runner struct {
+	Count      int           // samples of each variant; 0 is DefaultCount
+	MinTime    time.Duration // shortest sample; 0 is DefaultMinTime
+	SkipVerify bool
+	// Cold rotates over copies of the operands that together exceed twice the
+	// last-level cache, so that no call finds its operands there.
+	Cold bool
+	// Progress, if set, is called before every step.
+	Progress func(Progress)
+}
+
+// Progress says where a run stands.
+type Progress struct {
+	Step, Steps int
+	What        string        // what the step does
+	Left        time.Duration // estimate for the rest; 0 while unknown
+}
+
+// Compare measures the variants. It returns ctx's error when ctx is done, within
+// about the time of one product. A result that fails its verification is no
+// error; see [Report.Failures].
+func (r *Runner) Compare(ctx context.Context, variants []Variant) (*Report, error) {
+	if err := r.Validate(variants); err != nil {
+		return nil, err
+	}
+	engine, err := gemm.New()
+	if err != nil {
+		return nil, err
+	}
+	rep, err := r.compare(ctx, engine, variants)
+	return rep, errors.Join(err, engine.Close())
+}
+
+// Validate reports what makes the variants impossible to measure: the first bad
+// variant, or operands that do not fit in memory together.
+func (r *Runner) Validate(variants []Variant) error {
+	if len(variants) == 0 {
+		return errors.New("bench: no variants")
+	}
+	if r.Count < 0 || r.MinTime < 0 {
+		return fmt.Errorf("bench: negative count %d or minimum time %v", r.Count, r.MinTime)
+	}
+	total := 0.0
+	seen := map[Workload]bool{}
+	for _, v := range variants {
+		if err := v.Validate(); err != nil {
+			return err
+		}
+		if !seen[v.Workload] {
+			seen[v.Workload] = true
+			total += float64(v.Bytes()) * float64(r.sets(v.Workload))
+		}
+	}
+	if have := availableMemory(); have > 0 && total > 0.75*float64(have) {
+		return fmt.Errorf("bench: the operands take %.1f GiB, more than three quarters of the %.1f GiB of memory available",
+			total/(1<<30), float64(have)/(1<<30))
+	}
+	return nil
+}
+
+// sets returns the number of copies of w's operands to rotate over.
+func (r *Runner) sets(w Workload) int {
+	if !r.Cold {
+		return 1
+	}
+	return min(2*lastLevelCache()/w.Bytes()+2, maxSets)
+}
+
+func (r *Runner) count() int {
+	if r.Count == 0 {
+		return DefaultCount
+	}
+	return r.Count
+}
+
+func (r *Runner) minTime() time.Duration {
+	if r.MinTime == 0 {
+		return DefaultMinTime
+	}
+	return r.MinTime
+}
+
+// A run is the state of one Compare.
+type run struct {
+	*Runner
+	ctx     context.Context
+	engine  multiplier
+	cases   []*caseRun
+	problem map[Workload]*problem
+	peaks   []*peakRun
+	bits    map[bitsKey]firstBits
+
+	step, steps int
+	left        time.Duration
+}
+
+// A multiplier is a gemm.Engine.
+type multiplier interface {
+	Multiply(c, a, b gemm.AnyMatrix, opts ...gemm.Option) error
+}
+
+func (r *Runner) compare(ctx context.Context, engine multiplier, variants []Variant) (*Report, error) {
+	x := &run{
+		Runner: r, ctx: ctx, engine: engine,
+		problem: map[Workload]*problem{}, bits: map[bitsKey]firstBits{},
+		steps: len(variants) * (1 + r.count()),
+	}
+	for _, v := range variants {
+		x.progress("first call of ", v)
+		c, err := x.prepare(v)
+		if err != nil {
+			return nil, err
+		}
+		x.cases = append(x.cases, c)
+	}
+	var round time.Duration
+	for _, c := range x.cases {
+		round += max(r.minTime(), c.call)
+	}
+	for i := range r.count() {
+		x.left = time.Duration(r.count()-i) * round
+		runtime.GC()
+		if err := x.measurePeaks(); err != nil {
+			return nil, err
+		}
+		for _, c := range x.cases {
+			x.progress(fmt.Sprintf("round %d of %d: ", i+1, r.count()), c.v)
+			if err := x.sample(c); err != nil {
+				return nil, err
+			}
+			x.left = max(0, x.left-max(r.minTime(), c.call))
+		}
+	}
+	if err := x.measurePeaks(); err != nil {
+		return nil, err
+	}
+	return x.report(), nil
+}
+
+func (x *run) progress(what string, v Variant) {
+	if x.Progress != nil {
+		x.Progress(Progress{Step: x.step, Steps: x.steps, What: fmt.Sprintf("%s%dx%dx%d %v depth %d", what, v.M, v.N, v.K, v.In, v.Depth), Left: x.left})
+	}
+	x.step++
+}
+
+func (x *run) measurePeaks() error {
+	for _, p := range x.peaks {
+		if err := p.measure(x.ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// peakOf returns the collector of the kernel called name on that many workers.
+func (x *run) peakOf(name string, workers int) (*peakRun, error) {
+	for _, p := range x.peaks {
+		if p.kernel.Name == name && p.workers == workers {
+			return p, nil
+		}
+	}
+	k, err := kernelByName(name)
+	if err != nil {
+		return nil, err
+	}
+	p := &peakRun{kernel: k, workers: workers}
+	x.peaks = append(x.peaks, p)
+	return p, nil
+}
+
+func kernelByName(name string) (*asm.Kernel, error) {
+	for _, k := range asm.Kernels() {
+		if k.Name == name {
+			return k, nil
+		}
+	}
+	return nil, fmt.Errorf("bench: the engine reports kernel %q, which is not in the list", name)
+}
+
+func (x *run) report() *Report {
+	rep := &Report{Machine: ThisMachine()}
+	for _, p := range x.peaks {
+		rep.Peak = append(rep.Peak, p.result())
+	}
+	for _, c := range x.cases {
+		rep.Results = append(rep.Results, c.result())
+	}
+	return rep
+}

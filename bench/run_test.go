@@ -1,0 +1,225 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/gemm"
+)
+
+func quick() *Runner { return &Runner{Count: 2, MinTime: time.Millisecond} }
+
+func square(n int, in asm.Type, depth int) Variant {
+	return Variant{Workload: Workload{M: n, N: n, K: n, In: in, Out: asm.F32, Alpha: 1, Seed: 1}, Depth: depth}
+}
+
+func TestCompare(t *testing.T) {
+	odd := Variant{
+		Workload: Workload{M: 33, N: 65, K: 17, In: asm.F16, Out: asm.F16, TransB: true, Alpha: 0.5, Beta: -1, Seed: 2},
+		Workers:  1, Tile: [3]int{64, 64, 64},
+	}
+	large := square(420, asm.BF16, 3) // timed with statistics, and not compared in full
+	large.Out = asm.BF16
+	variants := []Variant{square(64, asm.BF16, 1), square(64, asm.BF16, 2), odd, large}
+	steps := 0
+	r := quick()
+	r.Progress = func(p Progress) {
+		if p.Step != steps || p.Steps != len(variants)*3 || p.What == "" {
+			t.Errorf("progress %+v at step %d", p, steps)
+		}
+		steps++
+	}
+	rep, err := r.Compare(t.Context(), variants)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if steps != len(variants)*3 || len(rep.Results) != len(variants) {
+		t.Fatalf("%d steps and %d results for %d variants", steps, len(rep.Results), len(variants))
+	}
+	for i, res := range rep.Results {
+		v := variants[i]
+		if res.M != v.M || res.N != v.N || res.K != v.K || res.DType != v.In.String() || res.Out != v.Out.String() || res.Trans != v.Trans() {
+			t.Errorf("result %d is of another workload: %+v", i, res)
+		}
+		if !res.Checked || !res.Verified || res.Failure != "" || res.MaxError <= 0 || res.MaxError > 1 {
+			t.Errorf("result %d: verified %v, max error %v, %s", i, res.Verified, res.MaxError, res.Failure)
+		}
+		if res.Count != 2 || len(res.Samples) != 2 || res.SecondsMin <= 0 || res.SecondsMin > res.SecondsMedian || res.SecondsMedian > res.SecondsMax {
+			t.Errorf("result %d: times %+v", i, res)
+		}
+		if want := res.Flops() / res.SecondsMedian / 1e9; res.GFLOPS != want || res.PeakFraction <= 0 {
+			t.Errorf("result %d: %v GFLOP/s, want %v; peak fraction %v", i, res.GFLOPS, want, res.PeakFraction)
+		}
+		if res.ProducerWait < 0 || res.ConsumerWait < 0 || res.ProducerWait+res.ConsumerWait > 1.01 {
+			t.Errorf("result %d: waits %v and %v", i, res.ProducerWait, res.ConsumerWait)
+		}
+	}
+	if rep.Results[0].Depth != 1 || rep.Results[1].Depth != 2 || rep.Results[0].Workers != runtime.GOMAXPROCS(0) || rep.Results[2].Workers != 1 {
+		t.Errorf("depths and workers: %+v", rep.Results)
+	}
+	if rep.Results[2].Tile != "64x64x64" || rep.Results[0].Tile != "" {
+		t.Errorf("tiles %q and %q", rep.Results[2].Tile, rep.Results[0].Tile)
+	}
+	for _, p := range rep.Peak {
+		if len(p.Samples) != 3 || p.GFLOPS <= 0 {
+			t.Errorf("peak %+v: want a sample before each of 2 rounds and one after", p)
+		}
+	}
+}
+
+func TestCompareCold(t *testing.T) {
+	r := quick()
+	r.Cold = true
+	v := square(300, asm.F32, 2)
+	if n := r.sets(v.Workload); n*v.Bytes() <= 2*lastLevelCache() {
+		t.Errorf("%d sets of %d bytes fit in twice the cache of %d", n, v.Bytes(), lastLevelCache())
+	}
+	rep, err := r.Compare(t.Context(), []Variant{v})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !rep.Results[0].Verified {
+		t.Error(rep.Results[0].Failure)
+	}
+}
+
+// A spoiler multiplies and then spoils what came out.
+type spoiler struct {
+	multiplier
+	calls int
+	spoil func(call int, c []float32) error
+}
+
+func (s *spoiler) Multiply(c, a, b gemm.AnyMatrix, opts ...gemm.Option) error {
+	if err := s.multiplier.Multiply(c, a, b, opts...); err != nil {
+		return err
+	}
+	s.calls++
+	return s.spoil(s.calls, c.(gemm.Matrix[float32]).Data)
+}
+
+func TestCompareFindsFaults(t *testing.T) {
+	engine, err := gemm.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	wrong := errors.New("broken engine")
+	for _, test := range []struct {
+		name    string
+		spoil   func(call int, c []float32) error
+		failure string // of the second result
+		err     error
+	}{
+		{"sound", func(int, []float32) error { return nil }, "", nil},
+		{"wrong value", func(call int, c []float32) error { c[5] += 1; return nil }, "C[0,5]", nil},
+		{"other bits by depth", func(call int, c []float32) error {
+			if call == 2+callsOfFirst {
+				c[7] *= 1 + 0x1p-23
+			}
+			return nil
+		}, "other bits than with depth 1", nil},
+		{"later call", func(call int, c []float32) error {
+			if call > 2*callsOfFirst+4 {
+				c[9] *= 1 + 0x1p-23
+			}
+			return nil
+		}, "a later call gave other bits", nil},
+		{"error", func(call int, _ []float32) error { return wrong }, "", wrong},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := &spoiler{multiplier: slow{engine}, spoil: test.spoil}
+			r := &Runner{Count: 1, MinTime: time.Nanosecond}
+			rep, err := r.compare(t.Context(), s, []Variant{square(40, asm.F32, 1), square(40, asm.F32, 2)})
+			if !errors.Is(err, test.err) {
+				t.Fatalf("error %v, want %v", err, test.err)
+			}
+			if err != nil {
+				return
+			}
+			second := rep.Results[1]
+			if second.Verified != (test.failure == "") || !strings.Contains(second.Failure, test.failure) {
+				t.Errorf("verified %v, %q; want %q", second.Verified, second.Failure, test.failure)
+			}
+			if failed := rep.Failures(); (len(failed) > 0) != (test.failure != "") {
+				t.Errorf("%d failures", len(failed))
+			}
+		})
+	}
+}
+
+// A slow multiplier takes so long that a run needs only a known number of calls.
+type slow struct{ multiplier }
+
+// callsOfFirst is the number of calls in the warm-up of a slow multiplier.
+const callsOfFirst = 1
+
+func (s slow) Multiply(c, a, b gemm.AnyMatrix, opts ...gemm.Option) error {
+	time.Sleep(calibration + time.Millisecond)
+	return s.multiplier.Multiply(c, a, b, opts...)
+}
+
+func TestCompareCancel(t *testing.T) {
+	engine, err := gemm.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	for _, after := range []int{1, 2, 3, 20} {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := &spoiler{multiplier: engine, spoil: func(call int, _ []float32) error {
+			if call == after {
+				cancel()
+			}
+			return nil
+		}}
+		r := &Runner{Count: 1 << 20, MinTime: time.Millisecond}
+		if rep, err := r.compare(ctx, s, []Variant{square(64, asm.F32, 1)}); !errors.Is(err, context.Canceled) || rep != nil {
+			t.Errorf("canceled in call %d: %v, %v", after, rep, err)
+		}
+		cancel()
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := quick().Compare(ctx, []Variant{square(600, asm.BF16, 1)}); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled before the start: %v", err)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for _, test := range []struct {
+		change func(*Variant)
+		want   string
+	}{
+		{func(v *Variant) { v.M = 0 }, "m = 0 is outside"},
+		{func(v *Variant) { v.K = maxDim + 1 }, "k = 1048577 is outside"},
+		{func(v *Variant) { v.Alpha = 0 }, "alpha = 0"},
+		{func(v *Variant) { v.Beta = float32(finite(1e300)) }, "beta = +Inf is not finite"},
+		{func(v *Variant) { v.Depth = gemm.MaxDepth + 1 }, "depth 17 is outside 0..16"},
+		{func(v *Variant) { v.Workers = -1 }, "workers -1 is outside"},
+		{func(v *Variant) { v.Tile[1] = -4 }, "tile n = -4 is outside"},
+		{func(v *Variant) { v.Kernel = "cuda" }, `kernel "cuda" is unknown`},
+		{func(v *Variant) { v.In, v.Kernel = asm.F32, "gobf16" }, `kernel "gobf16" does not multiply f32`},
+		{func(v *Variant) { v.M, v.N = maxDim, maxDim }, "GiB of memory available"},
+	} {
+		v := square(64, asm.BF16, 1)
+		test.change(&v)
+		if availableMemory() == 0 && strings.Contains(test.want, "memory") {
+			continue
+		}
+		if err := quick().Validate([]Variant{square(32, asm.BF16, 1), v}); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("error %v, want %q", err, test.want)
+		}
+	}
+	if err := quick().Validate(nil); err == nil {
+		t.Error("no variants: no error")
+	}
+	if err := (&Runner{Count: -1}).Validate([]Variant{square(1, asm.BF16, 0)}); err == nil {
+		t.Error("negative count: no error")
+	}
+}

@@ -1,0 +1,252 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// A column of a table, for people: cell formats one result.
+type column struct {
+	name string
+	cell func(*Result) string
+}
+
+// axes are the columns that describe a variant. One that is the same in every
+// row moves from the table to its head.
+var axes = []column{
+	{"m x n x k", func(r *Result) string { return fmt.Sprintf("%dx%dx%d", r.M, r.N, r.K) }},
+	{"dtype", func(r *Result) string { return r.DType }},
+	{"out", func(r *Result) string { return r.Out }},
+	{"trans", func(r *Result) string { return r.Trans }},
+	{"workers", func(r *Result) string { return strconv.Itoa(r.Workers) }},
+	{"kernel", func(r *Result) string { return r.Kernel }},
+	{"tile", func(r *Result) string {
+		if r.Tile == "" {
+			return "auto"
+		}
+		return r.Tile
+	}},
+}
+
+// columns returns those axes that vary, and then what was measured.
+func (r *Report) columns() []column {
+	var cs []column
+	for _, a := range axes {
+		if r.varies(a) {
+			cs = append(cs, a)
+		}
+	}
+	base := r.baselines()
+	return append(cs,
+		column{"depth", func(r *Result) string { return strconv.Itoa(r.Depth) }},
+		column{"median", func(r *Result) string { return duration(r.SecondsMedian) }},
+		column{"spread", func(r *Result) string { return percent(r.Spread()) }},
+		column{"GFLOP/s", func(r *Result) string { return significant(r.GFLOPS) }},
+		column{"% of peak", func(r *Result) string { return percent(r.PeakFraction) }},
+		column{"vs depth 1", func(r *Result) string {
+			if b := base[withoutDepth(r)]; b != nil && r.SecondsMedian > 0 {
+				return fmt.Sprintf("%.3fx", b.SecondsMedian/r.SecondsMedian)
+			}
+			return "-"
+		}},
+		column{"producer wait", func(r *Result) string { return percent(r.ProducerWait) }},
+		column{"consumer wait", func(r *Result) string { return percent(r.ConsumerWait) }},
+		column{"verified", func(r *Result) string {
+			switch {
+			case !r.Checked:
+				return "-"
+			case !r.Verified:
+				return "FAILED"
+			}
+			return "yes"
+		}},
+	)
+}
+
+func (r *Report) varies(a column) bool {
+	for i := range r.Results {
+		if a.cell(&r.Results[i]) != a.cell(&r.Results[0]) {
+			return true
+		}
+	}
+	return false
+}
+
+// group identifies what two results must share to be compared by depth.
+type group struct {
+	m, n, k, workers                int
+	dtype, out, trans, kernel, tile string
+}
+
+func withoutDepth(r *Result) group {
+	return group{r.M, r.N, r.K, r.Workers, r.DType, r.Out, r.Trans, r.Kernel, r.Tile}
+}
+
+// baselines returns the result with depth 1 of each group that has one.
+func (r *Report) baselines() map[group]*Result {
+	base := map[group]*Result{}
+	for i := range r.Results {
+		if res := &r.Results[i]; res.Depth == 1 {
+			base[withoutDepth(res)] = res
+		}
+	}
+	return base
+}
+
+// head returns the lines above the table.
+func (r *Report) head() []string {
+	m := r.Machine
+	lines := []string{fmt.Sprintf("%s, %d threads, %s/%s, %s", m.CPU, m.Threads, m.GOOS, m.GOARCH, m.Go)}
+	if len(r.Results) > 0 {
+		lines = append(lines, r.describe(&r.Results[0], false))
+	}
+	lines = append(lines, r.Notes...)
+	for _, p := range r.Peak {
+		lines = append(lines, "measured peak of "+p.String())
+	}
+	return lines
+}
+
+// describe names the place of res on the axes that vary, or on those that do not.
+func (r *Report) describe(res *Result, varying bool) string {
+	var parts []string
+	for _, a := range axes {
+		switch v := a.cell(res); {
+		case r.varies(a) != varying:
+		case a.name == "m x n x k":
+			parts = append(parts, v)
+		case a.name != "tile" || varying || res.Tile != "":
+			parts = append(parts, a.name+" "+v)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// String returns the peak, and the range in which it was measured, on one line.
+func (p PeakResult) String() string {
+	s := fmt.Sprintf("%s on %s: %s GFLOP/s", p.Kernel, plural(p.Workers, "worker"), significant(p.GFLOPS))
+	if len(p.Samples) > 1 {
+		lo, hi := p.extremes()
+		s += fmt.Sprintf(" (median of %d, %s to %s)", len(p.Samples), significant(lo), significant(hi))
+	}
+	return s
+}
+
+func (p PeakResult) extremes() (lo, hi float64) {
+	for i, s := range p.Samples {
+		if i == 0 || s < lo {
+			lo = s
+		}
+		hi = max(hi, s)
+	}
+	return lo, hi
+}
+
+// WriteTable writes the report for people: what was measured on what, a table,
+// how to read it, and what the numbers say.
+func (r *Report) WriteTable(w io.Writer) error {
+	var b strings.Builder
+	for _, line := range r.head() {
+		fmt.Fprintln(&b, line)
+	}
+	if len(r.Results) > 0 {
+		fmt.Fprintln(&b)
+		t := tabwriter.NewWriter(&b, 0, 0, 3, ' ', tabwriter.AlignRight)
+		cs := r.columns()
+		for _, c := range cs {
+			fmt.Fprint(t, c.name, "\t")
+		}
+		for i := range r.Results {
+			fmt.Fprintln(t)
+			for _, c := range cs {
+				fmt.Fprint(t, c.cell(&r.Results[i]), "\t")
+			}
+		}
+		fmt.Fprintln(t)
+		t.Flush()
+		fmt.Fprintf(&b, "\nspread: (slowest - fastest) / median of %s; waits: share of workers x time\n", plural(r.Results[0].Count, "interleaved sample"))
+	}
+	for _, line := range append(r.failureLines(), r.Reading()...) {
+		fmt.Fprintln(&b, line)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// WriteMarkdown writes the report as a table in Markdown with its head and
+// reading as paragraphs.
+func (r *Report) WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	for _, line := range r.head() {
+		fmt.Fprintf(&b, "%s  \n", line)
+	}
+	if len(r.Results) > 0 {
+		cs := r.columns()
+		b.WriteString("\n|")
+		for _, c := range cs {
+			fmt.Fprintf(&b, " %s |", c.name)
+		}
+		b.WriteString("\n|")
+		b.WriteString(strings.Repeat("---:|", len(cs)))
+		for i := range r.Results {
+			b.WriteString("\n|")
+			for _, c := range cs {
+				fmt.Fprintf(&b, " %s |", c.cell(&r.Results[i]))
+			}
+		}
+		b.WriteString("\n")
+	}
+	for _, line := range append(r.failureLines(), r.Reading()...) {
+		fmt.Fprintf(&b, "\n%s\n", line)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r *Report) failureLines() []string {
+	var lines []string
+	for _, f := range r.Failures() {
+		lines = append(lines, fmt.Sprintf("FAILED: %dx%dx%d %s to %s %s, depth %d, %s, kernel %s: %s",
+			f.M, f.N, f.K, f.DType, f.Out, f.Trans, f.Depth, plural(f.Workers, "worker"), f.Kernel, f.Failure))
+	}
+	return lines
+}
+
+func percent(f float64) string { return fmt.Sprintf("%.1f %%", 100*f) }
+
+// significant formats v with at least four significant digits.
+func significant(v float64) string {
+	switch {
+	case v >= 1000:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 100:
+		return fmt.Sprintf("%.1f", v)
+	case v >= 10:
+		return fmt.Sprintf("%.2f", v)
+	}
+	return fmt.Sprintf("%.3f", v)
+}
+
+// duration formats seconds with four significant digits.
+func duration(seconds float64) string {
+	for _, u := range []struct {
+		size time.Duration
+		name string
+	}{{time.Second, "s"}, {time.Millisecond, "ms"}, {time.Microsecond, "µs"}} {
+		if v := seconds / u.size.Seconds(); v >= 1 {
+			return significant(v) + " " + u.name
+		}
+	}
+	return significant(seconds*1e9) + " ns"
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}

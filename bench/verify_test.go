@@ -1,0 +1,194 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"example.com/leafhopper/asm"
+)
+
+// naive computes the product of a workload in float32, in the order of K.
+func naive(w Workload, a, b, c0 *operand) *operand {
+	c := newOperand(w.Out, w.M, w.N, false)
+	row := make([]float32, w.N)
+	for i := range w.M {
+		clear(row)
+		for k := range w.K {
+			v := float32(a.at(i, k))
+			for j := range row {
+				row[j] += v * float32(b.at(k, j))
+			}
+		}
+		for j := range row {
+			row[j] *= w.Alpha
+			if c0 != nil {
+				row[j] += w.Beta * float32(c0.at(i, j))
+			}
+		}
+		c.encode(i*w.N, row)
+	}
+	return c
+}
+
+func operands(w Workload) (a, b, c0 *operand) {
+	a, b = newOperand(w.In, w.M, w.K, w.TransA), newOperand(w.In, w.K, w.N, w.TransB)
+	a.fill(mix(w.Seed, 0))
+	b.fill(mix(w.Seed, 1))
+	if w.Beta != 0 {
+		c0 = newOperand(w.Out, w.M, w.N, false)
+		c0.fill(mix(w.Seed, 2))
+	}
+	return a, b, c0
+}
+
+// put stores v in element (i, j).
+func put(c *operand, i, j int, v float64) { c.encode(i*c.cols+j, []float32{float32(v)}) }
+
+// TestCheck accepts right products and finds each kind of corruption, by the
+// comparison in full and by samples and Freivalds' check alike.
+func TestCheck(t *testing.T) {
+	base := Workload{M: 150, N: 131, K: 67, Alpha: 1, Seed: 3}
+	for _, in := range allTypes {
+		for _, out := range allTypes {
+			for _, full := range []bool{true, false} {
+				w := base
+				w.In, w.Out = in, out
+				w.TransA, w.TransB = in == asm.F16, out != asm.F32
+				if in == out {
+					w.Alpha, w.Beta = -0.75, 1.25
+				}
+				t.Run(fmt.Sprintf("in=%v/out=%v/full=%v", in, out, full), func(t *testing.T) {
+					a, b, c0 := operands(w)
+					checkCorruptions(t, makeReference(w, a, b, c0, full), naive(w, a, b, c0))
+				})
+			}
+		}
+	}
+}
+
+func checkCorruptions(t *testing.T, r *reference, c *operand) {
+	right := r.check(c)
+	if !right.passed() || right.maxError == 0 {
+		t.Fatalf("the right product: %v", right)
+	}
+	// An element that is in no sample, so that only the rest can find it.
+	i, j := unsampled(r)
+	old := c.at(i, j)
+	restore := func() { put(c, i, j, old) }
+	for name, corrupt := range map[string]func(){
+		"NaN":      func() { put(c, i, j, math.NaN()) },
+		"infinity": func() { put(c, i, j, math.Inf(-1)) },
+		"sign":     func() { put(c, i, j, -math.Copysign(math.Abs(old)+16, old)) },
+		"large":    func() { put(c, i, j, 1e4) },
+	} {
+		corrupt()
+		o := r.check(c)
+		if o.passed() || o.i != i || o.j != j {
+			t.Errorf("%s in C[%d,%d]: found %v", name, i, j, o)
+		}
+		restore()
+	}
+	copied := c.clone()
+	for y := 64; y < 72; y++ { // an 8x32 tile with the values of its neighbour
+		for x := 32; x < 64; x++ {
+			put(copied, y, x, c.at(y, x+32))
+		}
+	}
+	if o := r.check(copied); o.passed() {
+		t.Errorf("a tile in the wrong place passes")
+	}
+	zero := newOperand(c.elem, c.rows, c.cols, false)
+	if o := r.check(zero); o.passed() {
+		t.Errorf("zeros pass")
+	}
+	if o := r.check(c); o != right {
+		t.Errorf("after the corruptions: %v, want %v", o, right)
+	}
+}
+
+// unsampled returns a place of C that is not in the samples.
+func unsampled(r *reference) (i, j int) {
+	sampled := map[[2]int]bool{}
+	for _, e := range r.some {
+		sampled[[2]int{e.i, e.j}] = true
+	}
+	for n := 0; ; n++ {
+		i, j = int(mix(1, n)%uint64(r.w.M)), int(mix(2, n)%uint64(r.w.N))
+		if !sampled[[2]int{i, j}] {
+			return i, j
+		}
+	}
+}
+
+// TestCheckLarge is TestCheck at a size that is not compared in full: one wrong
+// element among half a million.
+func TestCheckLarge(t *testing.T) {
+	w := Workload{M: 700, N: 705, K: 300, In: asm.BF16, Out: asm.F32, Alpha: 1, Seed: 11}
+	a, b, _ := operands(w)
+	r := newReference(w, a, b, nil)
+	if r.full != nil {
+		t.Fatal("the workload is compared in full; choose a larger one")
+	}
+	c := naive(w, a, b, nil)
+	if o := r.check(c); !o.passed() || o.maxError == 0 {
+		t.Fatalf("the right product: %v", o)
+	}
+	for n := range 20 {
+		i, j := int(mix(3, n)%700), int(mix(4, n)%705)
+		old := c.at(i, j)
+		put(c, i, j, old+0.05)
+		if o := r.check(c); o.passed() || o.i != i || o.j != j {
+			t.Errorf("0.05 too much in C[%d,%d]: found %v", i, j, o)
+		}
+		put(c, i, j, old)
+	}
+}
+
+// TestBound compares the bound with that of the package comment.
+func TestBound(t *testing.T) {
+	const u = 0x1p-24
+	c0 := newOperand(asm.F32, 1, 1, false)
+	for _, test := range []struct {
+		out       asm.Type
+		beta      float32
+		acc, abs  float64
+		old, want float64
+		bound     float64
+	}{
+		{asm.F32, 0, 1, 4, 0, 2, 100 * u * 8},
+		{asm.F32, -3, 1, 4, 5, -13, 100 * u * (8 + 15)},
+		{asm.BF16, 0, 1, 4, 0, 2, 100*u*8 + 0x1p-8*2},
+		{asm.F16, 0, 1, 4, 0, 2, 100*u*8 + 0x1p-11*2},
+		{asm.F16, 0, 0, 0, 0, 0, 0x1p-25},
+	} {
+		r := &reference{w: Workload{K: 92, Out: test.out, Alpha: 2, Beta: test.beta}}
+		if test.beta != 0 {
+			r.c0 = c0
+		}
+		l := r.limit(test.acc, test.abs, test.old)
+		if l.want != test.want || l.bound < test.bound || l.bound > test.bound*(1+1e-4)+1e-30 {
+			t.Errorf("%+v: got %+v", test, l)
+		}
+	}
+}
+
+func TestRatioOverflow(t *testing.T) {
+	f16 := formatOf(asm.F16).overflow
+	inf := math.Inf(1)
+	for _, test := range []struct {
+		got  float64
+		l    limit
+		want float64
+	}{
+		{inf, limit{want: 65530, bound: 32}, 0},
+		{inf, limit{want: 65000, bound: 32}, inf},
+		{-inf, limit{want: 65530, bound: 32}, inf},
+		{65504, limit{want: 65530, bound: 32}, 26. / 32},
+		{math.NaN(), limit{want: 65530, bound: 32}, inf},
+	} {
+		if e := test.l.ratio(test.got, f16); e != test.want {
+			t.Errorf("ratio(%v) with %+v = %v, want %v", test.got, test.l, e, test.want)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/gemm"
+)
+
+// A Workload is a product C = Alpha·A·B + Beta·C to measure, where A is M x K
+// and B is K x N. Equal workloads have equal operands.
+type Workload struct {
+	M, N, K        int
+	In, Out        asm.Type // of A and B, and of C
+	TransA, TransB bool     // the operand lies in memory as its transpose
+	Alpha, Beta    float32
+	Seed           uint64 // of the operands, uniform in [-1, 1)
+}
+
+// maxDim bounds each dimension, so that no count of elements overflows.
+const maxDim = 1 << 20
+
+// Flops returns the floating-point operations of one product, 2·M·N·K.
+func (w Workload) Flops() float64 { return 2 * float64(w.M) * float64(w.N) * float64(w.K) }
+
+// Trans returns "NN", "NT", "TN" or "TT": which of A and B lies transposed.
+func (w Workload) Trans() string {
+	letter := func(t bool) string {
+		if t {
+			return "T"
+		}
+		return "N"
+	}
+	return letter(w.TransA) + letter(w.TransB)
+}
+
+// Bytes returns the size of A, B and C together.
+func (w Workload) Bytes() int {
+	return (w.M*w.K+w.K*w.N)*w.In.Size() + w.M*w.N*w.Out.Size()
+}
+
+// Validate reports what makes w impossible to measure.
+func (w Workload) Validate() error {
+	for _, d := range []struct {
+		name string
+		n    int
+	}{{"m", w.M}, {"n", w.N}, {"k", w.K}} {
+		if d.n < 1 || d.n > maxDim {
+			return fmt.Errorf("bench: %s = %d is outside 1..%d", d.name, d.n, maxDim)
+		}
+	}
+	for _, f := range []struct {
+		name string
+		v    float32
+	}{{"alpha", w.Alpha}, {"beta", w.Beta}} {
+		if v := float64(f.v); math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("bench: %s = %v is not finite", f.name, f.v)
+		}
+	}
+	if w.Alpha == 0 {
+		return fmt.Errorf("bench: alpha = 0 leaves no product to measure")
+	}
+	return nil
+}
+
+// A Variant is a workload and the way to run it.
+type Variant struct {
+	Workload
+	Depth   int    // stages of the ring; 0 leaves the choice to the engine
+	Workers int    // 0 is GOMAXPROCS
+	Kernel  string // "" leaves the choice to the engine
+	Tile    [3]int // m, n, k of a CTA's tile; 0 leaves a dimension to the engine
+}
+
+// Validate reports what makes v impossible to measure here: a bad workload, a
+// number outside the engine's limits, or a kernel that cannot run it.
+func (v Variant) Validate() error {
+	if err := v.Workload.Validate(); err != nil {
+		return err
+	}
+	if v.Depth < 0 || v.Depth > gemm.MaxDepth {
+		return fmt.Errorf("bench: depth %d is outside 0..%d", v.Depth, gemm.MaxDepth)
+	}
+	if v.Workers < 0 || v.Workers > gemm.MaxWorkers {
+		return fmt.Errorf("bench: workers %d is outside 0..%d", v.Workers, gemm.MaxWorkers)
+	}
+	for i, dim := range [...]string{"m", "n", "k"} {
+		if v.Tile[i] < 0 || v.Tile[i] > gemm.MaxTile {
+			return fmt.Errorf("bench: tile %s = %d is outside 0..%d", dim, v.Tile[i], gemm.MaxTile)
+		}
+	}
+	_, err := asm.Select(v.In, v.Kernel)
+	return err
+}
+
+// bitsKey identifies what the bits of a result may depend on: not depth, not
+// workers, not the tile.
+type bitsKey struct {
+	Workload
+	kernel string
+}
