@@ -48,9 +48,10 @@ const (
 	ctaRows      = 512 // rows of a CTA in a cluster of several
 	maxSlabRows  = 128
 	minSlabCols  = 128
-	slabsEach    = 4 // slabs of a stage for each worker, where the tile has them
-	jobBytes     = 64 << 10
-	defaultDepth = 3
+	slabsEach    = 4         // slabs of a stage for each worker, where the tile has them
+	minJob       = 32 << 10  // bytes of a copy job: long enough to stream,
+	maxJob       = 256 << 10 // short enough to share
+	defaultDepth = 2
 	// maxStage keeps a stage's transaction count within what a barrier counts.
 	maxStage = (1<<20 - 1) * tile.PanelTxUnit
 )
@@ -100,8 +101,9 @@ func newPlan(p *product, s *settings) plan {
 
 	g.bytesA = roundUp(g.bm*depth*4, tile.SlotAlign)
 	g.bytesB = roundUp(g.bn*depth*4, tile.SlotAlign)
-	g.jobRows = min(roundUp(max(1, jobBytes/(depth*4)), k.MR), g.bm)
-	g.jobCols = min(roundUp(max(1, jobBytes/(depth*4)), k.NR), g.bn)
+	job := min(max(g.stage()/(2*s.workers), minJob), maxJob) / (depth * 4)
+	g.jobRows = min(roundUp(max(1, job), k.MR), g.bm)
+	g.jobCols = min(roundUp(max(1, job), k.NR), g.bn)
 	g.bytesAcc = g.ctas * g.rowSlabs * g.slabRows * g.bn * 4
 	return g
 }

@@ -1,0 +1,16 @@
+//go:build amd64 && !purego
+
+package asm
+
+import (
+	"unsafe"
+
+	"github.com/klauspost/cpuid/v2"
+)
+
+var hasCombine = cpuid.CPU.Supports(cpuid.AVX)
+
+// combine is combineGeneric in AVX; cols is a positive multiple of 8 and rows is positive.
+//
+//go:noescape
+func combine(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols int, alpha, beta float32)

@@ -1,0 +1,60 @@
+//go:build amd64 && !purego
+
+#include "textflag.h"
+
+// func combine(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols int, alpha, beta float32)
+//
+//	DI dst   R8 ldd   SI acc   R9 lda   BX rows left   DX cols·4   CX offset in a row   Y0 alpha   Y1 beta
+TEXT ·combine(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), DI
+	MOVQ ldd+8(FP), R8
+	MOVQ acc+16(FP), SI
+	MOVQ lda+24(FP), R9
+	MOVQ rows+32(FP), BX
+	MOVQ cols+40(FP), DX
+	VBROADCASTSS alpha+48(FP), Y0
+	VBROADCASTSS beta+52(FP), Y1
+	SHLQ $2, DX
+	VXORPS X2, X2, X2
+	// A NaN is not equal to zero, and not below or above it either.
+	VUCOMISS X2, X1
+	JNE both
+	JPS both
+
+scale:
+	XORQ CX, CX
+
+scaleloop:
+	VMULPS (SI)(CX*1), Y0, Y3
+	VMOVUPS Y3, (DI)(CX*1)
+	ADDQ $32, CX
+	CMPQ CX, DX
+	JLT scaleloop
+	ADDQ R8, DI
+	ADDQ R9, SI
+	DECQ BX
+	JNZ scale
+	VZEROUPPER
+	RET
+
+both:
+	// Rows of C lie on pages of their own, where the hardware prefetches nothing.
+	LEAQ (DI)(R8*8), R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	XORQ CX, CX
+
+bothloop:
+	VMULPS (SI)(CX*1), Y0, Y3
+	VMULPS (DI)(CX*1), Y1, Y4
+	VADDPS Y4, Y3, Y3
+	VMOVUPS Y3, (DI)(CX*1)
+	ADDQ $32, CX
+	CMPQ CX, DX
+	JLT bothloop
+	ADDQ R8, DI
+	ADDQ R9, SI
+	DECQ BX
+	JNZ both
+	VZEROUPPER
+	RET

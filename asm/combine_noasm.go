@@ -1,0 +1,11 @@
+//go:build !amd64 || purego
+
+package asm
+
+import "unsafe"
+
+const hasCombine = false
+
+func combine(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols int, alpha, beta float32) {
+	combineGeneric(dst, ldd, acc, lda, rows, cols, alpha, beta)
+}
