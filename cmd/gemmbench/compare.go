@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime/pprof"
+	"runtime/trace"
+	"time"
+
+	"example.com/leafhopper/bench"
+)
+
+type compareFlags struct {
+	axes
+	output
+	count             int
+	minTime           time.Duration
+	verify, cold      bool
+	cpuprofile, trace string
+}
+
+func setupCompare(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) error {
+	f := &compareFlags{}
+	f.axes.declare(fs)
+	f.output.declare(fs, bench.Formats...)
+	fs.IntVar(&f.count, "count", bench.DefaultCount, "samples of each variant, `n` >= 1")
+	fs.DurationVar(&f.minTime, "min-time", bench.DefaultMinTime, "shortest sample: short products repeat until it is over")
+	fs.BoolVar(&f.verify, "verify", true, "check every result against a float64 reference")
+	fs.BoolVar(&f.cold, "cold", false, "rotate over operands that exceed twice the last-level cache")
+	fs.StringVar(&f.cpuprofile, "cpuprofile", "", "write a CPU profile of the run to `file`")
+	fs.StringVar(&f.trace, "trace", "", "write an execution trace of the run to `file`")
+	return f.run
+}
+
+func (f *compareFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
+	variants, err := f.variants()
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.count < 1 || f.count > 1e6:
+		return usagef("compare: -count: %d is outside 1..1000000", f.count)
+	case f.minTime <= 0 || f.minTime > time.Hour:
+		return usagef("compare: -min-time: %v is outside 1ns..1h", f.minTime)
+	}
+	meter := newProgress(stderr)
+	runner := &bench.Runner{Count: f.count, MinTime: f.minTime, SkipVerify: !f.verify, Cold: f.cold, Progress: meter.show}
+	if err := runner.Validate(variants); err != nil {
+		return usageError{fmt.Errorf("compare: %w", err)}
+	}
+	if err := f.output.open(stdout); err != nil {
+		return err
+	}
+	defer f.output.discard()
+	stop, err := f.profile()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+
+	var note string
+	if !f.sized() {
+		if note, err = chooseSize(ctx, runner, variants); err != nil {
+			return err
+		}
+	}
+	rep, err := runner.Compare(ctx, variants)
+	meter.clear()
+	if err != nil {
+		return err
+	}
+	rep.Notes = f.notes(note)
+	return f.finish(rep)
+}
+
+// finish writes the report and says whether all that was checked is right.
+func (f *compareFlags) finish(rep *bench.Report) error {
+	if err := f.output.write(func(w io.Writer) error { return rep.Write(w, f.format) }); err != nil {
+		return err
+	}
+	if len(rep.Failures()) > 0 {
+		return errVerification
+	}
+	return nil
+}
+
+// notes returns what a reader of the table must know besides the axes.
+func (f *compareFlags) notes(size string) []string {
+	var notes []string
+	if size != "" {
+		notes = append(notes, size)
+	}
+	if f.alpha != 1 || f.beta != 0 {
+		notes = append(notes, fmt.Sprintf("alpha %v, beta %v", f.alpha, f.beta))
+	}
+	if f.cold {
+		notes = append(notes, "cold: every call finds its operands outside the caches")
+	}
+	return notes
+}
+
+// profile starts what -cpuprofile and -trace ask for, and returns what ends it.
+func (f *compareFlags) profile() (stop func() error, err error) {
+	var stops []func() error
+	stop = func() error {
+		var errs []error
+		for _, s := range stops {
+			errs = append(errs, s())
+		}
+		return errors.Join(errs...)
+	}
+	for _, p := range []struct {
+		flag, path string
+		start      func(io.Writer) error
+		stop       func()
+	}{
+		{"cpuprofile", f.cpuprofile, pprof.StartCPUProfile, pprof.StopCPUProfile},
+		{"trace", f.trace, trace.Start, trace.Stop},
+	} {
+		if p.path == "" {
+			continue
+		}
+		file, err := os.Create(p.path)
+		if err != nil {
+			return nil, errors.Join(usagef("compare: -%s: %w", p.flag, err), stop())
+		}
+		stops = append(stops, file.Close)
+		if err := p.start(file); err != nil {
+			return nil, errors.Join(fmt.Errorf("compare: -%s: %w", p.flag, err), stop())
+		}
+		// What writes to the file must end before the file is closed.
+		stops[len(stops)-1] = func() error { p.stop(); return file.Close() }
+	}
+	return stop, nil
+}

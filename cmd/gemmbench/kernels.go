@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/bench"
+)
+
+var types = []asm.Type{asm.BF16, asm.F16, asm.F32}
+
+// kernelInfo is what the command kernels says of one kernel. The JSON names are
+// an interface.
+type kernelInfo struct {
+	Name      string            `json:"name"`
+	ISA       string            `json:"isa"`
+	Supported bool              `json:"supported"`
+	Reason    string            `json:"reason,omitempty"` // why it cannot run
+	MR        int               `json:"mr"`
+	NR        int               `json:"nr"`
+	KPack     int               `json:"kpack"`
+	Accepts   []string          `json:"accepts"` // types
+	Chosen    []string          `json:"chosen"`  // types
+	Why       map[string]string `json:"why"`     // by type
+}
+
+func setupKernels(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) error {
+	var out output
+	out.declare(fs, "table", "json")
+	return func(_ context.Context, stdout, _ io.Writer) error {
+		if err := out.open(stdout); err != nil {
+			return err
+		}
+		defer out.discard()
+		chosen, errs := choices()
+		return out.write(func(w io.Writer) error {
+			infos := kernelInfos(chosen)
+			if out.format == "json" {
+				e := json.NewEncoder(w)
+				e.SetIndent("", "  ")
+				return e.Encode(struct {
+					Machine bench.Machine `json:"machine"`
+					Kernels []kernelInfo  `json:"kernels"`
+				}{bench.ThisMachine(), infos})
+			}
+			return writeKernels(w, infos, errs)
+		})
+	}
+}
+
+// choices returns the kernel that a product of each type gets, and for a type
+// that gets none, because LEAFHOPPER_KERNEL pins one that does not do it, why.
+func choices() (chosen map[asm.Type]*asm.Kernel, errs []error) {
+	chosen = map[asm.Type]*asm.Kernel{}
+	for _, t := range types {
+		k, err := asm.Select(t, "")
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		chosen[t] = k
+	}
+	return chosen, errs
+}
+
+func kernelInfos(chosen map[asm.Type]*asm.Kernel) []kernelInfo {
+	var infos []kernelInfo
+	for _, k := range asm.Kernels() {
+		info := kernelInfo{
+			Name: k.Name, ISA: k.ISA, MR: k.MR, NR: k.NR, KPack: k.KPack, Supported: k.Supported() == nil,
+			Accepts: []string{}, Chosen: []string{}, Why: map[string]string{},
+		}
+		if err := k.Supported(); err != nil {
+			info.Reason = err.Error()
+		}
+		for _, t := range types {
+			if k.Accepts(t) {
+				info.Accepts = append(info.Accepts, t.String())
+			}
+			if chosen[t] == k {
+				info.Chosen = append(info.Chosen, t.String())
+			}
+			info.Why[t.String()] = k.Why(t)
+		}
+		infos = append(infos, info)
+	}
+	return infos
+}
+
+func writeKernels(w io.Writer, infos []kernelInfo, errs []error) error {
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(t, "kernel\tISA\ttile\truns here\ttypes\tchosen for")
+	for _, k := range infos {
+		runs := "yes"
+		if !k.Supported {
+			runs = "no"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%dx%d\t%s\t%s\t%s\n", k.Name, k.ISA, k.MR, k.NR, runs, strings.Join(k.Accepts, " "), orDash(k.Chosen))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, k := range infos {
+		fmt.Fprintf(w, "\n%s:\n", k.Name)
+		if !k.Supported {
+			fmt.Fprintf(w, "  cannot run: %s\n", k.Reason)
+			continue
+		}
+		for _, name := range k.Accepts {
+			fmt.Fprintf(w, "  %s\n", k.Why[name])
+		}
+	}
+	for _, err := range errs {
+		fmt.Fprintf(w, "\n%v\n", err)
+	}
+	return nil
+}
+
+func orDash(s []string) string {
+	if len(s) == 0 {
+		return "-"
+	}
+	return strings.Join(s, " ")
+}

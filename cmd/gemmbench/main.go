@@ -1,0 +1,165 @@
+// Gemmbench measures matrix products of package gemm.
+//
+//	gemmbench [compare] [flags]   compare ring depths, sizes, types, kernels, workers, tiles
+//	gemmbench peak [flags]        what each kernel reaches from registers alone
+//	gemmbench kernels [flags]     which kernels run here, which is chosen, and why
+//	gemmbench info [flags]        the machine and the build
+//	gemmbench help [command]
+//
+// Without arguments it compares the queue depths 1, 2, 3, 4, 6 and 8 on a bf16
+// product that uses every core, with a size that suits the machine's speed, and
+// verifies every result. "gemmbench help compare" lists the flags.
+//
+// The exit status is 0 if all went well, 1 if a result failed its verification
+// or something could not be done, 2 for bad arguments and 130 after an
+// interrupt. How time, peak and errors are measured is described in package
+// bench.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// errVerification says that a result is wrong; the report has said more.
+var errVerification = errors.New("a result failed its verification")
+
+// A usageError is a fault in the arguments.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// A command is a subcommand. Setup declares its flags on fs and returns what to
+// do after they are parsed.
+type command struct {
+	name, summary string
+	setup         func(fs *flag.FlagSet) func(ctx context.Context, stdout, stderr io.Writer) error
+}
+
+var commands = []command{
+	{"compare", "compare ring depths, sizes, types, kernels, workers, tiles (the default)", setupCompare},
+	{"peak", "measure what each kernel reaches from registers alone", setupPeak},
+	{"kernels", "list the kernels: which run here, which is chosen, and why", setupKernels},
+	{"info", "describe the machine and the build", setupInfo},
+}
+
+// run is main without the process: it returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	return status(dispatch(ctx, args, stdout, stderr), stderr)
+}
+
+// status tells err on stderr, on one line, and returns the exit status for it.
+func status(err error, stderr io.Writer) int {
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(stderr, "gemmbench: interrupted")
+		return exitInterrupted
+	}
+	fmt.Fprintf(stderr, "gemmbench: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+	if errors.As(err, &usage) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	name := "compare"
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		name, args = args[0], args[1:]
+	} else if len(args) > 0 {
+		switch args[0] {
+		case "-h", "-help", "--help":
+			name, args = "help", nil
+		}
+	}
+	if name == "help" {
+		return help(args, stdout)
+	}
+	for _, c := range commands {
+		if c.name == name {
+			return c.run(ctx, args, stdout, stderr)
+		}
+	}
+	return usagef("unknown command %q; commands: compare, peak, kernels, info, help", name)
+}
+
+func (c command) run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	do := c.setup(fs)
+	switch err := fs.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return c.help(stdout)
+	case err != nil:
+		return usagef("%s: %v (see gemmbench help %s)", c.name, err, c.name)
+	case fs.NArg() > 0:
+		return usagef("%s: unexpected argument %q (see gemmbench help %s)", c.name, fs.Arg(0), c.name)
+	}
+	return do(ctx, stdout, stderr)
+}
+
+func (c command) help(w io.Writer) error {
+	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
+	fs.SetOutput(w)
+	c.setup(fs)
+	fmt.Fprintf(w, "Usage: gemmbench %s [flags]\n\n%s.\n\nFlags:\n", c.name, strings.ToUpper(c.summary[:1])+c.summary[1:])
+	fs.PrintDefaults()
+	return nil
+}
+
+func help(args []string, w io.Writer) error {
+	if len(args) > 1 {
+		return usagef("help: unexpected argument %q", args[1])
+	}
+	if len(args) == 1 {
+		for _, c := range commands {
+			if c.name == args[0] {
+				return c.help(w)
+			}
+		}
+		return usagef("help: unknown command %q; commands: compare, peak, kernels, info", args[0])
+	}
+	fmt.Fprint(w, "Gemmbench measures matrix products.\n\nUsage:\n\n")
+	for _, c := range commands {
+		fmt.Fprintf(w, "  gemmbench %-8s [flags]   %s\n", c.name, c.summary)
+	}
+	fmt.Fprint(w, `
+Without arguments it compares queue depths on a bf16 product on every core, and
+verifies every result. "gemmbench help COMMAND" lists the flags of a command.
+
+Examples:
+
+  gemmbench -size 256,1024:4096:1024 -depth 1,2,4 -workers 1,0
+  gemmbench -size 512x11008x4096 -dtype bf16,f32 -trans NN,NT -format json -o results.json
+  gemmbench -size 2048 -count 10 -format benchfmt -o new.txt && benchstat -col /depth new.txt
+`)
+	return nil
+}

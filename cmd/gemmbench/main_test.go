@@ -1,0 +1,339 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/bench"
+)
+
+// gemmbench runs the command and returns its exit status and output.
+func gemmbench(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, err bytes.Buffer
+	code = run(t.Context(), args, &out, &err)
+	return code, out.String(), err.String()
+}
+
+// quick are arguments that measure as little as possible.
+func quick(args ...string) []string {
+	return append([]string{"-size", "64", "-count", "1", "-min-time", "1us", "-depth", "1,2"}, args...)
+}
+
+// TestBadArguments wants exit status 2, one line that names the fault, and
+// nothing on standard output, before anything is measured.
+func TestBadArguments(t *testing.T) {
+	dir := t.TempDir()
+	for _, test := range []struct {
+		args string // separated by spaces; _ stands for none
+		want string
+	}{
+		{"frobnicate", `unknown command "frobnicate"; commands: compare, peak, kernels, info, help`},
+		{"compare -frobnicate", "flag provided but not defined: -frobnicate"},
+		{"-frobnicate", "flag provided but not defined: -frobnicate"},
+		{"-size 64 extra", `unexpected argument "extra"`},
+		{"-size", "flag needs an argument: -size"},
+		{"-count x", `invalid value "x" for flag -count`},
+		{"-size 0", `-size: "0" is outside 1..1048576`},
+		{"-size 64k", `-size: "64k" is not a number or from:to:step`},
+		{"-size 64,,128", `-size: "" is not a number`},
+		{"-size 1:2:3:4", `-size: "1:2:3:4" is not a number or from:to:step`},
+		{"-size 9:3", `-size: "9:3" is an empty range`},
+		{"-size 1:9:0", `-size: "1:9:0" is an empty range`},
+		{"-size 1:100000", `-size: "1:100000" has more than 512 values`},
+		{"-size 8x8", `-size: "8x8" is not MxNxK`},
+		{"-size 8x8x0", `-size: "8x8x0" has 0, which is outside`},
+		{"-m -3", `-m: "-3" is outside 1..1048576`},
+		{"-n 5000000", `-n: "5000000" is outside`},
+		{"-k 1.5", `-k: "1.5" is not a number`},
+		{"-dtype fp8", `-dtype: "fp8" is not one of bf16, f16, f32`},
+		{"-out f64", `-out: "f64" is not one of`},
+		{"-trans NX", `-trans: "NX" is not one of NN, NT, TN, TT`},
+		{"-depth 17", `-depth: "17" is outside 0..16`},
+		{"-depth -1", `-depth: "-1" is outside 0..16`},
+		{"-workers 9999", `-workers: "9999" is outside 0..1024`},
+		{"-kernel cuda", `-kernel: "cuda" is not a kernel; kernels: auto, `},
+		{"-dtype f32 -kernel gobf16", `kernel "gobf16" does not multiply f32`},
+		{"-tile 64x64", `-tile: "64x64" is not MxNxK`},
+		{"-tile 64x64x99999", `-tile: "64x64x99999" has 99999, which is outside 0..16384`},
+		{"-alpha 0", "alpha = 0 leaves no product"},
+		{"-alpha NaN", "-alpha: NaN is not a finite float32"},
+		{"-beta 1e39", "-beta: 1e+39 is not a finite float32"},
+		{"-seed -1", `invalid value "-1" for flag -seed`},
+		{"-count 0", "-count: 0 is outside 1..1000000"},
+		{"-min-time 0s", "-min-time: 0s is outside"},
+		{"-min-time 5", `invalid value "5" for flag -min-time`},
+		{"-size 1:100 -depth 0:16", "the lists span more than 512 variants"},
+		{"-format xml", `-format: "xml" is not one of table, json, csv, md, benchfmt`},
+		{"-o " + dir, "is a directory"},
+		{"-o " + dir + "/none/x", "cannot write"},
+		{"-cpuprofile " + dir + "/none/x -size 8", "-cpuprofile: open"},
+		{"-trace " + dir + "/none/x -size 8", "-trace: open"},
+		{"help frobnicate", `help: unknown command "frobnicate"`},
+		{"help peak kernels", `help: unexpected argument "kernels"`},
+		{"peak -workers 0:3:x", `peak: -workers: "0:3:x" is not a number`},
+		{"peak -kernel cuda", `peak: -kernel: "cuda" is not a kernel`},
+		{"peak -count 0", "peak: -count: 0 is outside"},
+		{"peak -format csv", `peak: -format: "csv" is not one of table, json`},
+		{"kernels -format md", `kernels: -format: "md" is not one of table, json`},
+		{"kernels all", `kernels: unexpected argument "all"`},
+		{"info -x", "flag provided but not defined: -x"},
+	} {
+		code, stdout, stderr := gemmbench(t, strings.Fields(test.args)...)
+		if code != exitUsage || stdout != "" {
+			t.Errorf("%s: exit status %d, stdout %q", test.args, code, stdout)
+		}
+		if !strings.Contains(stderr, test.want) || !strings.HasPrefix(stderr, "gemmbench: ") || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s: stderr %q, want one line with %q", test.args, stderr, test.want)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("files left behind: %v, %v", left, err)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for args, want := range map[string]string{
+		"-h":             "Usage:",
+		"--help":         "Usage:",
+		"help":           "gemmbench kernels",
+		"help compare":   "-cpuprofile",
+		"compare -h":     "-cpuprofile",
+		"compare --help": "-min-time",
+		"-size 64 -h":    "-min-time",
+		"peak -h":        "-workers",
+		"kernels -help":  "-format",
+		"info -h":        "-format",
+	} {
+		code, stdout, stderr := gemmbench(t, strings.Fields(args)...)
+		if code != exitOK || stderr != "" || !strings.Contains(stdout, want) {
+			t.Errorf("%s: exit status %d, stderr %q, stdout without %q:\n%s", args, code, stderr, want, stdout)
+		}
+	}
+}
+
+type document struct {
+	Machine bench.Machine
+	Peak    []bench.PeakResult
+	Results []bench.Result
+}
+
+func decode(t *testing.T, data string) (doc document) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&doc); err != nil {
+		t.Fatalf("%v in %s", err, data)
+	}
+	return doc
+}
+
+func TestCompareJSON(t *testing.T) {
+	code, stdout, stderr := gemmbench(t, quick("-dtype", "bf16,f32", "-trans", "nt", "-beta", "0.5", "-format", "json")...)
+	if code != exitOK || stderr != "" {
+		t.Fatalf("exit status %d, stderr %q", code, stderr)
+	}
+	doc := decode(t, stdout)
+	if len(doc.Results) != 4 || len(doc.Peak) == 0 || doc.Machine.Go == "" {
+		t.Fatalf("%s", stdout)
+	}
+	for i, r := range doc.Results {
+		if r.M != 64 || r.N != 64 || r.K != 64 || r.DType != []string{"bf16", "f32"}[i/2] || r.Out != "f32" || r.Trans != "NT" || r.Depth != 1+i%2 {
+			t.Errorf("result %d: %+v", i, r)
+		}
+		if !r.Verified || r.MaxError <= 0 || r.MaxError > 1 || r.GFLOPS <= 0 || r.PeakFraction <= 0 || r.Count != 1 {
+			t.Errorf("result %d: %+v", i, r)
+		}
+	}
+}
+
+func TestCompareFormats(t *testing.T) {
+	for format, want := range map[string]string{
+		"table":    "producer wait",
+		"md":       "| depth |",
+		"csv":      "m,n,k,dtype",
+		"benchfmt": "BenchmarkMultiply/dtype=bf16/m=64/n=64/k=64/depth=2/workers=1",
+	} {
+		code, stdout, stderr := gemmbench(t, quick("-format", format, "-workers", "1", "-verify=false", "-cold")...)
+		if code != exitOK || stderr != "" || !strings.Contains(stdout, want) {
+			t.Errorf("%s: exit status %d, stderr %q, stdout without %q:\n%s", format, code, stderr, want, stdout)
+		}
+	}
+}
+
+func TestOutputFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "r.json")
+	link := filepath.Join(dir, "link")
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("r.json", link); err != nil {
+		t.Fatal(err)
+	}
+	// A run that fails late leaves the old file.
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, errs bytes.Buffer
+	if code := run(ctx, quick("-o", link), &out, &errs); code != exitInterrupted || errs.String() != "gemmbench: interrupted\n" || out.Len() > 0 {
+		t.Errorf("interrupted: exit status %d, %q, %q", code, out.String(), errs.String())
+	}
+	if data, _ := os.ReadFile(path); string(data) != "old" {
+		t.Errorf("an interrupted run changed the file to %q", data)
+	}
+	profile, trace := filepath.Join(dir, "cpu"), filepath.Join(dir, "trace")
+	code, stdout, stderr := gemmbench(t, quick("-format", "json", "-o", link, "-cpuprofile", profile, "-trace", trace)...)
+	if code != exitOK || stdout != "" || stderr != "" {
+		t.Fatalf("exit status %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decode(t, string(data))
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link was replaced: %v, %v", info, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the mode changed: %v, %v", info, err)
+	}
+	for _, p := range []string{profile, trace} {
+		if info, err := os.Stat(p); err != nil || info.Size() == 0 {
+			t.Errorf("%s is empty: %v", p, err)
+		}
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 4 {
+		t.Errorf("files left behind: %v", entries)
+	}
+	if code, _, stderr := gemmbench(t, "info", "-o", os.DevNull); code != exitOK {
+		t.Errorf("-o %s: exit status %d, %s", os.DevNull, code, stderr)
+	}
+}
+
+func TestOutputWriteFails(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r")
+	o := output{format: "table", path: path, formats: []string{"table"}, command: "compare"}
+	if err := o.open(nil); err != nil {
+		t.Fatal(err)
+	}
+	disk := errors.New("disk full")
+	if err := o.write(func(w io.Writer) error {
+		fmt.Fprint(w, "half")
+		return disk
+	}); !errors.Is(err, disk) {
+		t.Errorf("error %v", err)
+	}
+	o.discard()
+	if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 0 {
+		t.Errorf("files left behind: %v", entries)
+	}
+}
+
+// TestFailedVerification wants the report, one line on stderr, and exit status 1.
+func TestFailedVerification(t *testing.T) {
+	rep := &bench.Report{Results: []bench.Result{{M: 1, N: 2, K: 3, Checked: true, Failure: "C[0,1] = 4, want 5", Samples: []float64{1}}}}
+	var stdout, stderr bytes.Buffer
+	f := &compareFlags{output: output{format: "table", formats: bench.Formats, command: "compare"}}
+	if err := f.output.open(&stdout); err != nil {
+		t.Fatal(err)
+	}
+	if code := status(f.finish(rep), &stderr); code != exitFailed {
+		t.Errorf("exit status %d", code)
+	}
+	if stderr.String() != "gemmbench: a result failed its verification\n" || !strings.Contains(stdout.String(), "FAILED: 1x2x3") {
+		t.Errorf("stderr %q, stdout %q", stderr.String(), stdout.String())
+	}
+	rep.Results[0].Verified = true
+	if code := status(f.finish(rep), &stderr); code != exitOK {
+		t.Errorf("verified: exit status %d", code)
+	}
+}
+
+func TestPeakCommand(t *testing.T) {
+	code, stdout, stderr := gemmbench(t, "peak", "-kernel", "go", "-workers", "1", "-count", "1", "-format", "json")
+	if code != exitOK || stderr != "" {
+		t.Fatalf("exit status %d, stderr %q", code, stderr)
+	}
+	doc := decode(t, stdout)
+	if len(doc.Peak) != 1 || doc.Peak[0].Kernel != "go" || doc.Peak[0].Workers != 1 || doc.Peak[0].GFLOPS <= 0 || doc.Results == nil {
+		t.Errorf("%s", stdout)
+	}
+	if _, stdout, _ = gemmbench(t, "peak", "-kernel", "auto,go", "-workers", "1", "-count", "2"); !strings.Contains(stdout, "per worker") {
+		t.Errorf("%s", stdout)
+	}
+}
+
+func TestKernelsCommand(t *testing.T) {
+	code, stdout, stderr := gemmbench(t, "kernels", "-format", "json")
+	if code != exitOK || stderr != "" {
+		t.Fatalf("exit status %d, stderr %q", code, stderr)
+	}
+	var doc struct {
+		Machine bench.Machine
+		Kernels []kernelInfo
+	}
+	if err := json.Unmarshal([]byte(stdout), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if len(doc.Kernels) != len(asm.Kernels()) {
+		t.Fatalf("%d kernels, want %d", len(doc.Kernels), len(asm.Kernels()))
+	}
+	chosen := map[string]int{}
+	for i, k := range asm.Kernels() {
+		info := doc.Kernels[i]
+		if info.Name != k.Name || info.Supported != (k.Supported() == nil) || info.Supported == (info.Reason != "") || info.Why["bf16"] != k.Why(asm.BF16) {
+			t.Errorf("%+v", info)
+		}
+		for _, name := range info.Chosen {
+			chosen[name]++
+		}
+	}
+	if os.Getenv(asm.KernelEnv) == "" && (chosen["bf16"] != 1 || chosen["f16"] != 1 || chosen["f32"] != 1) {
+		t.Errorf("chosen: %v", chosen)
+	}
+	code, stdout, stderr = gemmbench(t, "kernels")
+	if code != exitOK || stderr != "" {
+		t.Fatalf("exit status %d, stderr %q", code, stderr)
+	}
+	for _, k := range asm.Kernels() {
+		if !strings.Contains(stdout, "\n"+k.Name+":\n") {
+			t.Errorf("no word on %s in\n%s", k.Name, stdout)
+		}
+	}
+}
+
+func TestInfoCommand(t *testing.T) {
+	code, stdout, _ := gemmbench(t, "info")
+	if code != exitOK || !strings.Contains(stdout, "caches") || !strings.Contains(stdout, asm.KernelEnv) {
+		t.Errorf("exit status %d:\n%s", code, stdout)
+	}
+	code, stdout, _ = gemmbench(t, "info", "-format", "json")
+	if doc := decode(t, stdout); code != exitOK || doc.Machine.GOMAXPROCS < 1 {
+		t.Errorf("exit status %d:\n%s", code, stdout)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	var b bytes.Buffer
+	if p := newProgress(&b); p.w != nil {
+		t.Error("a buffer passes for a terminal")
+	}
+	p := &progress{w: &b, width: func() int { return 30 }}
+	p.clear()
+	p.show(bench.Progress{Step: 1, Steps: 4, What: "round 1 of 2: much more than fits", Left: 3 * time.Second})
+	p.clear()
+	p.clear()
+	if want := clearLine + " 25 %  round 1 of 2: much mor" + clearLine; b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
+	}
+}

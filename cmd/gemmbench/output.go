@@ -1,0 +1,113 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// An output is where and how a command writes its result: to standard output,
+// or to the file of -o, which appears whole or not at all.
+type output struct {
+	format, path string
+
+	formats []string
+	command string
+	w       io.Writer
+	temp    *os.File // beside target, until it is renamed
+	target  string
+	direct  *os.File // a device or pipe, which cannot be renamed over
+}
+
+func (o *output) declare(fs *flag.FlagSet, formats ...string) {
+	o.formats, o.command = formats, fs.Name()
+	fs.StringVar(&o.format, "format", "table", "`one of` "+strings.Join(formats, ", "))
+	fs.StringVar(&o.path, "o", "", "write the result to `file`, whole or not at all (default: standard output)")
+}
+
+// open finds out, before anything is measured, whether the result can be
+// written.
+func (o *output) open(stdout io.Writer) error {
+	if !slices.Contains(o.formats, o.format) {
+		return usagef("%s: -format: %q is not one of %s", o.command, o.format, strings.Join(o.formats, ", "))
+	}
+	if o.w = stdout; o.path == "" {
+		return nil
+	}
+	o.target = o.path
+	mode := os.FileMode(0o644)
+	if info, err := os.Stat(o.path); err == nil {
+		if info.IsDir() {
+			return usagef("%s: -o: %s is a directory", o.command, o.path)
+		}
+		f, err := os.OpenFile(o.path, os.O_WRONLY, 0)
+		if err != nil {
+			return usagef("%s: -o: %w", o.command, err)
+		}
+		if !info.Mode().IsRegular() {
+			o.w, o.direct = f, f
+			return nil
+		}
+		f.Close()
+		mode = info.Mode().Perm()
+		if o.target, err = filepath.EvalSymlinks(o.path); err != nil {
+			return usagef("%s: -o: %w", o.command, err)
+		}
+	}
+	f, err := os.CreateTemp(filepath.Dir(o.target), ".gemmbench-*")
+	if err == nil {
+		o.w, o.temp = f, f
+		err = f.Chmod(mode)
+	}
+	if err != nil {
+		o.discard()
+		return usagef("%s: -o: cannot write %s: %w", o.command, o.path, err)
+	}
+	return nil
+}
+
+// write writes the result with f and puts it in its place.
+func (o *output) write(f func(io.Writer) error) error {
+	err := f(o.w)
+	if o.direct != nil {
+		if cerr := o.direct.Close(); err == nil {
+			err = cerr
+		}
+		o.direct = nil
+	}
+	if o.temp != nil && err == nil {
+		err = o.commit()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: writing the result: %w", o.command, err)
+	}
+	return nil
+}
+
+func (o *output) commit() error {
+	if err := o.temp.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(o.temp.Name(), o.target); err != nil {
+		return err
+	}
+	o.temp = nil
+	return nil
+}
+
+// discard removes what open created, if write did not come to its end.
+func (o *output) discard() {
+	if o.temp != nil {
+		o.temp.Close()
+		os.Remove(o.temp.Name())
+		o.temp = nil
+	}
+	if o.direct != nil {
+		o.direct.Close()
+		o.direct = nil
+	}
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"example.com/leafhopper/asm"
+)
+
+// maxVariants bounds a comparison, and every list in the flags.
+const maxVariants = 512
+
+// parseList applies parse to the parts of a list separated by commas, and drops
+// what comes again.
+func parseList[T comparable](list string, parse func(string) ([]T, error)) ([]T, error) {
+	var all []T
+	for part := range strings.SplitSeq(list, ",") {
+		vs, err := parse(strings.TrimSpace(part))
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range vs {
+			if !slices.Contains(all, v) {
+				all = append(all, v)
+			}
+		}
+		if len(all) > maxVariants {
+			return nil, fmt.Errorf("%q has more than %d values", list, maxVariants)
+		}
+	}
+	return all, nil
+}
+
+// parseInts reads one integer or from:to:step (from:to steps by 1) with values
+// of lo to hi.
+func parseInts(lo, hi int) func(string) ([]int, error) {
+	return func(s string) ([]int, error) {
+		var nums []int
+		for f := range strings.SplitSeq(s, ":") {
+			n, err := strconv.Atoi(f)
+			if err != nil {
+				return nil, fmt.Errorf("%q is not a number or from:to:step", s)
+			}
+			nums = append(nums, n)
+		}
+		from, to, step := nums[0], nums[0], 1
+		switch len(nums) {
+		case 1:
+		case 2:
+			to = nums[1]
+		case 3:
+			to, step = nums[1], nums[2]
+		default:
+			return nil, fmt.Errorf("%q is not a number or from:to:step", s)
+		}
+		switch {
+		case from < lo || to > hi:
+			return nil, fmt.Errorf("%q is outside %d..%d", s, lo, hi)
+		case step < 1 || to < from:
+			return nil, fmt.Errorf("%q is an empty range: it needs from <= to and step >= 1", s)
+		case (to-from)/step >= maxVariants:
+			return nil, fmt.Errorf("%q has more than %d values", s, maxVariants)
+		}
+		var out []int
+		for n := from; n <= to; n += step {
+			out = append(out, n)
+		}
+		return out, nil
+	}
+}
+
+const maxDim = 1 << 20
+
+// parseShapes reads MxNxK, or one number or range for all three dimensions.
+func parseShapes(s string) ([][3]int, error) {
+	if strings.Contains(s, "x") {
+		shape, err := parseTriple(s, 1, maxDim)
+		return [][3]int{shape}, err
+	}
+	sizes, err := parseInts(1, maxDim)(s)
+	if err != nil {
+		return nil, err
+	}
+	var out [][3]int
+	for _, n := range sizes {
+		out = append(out, [3]int{n, n, n})
+	}
+	return out, nil
+}
+
+func parseTriple(s string, lo, hi int) (t [3]int, err error) {
+	parts := strings.Split(s, "x")
+	if len(parts) != 3 {
+		return t, fmt.Errorf("%q is not MxNxK", s)
+	}
+	for i, p := range parts {
+		if t[i], err = strconv.Atoi(p); err != nil {
+			return t, fmt.Errorf("%q is not MxNxK", s)
+		}
+		if t[i] < lo || t[i] > hi {
+			return t, fmt.Errorf("%q has %d, which is outside %d..%d", s, t[i], lo, hi)
+		}
+	}
+	return t, nil
+}
+
+// parseTiles reads MxNxK or auto.
+func parseTiles(hi int) func(string) ([][3]int, error) {
+	return func(s string) ([][3]int, error) {
+		if s == "auto" || s == "" {
+			return [][3]int{{}}, nil
+		}
+		t, err := parseTriple(s, 0, hi)
+		return [][3]int{t}, err
+	}
+}
+
+func parseType(s string) ([]asm.Type, error) {
+	for _, t := range []asm.Type{asm.BF16, asm.F16, asm.F32} {
+		if t.String() == s {
+			return []asm.Type{t}, nil
+		}
+	}
+	return nil, fmt.Errorf("%q is not one of bf16, f16, f32", s)
+}
+
+func parseTrans(s string) ([]string, error) {
+	if up := strings.ToUpper(s); slices.Contains([]string{"NN", "NT", "TN", "TT"}, up) {
+		return []string{up}, nil
+	}
+	return nil, fmt.Errorf("%q is not one of NN, NT, TN, TT", s)
+}
+
+// parseKernel reads the name of a kernel that this build knows; "" and auto mean
+// the best.
+func parseKernel(s string) ([]string, error) {
+	if s == "auto" || s == "" {
+		return []string{""}, nil
+	}
+	var names []string
+	for _, k := range asm.Kernels() {
+		names = append(names, k.Name)
+	}
+	if !slices.Contains(names, s) {
+		return nil, fmt.Errorf("%q is not a kernel; kernels: auto, %s", s, strings.Join(names, ", "))
+	}
+	return []string{s}, nil
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/bench"
+	"example.com/leafhopper/gemm"
+)
+
+func setupPeak(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) error {
+	var out output
+	out.declare(fs, "table", "json")
+	kernel := fs.String("kernel", "", "`list` of kernels (default: all that run here)")
+	workers := fs.String("workers", "1,0", "`list` of worker counts; 0 is GOMAXPROCS")
+	count := fs.Int("count", bench.DefaultCount, "measurements of each, `n` >= 1; the median is printed")
+	return func(ctx context.Context, stdout, _ io.Writer) error {
+		kernels, err := peakKernels(*kernel)
+		if err != nil {
+			return err
+		}
+		counts, err := parseList(*workers, parseInts(0, gemm.MaxWorkers))
+		if err != nil {
+			return usagef("peak: -workers: %w", err)
+		}
+		for i, n := range counts {
+			if n == 0 {
+				counts[i] = runtime.GOMAXPROCS(0)
+			}
+		}
+		slices.Sort(counts)
+		counts = slices.Compact(counts)
+		if *count < 1 || *count > 10000 {
+			return usagef("peak: -count: %d is outside 1..10000", *count)
+		}
+		if err := out.open(stdout); err != nil {
+			return err
+		}
+		defer out.discard()
+		peaks, err := bench.Peaks(ctx, kernels, counts, *count)
+		if err != nil {
+			return err
+		}
+		rep := &bench.Report{Machine: bench.ThisMachine(), Peak: peaks}
+		return out.write(func(w io.Writer) error {
+			if out.format == "json" {
+				return rep.WriteJSON(w)
+			}
+			return writePeaks(w, rep)
+		})
+	}
+}
+
+// peakKernels returns the kernels of the list, or all that run here.
+func peakKernels(list string) ([]*asm.Kernel, error) {
+	names, err := parseList(list, parseKernel)
+	if err != nil {
+		return nil, usagef("peak: -kernel: %w", err)
+	}
+	var ks []*asm.Kernel
+	for _, k := range asm.Kernels() {
+		switch named := slices.Contains(names, k.Name); {
+		case named && k.Supported() != nil:
+			return nil, usagef("peak: -kernel: %s cannot run: %w", k.Name, k.Supported())
+		case named, list == "" && k.Supported() == nil:
+			ks = append(ks, k)
+		}
+	}
+	if slices.Contains(names, "") && list != "" { // auto
+		k, err := asm.Select(asm.BF16, "")
+		if err != nil {
+			return nil, usageError{err}
+		}
+		if !slices.Contains(ks, k) {
+			ks = append(ks, k)
+		}
+	}
+	return ks, nil
+}
+
+func writePeaks(w io.Writer, rep *bench.Report) error {
+	m := rep.Machine
+	fmt.Fprintf(w, "%s, %d threads, %s/%s, %s\n\n", m.CPU, m.Threads, m.GOOS, m.GOARCH, m.Go)
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "kernel\tworkers\tGFLOP/s\tlowest\thighest\tper worker\t")
+	for _, p := range rep.Peak {
+		fmt.Fprintf(t, "%s\t%s\t%.1f\t%.1f\t%.1f\t%.1f\t\n", p.Kernel, strconv.Itoa(p.Workers),
+			p.GFLOPS, slices.Min(p.Samples), slices.Max(p.Samples), p.GFLOPS/float64(p.Workers))
+	}
+	return t.Flush()
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"time"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/bench"
+)
+
+const (
+	// budget is how long all products of a run with a chosen size may take
+	// together; references and checks come on top.
+	budget = 30 * time.Second
+	// expected is the fraction of the peak that the choice counts on. Less only
+	// makes the run longer.
+	expected = 0.8
+
+	minSize, maxSize = 128, 8192
+)
+
+// chooseSize gives all variants the same square size, the largest that keeps
+// the samples and a first call of each within the budget and fits in memory, and
+// returns a line that says so.
+func chooseSize(ctx context.Context, r *bench.Runner, variants []bench.Variant) (string, error) {
+	type pair struct {
+		kernel  *asm.Kernel
+		workers int
+	}
+	peaks := map[pair]float64{}
+	seconds := 0.0 // for a product of size 1
+	for _, v := range variants {
+		k, err := asm.Select(v.In, v.Kernel)
+		if err != nil {
+			return "", err
+		}
+		p := pair{k, v.Workers}
+		if p.workers == 0 {
+			p.workers = runtime.GOMAXPROCS(0)
+		}
+		if peaks[p] == 0 {
+			if peaks[p], err = bench.Peak(ctx, k, p.workers, 2*bench.DefaultPeakTime); err != nil {
+				return "", err
+			}
+		}
+		// More workers than cores do not add up; the measured peak knows.
+		seconds += float64(r.Count+1) * 2 / (expected * peaks[p])
+	}
+	size := roundSize(math.Cbrt(budget.Seconds() / seconds))
+	for {
+		for i := range variants {
+			v := &variants[i]
+			v.M, v.N, v.K = size, size, size
+		}
+		err := r.Validate(variants)
+		if err == nil {
+			break
+		}
+		if size == minSize {
+			return "", err
+		}
+		size = roundSize(float64(size) / 2)
+	}
+	return fmt.Sprintf("size chosen so that %d calls take about %.0f s here (-size sets it)",
+		len(variants)*(r.Count+1), float64(size)*float64(size)*float64(size)*seconds), nil
+}
+
+// roundSize rounds down to a size that is round at its magnitude.
+func roundSize(size float64) int {
+	step := 512
+	if size < 2048 {
+		step = 128
+	}
+	return min(max(int(size)/step*step, minSize), maxSize)
+}

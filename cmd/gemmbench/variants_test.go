@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/bench"
+)
+
+func parseAxes(t *testing.T, args string) *axes {
+	t.Helper()
+	var a axes
+	fs := flag.NewFlagSet("compare", flag.ContinueOnError)
+	a.declare(fs)
+	if err := fs.Parse(strings.Fields(args)); err != nil {
+		t.Fatal(err)
+	}
+	return &a
+}
+
+func TestShapes(t *testing.T) {
+	for args, want := range map[string]string{
+		"-size 256,512":                    "256x256x256 512x512x512",
+		"-size 1024:4096:1024":             "1024x1024x1024 2048x2048x2048 3072x3072x3072 4096x4096x4096",
+		"-size 10:20:7":                    "10x10x10 17x17x17",
+		"-size 2:4":                        "2x2x2 3x3x3 4x4x4",
+		"-size 512x11008x4096,7,7,7x7x7":   "512x11008x4096 7x7x7",
+		"-m 1,8 -n 4096 -k 4096":           "1x4096x4096 8x4096x4096",
+		"-m 8":                             "8x1024x1024",
+		"-size 64,128 -k 32":               "64x64x32 128x128x32",
+		"-size 64 -m 1,2 -n 3,4":           "1x3x64 1x4x64 2x3x64 2x4x64",
+		"-size 64,128 -m 5 -n 5 -k 5":      "5x5x5",
+		"":                                 "1x1x1",
+		"-size 3 -depth 1 -dtype f32,bf16": "3x3x3",
+	} {
+		shapes, err := parseAxes(t, args).shapes()
+		if err != nil {
+			t.Errorf("%s: %v", args, err)
+			continue
+		}
+		var got []string
+		for _, s := range shapes {
+			got = append(got, fmt.Sprintf("%dx%dx%d", s[0], s[1], s[2]))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s", args, got, want)
+		}
+	}
+}
+
+func TestVariants(t *testing.T) {
+	got, err := parseAxes(t, "-size 8 -dtype f32,f16 -out bf16 -trans nt,TN -depth 1,0 -workers 1,3 -kernel auto,go -tile auto,64x32x16 -alpha 2 -beta -1 -seed 9").variants()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 64 {
+		t.Fatalf("%d variants, want 64", len(got))
+	}
+	want := bench.Variant{
+		Workload: bench.Workload{M: 8, N: 8, K: 8, In: asm.F16, Out: asm.BF16, TransA: true, Alpha: 2, Beta: -1, Seed: 9},
+		Depth:    0, Workers: 3, Kernel: "go", Tile: [3]int{64, 32, 16},
+	}
+	if got[63] != want {
+		t.Errorf("last variant %+v\nwant %+v", got[63], want)
+	}
+	want = bench.Variant{
+		Workload: bench.Workload{M: 8, N: 8, K: 8, In: asm.F32, Out: asm.BF16, TransB: true, Alpha: 2, Beta: -1, Seed: 9},
+		Depth:    1, Workers: 1,
+	}
+	if got[0] != want {
+		t.Errorf("first variant %+v\nwant %+v", got[0], want)
+	}
+	for i, v := range got {
+		if slices.Index(got, v) != i {
+			t.Errorf("variant %d comes twice: %+v", i, v)
+		}
+	}
+}
+
+func TestDefaultVariants(t *testing.T) {
+	a := parseAxes(t, "")
+	vs, err := a.variants()
+	if err != nil || a.sized() {
+		t.Fatal(err, a.sized())
+	}
+	var depths []int
+	for _, v := range vs {
+		depths = append(depths, v.Depth)
+		if v.In != asm.BF16 || v.Out != asm.F32 || v.Workers != 0 || v.Alpha != 1 || v.Beta != 0 {
+			t.Errorf("%+v", v)
+		}
+	}
+	if !slices.Equal(depths, []int{1, 2, 3, 4, 6, 8}) {
+		t.Errorf("depths %v", depths)
+	}
+}
+
+func TestChooseSize(t *testing.T) {
+	vs, err := parseAxes(t, "-kernel gobf16 -depth 1,2").variants()
+	if err != nil {
+		t.Fatal(err)
+	}
+	note, err := chooseSize(context.Background(), &bench.Runner{Count: 5}, vs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := vs[0].M
+	if n < minSize || n > maxSize || !strings.Contains(note, "12 calls") {
+		t.Errorf("size %d: %s", n, note)
+	}
+	for _, v := range vs {
+		if v.M != n || v.N != n || v.K != n {
+			t.Errorf("%+v", v)
+		}
+	}
+}
+
+func TestRoundSize(t *testing.T) {
+	for size, want := range map[float64]int{3: minSize, 127: minSize, 300: 256, 2047: 1920, 2048: 2048, 7157: 6656, 1e9: maxSize} {
+		if got := roundSize(size); got != want {
+			t.Errorf("roundSize(%v) = %d, want %d", size, got, want)
+		}
+	}
+}
