@@ -46,13 +46,13 @@ func NewCrew(limit int) *Crew {
 // returns when the grid has ended and every helper has left it.
 func (c *Crew) Run(t *Task, g *Grid, workers int) {
 	t.grid, t.next, t.want = g, 1, min(workers-1, c.limit)
-	if t.want == 0 {
+	if t.want <= 0 {
 		g.Work(0)
 		return
 	}
 	c.publish(t)
+	defer c.retract(t)
 	g.Work(0)
-	c.retract(t)
 }
 
 func (c *Crew) publish(t *Task) {
@@ -61,7 +61,8 @@ func (c *Crew) publish(t *Task) {
 	c.open.Add(int32(t.want))
 	n := 0
 	if !c.closed {
-		n = min(t.want-c.idle, c.limit-c.alive)
+		// Other tasks may be waiting for the same idle helpers.
+		n = min(int(c.open.Load())-c.idle, c.limit-c.alive)
 		n = max(n, 0)
 		c.alive += n
 		c.idle += n
@@ -110,12 +111,26 @@ func (c *Crew) helper() {
 		if t == nil {
 			return
 		}
-		t.grid.Work(id)
+		c.lend(t, id)
+	}
+}
+
+// lend works on t as worker id. The helper is lost if the program ends its
+// goroutine, as testing.T.FailNow does, but must not be missed.
+func (c *Crew) lend(t *Task, id int) {
+	returned := false
+	defer func() {
 		c.mu.Lock()
-		c.idle++
+		if returned {
+			c.idle++
+		} else {
+			c.alive--
+		}
 		c.mu.Unlock()
 		t.active.Add(-1)
-	}
+	}()
+	t.grid.Work(id)
+	returned = true
 }
 
 // join waits for a task that wants a helper, and returns nil if none came.

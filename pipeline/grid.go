@@ -97,17 +97,20 @@ func (c *claim) take(w uint64) (piece int, ok bool) {
 	return int(w & (1<<32 - 1)), c.word.CompareAndSwap(w, w+1)
 }
 
-// Reset prepares g to run prog. No worker may be in g.
+// Reset prepares g to run prog until ctx, which may be nil, is done. No worker
+// may be in g.
 func (g *Grid) Reset(ctx context.Context, shape Shape, prog Program, workers int) error {
 	switch {
-	case shape.Items < 0 || shape.Items >= 1<<32:
+	case shape.Items < 0 || int64(shape.Items) >= 1<<32:
 		return fmt.Errorf("pipeline: %d items are outside 0..2^32-1", shape.Items)
-	case shape.Slabs < 1:
-		return fmt.Errorf("pipeline: %d slabs", shape.Slabs)
-	case shape.Private < 0 || shape.Shared < 0:
-		return fmt.Errorf("pipeline: negative number of copy jobs: %d private, %d shared", shape.Private, shape.Shared)
+	case shape.Slabs < 1 || shape.Slabs > barrier.MaxCount:
+		return fmt.Errorf("pipeline: %d slabs are outside 1..%d", shape.Slabs, barrier.MaxCount)
+	case shape.Private < 0 || shape.Private > barrier.MaxCount:
+		return fmt.Errorf("pipeline: %d private copy jobs are outside 0..%d", shape.Private, barrier.MaxCount)
+	case shape.Shared < 0 || shape.Shared > barrier.MaxCount:
+		return fmt.Errorf("pipeline: %d shared copy jobs are outside 0..%d", shape.Shared, barrier.MaxCount)
 	case workers < 1:
-		return fmt.Errorf("pipeline: %d workers", workers)
+		return fmt.Errorf("pipeline: %d workers, want at least 1", workers)
 	}
 	n := shape.CTAs * shape.Slabs
 	if err := g.ring.Reset(shape.Depth, shape.CTAs, n); err != nil {
@@ -145,15 +148,19 @@ func (g *Grid) Work(id int) {
 		producer: id < g.shape.CTAs && g.workers > 1,
 		state:    ConsumerStart(g.shape.Depth),
 	}
+	returned := false
 	defer func() {
 		if v := recover(); v != nil {
 			g.fail(&RolePanic{Value: v, Stack: debug.Stack()})
+		} else if !returned {
+			g.ring.Stop(errGoexit)
 		}
 		g.mu.Lock()
 		g.stats.add(w.stats)
 		g.mu.Unlock()
 	}()
 	w.run()
+	returned = true
 }
 
 // Err returns why the grid stopped early, nil if it ran to its end. It raises
@@ -161,6 +168,9 @@ func (g *Grid) Work(id int) {
 func (g *Grid) Err() error {
 	if g.panicked != nil {
 		panic(g.panicked)
+	}
+	if g.started && g.finished.TestWaitParity(0) {
+		return nil // the stop came when there was nothing left to stop
 	}
 	return g.ring.Err()
 }

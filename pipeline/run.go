@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -16,44 +17,62 @@ type Role func(ctx context.Context, r *Ring) error
 // The first role to fail, or ctx when it is done, stops the ring, which ends
 // the waits of the others; Run then returns that first error. A panic in a role
 // stops the others likewise and is raised again in the caller as a
-// [*RolePanic] once every role has ended.
+// [*RolePanic] once every role has ended, whatever else failed.
 func Run(ctx context.Context, r *Ring, roles ...Role) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	unwatch := context.AfterFunc(ctx, func() { r.Stop(context.Cause(ctx)) })
+	stopped := make(chan struct{})
+	unwatch := context.AfterFunc(ctx, func() {
+		r.Stop(context.Cause(ctx))
+		close(stopped)
+	})
 	var (
-		wg    sync.WaitGroup
-		mu    sync.Mutex
-		first error
+		wg       sync.WaitGroup
+		mu       sync.Mutex
+		first    error
+		panicked *RolePanic
 	)
 	fail := func(err error) {
 		mu.Lock()
+		defer mu.Unlock()
 		if first == nil {
 			first = err
+			r.Stop(err)
+			cancel(err)
 		}
-		mu.Unlock()
-		cancel(err)
-		r.Stop(err)
+		if p, ok := err.(*RolePanic); ok && panicked == nil {
+			panicked = p
+		}
 	}
 	for _, role := range roles {
 		wg.Go(func() {
+			returned := false
 			defer func() {
 				if v := recover(); v != nil {
 					fail(&RolePanic{Value: v, Stack: debug.Stack()})
+				} else if !returned {
+					fail(errGoexit)
 				}
 			}()
-			if err := role(ctx, r); err != nil {
+			err := role(ctx, r)
+			returned = true
+			if err != nil {
 				fail(err)
 			}
 		})
 	}
 	wg.Wait()
-	unwatch()
+	if !unwatch() {
+		<-stopped // nobody may stop the ring once its owner has it back
+	}
 	cancel(nil)
-	if p, ok := first.(*RolePanic); ok {
-		panic(p)
+	if panicked != nil {
+		panic(panicked)
 	}
 	return first
 }
+
+// errGoexit is the error of a role that neither returned nor panicked.
+var errGoexit = errors.New("pipeline: role ended its goroutine with runtime.Goexit")
 
 // RolePanic is the value with which a role's panic is raised again in the
 // goroutine that owns the role.

@@ -44,7 +44,7 @@ type worker struct {
 
 	idle      int // look-aways since the last piece of work
 	idleSince time.Time
-	idleIn    *time.Duration // the statistic this idle time belongs to
+	starved   bool // idle because the ring is full, not because the next slot is not
 }
 
 func (w *worker) run() {
@@ -158,10 +158,8 @@ func (w *worker) slab(cta, slab int) {
 func (w *worker) wait() {
 	if w.idle == 0 {
 		w.idleSince = time.Now()
-		w.idleIn = &w.stats.ConsumerWait
-		if n := w.state.Count; n >= int(w.issued.Load()) && n < w.shape.Items {
-			w.idleIn = &w.stats.ProducerWait
-		}
+		n := w.state.Count
+		w.starved = n >= int(w.issued.Load()) && n < w.shape.Items
 	}
 	w.idle++
 	spin.Pause(idlePauses)
@@ -193,6 +191,10 @@ func (w *worker) park() {
 }
 
 func (w *worker) endIdle() {
-	*w.idleIn += time.Since(w.idleSince)
+	if d := time.Since(w.idleSince); w.starved {
+		w.stats.ProducerWait += d
+	} else {
+		w.stats.ConsumerWait += d
+	}
 	w.idle = 0
 }
