@@ -1,0 +1,323 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/leafhopper/barrier"
+)
+
+func TestGrid(t *testing.T) {
+	noLeaks(t)
+	rng := random(t)
+	c := NewCrew(7)
+	defer c.Close()
+	var g Grid
+	var task Task
+	for depth := 1; depth <= MaxDepth; depth++ {
+		for workers := 1; workers <= 8; workers++ {
+			for ctas := 1; ctas <= 3; ctas++ {
+				for _, items := range []int{0, 1, 2, 7, 50} {
+					if raceEnabled && rng.IntN(3) != 0 {
+						continue
+					}
+					complete(t, c, &task, &g, Shape{
+						Depth: depth, Items: items, CTAs: ctas,
+						Slabs:   []int{1, 2, 3, 8}[rng.IntN(4)],
+						Private: []int{0, 1, 4}[rng.IntN(3)],
+						Shared:  []int{0, 1, 3}[rng.IntN(3)],
+					}, workers)
+				}
+			}
+		}
+	}
+}
+
+// TestGridMembers lets workers join late or never, under any subset of the ids.
+func TestGridMembers(t *testing.T) {
+	noLeaks(t)
+	rng := random(t)
+	var g Grid
+	for range 200 {
+		s := randomShape(rng, 30)
+		const workers = 6
+		prog := newRecorder(s)
+		if err := g.Reset(noContext, s, prog, workers); err != nil {
+			t.Fatal(err)
+		}
+		ids := rng.Perm(workers)[:1+rng.IntN(workers)]
+		what := describe(s, workers)
+		within(t, what, func() {
+			var wg sync.WaitGroup
+			for i, id := range ids {
+				late := time.Duration(0)
+				if i > 0 && rng.IntN(2) == 0 {
+					late = time.Duration(rng.IntN(200)) * time.Microsecond
+				}
+				wg.Go(func() {
+					time.Sleep(late)
+					g.Work(id)
+				})
+			}
+			wg.Wait()
+		})
+		if err := g.Err(); err != nil {
+			t.Fatalf("%s, of which %v came: %v", what, ids, err)
+		}
+		prog.check(t, what, false)
+	}
+}
+
+func randomShape(rng *rand.Rand, items int) Shape {
+	return Shape{
+		Depth: 1 + rng.IntN(MaxDepth), Items: rng.IntN(items + 1), CTAs: 1 + rng.IntN(3),
+		Slabs: 1 + rng.IntN(8), Private: rng.IntN(4), Shared: rng.IntN(3),
+	}
+}
+
+// TestGridWide has the largest cluster.
+func TestGridWide(t *testing.T) {
+	c := NewCrew(3)
+	defer c.Close()
+	complete(t, c, new(Task), new(Grid), Shape{Depth: 3, Items: 20, CTAs: MaxCTAs, Slabs: 2, Private: 2, Shared: 5}, 4)
+}
+
+// TestGridCrowded has many more workers than processors, among them none
+// that can run while another spins.
+func TestGridCrowded(t *testing.T) {
+	for _, procs := range []int{1, runtime.GOMAXPROCS(0)} {
+		old := runtime.GOMAXPROCS(procs)
+		workers := 16 * procs
+		c := NewCrew(workers)
+		start := time.Now()
+		for range 10 {
+			complete(t, c, new(Task), new(Grid), Shape{Depth: 2, Items: 100, CTAs: 2, Slabs: 3, Private: 2, Shared: 2}, workers)
+		}
+		took := time.Since(start)
+		c.Close()
+		runtime.GOMAXPROCS(old)
+		if took > 10*time.Second {
+			t.Errorf("ten small grids, %d workers on %d processors: %v", workers, procs, took)
+		}
+	}
+}
+
+// TestGridParks has pieces so long that the idle workers park, and must wake.
+func TestGridParks(t *testing.T) {
+	for _, slow := range []string{"Load", "LoadMulticast", "Compute", "Expect"} {
+		s := Shape{Depth: 2, Items: 6, CTAs: 1, Slabs: 1, Private: 1, Shared: 1}
+		prog := newRecorder(s)
+		prog.hook = func(piece string, _, _ int) {
+			if piece == slow {
+				time.Sleep(1500 * time.Microsecond)
+			}
+		}
+		var g Grid
+		c := NewCrew(2)
+		if err := g.Reset(context.Background(), s, prog, 3); err != nil {
+			t.Fatal(err)
+		}
+		within(t, "slow "+slow, func() { c.Run(new(Task), &g, 3) })
+		if err := g.Err(); err != nil {
+			t.Fatal(err)
+		}
+		prog.check(t, "slow "+slow, false)
+		// The workers together idle at least as long as one of them sleeps.
+		st := g.Stats()
+		if idle := st.ProducerWait + st.ConsumerWait; idle < 2*time.Millisecond {
+			t.Errorf("slow %s: idle for %v", slow, idle)
+		}
+		if strings.HasPrefix(slow, "Load") != (st.Copy > 6*time.Millisecond) {
+			t.Errorf("slow %s: copied for %v", slow, st.Copy)
+		}
+		c.Close()
+	}
+}
+
+func TestGridLimits(t *testing.T) {
+	good := Shape{Depth: 1, Items: 1, CTAs: 1, Slabs: 1, Private: 1, Shared: 1}
+	with := func(f func(*Shape)) Shape { s := good; f(&s); return s }
+	for _, c := range []struct {
+		shape   Shape
+		workers int
+		part    string
+	}{
+		{with(func(s *Shape) { s.Depth = 0 }), 1, "depth 0 is outside 1..16"},
+		{with(func(s *Shape) { s.Depth = 17 }), 1, "depth 17 is outside 1..16"},
+		{with(func(s *Shape) { s.CTAs = 0 }), 1, "0 CTAs are outside 1..16"},
+		{with(func(s *Shape) { s.CTAs = 1 << 40 }), 1, "1099511627776 CTAs are outside 1..16"},
+		{with(func(s *Shape) { s.Items = -1 }), 1, "-1 items are outside 0..2^32-1"},
+		{with(func(s *Shape) { s.Slabs = 0 }), 1, "0 slabs are outside 1..1048575"},
+		{with(func(s *Shape) { s.Slabs = 1<<60 + 1; s.CTAs = 16 }), 1, "slabs are outside 1..1048575"},
+		{with(func(s *Shape) { s.Slabs = 1 << 19; s.CTAs = 2 }), 1, "1048576 consumers are outside 1..1048575"},
+		{with(func(s *Shape) { s.Private = -1 }), 1, "-1 private copy jobs are outside 0..1048575"},
+		{with(func(s *Shape) { s.Shared = 1 << 20 }), 1, "1048576 shared copy jobs are outside 0..1048575"},
+		{good, 0, "0 workers, want at least 1"},
+	} {
+		var g Grid
+		err := g.Reset(context.Background(), c.shape, newRecorder(good), c.workers)
+		if err == nil || !strings.HasPrefix(err.Error(), "pipeline: ") || !strings.Contains(err.Error(), c.part) {
+			t.Errorf("%s: error %v, want %q", describe(c.shape, c.workers), err, c.part)
+		}
+	}
+}
+
+// TestGridStops cancels grids at random moments.
+func TestGridStops(t *testing.T) {
+	noLeaks(t)
+	rng := random(t)
+	c := NewCrew(5)
+	defer c.Close()
+	var g Grid
+	var task Task
+	ended := 0
+	for range 150 {
+		s := randomShape(rng, 0)
+		s.Items = 3000
+		prog := newRecorder(s)
+		ctx, cancel := context.WithCancel(context.Background())
+		workers := 1 + rng.IntN(6)
+		what := describe(s, workers)
+		if err := g.Reset(ctx, s, prog, workers); err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(time.Duration(rng.IntN(1000))*time.Microsecond, cancel)
+		within(t, what, func() { c.Run(&task, &g, workers) })
+		err := g.Err()
+		if err != nil && err != context.Canceled {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if err == nil {
+			ended++
+		}
+		prog.check(t, what, err != nil)
+		cancel()
+		complete(t, c, &task, &g, randomShape(rng, 10), workers)
+	}
+	t.Logf("%d of 150 grids ended before they were cancelled", ended)
+}
+
+// TestGridLostBytes has a copy that never completes: only the context ends
+// such a grid, and it does so when every worker has parked.
+func TestGridLostBytes(t *testing.T) {
+	s := Shape{Depth: 2, Items: 4, CTAs: 2, Slabs: 2, Private: 1, Shared: 1}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Millisecond)
+	defer cancel()
+	var g Grid
+	if err := g.Reset(ctx, s, lossy{newRecorder(s)}, 3); err != nil {
+		t.Fatal(err)
+	}
+	c := NewCrew(2)
+	defer c.Close()
+	within(t, "a grid with a lost copy", func() { c.Run(new(Task), &g, 3) })
+	if err := g.Err(); err != context.DeadlineExceeded {
+		t.Errorf("%v, want %v", err, context.DeadlineExceeded)
+	}
+}
+
+// lossy expects a byte more than its copies bring.
+type lossy struct{ *recorder }
+
+func (l lossy) Expect(item, cta int) int { return l.recorder.Expect(item, cta) + 1 }
+
+// TestGridPanics has a program panic, or end its goroutine, in each of its
+// methods.
+func TestGridPanics(t *testing.T) {
+	noLeaks(t)
+	rng := random(t)
+	c := NewCrew(4)
+	defer c.Close()
+	var g Grid
+	var task Task
+	boom := errors.New("boom")
+	for i := range 120 {
+		s := randomShape(rng, 0)
+		s.Items, s.Private, s.Shared = 40, 1+s.Private, 1+s.Shared
+		workers := 1 + i%5
+		method := []string{"Expect", "Load", "LoadMulticast", "Compute"}[i%4]
+		item, exit := rng.IntN(s.Items), i%3 == 0
+		prog := newRecorder(s)
+		prog.hook = func(piece string, at, cta int) {
+			if piece == method && at == item {
+				if exit {
+					runtime.Goexit()
+				}
+				panic(boom)
+			}
+		}
+		what := method + " in " + describe(s, workers)
+		if err := g.Reset(context.Background(), s, prog, workers); err != nil {
+			t.Fatal(err)
+		}
+		within(t, what, func() { c.Run(&task, &g, workers) })
+		var err error
+		v := thrown(func() { err = g.Err() })
+		p, ok := v.(*RolePanic)
+		switch {
+		case exit:
+			if v != nil || err != errGoexit {
+				t.Fatalf("Goexit of %s: panic %v, error %v", what, v, err)
+			}
+		case !ok || p.Value != boom || !errors.Is(p, boom) || !strings.Contains(string(p.Stack), "TestGridPanics"):
+			t.Fatalf("panic of %s: Err panicked with %v", what, v)
+		}
+		prog.hook = nil
+		prog.check(t, what, true)
+		complete(t, c, &task, &g, randomShape(rng, 10), workers)
+	}
+}
+
+// TestGridMisuse has a program complete more than the barrier can count.
+func TestGridMisuse(t *testing.T) {
+	s := Shape{Depth: 1, Items: 2, CTAs: 1, Slabs: 1, Private: 1}
+	prog := newRecorder(s)
+	var g Grid
+	prog.hook = func(piece string, _, _ int) {
+		if piece == "Load" {
+			g.ring.Full(0, 0).CompleteTx(barrier.MaxTx)
+			g.ring.Full(0, 0).CompleteTx(barrier.MaxTx)
+		}
+	}
+	if err := g.Reset(context.Background(), s, prog, 1); err != nil {
+		t.Fatal(err)
+	}
+	within(t, "a grid with a misused barrier", func() { g.Work(0) })
+	var m *barrier.Misuse
+	if p, ok := thrown(func() { _ = g.Err() }).(*RolePanic); !ok || !errors.As(p, &m) || m.Rule != barrier.RuleTx {
+		t.Errorf("Err did not panic with the barrier's misuse but with %v", p)
+	}
+}
+
+// TestGridCancelledAtTheEnd has the context end while the last slab is
+// computed: the grid is complete, so there is nothing to report.
+func TestGridCancelledAtTheEnd(t *testing.T) {
+	s := Shape{Depth: 2, Items: 3, CTAs: 1, Slabs: 1, Private: 1}
+	c := NewCrew(1)
+	defer c.Close()
+	for range 20 {
+		ctx, cancel := context.WithCancel(context.Background())
+		prog := newRecorder(s)
+		prog.hook = func(piece string, item, _ int) {
+			if piece == "Compute" && item == s.Items-1 {
+				cancel()
+				time.Sleep(100 * time.Microsecond) // the other worker looks at the context
+			}
+		}
+		var g Grid
+		if err := g.Reset(ctx, s, prog, 2); err != nil {
+			t.Fatal(err)
+		}
+		within(t, "the grid", func() { c.Run(new(Task), &g, 2) })
+		if err := g.Err(); err != nil {
+			t.Fatalf("all of the grid was computed, but Err is %v", err)
+		}
+		prog.check(t, "cancelled at the end", false)
+		cancel()
+	}
+}

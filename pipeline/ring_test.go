@@ -1,0 +1,152 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/leafhopper/barrier"
+)
+
+func TestRingLimits(t *testing.T) {
+	for _, c := range []struct {
+		depth, ctas, consumers int
+		parts                  []string // of the error, none if the ring is good
+	}{
+		{1, 1, 1, nil},
+		{MaxDepth, MaxCTAs, barrier.MaxCount, nil},
+		{0, 1, 1, []string{"depth 0", "1..16"}},
+		{17, 1, 1, []string{"depth 17", "1..16"}},
+		{-1, 1, 1, []string{"depth -1"}},
+		{1, 0, 1, []string{"0 CTAs", "1..16"}},
+		{1, 17, 1, []string{"17 CTAs", "1..16"}},
+		{1, 1, 0, []string{"0 consumers", "1..1048575"}},
+		{1, 1, barrier.MaxCount + 1, []string{"1048576 consumers", "1..1048575"}},
+	} {
+		r, err := NewRing(c.depth, c.ctas, c.consumers)
+		if len(c.parts) == 0 {
+			if err != nil {
+				t.Errorf("NewRing(%d, %d, %d): %v", c.depth, c.ctas, c.consumers, err)
+			} else if r.Depth() != c.depth || r.CTAs() != c.ctas {
+				t.Errorf("NewRing(%d, %d, %d) has depth %d and %d CTAs", c.depth, c.ctas, c.consumers, r.Depth(), r.CTAs())
+			}
+			continue
+		}
+		if err == nil {
+			t.Errorf("NewRing(%d, %d, %d) succeeded", c.depth, c.ctas, c.consumers)
+			continue
+		}
+		for _, p := range append(c.parts, "pipeline: ") {
+			if !strings.Contains(err.Error(), p) {
+				t.Errorf("%q does not contain %q", err, p)
+			}
+		}
+	}
+}
+
+// TestRingByHand follows the barriers of a small ring step by step.
+func TestRingByHand(t *testing.T) {
+	const depth, ctas, consumers = 2, 2, 3
+	r, err := NewRing(depth, ctas, consumers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, c := ProducerStart(depth), ConsumerStart(depth)
+	for round := range 5 {
+		if !r.ProducerTryAcquire(p) {
+			t.Fatalf("round %d: stage %d is not empty", round, p.Index)
+		}
+		// A copy may land before its CTA's expectation.
+		multicast := r.Multicast(p.Index)
+		if len(multicast) != ctas || &multicast[1] != r.Full(p.Index, 1) {
+			t.Fatalf("round %d: Multicast is not the full barriers of stage %d", round, p.Index)
+		}
+		for i := range multicast {
+			multicast[i].CompleteTx(8)
+		}
+		for cta := range ctas {
+			if r.ConsumerTryWait(c, cta) {
+				t.Fatalf("round %d: full for CTA %d before its producer arrived", round, cta)
+			}
+			r.ProducerExpect(p, cta, 8+cta)
+		}
+		if !r.ConsumerTryWait(c, 0) || r.ConsumerTryWait(c, 1) {
+			t.Fatalf("round %d: full is %t, %t; CTA 1 misses a byte, CTA 0 none", round, r.ConsumerTryWait(c, 0), r.ConsumerTryWait(c, 1))
+		}
+		r.Full(p.Index, 1).CompleteTx(1)
+		if err := r.ConsumerWait(c, 1); err != nil {
+			t.Fatal(err)
+		}
+		again := p
+		again.Advance(depth)
+		for range consumers {
+			if r.ProducerTryAcquire(again) {
+				t.Fatalf("round %d: stage %d is empty before the last consumer let go", round, p.Index)
+			}
+			r.ConsumerRelease(c)
+		}
+		if !r.ProducerTryAcquire(again) {
+			t.Fatalf("round %d: stage %d is not empty", round, p.Index)
+		}
+		p.Next()
+		c.Next()
+	}
+}
+
+func TestRingStop(t *testing.T) {
+	r, err := NewRing(1, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Err() != nil {
+		t.Fatalf("fresh ring: %v", r.Err())
+	}
+	first := errors.New("first")
+	waited := make(chan error, 2)
+	full := ProducerStart(1)
+	full.Next() // nobody fills the stage, so nobody empties it
+	go func() { waited <- r.ConsumerWait(ConsumerStart(1), 0) }()
+	go func() { waited <- r.ProducerAcquire(full) }()
+	time.Sleep(2 * time.Millisecond)
+	r.Stop(first)
+	r.Stop(errors.New("second"))
+	within(t, "a wait on a stopped ring", func() {
+		for range 2 {
+			if err := <-waited; err != first {
+				t.Errorf("a wait returned %v, want %v", err, first)
+			}
+		}
+	})
+	if err := r.ProducerAcquire(ProducerStart(1)); err != first {
+		t.Errorf("acquiring an empty stage of a stopped ring: %v, want %v", err, first)
+	}
+	if err := r.Reset(1, 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.ProducerAcquire(ProducerStart(1)); err != nil {
+		t.Errorf("after Reset: %v", err)
+	}
+	r.Stop(nil)
+	if r.Err() != ErrStopped {
+		t.Errorf("Stop(nil) left %v", r.Err())
+	}
+}
+
+// TestRingReset grows and shrinks one ring and uses every shape.
+func TestRingReset(t *testing.T) {
+	noLeaks(t)
+	var r Ring
+	rng := random(t)
+	for range 60 {
+		tr := transfer{depth: 1 + rng.IntN(MaxDepth), ctas: 1 + rng.IntN(3), consumers: 1 + rng.IntN(3), items: rng.IntN(20)}
+		if err := r.Reset(tr.depth, tr.ctas, tr.ctas*tr.consumers); err != nil {
+			t.Fatal(err)
+		}
+		tr.check(t, context.Background(), &r)
+		if err := r.Reset(0, 1, 1); err == nil {
+			t.Fatal("Reset to depth 0 succeeded")
+		}
+	}
+}

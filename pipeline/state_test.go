@@ -1,0 +1,56 @@
+package pipeline
+
+import "testing"
+
+// closedForm is what the state of item j must be.
+func closedForm(depth, j int, producer bool) PipelineState {
+	s := PipelineState{Index: j % depth, Phase: uint32(j/depth) & 1, Count: j, depth: depth}
+	if producer {
+		s.Phase ^= 1
+	}
+	return s
+}
+
+func TestStateNext(t *testing.T) {
+	for depth := 1; depth <= MaxDepth; depth++ {
+		c, p := ConsumerStart(depth), ProducerStart(depth)
+		for j := range 5*depth + 3 {
+			if want := closedForm(depth, j, false); c != want {
+				t.Fatalf("depth %d, item %d: consumer %+v, want %+v", depth, j, c, want)
+			}
+			if want := closedForm(depth, j, true); p != want {
+				t.Fatalf("depth %d, item %d: producer %+v, want %+v", depth, j, p, want)
+			}
+			c.Next()
+			p.Next()
+		}
+	}
+}
+
+func TestStateAdvance(t *testing.T) {
+	for depth := 1; depth <= MaxDepth; depth++ {
+		for from := range 2*depth + 1 {
+			for n := range 4*depth + 2 {
+				for _, producer := range []bool{false, true} {
+					s := closedForm(depth, from, producer)
+					s.Advance(n)
+					if want := closedForm(depth, from+n, producer); s != want {
+						t.Fatalf("depth %d: item %d advanced by %d is %+v, want %+v", depth, from, n, s, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestStateFar advances by as much as a long persistent kernel.
+func TestStateFar(t *testing.T) {
+	for depth := 1; depth <= MaxDepth; depth++ {
+		s := ProducerStart(depth)
+		s.Advance(1<<31 - 2)
+		s.Next()
+		if want := closedForm(depth, 1<<31-1, true); s != want {
+			t.Errorf("depth %d: %+v, want %+v", depth, s, want)
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// endless is a transfer that only a stop ends.
+func endless(depth, ctas, consumers int) *transfer {
+	return &transfer{depth: depth, ctas: ctas, consumers: consumers, items: 1 << 40}
+}
+
+// sabotage replaces the role by one that ends with f once it has passed some
+// waits: the ring is then stuck, because its part is never done again.
+func sabotage(tr *transfer, role, waits int, f func() error) Role {
+	cta, member := role/(1+tr.consumers), role%(1+tr.consumers)
+	if member == 0 {
+		short := *tr
+		short.items = waits
+		return func(ctx context.Context, r *Ring) error {
+			if err := short.producer(cta)(ctx, r); err != nil {
+				return err
+			}
+			return f()
+		}
+	}
+	short := *tr
+	short.items = waits
+	return func(ctx context.Context, r *Ring) error {
+		if err := short.consumer(cta)(ctx, r); err != nil {
+			return err
+		}
+		return f()
+	}
+}
+
+// TestRunStops ends runs by an error, a panic and a Goexit of a random role
+// and by the context, at random moments, and then uses the ring again.
+func TestRunStops(t *testing.T) {
+	noLeaks(t)
+	rng := random(t)
+	boom := errors.New("boom")
+	var r Ring
+	for i := range 240 {
+		tr := endless(1+rng.IntN(MaxDepth), 1+rng.IntN(3), 1+rng.IntN(3))
+		if err := r.Reset(tr.depth, tr.ctas, tr.ctas*tr.consumers); err != nil {
+			t.Fatal(err)
+		}
+		roles := tr.roles()
+		ctx, cancel := context.WithCancelCause(context.Background())
+		victim, waits := rng.IntN(len(roles)), rng.IntN(2*tr.depth)
+		want := boom
+		kind := []string{"error", "panic", "Goexit", "cancel"}[i%4]
+		switch kind {
+		case "error":
+			roles[victim] = sabotage(tr, victim, waits, func() error { return boom })
+		case "panic":
+			roles[victim] = sabotage(tr, victim, waits, func() error { panic(boom) })
+		case "Goexit":
+			want = errGoexit
+			roles[victim] = sabotage(tr, victim, waits, func() error { runtime.Goexit(); return nil })
+		case "cancel":
+			time.AfterFunc(time.Duration(rng.IntN(300))*time.Microsecond, func() { cancel(boom) })
+		}
+		what := fmt.Sprintf("%s in role %d of depth %d, %d CTAs, %d consumers after %d waits", kind, victim, tr.depth, tr.ctas, tr.consumers, waits)
+		within(t, what, func() {
+			v := thrown(func() {
+				if err := Run(ctx, &r, roles...); err != want {
+					t.Errorf("%s: Run returned %v, want %v", what, err, want)
+				}
+			})
+			p, ok := v.(*RolePanic)
+			switch {
+			case kind != "panic":
+				if v != nil {
+					t.Errorf("%s: Run panicked with %v", what, v)
+				}
+			case !ok || p.Value != boom || !errors.Is(p, boom):
+				t.Errorf("%s: Run panicked with %v, want a RolePanic of %v", what, v, boom)
+			case !strings.Contains(string(p.Stack), "TestRunStops") || !strings.Contains(p.Error(), "pipeline: role panicked: boom"):
+				t.Errorf("%s: the panic does not tell where it comes from: %v", what, p)
+			}
+		})
+		if err := r.Err(); !errors.Is(err, want) {
+			t.Errorf("%s: the ring's error is %v, want %v", what, err, want)
+		}
+		cancel(nil)
+		good := transfer{depth: tr.depth, ctas: tr.ctas, consumers: tr.consumers, items: 2 * tr.depth}
+		if err := r.Reset(good.depth, good.ctas, good.ctas*good.consumers); err != nil {
+			t.Fatal(err)
+		}
+		good.check(t, context.Background(), &r)
+	}
+}
+
+// TestRunLetsGo looks for a stop that reaches the ring after Run has returned,
+// when its owner may have reset it.
+func TestRunLetsGo(t *testing.T) {
+	noLeaks(t)
+	boom := errors.New("boom")
+	var r Ring
+	for range 300 {
+		if err := r.Reset(1, 1, 1); err != nil {
+			t.Fatal(err)
+		}
+		if err := Run(context.Background(), &r, func(context.Context, *Ring) error { return boom }); err != boom {
+			t.Fatal(err)
+		}
+		if err := r.Reset(1, 1, 1); err != nil {
+			t.Fatal(err)
+		}
+		for range 10 {
+			runtime.Gosched()
+		}
+		if err := r.Err(); err != nil {
+			t.Fatalf("the ring was stopped after Run had returned: %v", err)
+		}
+	}
+}
+
+// TestRunFirstError has all roles fail at once: Run and the ring must agree.
+func TestRunFirstError(t *testing.T) {
+	for range 100 {
+		r, err := NewRing(1, 1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var roles []Role
+		for i := range 8 {
+			roles = append(roles, func(context.Context, *Ring) error { return fmt.Errorf("role %d", i) })
+		}
+		if err := Run(context.Background(), r, roles...); err == nil || err != r.Err() {
+			t.Fatalf("Run returned %v, the ring %v", err, r.Err())
+		}
+	}
+}
+
+// TestRunPanicIsNotSwallowed has a role panic after another has failed.
+func TestRunPanicIsNotSwallowed(t *testing.T) {
+	r, err := NewRing(1, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	boom := errors.New("boom")
+	v := thrown(func() {
+		_ = Run(context.Background(), r,
+			func(context.Context, *Ring) error { return boom },
+			func(ctx context.Context, _ *Ring) error { <-ctx.Done(); panic("later") })
+	})
+	if p, ok := v.(*RolePanic); !ok || p.Value != "later" || p.Unwrap() != nil {
+		t.Errorf("Run panicked with %v, want a RolePanic of later", v)
+	}
+	if r.Err() != boom {
+		t.Errorf("the ring's error is %v, want %v", r.Err(), boom)
+	}
+}
+
+// TestRunCancelled starts with a context that is done.
+func TestRunCancelled(t *testing.T) {
+	noLeaks(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for range 50 {
+		tr := endless(2, 2, 2)
+		r, err := NewRing(tr.depth, tr.ctas, tr.ctas*tr.consumers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		within(t, "Run with a cancelled context", func() { err = Run(ctx, r, tr.roles()...) })
+		if err != context.Canceled {
+			t.Fatalf("%v, want %v", err, context.Canceled)
+		}
+	}
+}
+
+// TestRunRoleSeesContext checks that roles which wait elsewhere learn of a
+// failure too.
+func TestRunRoleSeesContext(t *testing.T) {
+	r, err := NewRing(1, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	boom := errors.New("boom")
+	within(t, "Run", func() {
+		err = Run(context.Background(), r,
+			func(ctx context.Context, _ *Ring) error { <-ctx.Done(); return context.Cause(ctx) },
+			func(context.Context, *Ring) error { return boom })
+	})
+	if err != boom {
+		t.Errorf("%v, want %v", err, boom)
+	}
+}
