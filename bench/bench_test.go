@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"os"
 	"runtime"
 	"slices"
 	"testing"
@@ -20,6 +21,7 @@ func BenchmarkMultiply(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer engine.Close()
+	os.Stdout.WriteString(benchUnits)
 	all := runtime.GOMAXPROCS(0)
 	for _, t := range allTypes {
 		for _, n := range []int{64, 256, 1024, 2048} {

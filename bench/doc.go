@@ -4,17 +4,18 @@
 // A [Variant] is a [Workload] (shapes, types, factors, seed) together with how
 // to run it (ring depth, workers, kernel, tile). A [Runner] takes many of them:
 //
-//	           ┌ for each variant ┐   ┌──────── Count rounds ─────────┐
-//	operands → │ first call, check│ → │ peak  v1 v2 v3 … │ peak  v1 … │ → Report
+//	           ┌ for each variant ┐   ┌───────── Count rounds ────────┐
+//	operands → │ first call, check│ → │ peak v1 v2 v3 │ peak v2 v3 v1 │ → Report
 //	           │ warm-up          │   └───────────────────────────────┘
 //	           └──────────────────┘
 //
 // # Time
 //
-// The rounds interleave: every round takes one sample of every variant, so a
-// clock that drifts slows all variants alike. A sample repeats the call for at
-// least MinTime and divides. Reported are the median, the smallest and the
-// largest sample; the spread is (largest - smallest) / median.
+// The rounds interleave: every round takes one sample of every variant and
+// starts with another one, so a clock that drifts slows all variants alike. A
+// sample repeats the call for at least MinTime and divides. Reported are the
+// median, the smallest and the largest sample; the spread is (largest -
+// smallest) / median.
 //
 // # Peak
 //

@@ -142,13 +142,14 @@ func (r *Runner) compare(ctx context.Context, engine multiplier, variants []Vari
 	for _, c := range x.cases {
 		round += max(r.minTime(), c.call)
 	}
+	runtime.GC() // once: a collection empties the engine's pools
 	for i := range r.count() {
 		x.left = time.Duration(r.count()-i) * round
-		runtime.GC()
 		if err := x.measurePeaks(); err != nil {
 			return nil, err
 		}
-		for _, c := range x.cases {
+		for j := range x.cases {
+			c := x.cases[(i+j)%len(x.cases)] // no variant always comes first
 			x.progress(fmt.Sprintf("round %d of %d: ", i+1, r.count()), c.v)
 			if err := x.sample(c); err != nil {
 				return nil, err
