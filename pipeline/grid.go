@@ -65,8 +65,7 @@ type Grid struct {
 	issued    atomic.Int64 // items whose stage has been handed to the copiers
 	producing atomic.Bool  // elects the worker that issues
 	copies    [MaxDepth]claim
-	slabs     []claim        // [stage*CTAs + cta]
-	done      []atomic.Int64 // [cta*Slabs + slab]: items computed
+	slabs     []progress // [cta*Slabs + slab]
 	finished  barrier.Barrier
 	started   bool // finished is initialised
 
@@ -97,6 +96,24 @@ func (c *claim) take(w uint64) (piece int, ok bool) {
 	return int(w & (1<<32 - 1)), c.word.CompareAndSwap(w, w+1)
 }
 
+// progress counts the items that a slab has behind it: twice their number, plus
+// one while a worker computes the next. That word claims a slab and keeps its items in order.
+type progress struct{ word atomic.Int64 }
+
+// next returns the item that the slab needs next, and whether nobody is at it.
+func (p *progress) next() (item int, free bool) {
+	v := p.word.Load()
+	return int(v >> 1), v&1 == 0
+}
+
+// take claims the slab for item.
+func (p *progress) take(item int) bool {
+	return p.word.CompareAndSwap(int64(item)<<1, int64(item)<<1|1)
+}
+
+// done records that the slab's item is computed.
+func (p *progress) done(item int) { p.word.Store(int64(item+1) << 1) }
+
 // Reset prepares g to run prog until ctx, which may be nil, is done. No worker
 // may be in g.
 func (g *Grid) Reset(ctx context.Context, shape Shape, prog Program, workers int) error {
@@ -124,14 +141,12 @@ func (g *Grid) Reset(ctx context.Context, shape Shape, prog Program, workers int
 		return err
 	}
 	g.started = true
-	if len(g.slabs) < shape.Depth*shape.CTAs {
-		g.slabs = make([]claim, shape.Depth*shape.CTAs)
+	if cap(g.slabs) < n {
+		g.slabs = make([]progress, n)
 	}
-	if len(g.done) < n {
-		g.done = make([]atomic.Int64, n)
-	}
-	for i := range g.done[:n] {
-		g.done[i].Store(0)
+	g.slabs = g.slabs[:n]
+	for i := range g.slabs {
+		g.slabs[i].word.Store(0)
 	}
 	g.shape, g.prog, g.ctx, g.workers = shape, prog, ctx, workers
 	g.issued.Store(0)
@@ -144,9 +159,8 @@ func (g *Grid) Reset(ctx context.Context, shape Shape, prog Program, workers int
 func (g *Grid) Work(id int) {
 	w := worker{
 		Grid:     g,
-		cta:      id % g.shape.CTAs,
+		first:    id * len(g.slabs) / g.workers % len(g.slabs),
 		producer: id < g.shape.CTAs && g.workers > 1,
-		state:    ConsumerStart(g.shape.Depth),
 	}
 	returned := false
 	defer func() {
@@ -205,7 +219,6 @@ func (g *Grid) issue() bool {
 		return false
 	}
 	for cta := range g.shape.CTAs {
-		g.slabs[s.Index*g.shape.CTAs+cta].reset(item)
 		g.ring.ProducerExpect(s, cta, g.prog.Expect(item, cta))
 	}
 	g.copies[s.Index].reset(item)

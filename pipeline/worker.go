@@ -36,10 +36,9 @@ const (
 // worker is one goroutine's view of the grid.
 type worker struct {
 	*Grid
-	cta      int           // the CTA it prefers
-	producer bool          // fills slots before it computes
-	state    PipelineState // first item that may have unclaimed slabs
-	copied   int           // first item that may have unclaimed copy jobs
+	first    int  // the slab it looks at first, so that each keeps to its own while it can
+	producer bool // fills slots before it computes
+	copied   int  // first item that may have unclaimed copy jobs
 	stats    Stats
 
 	idle      int // look-aways since the last piece of work
@@ -101,65 +100,65 @@ func (w *worker) copy() bool {
 	return false
 }
 
-// compute executes one slab of the oldest item that has any unclaimed.
+// compute executes one slab: of those whose next item's stage is full, one that
+// is furthest behind, since it holds up the ring.
 func (w *worker) compute() bool {
-	for w.state.Count < int(w.issued.Load()) {
-		item, exhausted := w.state.Count, true
-		for i := range w.shape.CTAs {
-			cta := (w.cta + i) % w.shape.CTAs
-			c := &w.slabs[w.state.Index*w.shape.CTAs+cta]
-			for {
-				word, ok := c.open(item, w.shape.Slabs)
-				if !ok {
-					break
-				}
-				// The stage may be recycled between the look at its barrier and the
-				// claim; the parity seen is then stale, and the claim fails.
-				if !w.ring.ConsumerTryWait(w.state, cta) {
-					exhausted = false
-					break
-				}
-				if slab, ok := c.take(word); ok {
-					w.slab(cta, slab)
-					return true
-				}
+	for {
+		slab, item := -1, int(w.issued.Load())
+		for i := range w.slabs {
+			n := (w.first + i) % len(w.slabs)
+			// While this slab is free its stage cannot be recycled, so the parity is that of
+			// its item; take fails if it was not free any more.
+			if next, free := w.slabs[n].next(); free && next < item && w.ring.ConsumerTryWait(w.stateOf(next), n/w.shape.Slabs) {
+				slab, item = n, next
 			}
 		}
-		if !exhausted {
+		if slab < 0 {
 			return false
 		}
-		w.state.Next()
+		if w.slabs[slab].take(item) {
+			w.slab(slab, item)
+			return true
+		}
 	}
-	return false
 }
 
-// slab computes one claimed slab of the item of w.state.
-func (w *worker) slab(cta, slab int) {
-	// Another worker may still be at this slab of the item before.
-	done := &w.done[cta*w.shape.Slabs+slab]
-	for n := 1; done.Load() != int64(w.state.Count); n++ {
-		if w.ring.stopped.Load() {
-			return
-		}
-		spin.Pause(idlePauses)
-		if n%idleYield == 0 {
-			runtime.Gosched()
-		}
-	}
-	w.prog.Compute(w.state.Index, w.state.Count, cta, slab)
-	done.Store(int64(w.state.Count + 1))
-	w.ring.ConsumerRelease(w.state)
-	if w.state.Count == w.shape.Items-1 {
+// stateOf returns the state of a consumer that waits for item.
+func (w *worker) stateOf(item int) PipelineState {
+	s := ConsumerStart(w.shape.Depth)
+	s.Advance(item)
+	return s
+}
+
+// slab computes item of a slab that the worker has claimed.
+func (w *worker) slab(slab, item int) {
+	s := w.stateOf(item)
+	w.prog.Compute(s.Index, item, slab/w.shape.Slabs, slab%w.shape.Slabs)
+	w.slabs[slab].done(item)
+	w.ring.ConsumerRelease(s)
+	if item == w.shape.Items-1 {
 		w.finished.Arrive()
 	}
+}
+
+// behind returns the free slab that is furthest behind and the item it needs,
+// or -1 and the number of items if there is none.
+func (w *worker) behind() (slab, item int) {
+	slab, item = -1, w.shape.Items
+	for n := range w.slabs {
+		if next, free := w.slabs[n].next(); free && next < item {
+			slab, item = n, next
+		}
+	}
+	return slab, item
 }
 
 // wait spins for a moment, or parks if the worker has been idle for long.
 func (w *worker) wait() {
 	if w.idle == 0 {
 		w.idleSince = time.Now()
-		n := w.state.Count
-		w.starved = n >= int(w.issued.Load()) && n < w.shape.Items
+		_, item := w.behind()
+		w.starved = item >= int(w.issued.Load()) && item < w.shape.Items
 	}
 	w.idle++
 	spin.Pause(idlePauses)
@@ -175,18 +174,15 @@ func (w *worker) wait() {
 // park waits for the next event that can give this worker something to do: its
 // next stage becoming full, or empty if it has not been issued, or the end.
 func (w *worker) park() {
-	switch item := w.state.Count; {
-	case item >= w.shape.Items:
+	switch slab, item := w.behind(); {
+	case slab < 0:
 		w.finished.TryWaitParity(0, stopPoll)
-	case item >= int(w.issued.Load()):
-		w.ring.empty[w.state.Index].TryWaitParity(w.state.Phase^1, stopPoll)
+	case item < int(w.issued.Load()):
+		s := w.stateOf(item)
+		w.ring.Full(s.Index, slab/w.shape.Slabs).TryWaitParity(s.Phase, stopPoll)
 	default:
-		for i := range w.shape.CTAs {
-			if _, open := w.slabs[w.state.Index*w.shape.CTAs+i].open(item, w.shape.Slabs); open {
-				w.ring.Full(w.state.Index, i).TryWaitParity(w.state.Phase, stopPoll)
-				return
-			}
-		}
+		s := w.stateOf(item)
+		w.ring.empty[s.Index].TryWaitParity(s.Phase^1, stopPoll)
 	}
 }
 
