@@ -28,6 +28,9 @@ const (
 	peakAVX2Flops       = 12 * 8 * 2
 )
 
+// assembled says that this build has assembly.
+const assembled = true
+
 // assemble gives k its assembly.
 func assemble(k *Kernel) {
 	switch k.Name {

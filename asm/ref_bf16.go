@@ -36,9 +36,16 @@ func bf16Input(w uint32) float32 {
 	return math.Float32frombits(w)
 }
 
-// fmaFlush returns x·y + z rounded once, and a zero of its sign if the result is subnormal.
+// fmaFlush returns x·y + z rounded once, and a zero of its sign if the result is subnormal: if rounding it to 24 bits
+// with an unbounded exponent leaves less than the smallest normal.
 func fmaFlush(x, y, z float32) float32 {
-	return flushInput(float32(fmaOdd(x, y, z)))
+	// From here half a unit in the last place rounds up to minNormal.
+	const border = minNormal * (1 - 0x1p-25)
+	s := fmaOdd(x, y, z)
+	if -border < s && s < border {
+		return float32(math.Copysign(0, s))
+	}
+	return float32(s)
 }
 
 // mulDotBF16 is the twin of the VDPBF16PS kernel and the kernel called gobf16.

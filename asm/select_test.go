@@ -1,0 +1,138 @@
+package asm
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/cpuid/v2"
+)
+
+// fake returns a processor with the features of the last set given and all before it.
+func fake(vendor string, family, model int, sets ...isa) cpu {
+	features := map[cpuid.FeatureID]bool{}
+	for _, set := range sets {
+		for _, f := range set {
+			features[f] = true
+		}
+	}
+	return cpu{vendor == "amd", vendor == "intel", family, model, func(f cpuid.FeatureID) bool { return features[f] }}
+}
+
+func TestPolicy(t *testing.T) {
+	withoutVL := isa{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.AVX512BF16}
+	for _, c := range []struct {
+		name           string
+		cpu            cpu
+		bf16, f16, f32 string
+	}{
+		{"Zen 5", fake("amd", 0x1a, 2, isaAVX2, isaAVX512BF16), "avx512bf16", "avx512", "avx512"},
+		{"Zen 4", fake("amd", 0x19, 0x11, isaAVX2, isaAVX512BF16), "avx512bf16", "avx512", "avx512"},
+		{"Zen 3", fake("amd", 0x19, 1, isaAVX2), "avx2", "avx2", "avx2"},
+		{"Cooper Lake", fake("intel", 6, 0x55, isaAVX2, isaAVX512BF16), "avx512bf16", "avx512", "avx512"},
+		{"Skylake-SP", fake("intel", 6, 0x55, isaAVX2, isaAVX512), "avx512", "avx512", "avx512"},
+		{"Sapphire Rapids", fake("intel", 6, 0x8f, isaAVX2, isaAVX512BF16), "avx512", "avx512", "avx512"},
+		{"Haswell", fake("intel", 6, 0x3c, isaAVX2), "avx2", "avx2", "avx2"},
+		{"no VL", fake("amd", 0x1a, 2, isaAVX2, withoutVL), "avx2", "avx2", "avx2"},
+		{"Nehalem", fake("intel", 6, 0x1a), "go", "go", "go"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ks := register(c.cpu)
+			for typ, want := range []string{c.bf16, c.f16, c.f32} {
+				if !assembled {
+					want = "go"
+				}
+				chosen := choose(ks)[typ]
+				if chosen.Name != want {
+					t.Errorf("%v: %s is chosen, want %s", Type(typ), chosen.Name, want)
+				}
+				for _, k := range ks {
+					why := k.Why(Type(typ))
+					if got := strings.HasPrefix(why, "chosen for "+Type(typ).String()+": "); got != (k == chosen) {
+						t.Errorf("%v: %s says %q, but %s is chosen", Type(typ), k.Name, why, chosen.Name)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestSlowDotOrder checks that the order of preference follows the core.
+func TestSlowDotOrder(t *testing.T) {
+	ks := register(fake("intel", 6, 0x8f, isaAVX2, isaAVX512BF16))
+	if ks[0].Name != "avx512" || ks[1].Name != "avx512bf16" {
+		t.Errorf("preference on Sapphire Rapids begins %s, %s; want avx512, avx512bf16", ks[0].Name, ks[1].Name)
+	}
+}
+
+func TestLacks(t *testing.T) {
+	err := fake("intel", 6, 0x8f, isaAVX512).lacks(isaAVX512BF16)
+	if err == nil || !strings.Contains(err.Error(), "AVX512BF16") || strings.Contains(err.Error(), "AVX512F") {
+		t.Errorf("lacks: %v, want only AVX512BF16 named", err)
+	}
+}
+
+func TestSelect(t *testing.T) {
+	for _, c := range []struct {
+		t    Type
+		name string
+		want string // part of the error
+	}{
+		{F32, "gobf16", `asm: kernel "gobf16" does not multiply f32; choices: `},
+		{F16, "avx512bf16", `asm: kernel "avx512bf16" does not multiply f16; choices: `},
+		{BF16, "sse", `asm: kernel "sse" is unknown; choices: `},
+		{Type(9), "", `asm: there is no type Type(9)`},
+	} {
+		k, err := Select(c.t, c.name)
+		if k != nil || err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("Select(%v, %q) = %v, %v; want error %q", c.t, c.name, k, err, c.want)
+		}
+		if c.t < numTypes && !strings.Contains(err.Error(), "go") {
+			t.Errorf("Select(%v, %q): %v does not list the portable kernel", c.t, c.name, err)
+		}
+	}
+	for _, k := range Kernels() {
+		for typ := range Type(numTypes) {
+			if !k.Accepts(typ) {
+				continue
+			}
+			got, err := Select(typ, k.Name)
+			switch {
+			case k.Supported() == nil && got != k:
+				t.Errorf("Select(%v, %q) = %v, %v", typ, k.Name, got, err)
+			case k.Supported() != nil && (!errors.Is(err, k.Supported()) || !strings.Contains(err.Error(), "choices: ")):
+				t.Errorf("Select(%v, %q): %v, want %v and the choices", typ, k.Name, err, k.Supported())
+			}
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() { Select(BF16, "go"); Select(F32, "") }); n != 0 {
+		t.Errorf("Select allocates %v times", n)
+	}
+}
+
+// TestSelectEnv runs itself with LEAFHOPPER_KERNEL set, because the variable is read once per process.
+func TestSelectEnv(t *testing.T) {
+	if os.Getenv("ASM_TEST_CHILD") != "" {
+		k, err := Select(F32, "")
+		if err != nil {
+			os.Stdout.WriteString("error: " + err.Error() + "\n")
+		} else {
+			os.Stdout.WriteString("kernel: " + k.Name + "\n")
+		}
+		return
+	}
+	for env, want := range map[string]string{
+		"go":     "kernel: go\n",
+		"gobf16": `error: asm: kernel "gobf16" (from LEAFHOPPER_KERNEL) does not multiply f32; choices: `,
+		"bogus":  `error: asm: kernel "bogus" (from LEAFHOPPER_KERNEL) is unknown; choices: `,
+	} {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestSelectEnv$", "-test.v")
+		cmd.Env = append(os.Environ(), "ASM_TEST_CHILD=1", KernelEnv+"="+env)
+		out, err := cmd.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s=%s: %v\n%s\nwant %q", KernelEnv, env, err, out, want)
+		}
+	}
+}
