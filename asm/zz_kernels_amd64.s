@@ -7,18 +7,18 @@
 // func mulAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 // 8 × 32, a word is a pair of bf16.
 TEXT ·mulAVX512BF16(SB), NOSPLIT, $0-64
-	MOVQ k+0(FP), AX
 	MOVQ m+8(FP), BX
 	MOVQ a+16(FP), SI
-	MOVQ b+24(FP), DX
 	MOVQ src+32(FP), R8
 	MOVQ lds+40(FP), R9
 	MOVQ dst+48(FP), R10
 	MOVQ ldd+56(FP), R11
 
 tile:
-	MOVQ DX, DI
-	MOVQ AX, CX
+	MOVQ b+24(FP), DI
+	MOVQ k+0(FP), CX
+	MOVQ R10, AX
+	MOVQ R11, R13
 	TESTQ R8, R8
 	JZ zero
 	VMOVUPS 0(R8), Z0
@@ -47,31 +47,8 @@ tile:
 	ADDQ R9, R8
 	CMPQ BX, $1
 	JE start
-	// The next tile will be read when this one is done.
-	MOVQ R8, R12
-	PREFETCHT0 0(R12)
-	PREFETCHT0 64(R12)
-	ADDQ R9, R12
-	PREFETCHT0 0(R12)
-	PREFETCHT0 64(R12)
-	ADDQ R9, R12
-	PREFETCHT0 0(R12)
-	PREFETCHT0 64(R12)
-	ADDQ R9, R12
-	PREFETCHT0 0(R12)
-	PREFETCHT0 64(R12)
-	ADDQ R9, R12
-	PREFETCHT0 0(R12)
-	PREFETCHT0 64(R12)
-	ADDQ R9, R12
-	PREFETCHT0 0(R12)
-	PREFETCHT0 64(R12)
-	ADDQ R9, R12
-	PREFETCHT0 0(R12)
-	PREFETCHT0 64(R12)
-	ADDQ R9, R12
-	PREFETCHT0 0(R12)
-	PREFETCHT0 64(R12)
+	MOVQ R8, AX
+	MOVQ R9, R13
 	JMP start
 
 zero:
@@ -93,11 +70,18 @@ zero:
 	VPXORD Z15, Z15, Z15
 
 start:
+	MOVQ AX, R12
+	LEAQ (AX)(R13*8), DX
 	SUBQ $4, CX
 	JL rest
 	PCALIGN $64
 
 loop:
+	PREFETCHT0 0(R12)
+	PREFETCHT0 64(R12)
+	ADDQ R13, R12
+	CMPQ R12, DX
+	CMOVQEQ AX, R12
 	VMOVUPS 0(DI), Z16
 	VMOVUPS 64(DI), Z17
 	VBROADCASTSS 0(SI), Z18
@@ -348,18 +332,18 @@ done:
 // func mulAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 // 8 × 32, a word is a float32.
 TEXT ·mulAVX512(SB), NOSPLIT, $0-64
-	MOVQ k+0(FP), AX
 	MOVQ m+8(FP), BX
 	MOVQ a+16(FP), SI
-	MOVQ b+24(FP), DX
 	MOVQ src+32(FP), R8
 	MOVQ lds+40(FP), R9
 	MOVQ dst+48(FP), R10
 	MOVQ ldd+56(FP), R11
 
 tile:
-	MOVQ DX, DI
-	MOVQ AX, CX
+	MOVQ b+24(FP), DI
+	MOVQ k+0(FP), CX
+	MOVQ R10, AX
+	MOVQ R11, R13
 	TESTQ R8, R8
 	JZ zero
 	VMOVUPS 0(R8), Z0
@@ -388,31 +372,8 @@ tile:
 	ADDQ R9, R8
 	CMPQ BX, $1
 	JE start
-	// The next tile will be read when this one is done.
-	MOVQ R8, R12
-	PREFETCHT0 0(R12)
-	PREFETCHT0 64(R12)
-	ADDQ R9, R12
-	PREFETCHT0 0(R12)
-	PREFETCHT0 64(R12)
-	ADDQ R9, R12
-	PREFETCHT0 0(R12)
-	PREFETCHT0 64(R12)
-	ADDQ R9, R12
-	PREFETCHT0 0(R12)
-	PREFETCHT0 64(R12)
-	ADDQ R9, R12
-	PREFETCHT0 0(R12)
-	PREFETCHT0 64(R12)
-	ADDQ R9, R12
-	PREFETCHT0 0(R12)
-	PREFETCHT0 64(R12)
-	ADDQ R9, R12
-	PREFETCHT0 0(R12)
-	PREFETCHT0 64(R12)
-	ADDQ R9, R12
-	PREFETCHT0 0(R12)
-	PREFETCHT0 64(R12)
+	MOVQ R8, AX
+	MOVQ R9, R13
 	JMP start
 
 zero:
@@ -434,11 +395,18 @@ zero:
 	VPXORD Z15, Z15, Z15
 
 start:
+	MOVQ AX, R12
+	LEAQ (AX)(R13*8), DX
 	SUBQ $4, CX
 	JL rest
 	PCALIGN $64
 
 loop:
+	PREFETCHT0 0(R12)
+	PREFETCHT0 64(R12)
+	ADDQ R13, R12
+	CMPQ R12, DX
+	CMOVQEQ AX, R12
 	VMOVUPS 0(DI), Z16
 	VMOVUPS 64(DI), Z17
 	VBROADCASTSS 0(SI), Z18
@@ -689,18 +657,18 @@ done:
 // func mulAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 // 4 × 24, a word is a float32.
 TEXT ·mulAVX2(SB), NOSPLIT, $0-64
-	MOVQ k+0(FP), AX
 	MOVQ m+8(FP), BX
 	MOVQ a+16(FP), SI
-	MOVQ b+24(FP), DX
 	MOVQ src+32(FP), R8
 	MOVQ lds+40(FP), R9
 	MOVQ dst+48(FP), R10
 	MOVQ ldd+56(FP), R11
 
 tile:
-	MOVQ DX, DI
-	MOVQ AX, CX
+	MOVQ b+24(FP), DI
+	MOVQ k+0(FP), CX
+	MOVQ R10, AX
+	MOVQ R11, R13
 	TESTQ R8, R8
 	JZ zero
 	VMOVUPS 0(R8), Y0
@@ -721,19 +689,8 @@ tile:
 	ADDQ R9, R8
 	CMPQ BX, $1
 	JE start
-	// The next tile will be read when this one is done.
-	MOVQ R8, R12
-	PREFETCHT0 0(R12)
-	PREFETCHT0 64(R12)
-	ADDQ R9, R12
-	PREFETCHT0 0(R12)
-	PREFETCHT0 64(R12)
-	ADDQ R9, R12
-	PREFETCHT0 0(R12)
-	PREFETCHT0 64(R12)
-	ADDQ R9, R12
-	PREFETCHT0 0(R12)
-	PREFETCHT0 64(R12)
+	MOVQ R8, AX
+	MOVQ R9, R13
 	JMP start
 
 zero:
@@ -751,11 +708,18 @@ zero:
 	VXORPS Y11, Y11, Y11
 
 start:
+	MOVQ AX, R12
+	LEAQ (AX)(R13*4), DX
 	SUBQ $4, CX
 	JL rest
 	PCALIGN $64
 
 loop:
+	PREFETCHT0 0(R12)
+	PREFETCHT0 64(R12)
+	ADDQ R13, R12
+	CMPQ R12, DX
+	CMOVQEQ AX, R12
 	VMOVUPS 0(DI), Y12
 	VMOVUPS 32(DI), Y13
 	VMOVUPS 64(DI), Y14

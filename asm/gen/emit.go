@@ -36,10 +36,11 @@ func (s *source) function(name, params string, frame int, doc string) {
 	fmt.Fprintf(s, "\n// func %s(%s)\n// %s\nTEXT ·%s(SB), NOSPLIT, $%d-%d\n", name, params, doc, name, frame, 8*words)
 }
 
-// load moves the parameters of a function, all one word, into registers.
-func (s *source) load(pairs ...string) {
+// load moves parameters of a function, all one word each, into registers: pairs of a name and a register, for parameter
+// first and those after it.
+func (s *source) load(first int, pairs ...string) {
 	for i := 0; i < len(pairs); i += 2 {
-		s.op("MOVQ %s+%d(FP), %s", pairs[i], 4*i, pairs[i+1])
+		s.op("MOVQ %s+%d(FP), %s", pairs[i], 8*first+4*i, pairs[i+1])
 	}
 }
 

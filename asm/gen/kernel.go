@@ -65,8 +65,12 @@ func (k kernel) zero(s *source, i int) {
 // The accumulators come first in the register file, row by row, then the vectors of B; what is left takes the broadcast
 // words of A in turn.
 //
-//	AX k   BX tiles left   SI A   DX B   R8 src   R9 lds   R10 dst   R11 ldd
-//	CX steps left   DI B, advancing   R12 a row of src or of the tile to prefetch
+// C comes from L3 or memory and its rows are too short and too far apart for the processor to fetch ahead, so every turn
+// of the loop prefetches one row: of the next tile of src, or, where there is none, of the tile that will be stored. All rows
+// at once would hold up the loads of A and B, and fetching past the strip would take lines from the core that writes them.
+//
+//	BX tiles left   CX steps left   SI A   DI B   R8 src   R9 lds   R10 dst   R11 ldd
+//	AX first row to prefetch   DX the end of them   R12 the next of them   R13 their pitch
 func (k kernel) mul(s *source) {
 	accs := k.mr * k.vecs
 	b0, bcast := accs, accs+k.vecs
@@ -74,11 +78,14 @@ func (k kernel) mul(s *source) {
 	row := k.vecs * k.bytes()
 
 	s.function("mul"+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", 0, k.doc+".")
-	s.load("k", "AX", "m", "BX", "a", "SI", "b", "DX", "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
+	s.load(1, "m", "BX", "a", "SI")
+	s.load(4, "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
 
 	s.label("tile")
-	s.op("MOVQ DX, DI")
-	s.op("MOVQ AX, CX")
+	s.op("MOVQ b+24(FP), DI")
+	s.op("MOVQ k+0(FP), CX")
+	s.op("MOVQ R10, AX")
+	s.op("MOVQ R11, R13")
 	s.op("TESTQ R8, R8")
 	s.op("JZ zero")
 	for i := range k.mr {
@@ -89,16 +96,8 @@ func (k kernel) mul(s *source) {
 	}
 	s.op("CMPQ BX, $1")
 	s.op("JE start")
-	s.comment("The next tile will be read when this one is done.")
-	s.op("MOVQ R8, R12")
-	for i := range k.mr {
-		for o := 0; o < row; o += 64 {
-			s.op("PREFETCHT0 %d(R12)", o)
-		}
-		if i < k.mr-1 {
-			s.op("ADDQ R9, R12")
-		}
-	}
+	s.op("MOVQ R8, AX")
+	s.op("MOVQ R9, R13")
 	s.op("JMP start")
 
 	s.label("zero")
@@ -107,6 +106,8 @@ func (k kernel) mul(s *source) {
 	}
 
 	s.label("start")
+	s.op("MOVQ AX, R12")
+	s.op("LEAQ (AX)(R13*%d), DX", k.mr)
 	s.op("SUBQ $%d, CX", k.unroll)
 	s.op("JL rest")
 	s.op("PCALIGN $64")
@@ -123,6 +124,12 @@ func (k kernel) mul(s *source) {
 			}
 		}
 	}
+	for o := 0; o < row; o += 64 {
+		s.op("PREFETCHT0 %d(R12)", o)
+	}
+	s.op("ADDQ R13, R12")
+	s.op("CMPQ R12, DX")
+	s.op("CMOVQEQ AX, R12")
 	for u := range k.unroll {
 		step(u)
 	}
@@ -160,7 +167,7 @@ func (k kernel) peakAccs() int { return k.registers() * 3 / 4 }
 // peak writes the register-only loop of multiply-adds.
 func (k kernel) peak(s *source) {
 	s.function("peak"+k.name, "n int", 0, fmt.Sprintf("%d independent multiply-adds a turn, n turns.", k.peakAccs()))
-	s.load("n", "CX")
+	s.load(0, "n", "CX")
 	for i := range k.registers() {
 		k.zero(s, i)
 	}

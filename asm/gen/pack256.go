@@ -25,7 +25,7 @@ func (f form) load256(s *source, addr string, y int) {
 func transpose256(s *source, f form, width int) {
 	s.function(fmt.Sprintf("packT%d%s", width, f.name), "dst, src unsafe.Pointer, stride, k int", 0,
 		fmt.Sprintf("A whole panel of %d; k is a multiple of 8.", width))
-	s.load("dst", "DI", "src", "SI", "stride", "R9", "k", "CX")
+	s.load(0, "dst", "DI", "src", "SI", "stride", "R9", "k", "CX")
 	s.op("LEAQ (R9)(R9*2), R10")
 	s.op("TESTQ CX, CX")
 	s.op("JLE done")
@@ -84,7 +84,7 @@ func quads256(s *source, n int) {
 // copy256x24 writes a packer of 24 columns from rows of K into a panel of 24.
 func copy256x24(s *source, f form) {
 	s.function("packS24"+f.name, "dst, src unsafe.Pointer, stride, k int", 0, "A whole panel of 24.")
-	s.load("dst", "DI", "src", "SI", "stride", "R9", "k", "CX")
+	s.load(0, "dst", "DI", "src", "SI", "stride", "R9", "k", "CX")
 	s.op("TESTQ CX, CX")
 	s.op("JLE done")
 	s.op("PCALIGN $64")
@@ -109,7 +109,7 @@ func copy256x24(s *source, f form) {
 //	SI source   R9 stride   CX steps of K left   DI R10 R11 R12 panels   R13 offset in a panel
 func copy256x4(s *source, f form) {
 	s.function("packS4"+f.name, "dst, src unsafe.Pointer, stride, k, panel int", 0, "16 columns into four panels of 4.")
-	s.load("dst", "DI", "src", "SI", "stride", "R9", "k", "CX", "panel", "R12")
+	s.load(0, "dst", "DI", "src", "SI", "stride", "R9", "k", "CX", "panel", "R12")
 	s.op("LEAQ (DI)(R12*1), R10")
 	s.op("LEAQ (DI)(R12*2), R11")
 	s.op("LEAQ (R10)(R12*2), R12")

@@ -11,7 +11,7 @@ import "fmt"
 func transpose512(s *source, f form, width int) {
 	name := fmt.Sprintf("packT%d%s", width, f.name)
 	s.function(name, packTParams, 8*width, fmt.Sprintf("One panel of %d.", width))
-	s.load("dst", "DI", "src", "AX", "stride", "R9", "rows", "R10", "k", "CX")
+	s.load(0, "dst", "DI", "src", "AX", "stride", "R9", "rows", "R10", "k", "CX")
 	s.op("XORQ BX, BX")
 	s.label("table")
 	s.op("MOVQ AX, (SP)(BX*8)")
