@@ -1,0 +1,218 @@
+package golden
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+)
+
+// encodeMMAs is the writer that ParseMMAs reads.
+func encodeMMAs(m *MMAs) []byte {
+	b := binary.LittleEndian.AppendUint32(nil, m.Type)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(m.Tiles)))
+	for t := range m.Tiles {
+		for i := range m.Tiles[t].A {
+			b = append(b, m.Tiles[t].A[i][:]...)
+		}
+	}
+	for t := range m.Tiles {
+		for j := range m.Tiles[t].B {
+			b = append(b, m.Tiles[t].B[j][:]...)
+		}
+	}
+	put := func(c *[MMARows][MMAColumns]uint32) {
+		for i := range c {
+			for _, v := range c[i] {
+				if accumulatorBytes[m.Type] == 2 {
+					b = binary.LittleEndian.AppendUint16(b, uint16(v))
+				} else {
+					b = binary.LittleEndian.AppendUint32(b, v)
+				}
+			}
+		}
+	}
+	for t := range m.Tiles {
+		put(&m.Tiles[t].C)
+	}
+	for t := range m.Tiles {
+		put(&m.Tiles[t].D)
+	}
+	return b
+}
+
+// encodeDescriptor is the writer that ParseDescriptors reads.
+func encodeDescriptor(c *DescriptorCase) []byte {
+	var b []byte
+	put := func(v ...uint32) {
+		for _, v := range v {
+			b = binary.LittleEndian.AppendUint32(b, v)
+		}
+	}
+	bit := map[bool]uint32{true: 1}
+	put(uint32(c.N), bit[c.A.MNMajor], bit[c.B.MNMajor], c.Seed)
+	put(c.A.Start, c.A.LBO, c.A.SBO, c.A.Swizzle)
+	put(c.B.Start, c.B.LBO, c.B.SBO, c.B.Swizzle)
+	put(c.A.BaseOffset, c.B.BaseOffset, 0, 0)
+	for _, v := range c.D {
+		b = binary.LittleEndian.AppendUint16(b, uint16(v))
+	}
+	return b
+}
+
+func sampleMMAs(kind uint32) *MMAs {
+	m := &MMAs{Type: kind, Tiles: make([]MMA, 2)}
+	v := uint32(1)
+	next := func() uint32 { v = v*1664525 + 1013904223; return v >> 16 }
+	for t := range m.Tiles {
+		for i := range MMARows {
+			for k := range MMARowBytes {
+				m.Tiles[t].A[i][k] = byte(next())
+				m.Tiles[t].B[i%MMAColumns][k] = byte(next())
+			}
+			for j := range MMAColumns {
+				m.Tiles[t].C[i][j], m.Tiles[t].D[i][j] = next(), next()
+			}
+		}
+	}
+	return m
+}
+
+func sampleDescriptor() *DescriptorCase {
+	c := &DescriptorCase{
+		N: 16, Seed: 0xdeadbeef,
+		A: MatrixDescriptor{Start: 1024, LBO: 16, SBO: 262128, Swizzle: 1, BaseOffset: 7, MNMajor: true},
+		B: MatrixDescriptor{Start: 48, LBO: 0, SBO: 512, Swizzle: 3},
+		D: make([]int16, MMARows*16),
+	}
+	for i := range c.D {
+		c.D[i] = int16(31*i - 4000)
+	}
+	return c
+}
+
+func TestMMAs(t *testing.T) {
+	for kind := range accumulatorBytes {
+		data := encodeMMAs(sampleMMAs(kind))
+		got, err := ParseMMAs(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Type != kind || len(got.Tiles) != 2 || !bytes.Equal(encodeMMAs(got), data) {
+			t.Errorf("type %d: the tiles read encode to other bytes", kind)
+		}
+		for _, n := range []int{0, 4, 7, 8, 9, len(data) / 2, len(data) - 1} {
+			if _, err := ParseMMAs(data[:n]); err == nil {
+				t.Errorf("type %d: no error when cut to %d of %d bytes", kind, n, len(data))
+			}
+		}
+		if _, err := ParseMMAs(append(data, 0)); err == nil {
+			t.Errorf("type %d: no error for a byte too many", kind)
+		}
+	}
+	data := encodeMMAs(sampleMMAs(MMABF16))
+	for name, change := range map[string]func([]byte){
+		"type":         func(b []byte) { b[0] = 6 },
+		"no tiles":     func(b []byte) { b[4] = 0 },
+		"more tiles":   func(b []byte) { b[4] = 3 },
+		"most tiles":   func(b []byte) { copy(b[4:], "\xff\xff\xff\xff") },
+		"narrow C":     func(b []byte) { b[0] = MMAF16Acc },
+		"tiles modulo": func(b []byte) { b[7] = 0x80 },
+	} {
+		broken := bytes.Clone(data)
+		change(broken)
+		if _, err := ParseMMAs(broken); err == nil {
+			t.Errorf("no error with a broken header: %s", name)
+		}
+	}
+	if _, err := ParseMMAs([]byte{0, 0, 0, 0, 0, 0, 0, 0}); err == nil {
+		t.Error("no error for a file of no tiles")
+	}
+}
+
+func TestDescriptors(t *testing.T) {
+	a, b := sampleDescriptor(), sampleDescriptor()
+	b.N, b.D = 8, b.D[:8*MMARows]
+	data := append(encodeDescriptor(a), encodeDescriptor(b)...)
+	got, err := ParseDescriptors(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 2 || !bytes.Equal(append(encodeDescriptor(&got[0]), encodeDescriptor(&got[1])...), data) {
+		t.Errorf("%d cases read, or they encode to other bytes", len(got))
+	}
+	first := len(encodeDescriptor(a))
+	for n := range data {
+		if _, err := ParseDescriptors(data[:n]); (err == nil) != (n == first) {
+			t.Errorf("cut to %d of %d bytes: error %v", n, len(data), err)
+		}
+	}
+	for name, change := range map[string]func([]byte){
+		"n":           func(b []byte) { b[0] = 12 },
+		"no n":        func(b []byte) { b[0] = 0 },
+		"large n":     func(b []byte) { b[1] = 2 },
+		"transpose":   func(b []byte) { b[4] = 2 },
+		"start":       func(b []byte) { b[16] = 8 },
+		"LBO":         func(b []byte) { b[22] = 4 },
+		"swizzle":     func(b []byte) { b[28] = 4 },
+		"base offset": func(b []byte) { b[48] = 8 },
+		"reserved":    func(b []byte) { b[60] = 1 },
+	} {
+		broken := encodeDescriptor(a)
+		change(broken)
+		if _, err := ParseDescriptors(broken); err == nil {
+			t.Errorf("no error with a broken %s", name)
+		}
+	}
+}
+
+// The pattern of shared memory stays within the range the recorder states and
+// takes every value of it.
+func TestDescriptorElement(t *testing.T) {
+	c := sampleDescriptor()
+	seen := map[int]int{}
+	for i := range uint32(1 << 12) {
+		seen[c.Element(i)]++
+	}
+	for v := -8; v <= 8; v++ {
+		if seen[v] == 0 {
+			t.Errorf("value %d does not occur", v)
+		}
+		delete(seen, v)
+	}
+	if len(seen) > 0 {
+		t.Errorf("values outside -8 to 8: %v", seen)
+	}
+}
+
+func FuzzParseMMAs(f *testing.F) {
+	f.Add(encodeMMAs(sampleMMAs(MMABF16)))
+	f.Add(encodeMMAs(sampleMMAs(MMAF16Acc)))
+	f.Add(encodeMMAs(sampleMMAs(MMAS8))[:100])
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, err := ParseMMAs(data)
+		if err != nil {
+			return
+		}
+		if !bytes.Equal(encodeMMAs(m), data) {
+			t.Errorf("%d tiles encode to other bytes than they were read from", len(m.Tiles))
+		}
+	})
+}
+
+func FuzzParseDescriptors(f *testing.F) {
+	f.Add(encodeDescriptor(sampleDescriptor()))
+	f.Add(encodeDescriptor(sampleDescriptor())[:100])
+	f.Fuzz(func(t *testing.T, data []byte) {
+		cases, err := ParseDescriptors(data)
+		if err != nil {
+			return
+		}
+		var again []byte
+		for i := range cases {
+			again = append(again, encodeDescriptor(&cases[i])...)
+		}
+		if !bytes.Equal(again, data) {
+			t.Errorf("%d cases encode to other bytes than they were read from", len(cases))
+		}
+	})
+}
