@@ -1,6 +1,7 @@
 package gemm
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -63,12 +64,22 @@ var shared = sync.OnceValue(func() *Engine { return newEngine(settings{alpha: 1}
 // Multiply computes C = alpha·op(A)·op(B) + beta·C on the engine e; see the
 // package function [Multiply]. The inputs must have the same element type.
 func (e *Engine) Multiply(c, a, b AnyMatrix, opts ...Option) error {
+	switch {
+	case e.crew == nil:
+		return errZero
+	case c == nil || a == nil || b == nil:
+		return fmt.Errorf("gemm: an operand of Multiply is a nil AnyMatrix")
+	}
 	return e.multiply(c.view(), a.view(), b.view(), opts)
 }
 
 // Close waits for the calls under way and the helpers to end and returns the
-// engine's memory to the system. Later calls fail.
+// engine's memory to the system. Later calls fail. Small products, which run on
+// their caller's goroutine with no memory of the engine, are not waited for.
 func (e *Engine) Close() error {
+	if e.crew == nil {
+		return errZero
+	}
 	e.mu.Lock()
 	first := e.closed.CompareAndSwap(false, true)
 	e.mu.Unlock()
@@ -81,7 +92,10 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-var errClosed = fmt.Errorf("gemm: engine is closed")
+var (
+	errClosed = errors.New("gemm: engine is closed")
+	errZero   = errors.New("gemm: zero Engine; make one with New")
+)
 
 // begin admits a call that needs a ring and returns its state. Every call waits
 // for its turn or its context, so that the memory in rings stays bounded.

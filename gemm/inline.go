@@ -35,8 +35,11 @@ func (p *product) inlineSizes() (a, b, acc int) {
 // small reports whether the product runs on the caller's goroutine without a
 // ring.
 func (p *product) small() bool {
+	if p.k == 0 {
+		return true
+	}
 	if p.m > inlineFlops || p.n > inlineFlops || p.k > inlineFlops {
-		return p.k == 0
+		return false
 	}
 	if 2*p.m*p.n*p.k > inlineFlops {
 		return false
@@ -46,13 +49,10 @@ func (p *product) small() bool {
 }
 
 // inline computes a small product on the caller's goroutine.
-func (p *product) inline(e *Engine) error {
-	if e.closed.Load() {
-		return errClosed
-	}
+func (p *product) inline() {
 	if p.k == 0 {
 		p.withoutK()
-		return nil
+		return
 	}
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
@@ -67,7 +67,6 @@ func (p *product) inline(e *Engine) error {
 		p.multiply(&st, words, a, b, true, true)
 		b = unsafe.Add(b, k.NR*words*4)
 	}
-	return nil
 }
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }

@@ -104,7 +104,7 @@ func (v view) check(name string) error {
 	switch {
 	case rows < 0 || cols < 0:
 		return fmt.Errorf("gemm: %s has negative size %dx%d", name, v.rows, v.cols)
-	case v.stride < max(1, cols) && rows > 0:
+	case v.stride < cols && rows > 0:
 		return fmt.Errorf("gemm: %s has stride %d, less than its %d stored columns", name, v.stride, cols)
 	case rows == 0 || cols == 0:
 		return nil

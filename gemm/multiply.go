@@ -26,6 +26,9 @@ func Multiply[O, I Element](c Matrix[O], a, b Matrix[I], opts ...Option) error {
 }
 
 func (e *Engine) multiply(c, a, b view, opts []Option) error {
+	if e.closed.Load() {
+		return errClosed
+	}
 	s := e.defaults
 	if err := s.apply(opts); err != nil {
 		return err
@@ -56,9 +59,7 @@ func (e *Engine) multiply(c, a, b view, opts []Option) error {
 		return nil
 	}
 	if p.small() {
-		if err := p.inline(e); err != nil {
-			return err
-		}
+		p.inline()
 		s.report(Stats{Kernel: k.Name, Workers: 1, Inline: true}, start)
 		return nil
 	}
