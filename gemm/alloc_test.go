@@ -1,0 +1,101 @@
+package gemm_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/x448/float16"
+
+	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/gemm"
+)
+
+// TestAllocationsInParallel counts with all processors, which
+// testing.AllocsPerRun does not: helpers come and go.
+func TestAllocationsInParallel(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector has allocations of its own")
+	}
+	const n, calls = 200, 200
+	a, b, c := gemm.NewMatrix[bf16.BF16](n, n), gemm.NewMatrix[bf16.BF16](n, n), gemm.NewMatrix[float32](n, n)
+	count := func(calls int) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range calls {
+			if err := gemm.Multiply(c, a, b, gemm.WithWorkers(2)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		runtime.ReadMemStats(&after)
+		return after.Mallocs - before.Mallocs
+	}
+	// The runtime itself allocates now and then, goroutines among others, until
+	// it has as many as it reuses.
+	for turn := 1; ; turn++ {
+		got := count(calls)
+		if got <= calls/10 {
+			return
+		}
+		if turn == 10 {
+			t.Fatalf("still %d allocations in %d calls", got, calls)
+		}
+	}
+}
+
+// TestAllocations checks that a call allocates nothing once memory of its size
+// has been used before.
+func TestAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector has allocations of its own")
+	}
+	t.Run("bf16-f32", testAllocations[float32, bf16.BF16])
+	t.Run("f16-f16", testAllocations[float16.Float16, float16.Float16])
+	t.Run("f32-f32", testAllocations[float32, float32])
+}
+
+func testAllocations[O, I gemm.Element](t *testing.T) {
+	e, err := gemm.New(gemm.WithWorkers(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var st gemm.Stats
+	for _, n := range []int{0, 5, 32, 150} {
+		a, b, c := gemm.NewMatrix[I](n, n), gemm.NewMatrix[I](n, n), gemm.NewMatrix[O](n, n)
+		var anyA, anyB, anyC gemm.AnyMatrix = a, b, c
+		for name, call := range map[string]func() error{
+			"plain":     func() error { return gemm.Multiply(c, a, b) },
+			"views":     func() error { return gemm.Multiply(c.T(), a.T(), b) },
+			"1 worker":  func() error { return gemm.Multiply(c, a, b, gemm.WithWorkers(1)) },
+			"2 workers": func() error { return gemm.Multiply(c, a, b, gemm.WithWorkers(2)) },
+			"options": func() error {
+				return gemm.Multiply(c, a, b, gemm.WithAlpha(2), gemm.WithBeta(-1), gemm.WithDepth(2), gemm.WithTile(64, 64, 64),
+					gemm.WithKernel("go"), gemm.WithContext(ctx), gemm.WithStats(&st))
+			},
+			"engine": func() error { return e.Multiply(anyC, anyA, anyB) },
+		} {
+			t.Run(fmt.Sprint(n, "/", name), func(t *testing.T) {
+				var failed error
+				if got := testing.AllocsPerRun(20, func() {
+					if err := call(); err != nil {
+						failed = err
+					}
+				}); got != 0 || failed != nil {
+					t.Errorf("%v allocations a call, error %v, want none", got, failed)
+				}
+			})
+		}
+	}
+	// The engine takes its operands as interfaces: their headers are copied to the
+	// heap where the compiler cannot see through the call.
+	a, b, c := gemm.NewMatrix[I](5, 5), gemm.NewMatrix[I](5, 5), gemm.NewMatrix[O](5, 5)
+	if got := testing.AllocsPerRun(20, func() { err = e.Multiply(c, a, b) }); got > 3 || err != nil {
+		t.Errorf("%v allocations a call of Engine.Multiply, error %v, want at most one an operand", got, err)
+	} else {
+		t.Logf("Engine.Multiply of matrices: %v allocations", got)
+	}
+}

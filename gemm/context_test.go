@@ -1,0 +1,214 @@
+package gemm_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/gemm"
+)
+
+// settle waits until no more than n goroutines are left; helpers may spin for a
+// while before they end.
+func settle(t *testing.T, n int) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for runtime.NumGoroutine() > n {
+		if time.Now().After(deadline) {
+			buf := make([]byte, 1<<16)
+			t.Fatalf("%d goroutines are left, want %d:\n%s", runtime.NumGoroutine(), n, buf[:runtime.Stack(buf, true)])
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// idle waits for the helpers of earlier tests to end and returns the number of
+// goroutines.
+func idle() int {
+	n := runtime.NumGoroutine()
+	for range 20 {
+		time.Sleep(time.Millisecond)
+		n = min(n, runtime.NumGoroutine())
+	}
+	return n
+}
+
+// A countdown is a context that is cancelled when it has been asked a number of
+// times whether it is.
+type countdown struct {
+	context.Context
+	mu   sync.Mutex
+	left int
+	done chan struct{}
+}
+
+func newCountdown(n int) *countdown {
+	return &countdown{Context: context.Background(), left: n, done: make(chan struct{})}
+}
+
+func (c *countdown) Done() <-chan struct{} { return c.done }
+
+func (c *countdown) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.left--; c.left >= 0 {
+		return nil
+	}
+	if c.left == -1 {
+		close(c.done)
+	}
+	return context.Canceled
+}
+
+// mixed fails the test unless every element of c is a canary or that of want.
+func mixed(t *testing.T, c gemm.Matrix[float32], want []float32) {
+	t.Helper()
+	for i, got := range dense(c) {
+		if g := bitsOf(got); g != bitsOf(canary[float32]()) && g != bitsOf(want[i]) {
+			t.Fatalf("element %d is %v (%#x), neither old nor the product's %v", i, got, g, want[i])
+		}
+	}
+}
+
+// TestCancelAnywhere cancels a product of many stages the first time it looks,
+// the second time, and so on until it succeeds.
+func TestCancelAnywhere(t *testing.T) {
+	before := idle()
+	for _, workers := range []int{1, 2, 4} {
+		s := size(50, 70, 40, gemm.WithTile(16, 32, 8), gemm.WithDepth(2), gemm.WithWorkers(workers))
+		s.ring = true
+		want := product[float32, bf16.BF16](t, s)
+		step, cancelled := 1, 0
+		for n := 0; ; n += step {
+			o := build[float32, bf16.BF16](t, s)
+			_, err := gemm.OnRing(testEngine, o.c, o.a, o.b, append(s.opts, gemm.WithContext(newCountdown(n)))...)
+			if err == nil {
+				same(t, dense(o.c), want, s.n)
+				o.free()
+				break
+			}
+			if !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			mixed(t, o.c, want)
+			o.free()
+			if cancelled++; cancelled > 50 {
+				step = 1 + n/4
+			}
+		}
+		if cancelled < 5 {
+			t.Errorf("%d workers: succeeded after %d cancellations: the context is hardly looked at", workers, cancelled)
+		}
+		same(t, product[float32, bf16.BF16](t, s), want, s.n)
+	}
+	settle(t, before)
+}
+
+// heavy returns a product that takes some milliseconds, and how many.
+func heavy(t *testing.T) (o operands[float32, bf16.BF16], want []float32, full time.Duration) {
+	m, n, k := 1000, 900, 2000
+	if len(kernels(asm.F32)) == 1 {
+		m, n, k = 200, 200, 1000
+	}
+	s := size(m, n, k)
+	s.value = func(r *rand.Rand) float32 { return float32(r.IntN(9) - 4) }
+	o = build[float32, bf16.BF16](t, s)
+	t.Cleanup(o.free)
+	start := time.Now()
+	if err := gemm.Multiply(o.c, o.a, o.b); err != nil {
+		t.Fatal(err)
+	}
+	return o, dense(o.c), time.Since(start)
+}
+
+func poison(data []float32) {
+	for i := range data {
+		data[i] = canary[float32]()
+	}
+}
+
+// TestCancelled passes contexts that have ended before the call.
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	late, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer cancel()
+	for _, d := range [][3]int{{3, 4, 5}, {300, 200, 300}, {0, 1, 1}, {2, 2, 0}} {
+		o := build[float32, bf16.BF16](t, size(d[0], d[1], d[2]))
+		if err := gemm.Multiply(o.c, o.a, o.b, gemm.WithContext(ctx)); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v: %v, want %v", d, err, context.Canceled)
+		}
+		if err := gemm.Multiply(o.c, o.a, o.b, gemm.WithContext(late)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v: %v, want %v", d, err, context.DeadlineExceeded)
+		}
+		untouched(t, o.c.Data)
+		o.free()
+	}
+}
+
+// TestCancelAtRandom cancels a large product at random moments.
+func TestCancelAtRandom(t *testing.T) {
+	before := idle()
+	o, want, full := heavy(t)
+	turns := 25
+	if testing.Short() || raceEnabled {
+		turns = 6
+	}
+	for i := range turns {
+		poison(o.c.Data)
+		ctx, cancel := context.WithCancel(t.Context())
+		var at time.Time
+		delay := time.Duration(rand.Float64() * 1.2 * float64(full))
+		fired := make(chan struct{})
+		timer := time.AfterFunc(delay, func() { at = time.Now(); cancel(); close(fired) })
+		err := gemm.Multiply(o.c, o.a, o.b, gemm.WithContext(ctx), gemm.WithWorkers(i%3))
+		end := time.Now()
+		if timer.Stop() {
+			cancel()
+		} else {
+			<-fired
+		}
+		switch {
+		case err == nil:
+			same(t, dense(o.c), want, o.c.Cols)
+		case !errors.Is(err, context.Canceled):
+			t.Fatal(err)
+		default:
+			mixed(t, o.c, want)
+			if late := end.Sub(at); late > 2*time.Second {
+				t.Errorf("returned %v after it was cancelled", late)
+			}
+		}
+	}
+	poison(o.c.Data)
+	if err := gemm.Multiply(o.c, o.a, o.b, gemm.WithContext(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	same(t, dense(o.c), want, o.c.Cols)
+	settle(t, before)
+}
+
+// TestDeadline lets the time run out in the middle of a product.
+func TestDeadline(t *testing.T) {
+	o, want, full := heavy(t)
+	for turn := 0; ; turn++ {
+		poison(o.c.Data)
+		ctx, cancel := context.WithTimeout(t.Context(), full/time.Duration(4<<turn))
+		err := gemm.Multiply(o.c, o.a, o.b, gemm.WithContext(ctx))
+		cancel()
+		if err == nil && turn < 10 {
+			continue // the machine was faster this time
+		}
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("%v, want %v", err, context.DeadlineExceeded)
+		}
+		mixed(t, o.c, want)
+		return
+	}
+}

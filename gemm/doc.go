@@ -1,0 +1,121 @@
+// Package gemm multiplies matrices of bfloat16, half precision and float32 at
+// the speed of the machine.
+//
+//	C = alpha·A·B + beta·C
+//
+// A is M x K, B is K x N and C is M x N. [Multiply] is all that most programs
+// need; an [Engine] has its own workers, memory and default options.
+//
+// # Conventions
+//
+// A [Matrix] is a row-major view of a slice: element (i, j) is Data[i*Stride+j],
+// and Stride may exceed Cols, so a block of a matrix is a matrix. [Matrix.T] is
+// the transposed view, of A, B or C, at the price of a header; a column-major
+// matrix is the transpose of a row-major one. No view copies elements and
+// nothing but the Rows x Cols elements is read or written.
+//
+// A and B hold [bf16.BF16], [float16.Float16] or float32, both the same; C holds
+// any of the three. Products are accumulated in float32, along K in the kernel's
+// own fixed order. Then alpha·acc + beta·C is computed in float32, each operation rounded, and rounded
+// once more, to nearest even, if C has 16 bits. Before that last rounding an
+// element differs from the exact value by at most
+//
+//	(K+8)·2^-24 · (|alpha|·|A|·|B| + |beta|·|C|)
+//
+// as long as nothing overflows. The kernel avx512bf16 and its model gobf16
+// besides take subnormal operands, and results of a step, as zeros; the others
+// keep them.
+//
+// With beta = 0 the old C is never read. Otherwise NaN and Inf propagate as in
+// IEEE 754: zeros in A, in B and as alpha are multiplied like any number. Which
+// payload a NaN ends up with is not specified.
+//
+// # Same bits
+//
+// For one kernel, an element of C depends on its row of A, its column of B, its
+// old value, alpha and beta, and on nothing else: not on the number of workers,
+// the depth of the ring, the tile, the layout of the operands or the size of the
+// matrices around it. The kernel is chosen by machine and type; [WithKernel], or
+// the environment variable LEAFHOPPER_KERNEL, pins it. Kernels differ in how they
+// round.
+//
+// # Errors
+//
+// What is wrong with the operands or options is reported before anything is
+// written, with the operand's name and the sizes that do not fit. That C shares
+// elements with A or B is an error. Views that interleave, like the left and the
+// right half of a matrix, are told apart if they have the same row pitch in
+// bytes; with different ones, C may not lie within the range of memory that an
+// input spans. A and B may overlap. Once work has started only the context can
+// end it; C is then a mixture of old and new elements.
+//
+// # How a product is cut
+//
+// Small products run on the caller's goroutine: both operands are packed into
+// panels and multiplied. For the others C is cut into cluster tiles, which
+// follow each other, and each is built like a thread block cluster on a Hopper
+// GPU:
+//
+//	C                     cluster tile                slab              strip
+//	+------+------+---    +----------+---------+      +--+--+--+--+     +--+
+//	|      |      |       | slab     | slab    |      |  |  |  |  |     |  | MR  register
+//	| tile | tile |       +----------+---------+ CTA  |  |  |  |  |     +--+     tile
+//	|      |      |       | slab     | slab    |  0   |  |  |  |  |     |  |
+//	+------+------+-      +==========+=========+      |  |  |  |  |     +--+
+//	|      |      |       | slab     | slab    | CTA  |  |  |  |  |     |  |
+//	| tile | tile |       +----------+---------+  1   |  |  |  |  |     +--+
+//	|      |      |       | slab     | slab    |      +--+--+--+--+     |  |
+//	+------+------+-      +----------+---------+       NR              +--+
+//	|      |      |                                                     NR
+//
+// The CTAs of a cluster have their own rows of A and share the columns of B. A
+// worker computes a slab at a time, strip by strip, with one call of the
+// microkernel for each. Along K a tile is cut into stages, and those pass
+// through a ring of slots:
+//
+//	A, B in memory --copy jobs--> slot 0: panels of A for each CTA, panels of B
+//	     ^                        slot 1:   "
+//	     |                        ...  full barrier: all bytes have arrived
+//	     |                             empty barrier: all slabs are computed
+//	strides, transposes,                |
+//	edges and 16-bit types              v
+//	end here                      kernel: accumulators += panel of A · panel of B
+//	                                    |
+//	                                    v after the last stage
+//	                              epilogue: alpha, beta, rounding, clipped to C
+//
+// Copying is packing: a slot holds its part of A and B in the order in which the
+// kernel reads it, padded with zeros to whole register tiles. Every worker does
+// what is due: it fills slots or computes slabs. So the caller alone gets the
+// product done, and helpers join when they can.
+//
+// # Memory
+//
+// A ring takes depth slots and the accumulators of one cluster tile. With
+// ctas x m x n elements in a cluster tile and words of 4 bytes, k words deep,
+// each of which holds one float32 or, in the kernels for pairs, two bf16,
+//
+//	depth · (ctas·m + n) · k · 4  +  ctas · m · n · 4    bytes
+//
+// each dimension rounded up to the register tile. The engine's own choice stays
+// below 16 MiB; [WithTile] (then ctas is 1) and [WithDepth] change it, and [Stats]
+// reports the dimensions. An engine has at most as many rings in use at once, and
+// keeps as many, as GOMAXPROCS was when it was made, or WithWorkers of [New] if
+// that is more; further calls wait for their turn. [Engine.Close] gives the memory
+// back; the shared engine keeps its own. A small product borrows a buffer of less
+// than 1 MiB from a pool that the garbage collector empties.
+//
+// In steady state, that is with rings of the size already there, Multiply
+// allocates nothing, whatever its options. [Engine.Multiply] takes interfaces: a
+// Matrix passed to it is copied to the heap, 64 bytes each, unless the caller keeps it
+// in an [AnyMatrix] for many calls.
+//
+// # Concurrency
+//
+// All functions may be called by several goroutines at once, with the same
+// inputs too, provided that nobody writes an input or touches a C during the
+// call. A call computes on its own goroutine and on helpers that it shares with
+// the other calls of its engine. Helpers wait for the next call for a fraction of
+// a millisecond, spinning, and then end: an idle engine has no goroutines. A call
+// returns when every helper has left its operands, also when it was cancelled.
+package gemm

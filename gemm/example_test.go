@@ -1,0 +1,118 @@
+package gemm_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/gemm"
+)
+
+func Example() {
+	a := gemm.NewMatrix[bf16.BF16](2, 3) // 2 rows, 3 columns
+	b := gemm.NewMatrix[bf16.BF16](3, 2)
+	bf16.Encode(a.Data, []float32{
+		1, 2, 3,
+		4, 5, 6,
+	})
+	bf16.Encode(b.Data, []float32{
+		1, 0,
+		0, 1,
+		1, 1,
+	})
+	c := gemm.NewMatrix[float32](2, 2)
+	if err := gemm.Multiply(c, a, b); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(c.Data)
+	// Output: [4 5 10 11]
+}
+
+// C becomes alpha·A·B + beta·C.
+func ExampleMultiply() {
+	a := gemm.Matrix[float32]{Rows: 1, Cols: 2, Stride: 2, Data: []float32{1, 2}}
+	b := gemm.Matrix[float32]{Rows: 2, Cols: 1, Stride: 1, Data: []float32{10, 100}}
+	c := gemm.Matrix[float32]{Rows: 1, Cols: 1, Stride: 1, Data: []float32{1000}}
+	if err := gemm.Multiply(c, a, b, gemm.WithAlpha(2), gemm.WithBeta(-1)); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(c.At(0, 0))
+	// Output: -580
+}
+
+// What does not fit together is an error, and C stays as it was.
+func ExampleMultiply_error() {
+	a, b := gemm.NewMatrix[float32](3, 4), gemm.NewMatrix[float32](5, 6)
+	fmt.Println(gemm.Multiply(gemm.NewMatrix[float32](3, 6), a, b))
+	// Output: gemm: A is 3x4 but B is 5x6: K differs
+}
+
+// A column-major matrix is the transpose of a row-major one. This is BLAS's
+// layout: element (i, j) lies at data[j*ld+i].
+func ExampleMatrix_T() {
+	const rows, cols, ld = 2, 3, 2
+	columns := []float32{
+		1, 4, // first column
+		2, 5,
+		3, 6,
+	}
+	a := gemm.Matrix[float32]{Rows: cols, Cols: rows, Stride: ld, Data: columns}.T()
+	fmt.Println(a.Rows, "x", a.Cols, "with row 0:", a.At(0, 0), a.At(0, 1), a.At(0, 2))
+
+	c := gemm.NewMatrix[float32](2, 2)
+	if err := gemm.Multiply(c, a, a.T()); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(c.Data)
+	// Output:
+	// 2 x 3 with row 0: 1 2 3
+	// [14 32 32 77]
+}
+
+// A block of a larger matrix is a view with the larger one's Stride.
+func ExampleMatrix_block() {
+	large := gemm.NewMatrix[float32](3, 4)
+	for i := range large.Data {
+		large.Data[i] = float32(i)
+	}
+	// The 2x2 block whose first element is (1, 2).
+	block := gemm.Matrix[float32]{Rows: 2, Cols: 2, Stride: large.Stride, Data: large.Data[1*large.Stride+2:]}
+	c := gemm.NewMatrix[float32](2, 2)
+	if err := gemm.Multiply(c, block, block); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(c.Data)
+	// Output: [106 119 170 191]
+}
+
+// An Engine has its own workers, memory and defaults.
+func ExampleEngine() {
+	e, err := gemm.New(gemm.WithWorkers(1), gemm.WithKernel("go"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+
+	a, b, c := gemm.NewMatrix[float32](300, 200), gemm.NewMatrix[float32](200, 100), gemm.NewMatrix[float32](300, 100)
+	for i := range a.Data {
+		a.Data[i] = 1
+	}
+	for i := range b.Data {
+		b.Data[i] = 0.5
+	}
+	var stats gemm.Stats
+	if err := e.Multiply(c, a, b, gemm.WithStats(&stats)); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(c.At(299, 99), "by", stats.Workers, "worker with kernel", stats.Kernel)
+	// Output: 100 by 1 worker with kernel go
+}
+
+func ExampleWithContext() {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // another goroutine would, in the middle of the product
+	a, c := gemm.NewMatrix[float32](500, 500), gemm.NewMatrix[float32](500, 500)
+	fmt.Println(gemm.Multiply(c, a, a, gemm.WithContext(ctx)))
+	// Output: context canceled
+}

@@ -1,0 +1,229 @@
+package gemm_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/x448/float16"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/gemm"
+)
+
+// A spec is one product to compute and check. Equal seeds give equal elements
+// whatever the layout.
+type spec struct {
+	m, n, k          int
+	ta, tb, tc       bool // the operand is a transposed view
+	padA, padB, padC int  // elements between the rows in memory
+	alpha, beta      float32
+	opts             []gemm.Option
+	seed             uint64
+	atStart          bool // operands follow a guard page rather than precede one
+	ring             bool // on the ring, however small
+	value            func(*rand.Rand) float32
+	naive            bool // the reference must not skip zeros
+}
+
+// size returns the spec of a plain product.
+func size(m, n, k int, opts ...gemm.Option) spec {
+	return spec{m: m, n: n, k: k, alpha: 1, opts: opts}
+}
+
+// testEngine serves the tests that need the ring.
+var testEngine = func() *gemm.Engine {
+	e, err := gemm.New()
+	if err != nil {
+		panic(err)
+	}
+	return e
+}()
+
+// operands are the matrices of a spec, between guard pages.
+type operands[O, I gemm.Element] struct {
+	c    gemm.Matrix[O]
+	a, b gemm.Matrix[I]
+	free func()
+}
+
+func build[O, I gemm.Element](t testing.TB, s spec) operands[O, I] {
+	t.Helper()
+	r := rand.New(rand.NewPCG(s.seed, 7))
+	value := s.value
+	if value == nil {
+		value = ordinary
+	}
+	a, freeA := matrix[I](t, s.m, s.k, s.padA, s.ta, !s.atStart)
+	b, freeB := matrix[I](t, s.k, s.n, s.padB, s.tb, !s.atStart)
+	c, freeC := matrix[O](t, s.m, s.n, s.padC, s.tc, !s.atStart)
+	fill(a, func() float32 { return value(r) })
+	fill(b, func() float32 { return value(r) })
+	if s.beta != 0 { // else C stays all NaN, which must not survive
+		fill(c, func() float32 { return value(r) })
+	}
+	return operands[O, I]{c, a, b, func() { freeA(); freeB(); freeC() }}
+}
+
+func (o operands[O, I]) multiply(s spec) (st gemm.Stats, err error) {
+	opts := append([]gemm.Option{gemm.WithAlpha(s.alpha), gemm.WithBeta(s.beta)}, s.opts...)
+	if s.ring {
+		return gemm.OnRing(testEngine, o.c, o.a, o.b, opts...)
+	}
+	err = gemm.Multiply(o.c, o.a, o.b, append(opts, gemm.WithStats(&st))...)
+	return st, err
+}
+
+// matrix returns a fenced matrix full of NaNs whose Data ends with its last
+// element.
+func matrix[T gemm.Element](t testing.TB, rows, cols, pad int, trans, atEnd bool) (gemm.Matrix[T], func()) {
+	t.Helper()
+	if trans {
+		rows, cols = cols, rows
+	}
+	n := 0
+	if rows > 0 && cols > 0 {
+		n = (rows-1)*(cols+pad) + cols
+	}
+	data, free := fenced[T](t, n, atEnd)
+	for i := range data {
+		data[i] = canary[T]()
+	}
+	m := gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: cols + pad, Data: data}
+	if trans {
+		m = m.T()
+	}
+	return m, free
+}
+
+func fill[T gemm.Element](m gemm.Matrix[T], value func() float32) {
+	for i := range m.Rows {
+		for j := range m.Cols {
+			m.Set(i, j, from[T](value()))
+		}
+	}
+}
+
+// ordinary returns a number of either sign, 2^-14 to 4 in size or sometimes 0.
+func ordinary(r *rand.Rand) float32 {
+	if r.IntN(16) == 0 {
+		return 0
+	}
+	v := (1 + r.Float32()) * float32(math.Ldexp(1, r.IntN(16)-14))
+	if r.IntN(2) == 0 {
+		return -v
+	}
+	return v
+}
+
+// canary is a NaN that no arithmetic makes.
+func canary[T gemm.Element]() (v T) {
+	switch p := any(&v).(type) {
+	case *bf16.BF16:
+		*p = 0xffd5
+	case *float16.Float16:
+		*p = 0xff55
+	case *float32:
+		*p = math.Float32frombits(0xffd5aa55)
+	}
+	return v
+}
+
+// from rounds f to a T.
+func from[T gemm.Element](f float32) (v T) {
+	switch p := any(&v).(type) {
+	case *bf16.BF16:
+		*p = bf16.FromFloat32(f)
+	case *float16.Float16:
+		*p = float16.Fromfloat32(f)
+	case *float32:
+		*p = f
+	}
+	return v
+}
+
+func to[T gemm.Element](v T) float32 {
+	switch v := any(v).(type) {
+	case bf16.BF16:
+		return v.Float32()
+	case float16.Float16:
+		return v.Float32()
+	case float32:
+		return v
+	}
+	panic("unreachable")
+}
+
+// bitsOf returns the representation of v, which unlike v compares equal to
+// itself if v is a NaN.
+func bitsOf[T gemm.Element](v T) uint32 {
+	switch unsafe.Sizeof(v) {
+	case 2:
+		return uint32(*(*uint16)(unsafe.Pointer(&v)))
+	default:
+		return *(*uint32)(unsafe.Pointer(&v))
+	}
+}
+
+func typeOf[T gemm.Element]() asm.Type {
+	switch any(*new(T)).(type) {
+	case bf16.BF16:
+		return asm.BF16
+	case float16.Float16:
+		return asm.F16
+	}
+	return asm.F32
+}
+
+// dense returns the elements of m in row-major order.
+func dense[T gemm.Element](m gemm.Matrix[T]) []T {
+	d := make([]T, 0, m.Rows*m.Cols)
+	for i := range m.Rows {
+		for j := range m.Cols {
+			d = append(d, m.At(i, j))
+		}
+	}
+	return d
+}
+
+// kernels returns the names of the kernels that multiply elements of type t
+// on this machine.
+func kernels(t asm.Type) (names []string) {
+	for _, k := range asm.Kernels() {
+		if k.Supported() == nil && k.Accepts(t) {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+// slowKernel reports whether a kernel is so slow that tests thin out its cases.
+func slowKernel(name string) bool { return name == "go" || name == "gobf16" }
+
+// product returns the elements of the C that s computes.
+func product[O, I gemm.Element](t testing.TB, s spec) []O {
+	t.Helper()
+	o := build[O, I](t, s)
+	defer o.free()
+	if _, err := o.multiply(s); err != nil {
+		t.Fatal(err)
+	}
+	return dense(o.c)
+}
+
+// same fails the test unless got and want, of matrices with cols columns, have
+// the same bits. NaNs equal each other.
+func same[T gemm.Element](t testing.TB, got, want []T, cols int) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d elements, want %d", len(got), len(want))
+	}
+	for i := range got {
+		if g, w := to(got[i]), to(want[i]); bitsOf(got[i]) != bitsOf(want[i]) && (g == g || w == w) {
+			t.Fatalf("element (%d, %d): %#x (%v), want the bits %#x (%v)",
+				i/cols, i%cols, bitsOf(got[i]), g, bitsOf(want[i]), w)
+		}
+	}
+}

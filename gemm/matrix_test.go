@@ -1,0 +1,54 @@
+package gemm_test
+
+import (
+	"fmt"
+	"testing"
+
+	"example.com/leafhopper/gemm"
+)
+
+// TestView checks At, Set and T against the elements as they lie in memory.
+func TestView(t *testing.T) {
+	m := gemm.Matrix[float32]{Rows: 2, Cols: 3, Stride: 4, Data: []float32{0, 1, 2, -1, 10, 11, 12}}
+	v := m.T()
+	if v.Rows != 3 || v.Cols != 2 {
+		t.Errorf("the transpose is %dx%d, want 3x2", v.Rows, v.Cols)
+	}
+	for i := range 2 {
+		for j := range 3 {
+			if want := float32(10*i + j); m.At(i, j) != want || v.At(j, i) != want || v.T().At(i, j) != want {
+				t.Errorf("element (%d, %d): %v, %v transposed, %v twice, want %v", i, j, m.At(i, j), v.At(j, i), v.T().At(i, j), want)
+			}
+		}
+	}
+	v.Set(2, 0, 7)
+	if m.At(0, 2) != 7 || m.Data[3] != -1 {
+		t.Errorf("after Set through the transpose: %v", m.Data)
+	}
+	n := gemm.NewMatrix[float32](3, 2)
+	if n.Stride != 2 || len(n.Data) != 6 || n.At(2, 1) != 0 {
+		t.Errorf("NewMatrix(3, 2) = %+v", n)
+	}
+}
+
+func TestViewPanics(t *testing.T) {
+	m := gemm.Matrix[float32]{Rows: 2, Cols: 3, Stride: 4, Data: make([]float32, 8)}
+	for _, ij := range [][2]int{{-1, 0}, {0, -1}, {2, 0}, {0, 3}} {
+		for name, f := range map[string]func(){
+			"At":   func() { m.At(ij[0], ij[1]) },
+			"Set":  func() { m.Set(ij[0], ij[1], 1) },
+			"T.At": func() { m.T().At(ij[1], ij[0]) },
+		} {
+			func() {
+				defer func() {
+					if v := recover(); v == nil {
+						t.Errorf("%s(%d, %d) of a 2x3 matrix did not panic", name, ij[0], ij[1])
+					} else if name == "At" && fmt.Sprint(v) != fmt.Sprintf("gemm: element (%d, %d) of a 2x3 matrix", ij[0], ij[1]) {
+						t.Errorf("At panics with %q", v)
+					}
+				}()
+				f()
+			}()
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package gemm_test
+
+import (
+	"testing"
+
+	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/gemm"
+)
+
+// TestMemory checks the bound of the package comment on the memory of a ring.
+func TestMemory(t *testing.T) {
+	t.Run("bf16", testMemory[bf16.BF16])
+	t.Run("f32", testMemory[float32])
+}
+
+func testMemory[T gemm.Element](t *testing.T) {
+	// Nothing is multiplied, so one buffer does for all operands.
+	const longest = 1 << 21
+	data, out := make([]T, 2*longest), make([]float32, 2*longest)
+	for _, name := range kernels(typeOf[T]()) {
+		for _, m := range []int{1, 100, 1000, 1025, 2047, 2049, longest} {
+			for _, n := range []int{1, 100, 1023, 1025, 2047, longest} {
+				for _, k := range []int{1, 255, 257, 513, 5000, longest} {
+					if m*k > len(data) || n*k > len(data) || m*n > len(out) {
+						continue
+					}
+					a := gemm.Matrix[T]{Rows: m, Cols: k, Stride: k, Data: data}
+					b := gemm.Matrix[T]{Rows: k, Cols: n, Stride: n, Data: data}
+					c := gemm.Matrix[float32]{Rows: m, Cols: n, Stride: n, Data: out}
+					got, err := gemm.RingBytes(testEngine, c, a, b, gemm.WithKernel(name))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got > 16<<20 {
+						t.Errorf("%s: the ring of %dx%dx%d takes %d bytes, more than 16 MiB", name, m, n, k, got)
+					}
+					// What a caller chooses is what it gets.
+					got, err = gemm.RingBytes(testEngine, c, a, b, gemm.WithKernel(name), gemm.WithTile(64, 96, 64), gemm.WithDepth(2))
+					if limit := 2*(64+96)*64*4 + 64*96*4 + 1024; err != nil || got > limit {
+						t.Errorf("%s: %d bytes for a tile of 64x96x64 on 2 stages, error %v, want at most %d", name, got, err, limit)
+					}
+				}
+			}
+		}
+	}
+}

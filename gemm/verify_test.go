@@ -1,0 +1,157 @@
+package gemm_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/x448/float16"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/gemm"
+)
+
+// pairings are the types of C and of A and B.
+var pairings = []struct {
+	name   string
+	in     asm.Type
+	verify func(testing.TB, spec) gemm.Stats
+}{
+	{"bf16-f32", asm.BF16, verify[float32, bf16.BF16]},
+	{"bf16-bf16", asm.BF16, verify[bf16.BF16, bf16.BF16]},
+	{"bf16-f16", asm.BF16, verify[float16.Float16, bf16.BF16]},
+	{"f16-f32", asm.F16, verify[float32, float16.Float16]},
+	{"f16-bf16", asm.F16, verify[bf16.BF16, float16.Float16]},
+	{"f16-f16", asm.F16, verify[float16.Float16, float16.Float16]},
+	{"f32-f32", asm.F32, verify[float32, float32]},
+	{"f32-bf16", asm.F32, verify[bf16.BF16, float32]},
+	{"f32-f16", asm.F32, verify[float16.Float16, float32]},
+}
+
+// verify computes s and checks every element of C, and that nothing else was
+// written.
+func verify[O, I gemm.Element](t testing.TB, s spec) gemm.Stats {
+	t.Helper()
+	o := build[O, I](t, s)
+	defer o.free()
+	oldA, oldB, old := slices.Clone(o.a.Data), slices.Clone(o.b.Data), slices.Clone(o.c.Data)
+	var oldC []float64
+	if s.beta != 0 {
+		oldC = widen(o.c)
+	}
+	st, err := o.multiply(s)
+	if err != nil {
+		t.Fatalf("%+v: %v", s, err)
+	}
+	if !equalBits(o.a.Data, oldA) || !equalBits(o.b.Data, oldB) {
+		t.Fatalf("%+v: an input was written", s)
+	}
+	checkGaps(t, s, o.c, old)
+	checkBound(t, s, o.c, oldC, widen(o.a), widen(o.b))
+	return st
+}
+
+func equalBits[T gemm.Element](a, b []T) bool {
+	return slices.EqualFunc(a, b, func(x, y T) bool { return bitsOf(x) == bitsOf(y) })
+}
+
+// checkGaps fails the test if what lies between the rows of c has changed.
+func checkGaps[T gemm.Element](t testing.TB, s spec, c gemm.Matrix[T], old []T) {
+	t.Helper()
+	cols := c.Cols
+	if s.tc {
+		cols = c.Rows
+	}
+	for i := range c.Data {
+		if i%max(1, c.Stride) >= cols && bitsOf(c.Data[i]) != bitsOf(old[i]) {
+			t.Fatalf("%+v: Data[%d], between the rows of C, was written", s, i)
+		}
+	}
+}
+
+// checkBound checks c against alpha·A·B + beta·old in float64. The error before
+// the last rounding is at most tol = γ·(|alpha|·|A|·|B| + |beta|·|old|) with
+// γ = (K+8)·2^-24, and rounding is monotonic; so c lies between what ref-tol and
+// ref+tol are rounded to, be it a subnormal or infinity.
+func checkBound[T gemm.Element](t testing.TB, s spec, c gemm.Matrix[T], old, a, b []float64) {
+	t.Helper()
+	multiply := withBLAS
+	if s.naive {
+		multiply = naively
+	}
+	sums := multiply(s.m, s.n, s.k, a, b)
+	sizes := multiply(s.m, s.n, s.k, magnitudes(a), magnitudes(b))
+	alpha, beta := float64(s.alpha), float64(s.beta)
+	gamma := float64(s.k+8) * 0x1p-24
+	bad := 0
+	for i := range s.m {
+		for j := range s.n {
+			at := i*s.n + j
+			ref, tol := alpha*sums[at], gamma*math.Abs(alpha)*sizes[at]
+			if s.beta != 0 {
+				ref += beta * old[at]
+				tol += gamma * math.Abs(beta*old[at])
+			}
+			got, lo, hi := float64(to(c.At(i, j))), ref, ref
+			if !math.IsNaN(ref) && !math.IsInf(ref, 0) {
+				lo, hi = float64(to(from[T](float32(ref-tol)))), float64(to(from[T](float32(ref+tol))))
+			}
+			if got >= lo && got <= hi || math.IsNaN(got) && math.IsNaN(ref) {
+				continue
+			}
+			if bad++; bad <= 3 {
+				t.Errorf("%+v: element (%d, %d) is %v, want %v (%v to %v)", s, i, j, got, ref, lo, hi)
+			}
+		}
+	}
+	if bad > 0 {
+		t.Fatalf("%d of %d elements are wrong", bad, s.m*s.n)
+	}
+}
+
+// withBLAS multiplies dense matrices of finite numbers: it skips zeros.
+func withBLAS(m, n, k int, a, b []float64) []float64 {
+	c := make([]float64, m*n)
+	if m*n*k > 0 {
+		blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, general(m, k, a), general(k, n, b), 0, general(m, n, c))
+	}
+	return c
+}
+
+func general(rows, cols int, data []float64) blas64.General {
+	return blas64.General{Rows: rows, Cols: cols, Stride: cols, Data: data}
+}
+
+// naively multiplies dense matrices by definition.
+func naively(m, n, k int, a, b []float64) []float64 {
+	c := make([]float64, m*n)
+	for i := range m {
+		for l := range k {
+			for j := range n {
+				c[i*n+j] += a[i*k+l] * b[l*n+j]
+			}
+		}
+	}
+	return c
+}
+
+func widen[T gemm.Element](m gemm.Matrix[T]) []float64 {
+	d := make([]float64, 0, m.Rows*m.Cols)
+	for i := range m.Rows {
+		for j := range m.Cols {
+			d = append(d, float64(to(m.At(i, j))))
+		}
+	}
+	return d
+}
+
+func magnitudes(x []float64) []float64 {
+	y := make([]float64, len(x))
+	for i := range x {
+		y[i] = math.Abs(x[i])
+	}
+	return y
+}
