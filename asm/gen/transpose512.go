@@ -2,16 +2,17 @@ package main
 
 import "fmt"
 
-// transpose512 writes a packer of one panel of 8 or 32 words from rows of contiguous K, in blocks of 16 words of K.
+// transpose512 writes a packer of one panel of 8 or 32 words from rows of contiguous K, in blocks of 16 words of K. A panel of
+// 32 is packed in two passes of 16 rows: processors do not keep track of 32 streams.
 //
 // The addresses of the rows stand in a table on the stack in which the rows beyond the edge repeat the last one; what is
 // read there is masked off in the last step of the transposition, so the edge costs nothing and reads nothing outside.
 //
-//	SI offset in a row   DI dst   CX elements of K left   K1 K2 rows that exist   K3 elements that exist
+//	SI offset in a row   DI dst   CX elements of K left   BX 0 or, in the second pass, 64
+//	K1 rows that exist in this pass   K2 in the next   K3 elements that exist
 func transpose512(s *source, f form, width int) {
-	name := fmt.Sprintf("packT%d%s", width, f.name)
-	s.function(name, packTParams, 8*width, fmt.Sprintf("One panel of %d.", width))
-	s.load(0, "dst", "DI", "src", "AX", "stride", "R9", "rows", "R10", "k", "CX")
+	s.function(fmt.Sprintf("packT%d%s", width, f.name), packTParams, 8*width, fmt.Sprintf("One panel of %d.", width))
+	s.load(1, "src", "AX", "stride", "R9", "rows", "R10")
 	s.op("XORQ BX, BX")
 	s.label("table")
 	s.op("MOVQ AX, (SP)(BX*8)")
@@ -23,10 +24,11 @@ func transpose512(s *source, f form, width int) {
 	s.op("CMPQ BX, $%d", width)
 	s.op("JLT table")
 
-	s.comment("Rows that exist, for each vector of the panel.")
 	s.mask("R10", "DX", "K1")
+	pass, pitch := 16, 128 // rows in a pass, bytes between the steps of K in dst
 	if width == 8 {
-		s.comment("A vector holds two steps of K.")
+		pass, pitch = 8, 32
+		s.comment("A vector of the panel holds two steps of K.")
 		s.op("ANDQ $255, DX")
 		s.op("MOVQ DX, BX")
 		s.op("SHLQ $8, BX")
@@ -36,18 +38,53 @@ func transpose512(s *source, f form, width int) {
 		s.op("SHRQ $16, DX")
 		s.op("KMOVQ DX, K2")
 	}
+	s.op("XORQ BX, BX")
+	s.label("pass")
+	s.op("MOVQ dst+0(FP), DI")
+	s.op("MOVQ k+32(FP), CX")
+	s.op("ADDQ BX, DI")
+	f.pass512(s, pass, pitch)
+	s.label("done")
+	if width == 32 {
+		s.op("KMOVQ K2, K1")
+		s.op("ADDQ $64, BX")
+		s.op("CMPQ BX, $128")
+		s.op("JLT pass")
+	}
+	s.ret()
+}
+
+// ahead is how far in bytes a transposing packer prefetches along each row: a stage takes a short piece of many rows,
+// too short for the hardware to find its streams.
+const ahead = 256
+
+// pass512 packs rows rows, 8 or 16, of all K, and goes to done.
+func (f form) pass512(s *source, rows, pitch int) {
 	block := 16 * f.kpack // elements of K
+	transpose := transpose16x16
+	if rows == 8 {
+		transpose = transpose8x16
+	}
+	load := func(mask string) {
+		for i := range rows {
+			s.op("MOVQ %d(SP)(BX*2), AX", 8*i)
+			f.load512(s, "(AX)(SI*1)", mask, i)
+			if mask == "" {
+				s.op("PREFETCHT0 %d(AX)(SI*1)", ahead)
+			}
+		}
+	}
 	s.op("XORQ SI, SI")
 	s.op("SUBQ $%d, CX", block)
 	s.op("JL rest")
-
 	s.op("PCALIGN $64")
 	s.label("loop")
-	f.block512(s, width, "", func(i, reg int) {
-		s.op("VMOVDQU32 Z%d, %d(DI)", reg, i)
-	})
+	load("")
+	for i, reg := range transpose(s, "K1") {
+		s.op("VMOVDQU32 Z%d, %d(DI)", reg, i*max(pitch, 64))
+	}
 	s.op("ADDQ $%d, SI", block*f.bytes)
-	s.op("ADDQ $%d, DI", 16*width*4)
+	s.op("ADDQ $%d, DI", 16*pitch)
 	s.op("SUBQ $%d, CX", block)
 	s.op("JGE loop")
 
@@ -59,72 +96,29 @@ func transpose512(s *source, f form, width int) {
 		s.op("INCQ CX")
 		s.op("SHRQ $1, CX")
 	}
-	f.rest512(s, width)
-	s.label("done")
-	s.ret()
-}
-
-// block512 loads and transposes a block of 16 words of K and calls store for each vector of the result, in the order of
-// memory, with its offset in bytes from the block's place in the panel.
-func (f form) block512(s *source, width int, mask string, store func(offset, reg int)) {
-	if width == 8 {
-		f.rows512(s, 0, 8, mask)
-		for i, reg := range transpose8x16(s, "K1") {
-			store(64*i, reg)
-		}
-		return
-	}
-	for half := range 2 {
-		f.rows512(s, 16*half, 16, mask)
-		for i, reg := range transpose16x16(s, fmt.Sprintf("K%d", half+1)) {
-			store(128*i+64*half, reg)
-		}
-	}
-}
-
-// ahead is how far in bytes a transposing packer prefetches along each row: a stage takes a short piece of many rows,
-// too short for the hardware to find its streams.
-const ahead = 256
-
-// rows512 loads 16 words of K from each of n rows into Z0 and up.
-func (f form) rows512(s *source, first, n int, mask string) {
-	for i := range n {
-		s.op("MOVQ %d(SP), AX", 8*(first+i))
-		f.load512(s, "(AX)(SI*1)", mask, i)
-		if mask == "" {
-			s.op("PREFETCHT0 %d(AX)(SI*1)", ahead)
-		}
-	}
-}
-
-// rest512 packs the last, partial block of CX words.
-func (f form) rest512(s *source, width int) {
-	if width == 8 {
-		f.rows512(s, 0, 8, "K3")
-		columns := transpose8x16(s, "K1")
+	s.comment("CX steps of K are left.")
+	load("K3")
+	columns := transpose(s, "K1")
+	if rows == 16 {
 		for i, reg := range columns {
-			s.op("CMPQ CX, $%d", 2*i+2)
-			s.op("JLT last%d", i)
-			s.op("VMOVDQU32 Z%d, %d(DI)", reg, 64*i)
-		}
-		s.op("JMP done")
-		for i, reg := range columns {
-			s.label(fmt.Sprintf("last%d", i))
-			s.op("TESTQ $1, CX")
-			s.op("JZ done")
-			s.op("VMOVDQU32 Y%d, %d(DI)", reg, 64*i)
-			s.op("JMP done")
-		}
-		return
-	}
-	for half := range 2 {
-		f.rows512(s, 16*half, 16, "K3")
-		for i, reg := range transpose16x16(s, fmt.Sprintf("K%d", half+1)) {
-			s.op("VMOVDQU32 Z%d, %d(DI)", reg, 128*i+64*half)
+			s.op("VMOVDQU32 Z%d, %d(DI)", reg, i*pitch)
 			s.op("CMPQ CX, $%d", i+1)
-			s.op("JEQ half%d", half)
+			s.op("JE done")
 		}
-		s.label(fmt.Sprintf("half%d", half))
+		return
+	}
+	for i, reg := range columns {
+		s.op("CMPQ CX, $%d", 2*i+2)
+		s.op("JLT last%d", i)
+		s.op("VMOVDQU32 Z%d, %d(DI)", reg, 64*i)
+	}
+	s.op("JMP done")
+	for i, reg := range columns {
+		s.label(fmt.Sprintf("last%d", i))
+		s.op("TESTQ $1, CX")
+		s.op("JZ done")
+		s.op("VMOVDQU32 Y%d, %d(DI)", reg, 64*i)
+		s.op("JMP done")
 	}
 }
 
