@@ -17,7 +17,6 @@ import (
 // computes, and the engine's helpers are shared among the calls under way.
 type Engine struct {
 	defaults settings
-	workers  int // 0: GOMAXPROCS at the time of the call
 	crew     *pipeline.Crew
 	slots    tile.SlotPool
 	admit    chan struct{} // bounds the rings, and so the memory, in use at once
@@ -53,7 +52,6 @@ func newEngine(s settings) *Engine {
 	limit := max(s.workers, runtime.GOMAXPROCS(0))
 	return &Engine{
 		defaults: s,
-		workers:  s.workers,
 		crew:     pipeline.NewCrew(MaxWorkers - 1),
 		admit:    make(chan struct{}, limit),
 	}
@@ -84,7 +82,7 @@ func (e *Engine) Close() error {
 	first := e.closed.CompareAndSwap(false, true)
 	e.mu.Unlock()
 	if !first {
-		return errClosed
+		return ErrClosed
 	}
 	e.calls.Wait()
 	e.crew.Close()
@@ -92,10 +90,10 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-var (
-	errClosed = errors.New("gemm: engine is closed")
-	errZero   = errors.New("gemm: zero Engine; make one with New")
-)
+// ErrClosed is the error of every call on an [Engine] after Close.
+var ErrClosed = errors.New("gemm: engine is closed")
+
+var errZero = errors.New("gemm: zero Engine; make one with New")
 
 // begin admits a call that needs a ring and returns its state. Every call waits
 // for its turn or its context, so that the memory in rings stays bounded.
@@ -113,7 +111,7 @@ func (e *Engine) begin(s *settings) (*run, error) {
 	defer e.mu.Unlock()
 	if e.closed.Load() {
 		<-e.admit
-		return nil, errClosed
+		return nil, ErrClosed
 	}
 	e.calls.Add(1)
 	if last := len(e.runs) - 1; last >= 0 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
 )
@@ -15,7 +16,7 @@ import (
 // TestEngineDefaults checks that an engine's options hold unless a call names
 // others.
 func TestEngineDefaults(t *testing.T) {
-	e, err := gemm.New(gemm.WithAlpha(2), gemm.WithBeta(1), gemm.WithKernel("go"), gemm.WithDepth(4), gemm.WithWorkers(1), gemm.WithTile(8, 8, 8))
+	e, err := gemm.New(gemm.WithAlpha(2), gemm.WithBeta(1), gemm.WithKernel("go"), gemm.WithDepth(4), gemm.WithWorkers(1), gemm.WithTile(24, 24, 8))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,21 +34,26 @@ func TestEngineDefaults(t *testing.T) {
 	o := build[float32, float32](t, size(40, 40, 40))
 	defer o.free()
 	st, err := gemm.OnRing(e, o.c, o.a, o.b)
-	if err != nil || st.Kernel != "go" || st.Depth != 4 || st.Workers != 1 || st.TileM != 8 || st.TileN != 8 || st.TileK != 8 {
-		t.Errorf("%v, %v: want kernel go, 1 worker, depth 4, tile 8x8x8", st, err)
+	if err != nil || st.Kernel != "go" || st.Depth != 4 || st.Workers != 1 || st.TileM != 24 || st.TileN != 24 || st.TileK != 8 {
+		t.Errorf("%v, %v: want kernel go, 1 worker, depth 4, tile 24x24x8", st, err)
 	}
 	st, err = gemm.OnRing(e, o.c, o.a, o.b, gemm.WithDepth(2), gemm.WithWorkers(3))
-	if err != nil || st.Depth != 2 || st.Workers != 3 || st.TileM != 8 {
-		t.Errorf("%v, %v: want 3 workers, depth 2, tile 8", st, err)
+	if err != nil || st.Depth != 2 || st.Workers != 3 || st.TileM != 24 {
+		t.Errorf("%v, %v: want 3 workers, depth 2, tile 24", st, err)
 	}
 }
 
 // TestStats checks the statistics against what they must add up to.
 func TestStats(t *testing.T) {
-	s := size(64, 64, 64, gemm.WithTile(32, 32, 16), gemm.WithDepth(2), gemm.WithKernel("go"))
+	k, err := asm.Select(asm.F32, "go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, n := 16*k.MR, 16*k.NR
+	s := size(m, n, 64, gemm.WithTile(m/2, n/2, 16), gemm.WithDepth(2), gemm.WithKernel("go"))
 	s.ring = true
 	st := verify[float32, float32](t, s)
-	tiles := 64 / st.TileM * (64 / st.TileN)
+	tiles := m / st.TileM * (n / st.TileN)
 	bytes := int64(tiles * (st.TileM + st.TileN) * 64 * 4)
 	if st.Inline || st.Kernel != "go" || st.Tiles != tiles || st.Stages != tiles*64/st.TileK || st.Bytes != bytes {
 		t.Errorf("%v: want %d tiles, %d stages, %d bytes", st, tiles, tiles*64/st.TileK, bytes)

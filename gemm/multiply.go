@@ -27,7 +27,7 @@ func Multiply[O, I Element](c Matrix[O], a, b Matrix[I], opts ...Option) error {
 
 func (e *Engine) multiply(c, a, b view, opts []Option) error {
 	if e.closed.Load() {
-		return errClosed
+		return ErrClosed
 	}
 	s := e.defaults
 	if err := s.apply(opts); err != nil {

@@ -39,14 +39,14 @@ func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, first, last
 		src = nil
 	}
 	if !last {
-		k.Mul(words, panels, a, b, src, pitch, s.acc, pitch)
+		p.mul(words, panels, a, b, src, pitch, s.acc, pitch)
 		return
 	}
 	done := 0
 	if p.direct() && s.cols == k.NR {
 		// Whole tiles go from the accumulators straight to C.
 		if full := s.rows / k.MR; full > 0 {
-			k.Mul(words, full, a, b, src, pitch, p.c.at(s.row, s.col), p.c.stride*4)
+			p.mul(words, full, a, b, src, pitch, p.c.at(s.row, s.col), p.c.stride*4)
 			done = full
 		}
 		if done == panels {
@@ -57,6 +57,25 @@ func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, first, last
 			src = unsafe.Add(src, done*k.MR*pitch)
 		}
 	}
-	k.Mul(words, panels-done, a, b, src, pitch, s.acc, pitch)
+	p.mul(words, panels-done, a, b, src, pitch, s.acc, pitch)
 	p.epilogue(s.acc, s.row+done*k.MR, s.col, s.rows-done*k.MR, s.cols)
+}
+
+// callFlops bounds one call of the microkernel, which cannot be preempted: it
+// is about 100 µs at the speed of AVX2.
+const callFlops = 16 << 20
+
+// mul calls the microkernel for m tiles, a bounded number at a time.
+func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	k := p.kernel
+	most := max(1, callFlops/(2*k.KPack*k.MR*k.NR*max(1, words)))
+	for ; m > most; m -= most {
+		k.Mul(words, most, a, b, src, lds, dst, ldd)
+		a = unsafe.Add(a, most*k.MR*words*4)
+		dst = unsafe.Add(dst, most*k.MR*ldd)
+		if src != nil {
+			src = unsafe.Add(src, most*k.MR*lds)
+		}
+	}
+	k.Mul(words, m, a, b, src, lds, dst, ldd)
 }

@@ -29,6 +29,7 @@ func (e *Engine) grid(p *product, s *settings) (Stats, error) {
 		return Stats{}, err
 	}
 	defer e.end(r)
+	defer r.release(e)
 	r.product, r.plan = *p, newPlan(p, s)
 	if err := r.maps(); err != nil {
 		return Stats{}, err
@@ -36,7 +37,6 @@ func (e *Engine) grid(p *product, s *settings) (Stats, error) {
 	if r.memory, err = e.slots.Get(r.plan.bytes()); err != nil {
 		return Stats{}, err
 	}
-	defer r.release(e)
 	mem := r.memory.Bytes()
 	r.stages = mem[:r.depth*r.stage()]
 	r.acc = unsafe.Pointer(unsafe.SliceData(mem[len(r.stages):]))
@@ -64,7 +64,9 @@ func (e *Engine) grid(p *product, s *settings) (Stats, error) {
 
 // release lets go of the memory and the operands.
 func (r *run) release(e *Engine) {
-	e.slots.Put(r.memory)
+	if r.memory != nil {
+		e.slots.Put(r.memory)
+	}
 	r.memory, r.stages, r.acc = nil, nil, nil
 	r.product = product{}
 	r.mapA, r.mapB = tile.PanelMap{}, tile.PanelMap{}

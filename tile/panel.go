@@ -14,6 +14,9 @@ import (
 // cache wants.
 const PanelTxUnit = 8
 
+// maxPanelBox bounds the extents of a box, so that its bytes can be counted.
+const maxPanelBox = 1 << 28
+
 // Side tells the two operands of a product apart.
 type Side uint8
 
@@ -79,6 +82,12 @@ func (m *PanelMap) init(c PanelConfig) error {
 	if c.Kernel == nil {
 		return fmt.Errorf("tile: panel map: no kernel")
 	}
+	if err := c.Kernel.Supported(); err != nil {
+		return fmt.Errorf("tile: panel map: kernel %s cannot run: %w", c.Kernel.Name, err)
+	}
+	if c.Side > SideB {
+		return fmt.Errorf("tile: panel map: side %d is neither SideA (%d) nor SideB (%d)", c.Side, SideA, SideB)
+	}
 	if !c.Kernel.Accepts(c.Type) {
 		return fmt.Errorf("tile: panel map: kernel %s does not read %v", c.Kernel.Name, c.Type)
 	}
@@ -127,28 +136,35 @@ func (m *PanelMap) BoxBytes(rows, k int) int {
 }
 
 // Load copies the box of rows x k elements whose first is (row, k0) into dst as
-// panels and completes BoxBytes(rows, k)/PanelTxUnit units on each of bars, none or one,
-// or those of every CTA of a cluster for a multicast. row must be a multiple of
-// the panel width and k0 of the elements of a word. What of the box lies outside
-// the operand becomes zero.
+// panels and completes BoxBytes(rows, k)/PanelTxUnit units on each of bars: none
+// or one, or those of every CTA of a cluster for a multicast. row must be a
+// multiple of the panel width and k0 of the elements of a word. What of the box
+// lies outside the operand becomes zero, and so does what its last panel and its
+// last word have beyond rows and k. After an error dst and bars are as before.
 func (m *PanelMap) Load(dst []byte, row, rows, k0, k int, bars []barrier.Barrier) error {
 	n := m.BoxBytes(rows, k)
 	switch {
-	case row < 0 || k0 < 0 || rows < 0 || k < 0:
-		return fmt.Errorf("tile: panel box of %d x %d at (%d, %d)", rows, k, row, k0)
+	case row < 0 || k0 < 0:
+		return fmt.Errorf("tile: panel box starts at (%d, %d), before the operand", row, k0)
+	case rows < 0 || k < 0 || rows > maxPanelBox || k > maxPanelBox:
+		return fmt.Errorf("tile: panel box of %d x %d, extents are 0 to %d", rows, k, maxPanelBox)
 	case row%m.width != 0 || k0%m.kpack != 0:
 		return fmt.Errorf("tile: panel box starts at (%d, %d), not at a multiple of (%d, %d)", row, k0, m.width, m.kpack)
 	case n > len(dst):
 		return fmt.Errorf("tile: panel box of %d x %d needs %d bytes, the slot has %d", rows, k, n, len(dst))
 	}
+	if len(bars) > 0 && n/PanelTxUnit > barrier.MaxTx {
+		return fmt.Errorf("tile: panel box of %d x %d has %d bytes, a barrier counts %d", rows, k, n, barrier.MaxTx*PanelTxUnit)
+	}
 	inRows, inK := min(rows, m.rows-row), min(k, m.k-k0)
 	if inRows <= 0 || inK <= 0 {
 		clear(dst[:n])
 	} else {
-		src := unsafe.Add(m.base, k0*m.stride+row*m.size)
+		at := k0*m.stride + row*m.size
 		if m.kContiguous {
-			src = unsafe.Add(m.base, row*m.stride+k0*m.size)
+			at = row*m.stride + k0*m.size
 		}
+		src := unsafe.Add(m.base, at)
 		if inK == k || m.Words(inK) == m.Words(k) {
 			m.pack(unsafe.Pointer(unsafe.SliceData(dst)), src, m.stride, inRows, inK)
 		} else {
@@ -170,10 +186,9 @@ func (m *PanelMap) loadShort(dst []byte, src unsafe.Pointer, rows, k, words int)
 		step = m.stride * m.width
 	}
 	panel := m.width * words * 4
-	for ; rows > 0; rows -= m.width {
-		m.pack(unsafe.Pointer(unsafe.SliceData(dst)), src, m.stride, min(rows, m.width), k)
+	for i := 0; i < rows; i += m.width {
+		m.pack(unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Add(src, i/m.width*step), m.stride, min(rows-i, m.width), k)
 		clear(dst[m.width*m.Words(k)*4 : panel])
 		dst = dst[panel:]
-		src = unsafe.Add(src, step)
 	}
 }

@@ -19,7 +19,8 @@ type Slots struct {
 	clean runtime.Cleanup
 }
 
-// Bytes returns the memory.
+// Bytes returns the memory. It is good for as long as s is reachable and not
+// freed.
 func (s *Slots) Bytes() []byte { return s.mem }
 
 // NewSlots returns slot memory of at least size bytes. Free returns it to the
@@ -62,6 +63,9 @@ type SlotPool struct {
 
 // Get returns slot memory of at least size bytes.
 func (p *SlotPool) Get(size int) (*Slots, error) {
+	if size < 0 {
+		return NewSlots(size) // which refuses
+	}
 	p.mu.Lock()
 	best := -1
 	for i, s := range p.free {
@@ -89,8 +93,16 @@ func (p *SlotPool) Get(size int) (*Slots, error) {
 	return NewSlots(size)
 }
 
+// maxPooled is the size above which memory is not kept: one unusual ring should
+// not hold what a program's usual ones never need.
+const maxPooled = 64 << 20
+
 // Put hands slot memory back. Nothing may use it any more.
 func (p *SlotPool) Put(s *Slots) {
+	if len(s.mem) > maxPooled {
+		s.Free()
+		return
+	}
 	p.mu.Lock()
 	p.free = append(p.free, s)
 	p.mu.Unlock()
