@@ -69,24 +69,58 @@ func TestCrewIdles(t *testing.T) {
 	defer c.Close()
 	for range 3 {
 		complete(t, c, new(Task), new(Grid), Shape{Depth: 2, Items: 20, CTAs: 1, Slabs: 2, Private: 1}, 4)
-		for deadline := time.Now().Add(10 * time.Second); ; {
-			alive, idle, open := c.count()
-			if alive == 0 {
-				if idle != 0 || open != 0 {
-					t.Fatalf("no helpers, but %d idle and %d places open", idle, open)
-				}
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("%d helpers (%d idle, %d places open) long after the last grid", alive, idle, open)
-			}
-			time.Sleep(SpinFor)
-		}
+		c.waitEmpty(t)
 	}
 }
 
-// TestCrewHelps checks that helpers do come, also for a second grid while an
-// idle helper is spoken for by the first.
+// waitEmpty returns when the helpers have ended by themselves.
+func (c *Crew) waitEmpty(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		alive, idle, open := c.count()
+		if alive == 0 {
+			if idle != 0 || open != 0 {
+				t.Fatalf("no helpers, but %d idle and %d places open", idle, open)
+			}
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d helpers (%d idle, %d places open) long after the last grid", alive, idle, open)
+		}
+		time.Sleep(SpinFor)
+	}
+}
+
+// TestCrewCounts publishes two grids while one helper is idle: it can serve
+// only one of them, so another must start.
+func TestCrewCounts(t *testing.T) {
+	noLeaks(t)
+	c := NewCrew(2)
+	c.alive, c.idle = 1, 1 // one that is slow to look
+	var tasks [2]Task
+	for i := range tasks {
+		g := new(Grid)
+		if err := g.Reset(context.Background(), Shape{Depth: 1, CTAs: 1, Slabs: 1}, nothing{}, 2); err != nil {
+			t.Fatal(err)
+		}
+		tasks[i] = Task{grid: g, next: 1, want: 1}
+		c.publish(&tasks[i])
+	}
+	if alive, _, _ := c.count(); alive != 2 {
+		t.Errorf("%d helpers for two places, want 2", alive)
+	}
+	for i := range tasks {
+		c.retract(&tasks[i])
+	}
+	c.mu.Lock()
+	c.alive--
+	c.idle--
+	c.mu.Unlock()
+	c.waitEmpty(t)
+	c.Close()
+}
+
+// TestCrewHelps checks that helpers do come, to several grids at once.
 func TestCrewHelps(t *testing.T) {
 	noLeaks(t)
 	c := NewCrew(2)
@@ -141,6 +175,9 @@ func TestCrewAlone(t *testing.T) {
 				if n := runtime.NumGoroutine(); n > before {
 					prog.errorf("%d goroutines, %d before", n, before)
 				}
+				if _, _, open := c.count(); open != 0 {
+					prog.errorf("%d places open", open)
+				}
 			}
 			var g Grid
 			if err := g.Reset(noContext, s, prog, workers); err != nil {
@@ -151,9 +188,6 @@ func TestCrewAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 			prog.check(t, describe(s, workers), false)
-			if _, _, open := c.count(); open != 0 {
-				t.Errorf("limit %d: %d places open", limit, open)
-			}
 			c.Close()
 		}
 	}

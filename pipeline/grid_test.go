@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"strings"
@@ -151,10 +152,10 @@ func TestGridLimits(t *testing.T) {
 		{with(func(s *Shape) { s.Depth = 0 }), 1, "depth 0 is outside 1..16"},
 		{with(func(s *Shape) { s.Depth = 17 }), 1, "depth 17 is outside 1..16"},
 		{with(func(s *Shape) { s.CTAs = 0 }), 1, "0 CTAs are outside 1..16"},
-		{with(func(s *Shape) { s.CTAs = 1 << 40 }), 1, "1099511627776 CTAs are outside 1..16"},
+		{with(func(s *Shape) { s.CTAs = 1 << 30 }), 1, "1073741824 CTAs are outside 1..16"},
 		{with(func(s *Shape) { s.Items = -1 }), 1, "-1 items are outside 0..2^32-1"},
 		{with(func(s *Shape) { s.Slabs = 0 }), 1, "0 slabs are outside 1..1048575"},
-		{with(func(s *Shape) { s.Slabs = 1<<60 + 1; s.CTAs = 16 }), 1, "slabs are outside 1..1048575"},
+		{with(func(s *Shape) { s.Slabs = math.MaxInt/8 + 2; s.CTAs = 16 }), 1, "slabs are outside 1..1048575"},
 		{with(func(s *Shape) { s.Slabs = 1 << 19; s.CTAs = 2 }), 1, "1048576 consumers are outside 1..1048575"},
 		{with(func(s *Shape) { s.Private = -1 }), 1, "-1 private copy jobs are outside 0..1048575"},
 		{with(func(s *Shape) { s.Shared = 1 << 20 }), 1, "1048576 shared copy jobs are outside 0..1048575"},
@@ -267,10 +268,10 @@ func TestGridPanics(t *testing.T) {
 		case !ok || p.Value != boom || !errors.Is(p, boom) || !strings.Contains(string(p.Stack), "TestGridPanics"):
 			t.Fatalf("panic of %s: Err panicked with %v", what, v)
 		}
-		prog.hook = nil
 		prog.check(t, what, true)
 		complete(t, c, &task, &g, randomShape(rng, 10), workers)
 	}
+	c.waitEmpty(t) // a helper that a Goexit has ended is not missed
 }
 
 // TestGridMisuse has a program complete more than the barrier can count.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -12,7 +13,7 @@ import (
 
 // endless is a transfer that only a stop ends.
 func endless(depth, ctas, consumers int) *transfer {
-	return &transfer{depth: depth, ctas: ctas, consumers: consumers, items: 1 << 40}
+	return &transfer{depth: depth, ctas: ctas, consumers: consumers, items: math.MaxInt}
 }
 
 // sabotage replaces the role by one that ends with f once it has passed some
