@@ -14,9 +14,12 @@ func aligned(n int) unsafe.Pointer {
 	return unsafe.Add(p, -uintptr(p)&63)
 }
 
-// runnable calls f for every kernel that runs here.
+// runnable calls f for every native kernel that runs here.
 func runnable(b *testing.B, f func(b *testing.B, k *Kernel)) {
 	for _, k := range Kernels() {
+		if k.Arithmetic != Native {
+			continue
+		}
 		b.Run("kernel="+k.Name, func(b *testing.B) {
 			if err := k.Supported(); err != nil {
 				b.Skip(err)

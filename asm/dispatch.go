@@ -72,7 +72,7 @@ func (c cpu) slowDotBF16() bool { return c.lacks(isaAVX512BF16) == nil && !c.fas
 
 // explain fills in the reason for or against each kernel, for each type.
 func explain(ks []*Kernel, c cpu) {
-	chosen := choose(ks)
+	chosen := choose(ks, Native)
 	for _, k := range ks {
 		for t := range Type(numTypes) {
 			k.why[t] = reason(k, chosen[t], t, c)

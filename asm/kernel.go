@@ -37,13 +37,32 @@ func (t Type) Size() int {
 	return 2
 }
 
+// An Arithmetic is what a kernel does between the products and the result.
+type Arithmetic uint8
+
+const (
+	Native Arithmetic = iota // float32 sums in the way of the processor; each kernel has its own bits
+	Hopper                   // the sums of Hopper's tensor core, bit for bit, whatever the processor
+)
+
+// String returns "native" or "hopper".
+func (a Arithmetic) String() string {
+	switch a {
+	case Native:
+		return "native"
+	case Hopper:
+		return "hopper"
+	}
+	return fmt.Sprintf("Arithmetic(%d)", uint8(a))
+}
+
 // A KernelFunc computes a strip of m tiles of MR × NR. For p in 0..m-1
 //
 //	acc = src == nil ? 0 : src tile p
 //	acc += A panel p · B panel, k words deep, in the order of k
 //	dst tile p = acc
 //
-// The A panels are contiguous, MR·k words each; b is one panel of NR·k words. Tiles are row-major float32 with a row
+// The A panels are contiguous, PanelA(k) bytes each; b is one panel of PanelB(k) bytes. k is a multiple of KStep. Tiles are row-major float32 with a row
 // pitch of lds or ldd bytes; tile p starts at src + p·MR·lds and at dst + p·MR·ldd. src may equal dst. k >= 0 (k == 0
 // copies src, or writes zeros) and m >= 1. Panels that start on a multiple of 64 bytes are read fastest.
 //
@@ -51,22 +70,24 @@ func (t Type) Size() int {
 type KernelFunc func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 
 // A PackFunc copies r rows (of A) or columns (of B) by k elements of a source into ceil(r/R) consecutive panels, each
-// ceil(k/KPack) words deep. Rows beyond r and the odd element of a pair become zero. stride is the distance in bytes
+// ceil(k/KPack) words deep, rounded up to a multiple of KStep. Rows beyond r and elements beyond k become zero. stride is the distance in bytes
 // between rows of the source as it lies in memory. r and k may be zero. Nothing outside the r × k source elements is
 // read and nothing outside the panels is written.
 type PackFunc func(dst, src unsafe.Pointer, stride, r, k int)
 
 // A Kernel is one microkernel with the packers that feed it. Its exported fields are read-only.
 type Kernel struct {
-	Name   string     // "avx512bf16", "avx512", "avx2", "gobf16" or "go"
-	ISA    string     // the instruction set in the words of its vendor
-	MR, NR int        // rows and columns of a tile
-	KPack  int        // elements of K in a word: 2 for pairs of bf16, 1 for float32
-	Mul    KernelFunc // nil in a build without the kernel's assembly
-	Ref    KernelFunc // the plain-Go twin: the same bits, except for the payload of a NaN
+	Name       string     // "avx512bf16", "avx512", "avx2", "gobf16", "go"; "hopper-avx512", "hopper-avx2", "hopper-go"
+	ISA        string     // the instruction set in the words of its vendor
+	Arithmetic Arithmetic // what it computes
+	MR, NR     int        // rows and columns of a tile
+	KPack      int        // elements of K in a word: 2 for pairs of bf16, 1 for float32
+	Mul        KernelFunc // nil in a build without the kernel's assembly
+	Ref        KernelFunc // the plain-Go twin: the same bits, except for the payload of a NaN
 
 	// Peak runs n iterations of a register-only loop of the kernel's multiply-add, with as many independent
-	// accumulators as hide its latency. PeakFlops is the number of flops in one iteration.
+	// accumulators as hide its latency. For Hopper's arithmetic it is the four instructions that a product takes: two
+	// multiplications, a conversion and an addition. PeakFlops is the number of flops in one iteration.
 	Peak      func(n int)
 	PeakFlops int
 
@@ -75,6 +96,32 @@ type Kernel struct {
 	err     error                 // why this machine or build cannot run it
 	packA   [numTypes][2]PackFunc // by type and orientation, see packSlot
 	packB   [numTypes][2]PackFunc
+	exact   *hopperShape // of panels for exact arithmetic, otherwise nil
+}
+
+// KStep returns what the depth of a panel of type t, in words, is a multiple of: 1, and for Hopper's arithmetic the
+// products that one step sums. A K that is not a multiple is padded with zeros by the packers.
+func (k *Kernel) KStep(t Type) int {
+	if k.exact == nil {
+		return 1
+	}
+	return hopperKinds[t].products
+}
+
+// PanelA returns the bytes of a panel of A words deep.
+func (k *Kernel) PanelA(words int) int {
+	if k.exact != nil {
+		return k.exact.bytesA(words)
+	}
+	return k.MR * words * 4
+}
+
+// PanelB returns the bytes of a panel of B words deep.
+func (k *Kernel) PanelB(words int) int {
+	if k.exact != nil {
+		return k.exact.bytesB(words)
+	}
+	return k.NR * words * 4
 }
 
 // Accepts reports whether the kernel multiplies operands of type t.

@@ -12,11 +12,22 @@ import (
 // requireEnv names a kernel that must run in the tests; see [forKernels].
 const requireEnv = "LEAFHOPPER_REQUIRE_KERNEL"
 
-// forKernels runs f for every kernel, and says aloud which it could not run. With LEAFHOPPER_REQUIRE_KERNEL=name not being able to
+// forKernels runs f for every native kernel, and says aloud which it could not run. With LEAFHOPPER_REQUIRE_KERNEL=name not being able to
 // run that one is a failure.
 func forKernels(t *testing.T, f func(t *testing.T, k *Kernel)) {
+	forArithmetic(t, Native, f)
+}
+
+// forArithmetic is forKernels for the kernels of an arithmetic.
+func forArithmetic(t *testing.T, arith Arithmetic, f func(t *testing.T, k *Kernel)) {
 	required := os.Getenv(requireEnv)
 	for _, k := range Kernels() {
+		if k.Arithmetic != arith {
+			if k.Name == required {
+				required = ""
+			}
+			continue
+		}
 		t.Run(k.Name, func(t *testing.T) {
 			err := k.Supported()
 			if k.Name == required {

@@ -18,11 +18,11 @@ var envKernel = sync.OnceValue(func() string { return os.Getenv(KernelEnv) })
 var (
 	errPurego = errors.New("this build has no assembly for it (another architecture, or -tags purego)")
 
-	kernels = register(machine())
-	best    = choose(kernels)
+	kernels = append(register(machine()), registerHopper(machine())...)
+	best    = [...][numTypes]*Kernel{Native: choose(kernels, Native), Hopper: choose(kernels, Hopper)}
 )
 
-// register builds every kernel, runnable or not, in order of preference.
+// register builds every native kernel, runnable or not, in order of preference.
 func register(c cpu) []*Kernel {
 	all := [numTypes]bool{BF16: true, F16: true, F32: true}
 	ks := []*Kernel{
@@ -61,12 +61,12 @@ func packer(t Type, kpack, width int, kContiguous bool) PackFunc {
 	}
 }
 
-// choose returns the kernel that Select prefers for each type: the first that runs and accepts it. The model of VDPBF16PS
-// comes last and so is never chosen before the portable kernel.
-func choose(ks []*Kernel) (best [numTypes]*Kernel) {
+// choose returns the kernel of an arithmetic that is preferred for each type: the first that runs and accepts it. The model
+// of VDPBF16PS comes last and so is never chosen before the portable kernel.
+func choose(ks []*Kernel, arith Arithmetic) (best [numTypes]*Kernel) {
 	for t := range Type(numTypes) {
 		for _, k := range ks {
-			if k.accepts[t] && k.err == nil {
+			if k.Arithmetic == arith && k.accepts[t] && k.err == nil {
 				best[t] = k
 				break
 			}
@@ -75,42 +75,60 @@ func choose(ks []*Kernel) (best [numTypes]*Kernel) {
 	return best
 }
 
-// Kernels returns all kernels, whether they run here or not, in the order in which they are preferred on this machine.
+// Kernels returns all kernels, whether they run here or not: the native ones, then those of Hopper's arithmetic, each in
+// the order in which they are preferred on this machine.
 func Kernels() []*Kernel { return slices.Clone(kernels) }
 
-// Select returns the kernel called name for operands of type t. An empty name means the value of LEAFHOPPER_KERNEL and,
-// where that is empty too, the best kernel that runs here. The error names the kernels that can be had.
-func Select(t Type, name string) (*Kernel, error) {
+// Select returns the native kernel called name for operands of type t; see [SelectArithmetic].
+func Select(t Type, name string) (*Kernel, error) { return SelectArithmetic(t, Native, name) }
+
+// SelectArithmetic returns the kernel of an arithmetic that is called name, for operands of type t. An empty name means the
+// value of LEAFHOPPER_KERNEL, if that names a kernel of this arithmetic, and otherwise the best kernel that runs here. The
+// error names the kernels that can be had.
+func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
 	if t >= numTypes {
 		return nil, fmt.Errorf("asm: there is no type %v; types: bf16, f16, f32", t)
 	}
+	if int(arith) >= len(best) {
+		return nil, fmt.Errorf("asm: there is no arithmetic %v; arithmetics: native, hopper", arith)
+	}
 	from := ""
 	if name == "" {
-		if name = envKernel(); name == "" {
-			return best[t], nil
+		name = envKernel()
+		if k := find(name); name == "" || k != nil && k.Arithmetic != arith {
+			return best[arith][t], nil
 		}
 		from = " (from " + KernelEnv + ")"
 	}
-	for _, k := range kernels {
-		if k.Name != name {
-			continue
-		}
-		switch {
-		case !k.accepts[t]:
-			return nil, fmt.Errorf("asm: kernel %q%s does not multiply %v; choices: %s", name, from, t, choices(t))
-		case k.err != nil:
-			return nil, fmt.Errorf("asm: kernel %q%s cannot run: %w; choices: %s", name, from, k.err, choices(t))
-		}
-		return k, nil
+	k := find(name)
+	switch {
+	case k == nil:
+		return nil, fmt.Errorf("asm: kernel %q%s is unknown; choices: %s", name, from, choices(t, arith))
+	case k.Arithmetic != arith:
+		return nil, fmt.Errorf("asm: kernel %q%s computes in %v arithmetic, not %v; choices: %s", name, from, k.Arithmetic, arith, choices(t, arith))
+	case !k.accepts[t]:
+		return nil, fmt.Errorf("asm: kernel %q%s does not multiply %v; choices: %s", name, from, t, choices(t, arith))
+	case k.err != nil:
+		return nil, fmt.Errorf("asm: kernel %q%s cannot run: %w; choices: %s", name, from, k.err, choices(t, arith))
 	}
-	return nil, fmt.Errorf("asm: kernel %q%s is unknown; choices: %s", name, from, choices(t))
+	return k, nil
 }
 
-// choices lists the kernels that can run t here.
-func choices(t Type) string {
+// find returns the kernel called name, or nil.
+func find(name string) *Kernel {
+	for _, k := range kernels {
+		if k.Name == name {
+			return k
+		}
+	}
+	return nil
+}
+
+// choices lists the kernels of an arithmetic that can run t here.
+func choices(t Type, arith Arithmetic) string {
 	var names []string
 	for _, k := range kernels {
-		if k.accepts[t] && k.err == nil {
+		if k.Arithmetic == arith && k.accepts[t] && k.err == nil {
 			names = append(names, k.Name)
 		}
 	}

@@ -44,7 +44,7 @@ func TestPolicy(t *testing.T) {
 				if !assembled {
 					want = "go"
 				}
-				chosen := choose(ks)[typ]
+				chosen := choose(ks, Native)[typ]
 				if chosen.Name != want {
 					t.Errorf("%v: %s is chosen, want %s", Type(typ), chosen.Name, want)
 				}
@@ -98,7 +98,7 @@ func TestSelect(t *testing.T) {
 			if !k.Accepts(typ) {
 				continue
 			}
-			got, err := Select(typ, k.Name)
+			got, err := SelectArithmetic(typ, k.Arithmetic, k.Name)
 			switch {
 			case k.Supported() == nil && got != k:
 				t.Errorf("Select(%v, %q) = %v, %v", typ, k.Name, got, err)

@@ -1,0 +1,160 @@
+package asm
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// # Hopper's arithmetic
+//
+// A step adds products of L pairs of elements to an accumulator as one fused sum (package internal/hopper has the rule):
+// with E the largest exponent among the nonzero products, ea + eb, and the nonzero accumulator, every term is truncated
+// toward zero to a multiple of u = 2^(E-F), the terms are added exactly, and the sum is truncated to the result.
+//
+// In vectors, L = 16 and F = 25: the factors are float32s, so a·b is exact; times 1/u, a power of two, it is exact again,
+// and conversion to an integer truncates toward zero. The integers fit 32 bits, and converting their sum to a float32 with
+// truncation, times u, is the result:
+//
+//	E    = max(exponent of C, ea[k] + eb[k] ...)    signed bytes, 64 columns at once
+//	sum  = int(C·1/u) + Σ int(a[k]·b[k]·1/u)        float32 and int32
+//	C    = float32(sum)·u                           rounded toward zero
+//
+// For that a panel holds each element twice, as a float32 and as the byte of its exponent:
+//
+//	header      64 bytes
+//	values      A: k × MR float32; B: k × sub float32, NR/sub times, sub columns each
+//	exponents   A: k × MR dwords, a byte four times; B: k × pitch bytes
+//
+// An exponent stands relative to the largest of its panel, which becomes 63; a zero is -128. So a sum with a zero in it is
+// at most -65, which stands for 2^-101 or less as long as the largest exponents of both panels add up to no more than
+// [maxExponents]; and that is where E is bounded below, so zeros never win against anything.
+//
+// What the vectors cannot do is left to [mulExact], plain Go with the same bits: infinities and NaN, exponents out of
+// that range, accumulators close to overflow or to the subnormal numbers, and panels that are both heavy.
+
+// A hopperHeader begins a panel. The assembly reads the first word.
+type hopperHeader struct {
+	largest  int32 // exponent of the largest element, or notFinite; 0 if all are zero
+	smallest int32 // exponent of the smallest nonzero element; 0 if all are zero
+	normal   int32 // exponent of the smallest normal number of the type, which subnormal ones share
+	products int32 // L
+	fraction int32 // F
+	result   int32 // bits of the fraction of a result
+	heavy    int32 // 1 if the significands of L consecutive elements add up to heavySum or more, otherwise 0
+	_        [9]int32
+}
+
+const headerBytes = int(unsafe.Sizeof(hopperHeader{}))
+
+const (
+	// notFinite is the exponent of infinities and NaN, beyond every bound.
+	notFinite = 1 << 20
+
+	// maxExponents bounds the sum of the largest exponents of two panels, minExponents the sum of the smallest. Then
+	// all products are normal, and 2^(E-F), which is at least 2^(minExponents-25), is so too.
+	maxExponents, minExponents = 90, -101
+
+	// A nonzero accumulator with an exponent from minAccumulator is a multiple of 2^-126 and so of every 2^(E-F) that
+	// truncates nothing; below maxAccumulator it cannot overflow within 2^18 steps of products.
+	minAccumulator, maxAccumulator = minExponents - 25 + 23, 120
+
+	// maxHopperDepth is the depth to which that holds.
+	maxHopperDepth = 1 << 18
+
+	// heavySum: 16 products and the accumulator overflow 32 bits only if the products add up to 62·2^E or more
+	// (16 products below 4·2^E are below 2^31·u, the accumulator is below 2·2^E). A product is below twice the
+	// significand of either factor, so on both sides 16 significands add up to more than 31.
+	heavySum = 31
+)
+
+// A hopperKind is the arithmetic of an element type.
+type hopperKind struct {
+	products int // L
+	fraction int // F
+	result   int // bits of the fraction of a result
+	normal   int // exponent of the smallest normal number
+}
+
+// hopperKinds maps the types; F32 is tf32, whose low 13 bits do not count.
+var hopperKinds = [numTypes]hopperKind{
+	BF16: {16, 25, 23, -126},
+	F16:  {16, 25, 23, -14},
+	F32:  {8, 25, 23, -126},
+}
+
+// A hopperShape is the geometry of tiles and panels.
+type hopperShape struct {
+	mr, nr int
+	sub    int // columns of B side by side, a divisor of nr
+	pitch  int // bytes of exponents of a step of k of B
+}
+
+// The tiles of the kernels. Those of the vectors can be packed by the packers of the native kernels.
+var (
+	hopperShape512 = hopperShape{8, 64, 32, 64}
+	hopperShape256 = hopperShape{4, 24, 24, 32}
+	hopperShapeGo  = hopperShape{4, 16, 16, 16}
+)
+
+// maxHopperNR is the NR of the widest shape.
+const maxHopperNR = 64
+
+func roundUp(n, to int) int { return (n + to - 1) / to * to }
+
+func (s *hopperShape) bytesA(words int) int {
+	return roundUp(headerBytes+words*s.mr*8, 64)
+}
+
+func (s *hopperShape) bytesB(words int) int {
+	return roundUp(headerBytes+words*(s.nr*4+s.pitch), 64)
+}
+
+// registerHopper builds the kernels of Hopper's arithmetic, runnable or not, in order of preference.
+func registerHopper(c cpu) []*Kernel {
+	all := [numTypes]bool{BF16: true, F16: true, F32: true}
+	ks := []*Kernel{
+		{Name: "hopper-avx512", ISA: "AVX-512", exact: &hopperShape512, err: c.lacks(isaAVX512)},
+		{Name: "hopper-avx2", ISA: "AVX2+F16C", exact: &hopperShape256, err: c.lacks(isaAVX2)},
+		{Name: "hopper-go", ISA: "Go", exact: &hopperShapeGo, Peak: peakHopperGo, PeakFlops: peakHopperGoFlops},
+	}
+	for _, k := range ks {
+		s := k.exact
+		k.Arithmetic, k.MR, k.NR, k.KPack, k.accepts = Hopper, s.mr, s.nr, 1, all
+		k.Ref = func(depth, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+			mulExact(s, depth, m, a, b, src, lds, dst, ldd)
+		}
+		for t := range Type(numTypes) {
+			for slot, kContiguous := range []bool{false, true} {
+				k.packA[t][slot] = packHopperGo(s, t, false, kContiguous)
+				k.packB[t][slot] = packHopperGo(s, t, true, kContiguous)
+			}
+		}
+		assembleHopper(k)
+		switch {
+		case k.Name == "hopper-go":
+			k.Mul = k.Ref
+		case k.Mul == nil && k.err == nil:
+			k.err = errPurego
+		}
+	}
+	chosen := choose(ks, Hopper)
+	for _, k := range ks {
+		for t := range Type(numTypes) {
+			k.why[t] = reasonHopper(k, chosen[t], t)
+		}
+	}
+	return ks
+}
+
+// reasonHopper is reason for Hopper's arithmetic.
+func reasonHopper(k, chosen *Kernel, t Type) string {
+	switch {
+	case k.err != nil:
+		return fmt.Sprintf("not for %v in Hopper's arithmetic: %v", t, k.err)
+	case k != chosen:
+		return fmt.Sprintf("not for %v in Hopper's arithmetic: %s has the same bits and is faster", t, chosen.Name)
+	case k.Name == "hopper-go":
+		return fmt.Sprintf("chosen for %v in Hopper's arithmetic: no assembly kernel runs here, portable Go does", t)
+	}
+	return fmt.Sprintf("chosen for %v in Hopper's arithmetic: %s is the widest that this core has for it", t, k.ISA)
+}

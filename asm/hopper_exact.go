@@ -1,0 +1,175 @@
+package asm
+
+import (
+	"math"
+	"unsafe"
+)
+
+// hopperBlock is how many products [hopperRow.dot] takes at once; every L is a multiple.
+const hopperBlock = 8
+
+// maxProducts is the largest L.
+const maxProducts = 32
+
+// A hopperRow is a row of A or a column of B in one step of L products: values and exponents.
+type hopperRow struct {
+	value    [maxProducts]float64
+	exponent [maxProducts]int32
+}
+
+// Exponents of what has none: sums with a zero factor stay below those of nonzero factors, and sums with a factor that is
+// not finite stay above.
+const (
+	zeroExponent = -1 << 16
+	nonzeroSum   = zeroExponent / 2
+	finiteSum    = notFinite / 2
+)
+
+// set decodes the value with representation v.
+func (r *hopperRow) set(k int, v uint32, normal int32) {
+	r.value[k], r.exponent[k] = float64(math.Float32frombits(v)), exponent(v, normal)
+}
+
+// exponent returns the exponent of the value with representation v.
+func exponent(v uint32, normal int32) int32 {
+	switch field := int32(v >> 23 & 255); {
+	case field == 255:
+		return notFinite
+	case v<<1 == 0:
+		return zeroExponent
+	default:
+		return max(field-127, normal)
+	}
+}
+
+// dot returns the accumulator after one step. It counts in float64, which holds products of elements exactly, whatever
+// their exponents: a term over 2^(E-F), a power of two, converted to an integer is truncated toward zero.
+func (h *hopperHeader) dot(acc float32, x, y *hopperRow) float32 {
+	largest := exponent(math.Float32bits(acc), -126)
+	n := int(h.products)
+	for k := 0; k < n; k += hopperBlock {
+		p, q := (*[hopperBlock]int32)(x.exponent[k:]), (*[hopperBlock]int32)(y.exponent[k:])
+		e0, e1 := max(p[0]+q[0], p[1]+q[1]), max(p[2]+q[2], p[3]+q[3])
+		e2, e3 := max(p[4]+q[4], p[5]+q[5]), max(p[6]+q[6], p[7]+q[7])
+		largest = max(largest, max(e0, e1), max(e2, e3))
+	}
+	switch {
+	case largest >= finiteSum:
+		return h.infinite(float64(acc), x, y)
+	case largest < nonzeroSum:
+		return 0
+	}
+	unit := int(largest - h.fraction)
+	scale := power(-unit)
+	sum := int64(float64(acc) * scale)
+	for k := 0; k < n; k += hopperBlock {
+		p, q := (*[hopperBlock]float64)(x.value[k:]), (*[hopperBlock]float64)(y.value[k:])
+		s0 := int64(p[0]*q[0]*scale) + int64(p[1]*q[1]*scale)
+		s1 := int64(p[2]*q[2]*scale) + int64(p[3]*q[3]*scale)
+		s2 := int64(p[4]*q[4]*scale) + int64(p[5]*q[5]*scale)
+		s3 := int64(p[6]*q[6]*scale) + int64(p[7]*q[7]*scale)
+		sum += s0 + s1 + (s2 + s3)
+	}
+	// The sum has less than 40 bits.
+	return truncate(float64(sum)*power(unit), int(h.result))
+}
+
+// power returns 2^n, for n from -1022 to 1023.
+func power(n int) float64 { return math.Float64frombits(uint64(1023+n) << 52) }
+
+// truncate returns x, which is 0 or normal, rounded toward zero to a float32 with fraction bits of fraction; less than
+// 2^-126 to a multiple of 2^(-126-fraction). What is 2^128 or more becomes infinite, and what becomes nothing is +0.
+func truncate(x float64, fraction int) float32 {
+	if math.Abs(x) < minNormal {
+		grid := power(126 + fraction)
+		return float32(float64(int64(x*grid)) / grid)
+	}
+	mask := uint64(1)<<(52-fraction) - 1
+	return float32(math.Float64frombits(math.Float64bits(x) &^ mask))
+}
+
+// infinite is dot with a term that is not finite. IEEE arithmetic has the same rules for infinities and NaN, and the
+// finite terms cannot make a float64 overflow.
+func (h *hopperHeader) infinite(sum float64, x, y *hopperRow) float32 {
+	for k := range int(h.products) {
+		sum += x.value[k] * y.value[k]
+	}
+	if sum != sum {
+		return math.Float32frombits(0x7fffffff)
+	}
+	return float32(sum)
+}
+
+// mulExact is the kernel in plain Go. It reads the values of the panels, not the exponents, and works for all operands.
+func mulExact(s *hopperShape, k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	var x hopperRow
+	var columns [maxHopperNR]hopperRow
+	for p := range m {
+		from, to := tileAt(src, p, s.mr, lds), tileAt(dst, p, s.mr, ldd)
+		if k == 0 {
+			copyTile(s, from, lds, to, ldd)
+			continue
+		}
+		pa, pb := s.panelAt(unsafe.Add(a, p*s.bytesA(k)), false, k), s.panelAt(b, true, k)
+		step := int(pb.header.products)
+		for k0 := 0; k0 < k; k0 += step {
+			for j := range s.nr {
+				part := unsafe.Add(pb.values, (j/s.sub*s.sub*k+k0*s.sub+j%s.sub)*4)
+				for kk := range step {
+					columns[j].set(kk, *(*uint32)(unsafe.Add(part, kk*s.sub*4)), pb.header.normal)
+				}
+			}
+			for i := range s.mr {
+				for kk := range step {
+					x.set(kk, *(*uint32)(unsafe.Add(pa.values, ((k0+kk)*s.mr+i)*4)), pa.header.normal)
+				}
+				out := unsafe.Slice((*float32)(unsafe.Add(to, i*ldd)), s.nr)
+				in := out
+				if k0 == 0 {
+					in = zeroRow[:s.nr]
+					if from != nil {
+						in = unsafe.Slice((*float32)(unsafe.Add(from, i*lds)), s.nr)
+					}
+				}
+				for j := range out {
+					out[j] = pb.header.dot(in[j], &x, &columns[j])
+				}
+			}
+		}
+	}
+}
+
+// zeroRow is the row of a tile that starts at zero.
+var zeroRow [maxHopperNR]float32
+
+// copyTile is a product of depth 0.
+func copyTile(s *hopperShape, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	for i := range s.mr {
+		out := unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd)), s.nr)
+		if src == nil {
+			clear(out)
+		} else {
+			copy(out, unsafe.Slice((*float32)(unsafe.Add(src, i*lds)), s.nr))
+		}
+	}
+}
+
+const peakHopperGoFlops = 2 * hopperBlock
+
+// hopperSink keeps the result of peakHopperGo alive.
+var hopperSink float64
+
+// peakHopperGo repeats a block of products of dot.
+func peakHopperGo(n int) {
+	x, y := hopperSink, hopperSink+1
+	scale := x + 2
+	var sum [4]int64
+	for range n {
+		for i := range sum {
+			sum[i] += int64(x*y*scale) + int64(y*y*scale)
+		}
+	}
+	if sum[0]+sum[1]+sum[2]+sum[3] == 1 {
+		hopperSink = 1
+	}
+}
