@@ -2,5 +2,132 @@
 
 package asm
 
+import "unsafe"
+
+// A hopperCall is what an assembly kernel is given: a strip of tiles, or a part of its depth. The assembly reads it by the
+// names of its fields.
+type hopperCall struct {
+	steps int // of L products, 1 or more
+	tiles int // 1 or more
+
+	head    unsafe.Pointer // the header of the first panel of A
+	a, aexp unsafe.Pointer // its values and exponents, from where the steps begin
+	panel   int            // bytes from there to the next panel
+
+	b    unsafe.Pointer // the values of B, from where the steps begin
+	half int            // bytes from there to the second half of the columns
+	bexp unsafe.Pointer // its exponents
+	bmax int            // its largest exponent
+
+	src unsafe.Pointer // see KernelFunc
+	lds int
+	dst unsafe.Pointer
+	ldd int
+}
+
+//go:noescape
+func mulHopper512x16(c *hopperCall)
+
+//go:noescape
+func mulHopper512x8(c *hopperCall)
+
+//go:noescape
+func mulHopper256x16(c *hopperCall)
+
+//go:noescape
+func mulHopper256x8(c *hopperCall)
+
+func peakHopper512(n int)
+func peakHopper256(n int)
+
+// Flops in a turn of a peak loop: vectors × lanes × 2.
+const (
+	peakHopper512Flops = 8 * 16 * 2
+	peakHopper256Flops = 6 * 8 * 2
+)
+
+// A hopperCode is the assembly of a kernel.
+type hopperCode struct {
+	*hopperShape
+	mul16, mul8 func(*hopperCall) // by L
+	chunk       int               // elements of K of B that stay in the first-level cache
+}
+
 // assembleHopper gives k its assembly.
-func assembleHopper(k *Kernel) {}
+func assembleHopper(k *Kernel) {
+	switch k.Name {
+	case "hopper-avx512":
+		k.Mul = hopperCode{k.exact, mulHopper512x16, mulHopper512x8, 64}.mul
+		k.Peak, k.PeakFlops = peakHopper512, peakHopper512Flops
+	case "hopper-avx2":
+		k.Mul = hopperCode{k.exact, mulHopper256x16, mulHopper256x8, 128}.mul
+		k.Peak, k.PeakFlops = peakHopper256, peakHopper256Flops
+	}
+}
+
+// maxCallTiles bounds the tiles of one call of assembly, to keep it short.
+const maxCallTiles = 64
+
+// mul is a KernelFunc. It finds the tiles that the assembly can do and leaves the others to mulExact.
+func (c hopperCode) mul(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	bytes := c.bytesA(k)
+	hb := (*hopperHeader)(b)
+	fits := func(p int) bool {
+		return k > 0 && hopperFits((*hopperHeader)(unsafe.Add(a, p*bytes)), hb, k) &&
+			(src == nil || c.tame(tileAt(src, p, c.mr, lds), lds))
+	}
+	for p := 0; p < m; {
+		n := 0
+		for p+n < m && n < maxCallTiles && fits(p+n) {
+			n++
+		}
+		pa := unsafe.Add(a, p*bytes)
+		from, to := tileAt(src, p, c.mr, lds), tileAt(dst, p, c.mr, ldd)
+		if n == 0 {
+			n = 1
+			mulExact(c.hopperShape, k, 1, pa, b, from, lds, to, ldd)
+		} else {
+			c.strip(k, n, pa, b, from, lds, to, ldd)
+		}
+		p += n
+	}
+}
+
+// strip multiplies tiles that fit, a piece of K at a time.
+func (c hopperCode) strip(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	pa, pb := c.panelAt(a, false, k), c.panelAt(b, true, k)
+	mul := c.mul16
+	if pb.header.products == 8 {
+		mul = c.mul8
+	}
+	call := hopperCall{
+		tiles: m, head: a, panel: c.bytesA(k),
+		half: k * c.sub * 4, bmax: int(pb.header.largest),
+		src: src, lds: lds, dst: dst, ldd: ldd,
+	}
+	for k0 := 0; k0 < k; k0 += c.chunk {
+		call.steps = min(k-k0, c.chunk) / int(pb.header.products)
+		call.a, call.aexp = unsafe.Add(pa.values, k0*c.mr*4), unsafe.Add(pa.exponents, k0*c.mr*4)
+		call.b, call.bexp = unsafe.Add(pb.values, k0*c.sub*4), unsafe.Add(pb.exponents, k0*c.pitch)
+		mul(&call)
+		call.src, call.lds = dst, ldd
+	}
+}
+
+// hopperFits reports whether the assembly can multiply two panels.
+func hopperFits(a, b *hopperHeader, depth int) bool {
+	return a.largest+b.largest <= maxExponents && a.smallest+b.smallest >= minExponents && a.heavy&b.heavy == 0 && depth <= maxHopperDepth
+}
+
+// tame reports whether the assembly can start from the accumulators of a tile.
+func (c hopperCode) tame(src unsafe.Pointer, lds int) bool {
+	const from, to = (127 + minAccumulator) << 23, (127 + maxAccumulator) << 23
+	for i := range c.mr {
+		for _, v := range unsafe.Slice((*uint32)(unsafe.Add(src, i*lds)), c.nr) {
+			if v <<= 1; v>>1-from >= to-from && v != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}

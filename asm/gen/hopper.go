@@ -1,0 +1,385 @@
+package main
+
+import "fmt"
+
+// A hopper describes a kernel of Hopper's arithmetic to generate. The tile is worked two rows at a time.
+type hopper struct {
+	name     string // suffix of the function names
+	zmm      bool   // 512-bit registers, otherwise 256-bit
+	mr       int    // rows of the tile
+	vecs     int    // vectors in a row of the tile
+	sub      int    // columns of B side by side
+	products int    // L
+	fraction int    // F
+}
+
+var hoppers = []hopper{
+	{name: "512x16", zmm: true, mr: 8, vecs: 4, sub: 32, products: 16, fraction: 25},
+	{name: "512x8", zmm: true, mr: 8, vecs: 4, sub: 32, products: 8, fraction: 25},
+	{name: "256x16", mr: 4, vecs: 3, sub: 24, products: 16, fraction: 25},
+	{name: "256x8", mr: 4, vecs: 3, sub: 24, products: 8, fraction: 25},
+}
+
+// hopperFile returns the file of the kernels of Hopper's arithmetic.
+func hopperFile() []byte {
+	var s source
+	s.WriteString(header)
+	s.WriteString("#include \"go_asm.h\"\n")
+	for _, h := range hoppers {
+		h.mul(&s)
+	}
+	for _, h := range hoppers {
+		if h.products == 16 {
+			h.peak(&s)
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		value uint32
+	}{
+		{"exponentMask", 0xff << 23},
+		{"hopperScale", (254 + 25) << 23 & 0xffffffff},
+		{"hopperInverse", 254 << 23},
+	} {
+		s.dwords(c.name, c.value, 16)
+	}
+	return s.Bytes()
+}
+
+// dwords writes a read-only table of n times the same 32-bit value.
+func (s *source) dwords(name string, value uint32, n int) {
+	s.WriteByte('\n')
+	for i := 0; i < n; i += 2 {
+		fmt.Fprintf(s, "DATA ·%s<>+%d(SB)/8, $0x%08x%08x\n", name, 4*i, value, value)
+	}
+	fmt.Fprintf(s, "GLOBL ·%s<>(SB), RODATA|NOPTR, $%d\n", name, 4*n)
+}
+
+// reg names vector register i.
+func (h hopper) reg(i int) string {
+	if h.zmm {
+		return fmt.Sprintf("Z%d", i)
+	}
+	return fmt.Sprintf("Y%d", i)
+}
+
+// bytes is the size of a vector, and so the columns whose exponents one vector holds.
+func (h hopper) bytes() int {
+	if h.zmm {
+		return 64
+	}
+	return 32
+}
+
+// pitch is the bytes of exponents of a step of k of B.
+func (h hopper) pitch() int { return h.bytes() }
+
+// bits writes a bitwise or move instruction, whose 512-bit form has the size of an element in its name.
+func (h hopper) bits(s *source, op, operands string, args ...any) {
+	if h.zmm {
+		op += map[string]string{"VPAND": "D", "VPXOR": "D", "VMOVDQU": "32", "VMOVDQA": "32"}[op]
+	}
+	s.op(op+" "+operands, args...)
+}
+
+// The registers. 512 bits: sums 0-7, scales 8-15, accumulators 16-23, six for what is under way, and two constants.
+// 256 bits: sums 0-5, scales 6-11, four for what is under way; accumulators stay in memory, constants too.
+func (h hopper) sum(r, v int) string   { return h.reg(r*h.vecs + v) }
+func (h hopper) scale(r, v int) string { return h.reg((2+r)*h.vecs + v) }
+func (h hopper) tmp(i int) string      { return h.reg([]int{12, 24}[b2i(h.zmm)] + i) }
+
+// acc is the accumulator of row r, vector v: a register or a place in the destination.
+func (h hopper) acc(r, v int) string {
+	if h.zmm {
+		return h.reg((4+r)*h.vecs + v)
+	}
+	return h.tile("R10", "R11", r, v)
+}
+
+// tile is the place of row r, vector v in a tile whose rows lie pitch bytes apart.
+func (h hopper) tile(base, pitch string, r, v int) string {
+	if r == 0 {
+		return fmt.Sprintf("%d(%s)", v*h.bytes(), base)
+	}
+	return fmt.Sprintf("%d(%s)(%s*1)", v*h.bytes(), base, pitch)
+}
+
+// constant returns the operand of a constant: a register or memory.
+func (h hopper) constant(name string) string {
+	if !h.zmm {
+		return fmt.Sprintf("·%s<>(SB)", name)
+	}
+	switch name {
+	case "hopperScale":
+		return h.reg(30)
+	case "hopperInverse":
+		return h.reg(31)
+	}
+	return h.reg(29)
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Places in the scratch memory, which starts on a multiple of a vector: the exponents of two rows, the least exponent and
+// what the exponents stand relative to.
+func (h hopper) scratch(i int) string { return fmt.Sprintf("%d(BX)", i*h.bytes()) }
+
+// mul writes the strip kernel of steps steps of K; see hopperCall for what it is given.
+//
+//	AX offset in a panel of A   SI values   DX exponents, both of the first of two rows
+//	DI values of B   R14 from there to the second half   CX exponents
+//	R8 src   R9 lds   R10 dst   R11 ldd   BX scratch   R12 tiles left   R13 steps left
+//	0(SP) header of A   8(SP) pairs of rows left   16(SP) MXCSR of the caller   20(SP) of the kernel
+func (h hopper) mul(s *source) {
+	width := h.bytes()
+	s.function("mulHopper"+h.name, "c *hopperCall", 24+5*width, fmt.Sprintf("%d × %d, steps of %d products.", h.mr, h.vecs*width/4, h.products))
+	s.op("MOVQ c+0(FP), AX")
+	for _, f := range [][2]string{{"head", "DI"}, {"a", "SI"}, {"aexp", "DX"}, {"src", "R8"}, {"lds", "R9"}, {"dst", "R10"}, {"ldd", "R11"}, {"tiles", "R12"}} {
+		s.op("MOVQ hopperCall_%s(AX), %s", f[0], f[1])
+	}
+	s.op("MOVQ DI, 0(SP)")
+	s.op("LEAQ %d(SP), BX", 24+width-1)
+	s.op("ANDQ $-%d, BX", width)
+	if h.zmm {
+		for _, name := range []string{"exponentMask", "hopperScale", "hopperInverse"} {
+			s.op("VMOVDQU32 ·%s<>(SB), %s", name, h.constant(name))
+		}
+	} else {
+		s.comment("Integers become float32s rounded toward zero; everything else is exact.")
+		s.op("STMXCSR 16(SP)")
+		s.op("MOVL 16(SP), CX")
+		s.op("ORL $0x6000, CX")
+		s.op("MOVL CX, 20(SP)")
+		s.op("LDMXCSR 20(SP)")
+	}
+
+	s.label("tile")
+	s.comment("The sum of the largest exponents; a byte e means e + sum - 126.")
+	s.op("MOVQ c+0(FP), AX")
+	s.op("MOVQ 0(SP), DI")
+	s.op("MOVLQSX (DI), CX")
+	s.op("ADDQ hopperCall_bmax(AX), CX")
+	s.op("ADDQ hopperCall_panel(AX), DI")
+	s.op("MOVQ DI, 0(SP)")
+	s.op("LEAQ 1(CX), DI")
+	s.op("NEGQ CX")
+	s.op("ADDQ $25, CX")
+	for i, r := range []string{"CX", "DI"} {
+		if h.zmm {
+			s.op("VPBROADCASTB %s, Z%d", r, i)
+		} else {
+			s.op("VMOVQ %s, X%d", r, i)
+			s.op("VPBROADCASTB X%d, Y%d", i, i)
+		}
+		h.bits(s, "VMOVDQA", "%s, %s", h.reg(i), h.scratch(2+i))
+	}
+	s.op("MOVQ $%d, 8(SP)", h.mr/2)
+
+	s.label("pair")
+	s.op("MOVQ c+0(FP), AX")
+	for _, f := range [][2]string{{"b", "DI"}, {"half", "R14"}, {"bexp", "CX"}, {"steps", "R13"}} {
+		if f[0] != "half" || h.zmm {
+			s.op("MOVQ hopperCall_%s(AX), %s", f[0], f[1])
+		}
+	}
+	s.op("XORQ AX, AX")
+	s.op("TESTQ R8, R8")
+	s.op("JZ zero")
+	for r := range 2 {
+		for v := range h.vecs {
+			if h.zmm {
+				s.op("VMOVUPS %s, %s", h.tile("R8", "R9", r, v), h.acc(r, v))
+			} else {
+				s.op("VMOVUPS %s, %s", h.tile("R8", "R9", r, v), h.tmp(0))
+				s.op("VMOVUPS %s, %s", h.tmp(0), h.acc(r, v))
+			}
+		}
+	}
+	s.op("LEAQ (R8)(R9*2), R8")
+	s.op("JMP step")
+	s.label("zero")
+	if !h.zmm {
+		s.op("VPXOR Y12, Y12, Y12")
+	}
+	for r := range 2 {
+		for v := range h.vecs {
+			if h.zmm {
+				s.op("VPXORD %s, %s, %s", h.acc(r, v), h.acc(r, v), h.acc(r, v))
+			} else {
+				s.op("VMOVUPS Y12, %s", h.acc(r, v))
+			}
+		}
+	}
+
+	s.op("PCALIGN $64")
+	s.label("step")
+	h.exponents(s)
+	h.terms(s)
+	h.finish(s)
+	s.op("ADDQ $%d, AX", 4*h.products*h.mr)
+	s.op("ADDQ $%d, DI", 4*h.products*h.sub)
+	s.op("ADDQ $%d, CX", h.products*h.pitch())
+	s.op("DECQ R13")
+	s.op("JNZ step")
+
+	if h.zmm {
+		for r := range 2 {
+			for v := range h.vecs {
+				s.op("VMOVUPS %s, %s", h.acc(r, v), h.tile("R10", "R11", r, v))
+			}
+		}
+	}
+	s.op("LEAQ (R10)(R11*2), R10")
+	s.op("ADDQ $8, SI")
+	s.op("ADDQ $8, DX")
+	s.op("DECQ 8(SP)")
+	s.op("JNZ pair")
+	s.op("MOVQ c+0(FP), AX")
+	s.op("MOVQ hopperCall_panel(AX), CX")
+	s.op("LEAQ %d(SI)(CX*1), SI", -4*h.mr)
+	s.op("LEAQ %d(DX)(CX*1), DX", -4*h.mr)
+	s.op("DECQ R12")
+	s.op("JNZ tile")
+	if !h.zmm {
+		s.op("LDMXCSR 16(SP)")
+	}
+	s.ret()
+}
+
+// exponents writes the first pass of a step: the largest exponents, and from them 2^(F-E), the scales.
+func (h hopper) exponents(s *source) {
+	s.comment("The largest exponents of the products, a byte each.")
+	for r := range 2 {
+		h.bits(s, "VMOVDQA", "%s, %s", h.scratch(2), h.tmp(r))
+	}
+	for k := range h.products {
+		h.bits(s, "VMOVDQU", "%d(CX), %s", k*h.pitch(), h.tmp(2))
+		for r := range 2 {
+			s.op("VPBROADCASTD %d(DX)(AX*1), %s", 4*(k*h.mr+r), h.tmp(3))
+			s.op("VPADDSB %s, %s, %s", h.tmp(2), h.tmp(3), h.tmp(3))
+			s.op("VPMAXSB %s, %s, %s", h.tmp(3), h.tmp(r), h.tmp(r))
+		}
+	}
+	for r := range 2 {
+		s.op("VPADDB %s, %s, %s", h.scratch(3), h.tmp(r), h.tmp(r))
+		h.bits(s, "VMOVDQA", "%s, %s", h.tmp(r), h.scratch(r))
+	}
+	s.comment("With those of the accumulators, as float32s 2^E; from them 2^(F-E).")
+	for v := range h.vecs {
+		for r := range 2 {
+			t, u := h.tmp(r), h.tmp(2+r)
+			s.op("VPMOVZXBD %d(BX), %s", r*h.bytes()+v*h.bytes()/4, t)
+			s.op("VPSLLD $23, %s, %s", t, t)
+			if h.zmm {
+				s.op("VPANDD %s, %s, %s", h.acc(r, v), h.constant("exponentMask"), u)
+				s.op("VPMAXSD %s, %s, %s", u, t, t)
+				s.op("VPSUBD %s, %s, %s", t, h.constant("hopperScale"), h.scale(r, v))
+			} else {
+				h.load(s, "exponentMask", u)
+				s.op("VPAND %s, %s, %s", h.acc(r, v), u, u)
+				s.op("VPMAXSD %s, %s, %s", u, t, t)
+				h.load(s, "hopperScale", u)
+				s.op("VPSUBD %s, %s, %s", t, u, h.scale(r, v))
+			}
+		}
+	}
+}
+
+// load writes a load of a constant.
+func (h hopper) load(s *source, name, reg string) {
+	s.op("VMOVDQU ·%s<>(SB), %s", name, reg)
+}
+
+// terms writes the second pass: the sums of the products as integers.
+func (h hopper) terms(s *source) {
+	s.comment("The terms, truncated to integers, and their sums.")
+	for k := range h.products {
+		for r := range 2 {
+			s.op("VBROADCASTSS %d(SI)(AX*1), %s", 4*(k*h.mr+r), h.tmp(r))
+		}
+		for v := range h.vecs {
+			for r := range 2 {
+				t := h.tmp(2 + r)
+				if h.zmm {
+					t = h.tmp(2 + (2*v+r)%3)
+				}
+				s.op("VMULPS %s, %s, %s", h.column(k, v), h.tmp(r), t)
+				s.op("VMULPS %s, %s, %s", h.scale(r, v), t, t)
+				if k == 0 {
+					s.op("VCVTTPS2DQ %s, %s", t, h.sum(r, v))
+					continue
+				}
+				s.op("VCVTTPS2DQ %s, %s", t, t)
+				s.op("VPADDD %s, %s, %s", t, h.sum(r, v), h.sum(r, v))
+			}
+		}
+	}
+}
+
+// column is the place of vector v of step k of B.
+func (h hopper) column(k, v int) string {
+	column := v * h.bytes() / 4
+	offset := 4 * (k*h.sub + column%h.sub)
+	if column >= h.sub {
+		return fmt.Sprintf("%d(DI)(R14*1)", offset)
+	}
+	return fmt.Sprintf("%d(DI)", offset)
+}
+
+// finish writes the end of a step: the accumulator joins the sums, which become float32s.
+func (h hopper) finish(s *source) {
+	s.comment("The accumulators join, and the sums become accumulators.")
+	for v := range h.vecs {
+		for r := range 2 {
+			t, sum, scale := h.tmp(r), h.sum(r, v), h.scale(r, v)
+			s.op("VMULPS %s, %s, %s", h.acc(r, v), scale, t)
+			s.op("VCVTTPS2DQ %s, %s", t, t)
+			s.op("VPADDD %s, %s, %s", t, sum, sum)
+			if h.zmm {
+				s.op("VPSUBD %s, %s, %s", scale, h.constant("hopperInverse"), scale)
+				s.op("VCVTDQ2PS.RZ_SAE %s, %s", sum, sum)
+				s.op("VMULPS %s, %s, %s", scale, sum, h.acc(r, v))
+			} else {
+				h.load(s, "hopperInverse", t)
+				s.op("VPSUBD %s, %s, %s", scale, t, scale)
+				s.op("VCVTDQ2PS %s, %s", sum, sum)
+				s.op("VMULPS %s, %s, %s", scale, sum, sum)
+				s.op("VMOVUPS %s, %s", sum, h.acc(r, v))
+			}
+		}
+	}
+}
+
+// peak writes the register-only loop of what a product takes: two multiplications, a conversion and an addition.
+func (h hopper) peak(s *source) {
+	name := h.name[:3]
+	n := h.peakAccs()
+	s.function("peakHopper"+name, "n int", 0, fmt.Sprintf("%d independent vectors of products a turn, n turns.", n))
+	s.load(0, "n", "CX")
+	for i := range n + 2 {
+		h.bits(s, "VPXOR", "%s, %s, %s", h.reg(i), h.reg(i), h.reg(i))
+	}
+	s.op("TESTQ CX, CX")
+	s.op("JLE done")
+	s.op("PCALIGN $64")
+	s.label("loop")
+	for i := range n {
+		t := h.reg(n + 2 + i%2)
+		s.op("VMULPS %s, %s, %s", h.reg(n), h.reg(n+1), t)
+		s.op("VMULPS %s, %s, %s", h.reg(n), t, t)
+		s.op("VCVTTPS2DQ %s, %s", t, t)
+		s.op("VPADDD %s, %s, %s", t, h.reg(i), h.reg(i))
+	}
+	s.op("DECQ CX")
+	s.op("JNZ loop")
+	s.label("done")
+	s.ret()
+}
+
+// peakAccs returns how many sums the peak loop has.
+func (h hopper) peakAccs() int { return 2 * h.vecs }
