@@ -82,6 +82,30 @@ func randomShape(rng *rand.Rand, items int) Shape {
 	}
 }
 
+// TestGridOrder fills three stages and follows one worker through them: the
+// slab that is furthest behind comes first, its own before others.
+func TestGridOrder(t *testing.T) {
+	s := Shape{Depth: 3, Items: 3, CTAs: 2, Slabs: 2, Private: 1, Shared: 1}
+	prog := newRecorder(s)
+	var g Grid
+	if err := g.Reset(noContext, s, prog, 4); err != nil {
+		t.Fatal(err)
+	}
+	w := worker{Grid: &g, first: 2}
+	for g.issue() || w.copy() {
+	}
+	for n := range s.Items * s.CTAs * s.Slabs {
+		item, slab := n/4, (2+n)%4
+		if !w.compute() || prog.computed[item*4+slab].Load() != 1 {
+			t.Fatalf("step %d did not compute slab %d of item %d", n, slab, item)
+		}
+	}
+	if w.compute() || !g.finished.TestWaitParity(0) {
+		t.Error("the grid did not end with its last slab")
+	}
+	prog.check(t, "by hand", false)
+}
+
 // TestGridWide has the largest cluster.
 func TestGridWide(t *testing.T) {
 	c := NewCrew(3)
