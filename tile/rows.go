@@ -3,6 +3,8 @@ package tile
 import (
 	"encoding/binary"
 	"unsafe"
+
+	"example.com/leafhopper/tf32"
 )
 
 // chunk is the 16-byte atom that a swizzle moves and a store clips to.
@@ -61,13 +63,13 @@ func (m *TensorMap) roundRow(dst []byte, to int, row []byte) {
 	x := m.flip(to)
 	for ; len(row) >= chunk; row = row[chunk:] {
 		d, s := (*[chunk]byte)(dst[to^x:]), (*[chunk]byte)(row)
-		binary.LittleEndian.PutUint64(d[:8], roundPairTF32(binary.LittleEndian.Uint64(s[:8])))
-		binary.LittleEndian.PutUint64(d[8:], roundPairTF32(binary.LittleEndian.Uint64(s[8:])))
+		binary.LittleEndian.PutUint64(d[:8], tf32.RoundPair(binary.LittleEndian.Uint64(s[:8])))
+		binary.LittleEndian.PutUint64(d[8:], tf32.RoundPair(binary.LittleEndian.Uint64(s[8:])))
 		to += chunk
 	}
 	for ; len(row) > 0; row = row[4:] {
 		w := binary.LittleEndian.Uint32(row)
-		binary.LittleEndian.PutUint32(dst[to^x:], roundTF32(w))
+		binary.LittleEndian.PutUint32(dst[to^x:], tf32.RoundBits(w))
 		to += 4
 	}
 }
