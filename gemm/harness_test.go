@@ -188,11 +188,11 @@ func dense[T gemm.Element](m gemm.Matrix[T]) []T {
 	return d
 }
 
-// kernels returns the names of the kernels that multiply elements of type t
-// on this machine.
+// kernels returns the names of the native kernels that multiply elements of
+// type t on this machine.
 func kernels(t asm.Type) (names []string) {
 	for _, k := range asm.Kernels() {
-		if k.Supported() == nil && k.Accepts(t) {
+		if k.Arithmetic == gemm.Native && k.Supported() == nil && k.Accepts(t) {
 			names = append(names, k.Name)
 		}
 	}

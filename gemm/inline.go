@@ -27,9 +27,8 @@ var scratches = sync.Pool{New: func() any {
 // of one strip.
 func (p *product) inlineSizes() (a, b, acc int) {
 	k := p.kernel
-	m, n := roundUp(p.m, k.MR), roundUp(p.n, k.NR)
-	w := p.words(p.k) * 4
-	return roundUp(m*w, tile.SlotAlign), roundUp(n*w, tile.SlotAlign), m * k.NR * 4
+	panelsA, panelsB, words := ceilDiv(p.m, k.MR), ceilDiv(p.n, k.NR), p.words(p.k)
+	return roundUp(panelsA*k.PanelA(words), tile.SlotAlign), roundUp(panelsB*k.PanelB(words), tile.SlotAlign), panelsA * k.MR * k.NR * 4
 }
 
 // small reports whether the product runs on the caller's goroutine without a
@@ -37,6 +36,9 @@ func (p *product) inlineSizes() (a, b, acc int) {
 func (p *product) small() bool {
 	if p.k == 0 {
 		return true
+	}
+	if p.splitK > 1 {
+		return false
 	}
 	if p.m > inlineFlops || p.n > inlineFlops || p.k > inlineFlops {
 		return false
@@ -64,8 +66,8 @@ func (p *product) inline() {
 	k.PackB(p.b.elem, p.b.trans)(b, p.b.ptr, p.b.stride*p.b.elem.Size(), p.n, p.k)
 	for col := 0; col < p.n; col += k.NR {
 		st := strip{col: col, rows: p.m, cols: min(k.NR, p.n-col), acc: acc}
-		p.multiply(&st, words, a, b, true, true)
-		b = unsafe.Add(b, k.NR*words*4)
+		p.multiply(&st, words, a, b, phase{first: true, ends: true, last: true})
+		b = unsafe.Add(b, k.PanelB(words))
 	}
 }
 

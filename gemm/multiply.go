@@ -36,7 +36,7 @@ func (e *Engine) multiply(c, a, b view, opts []Option) error {
 	if err := check(c, a, b); err != nil {
 		return err
 	}
-	k, err := asm.Select(a.elem, s.kernel)
+	k, err := asm.SelectArithmetic(a.elem, s.arithmetic, s.kernel)
 	if err != nil {
 		return fmt.Errorf("gemm: %w", err)
 	}
@@ -53,7 +53,7 @@ func (e *Engine) multiply(c, a, b view, opts []Option) error {
 		// C' = B'·A': the products commute, so the bits stay the same.
 		c, a, b = c.t(), b.t(), a.t()
 	}
-	p := product{c: c, a: a, b: b, m: c.rows, n: c.cols, k: a.cols, kernel: k, alpha: s.alpha, beta: s.beta}
+	p := product{c: c, a: a, b: b, m: c.rows, n: c.cols, k: a.cols, kernel: k, alpha: s.alpha, beta: s.beta, splitK: s.splitK}
 	if p.m == 0 || p.n == 0 {
 		s.report(Stats{Kernel: k.Name, Inline: true}, start)
 		return nil
@@ -88,7 +88,7 @@ func (s *settings) checkKernel() error {
 	}
 	var first error
 	for _, t := range [...]asm.Type{asm.BF16, asm.F16, asm.F32} {
-		_, err := asm.Select(t, s.kernel)
+		_, err := asm.SelectArithmetic(t, s.arithmetic, s.kernel)
 		if err == nil {
 			return nil
 		}

@@ -3,6 +3,8 @@ package gemm
 import (
 	"context"
 	"fmt"
+
+	"example.com/leafhopper/asm"
 )
 
 // An Option changes one Multiply, or every Multiply of an [Engine] it was
@@ -28,6 +30,8 @@ const (
 	optDepth
 	optTile
 	optStats
+	optArithmetic
+	optSplitK
 )
 
 // WithAlpha sets the factor of the product. The default is 1.
@@ -46,6 +50,28 @@ func WithContext(ctx context.Context) Option { return Option{kind: optContext, c
 // WithKernel pins the microkernel by name, one of those that the command
 // "gemmbench kernels" lists, instead of the best for this machine and type.
 func WithKernel(name string) Option { return Option{kind: optKernel, s: name} }
+
+// Arithmetic says what happens between the products and the result.
+type Arithmetic = asm.Arithmetic
+
+const (
+	// Native sums in float32, as fast as the processor goes. Every kernel has its
+	// own bits.
+	Native = asm.Native
+	// Hopper sums as the tensor cores of an H100 or H200 do: the bits are those
+	// of wgmma, and of cuBLAS where it does not split K, on every processor.
+	// float32 operands are taken as tf32.
+	Hopper = asm.Hopper
+)
+
+// WithArithmetic sets the arithmetic of the product. The default is [Native].
+func WithArithmetic(a Arithmetic) Option { return Option{kind: optArithmetic, n: [3]int{int(a)}} }
+
+// WithSplitK cuts K into n parts, each a multiple of the elements that the
+// kernel sums at once and the last perhaps shorter, and adds up the parts' results in
+// float32, in order. It is how cuBLAS fills a GPU when C is small, and changes the bits; the
+// default, 1, is one chain over all of K.
+func WithSplitK(n int) Option { return Option{kind: optSplitK, n: [3]int{n}} }
 
 // WithWorkers sets the number of goroutines that compute, the caller's own
 // included: 1 means that the caller does everything itself. The default, 0, is
@@ -68,6 +94,8 @@ func WithStats(s *Stats) Option { return Option{kind: optStats, stats: s} }
 const (
 	// MaxDepth is the largest ring depth.
 	MaxDepth = 16
+	// MaxSplitK bounds WithSplitK.
+	MaxSplitK = 1 << 10
 	// MaxWorkers bounds WithWorkers.
 	MaxWorkers = 1024
 	// MaxTile bounds each dimension of WithTile.
@@ -79,6 +107,8 @@ type settings struct {
 	alpha, beta    float32
 	ctx            context.Context
 	kernel         string
+	arithmetic     Arithmetic
+	splitK         int
 	workers, depth int
 	tile           [3]int
 	stats          *Stats
@@ -125,6 +155,16 @@ func (s *settings) set(o *Option) error {
 		s.tile = o.n
 	case optStats:
 		s.stats = o.stats
+	case optSplitK:
+		if o.n[0] < 1 || o.n[0] > MaxSplitK {
+			return fmt.Errorf("gemm: WithSplitK: %d is outside 1..%d", o.n[0], MaxSplitK)
+		}
+		s.splitK = o.n[0]
+	case optArithmetic:
+		if a := Arithmetic(o.n[0]); a != Native && a != Hopper {
+			return fmt.Errorf("gemm: WithArithmetic: %v is neither %v nor %v", a, Native, Hopper)
+		}
+		s.arithmetic = Arithmetic(o.n[0])
 	default:
 		return fmt.Errorf("gemm: zero Option")
 	}

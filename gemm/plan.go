@@ -1,6 +1,7 @@
 package gemm
 
 import (
+	"example.com/leafhopper/asm"
 	"example.com/leafhopper/pipeline"
 	"example.com/leafhopper/tile"
 )
@@ -23,6 +24,9 @@ type plan struct {
 	ctas           int
 	bm, bn, bk     int // CTA rows, columns, elements of K in a stage
 	steps          int // stages of a tile
+	chains         int // parts of K, each a chain of its own
+	chainK         int // elements of K in a chain
+	chainSteps     int // stages of a chain
 	rowSlabs       int // slabs of a CTA: rowSlabs x colSlabs
 	colSlabs       int
 	slabRows       int
@@ -32,7 +36,8 @@ type plan struct {
 	depth          int
 	workers        int
 	bytesA, bytesB int // of a stage: one CTA's A, the cluster's B
-	bytesAcc       int // accumulators of a cluster tile, 0 if none are needed
+	bytesAcc       int // accumulators of a cluster tile
+	bytesSum       int // sums of the chains before, laid out like them, if K is split
 }
 
 // The shape of a stage. A strip of A, slabRows x bk, must stay in an L2
@@ -42,8 +47,9 @@ type plan struct {
 // flops in bytes, so tiles are as large as leaves a ring of them, with the
 // accumulators, in a few megabytes of L3.
 const (
-	stageWords   = 256  // depth of a panel in 32-bit words: 32 KB of B for NR = 32
-	clusterRows  = 1024 // rows of a cluster tile
+	stageWords   = 256      // depth of a panel in words, if that leaves a panel of B
+	panelBytes   = 32 << 10 // no larger than this
+	clusterRows  = 1024     // rows of a cluster tile
 	clusterCols  = 1024
 	ctaRows      = 512 // rows of a CTA in a cluster of several
 	maxSlabRows  = 128
@@ -82,14 +88,19 @@ func newPlan(p *product, s *settings) plan {
 	g.bn = roundUp(cols, k.NR)
 	g.tilesN = ceilDiv(p.n, g.bn)
 
-	words := p.words(p.k)
-	depth := balance(words, stageWords)
+	words, step := p.words(p.k), k.KStep(p.a.elem)
+	depth := roundUp(balance(words, max(step, min(stageWords, panelBytes*step/k.PanelB(step)/step*step))), step)
 	if s.tile[2] != 0 {
 		depth = min(p.words(s.tile[2]), words)
 	}
-	depth = max(1, min(depth, maxStage/4/(g.bm*ctas+g.bn)))
+	for depth > step && g.load(k, depth) > maxStage {
+		depth = roundUp(depth/2, step)
+	}
 	g.bk = depth * k.KPack
-	g.steps = ceilDiv(p.k, g.bk)
+	g.chainK = roundUp(ceilDiv(p.k, max(1, p.splitK)), step*k.KPack)
+	g.chains = ceilDiv(p.k, g.chainK)
+	g.chainSteps = ceilDiv(g.chainK, g.bk)
+	g.steps = (g.chains-1)*g.chainSteps + ceilDiv(p.k-(g.chains-1)*g.chainK, g.bk)
 
 	g.slabRows = roundUp(balance(g.bm, maxSlabRows), k.MR)
 	g.rowSlabs = ceilDiv(g.bm, g.slabRows)
@@ -99,13 +110,22 @@ func newPlan(p *product, s *settings) plan {
 	}
 	g.colSlabs = ceilDiv(g.bn, g.slabCols)
 
-	g.bytesA = roundUp(g.bm*depth*4, tile.SlotAlign)
-	g.bytesB = roundUp(g.bn*depth*4, tile.SlotAlign)
-	job := min(max(g.stage()/(2*s.workers), minJob), maxJob) / (depth * 4)
-	g.jobRows = min(roundUp(max(1, job), k.MR), g.bm)
-	g.jobCols = min(roundUp(max(1, job), k.NR), g.bn)
+	g.bytesA = roundUp(g.bm/k.MR*k.PanelA(depth), tile.SlotAlign)
+	g.bytesB = roundUp(g.bn/k.NR*k.PanelB(depth), tile.SlotAlign)
+	job := min(max(g.stage()/(2*s.workers), minJob), maxJob)
+	g.jobRows = min(max(1, job/k.PanelA(depth))*k.MR, g.bm)
+	g.jobCols = min(max(1, job/k.PanelB(depth))*k.NR, g.bn)
 	g.bytesAcc = g.ctas * g.rowSlabs * g.slabRows * g.bn * 4
+	if g.chains > 1 {
+		g.bytesSum = g.bytesAcc
+	}
 	return g
+}
+
+// load returns the bytes of A and B that a CTA's full barrier counts in a stage
+// depth words deep.
+func (g *plan) load(k *asm.Kernel, depth int) int {
+	return g.bm/k.MR*k.PanelA(depth) + g.bn/k.NR*k.PanelB(depth)
 }
 
 // balance returns the size of the parts when n is cut into as few nearly equal
@@ -126,8 +146,8 @@ func (g *plan) shape() pipeline.Shape {
 }
 
 // bytes returns the slot memory that the plan needs: the ring's stages, then
-// the accumulators.
-func (g *plan) bytes() int { return g.depth*g.stage() + g.bytesAcc }
+// the accumulators and the sums.
+func (g *plan) bytes() int { return g.depth*g.stage() + g.bytesAcc + g.bytesSum }
 
 func (g *plan) stage() int { return g.ctas*g.bytesA + g.bytesB }
 
@@ -144,5 +164,25 @@ func (g *plan) tile(item int) (row, col, step int) {
 	return i * g.bm * g.ctas, j * g.bn, step
 }
 
-// depthOf returns the elements of K of a step.
-func (g *plan) depthOf(step int) int { return min(g.bk, g.extentK-step*g.bk) }
+// depthOf returns the first element of K of a step and how many it has. No step
+// crosses from one chain of a split K to the next.
+func (g *plan) depthOf(step int) (first, n int) {
+	chain := step / g.chainSteps
+	first = chain*g.chainK + step%g.chainSteps*g.bk
+	end := min((chain+1)*g.chainK, g.extentK)
+	return first, min(g.bk, end-first)
+}
+
+// phaseOf says what a step is to its chain and to the tile.
+func (g *plan) phaseOf(step int) phase {
+	ph := phase{first: step%g.chainSteps == 0, last: step == g.steps-1, chain: step / g.chainSteps}
+	ph.ends = ph.last || (step+1)%g.chainSteps == 0
+	return ph
+}
+
+// phase is the place of a step of K.
+type phase struct {
+	first, ends bool // the first and the last step of a chain
+	last        bool // the last step of the tile
+	chain       int
+}

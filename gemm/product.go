@@ -12,10 +12,13 @@ type product struct {
 	m, n, k     int
 	kernel      *asm.Kernel
 	alpha, beta float32
+	splitK      int // chains that K is to be cut into
 }
 
-// words returns the depth in words of k elements in the kernel's panels.
-func (p *product) words(k int) int { return (k + p.kernel.KPack - 1) / p.kernel.KPack }
+// words returns the depth in words of the kernel's panels of k elements.
+func (p *product) words(k int) int {
+	return roundUp(ceilDiv(k, p.kernel.KPack), p.kernel.KStep(p.a.elem))
+}
 
 // direct reports whether accumulators are C's elements as they are.
 func (p *product) direct() bool { return p.c.elem == asm.F32 && p.alpha == 1 && p.beta == 0 }
@@ -25,25 +28,22 @@ func (p *product) direct() bool { return p.c.elem == asm.F32 && p.alpha == 1 && 
 type strip struct {
 	row, col, rows, cols int
 	acc                  unsafe.Pointer
+	sum                  unsafe.Pointer // of the chains before this one
 }
 
 // multiply adds the product of A's panels and one panel of B, both words deep,
-// to the strip's accumulators, which start at zero if first. If last, the result
-// goes to C.
-func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, first, last bool) {
+// to the strip's accumulators, which start at zero with a chain. Where a chain
+// ends it is added to those before it; the last result goes to C.
+func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, ph phase) {
 	k := p.kernel
 	panels := (s.rows + k.MR - 1) / k.MR
 	pitch := k.NR * 4
 	src := s.acc
-	if first {
+	if ph.first {
 		src = nil
 	}
-	if !last {
-		p.mul(words, panels, a, b, src, pitch, s.acc, pitch)
-		return
-	}
 	done := 0
-	if p.direct() && s.cols == k.NR {
+	if ph.last && ph.chain == 0 && p.direct() && s.cols == k.NR {
 		// Whole tiles go from the accumulators straight to C.
 		if full := s.rows / k.MR; full > 0 {
 			p.mul(words, full, a, b, src, pitch, p.c.at(s.row, s.col), p.c.stride*4)
@@ -52,26 +52,43 @@ func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, first, last
 		if done == panels {
 			return
 		}
-		a = unsafe.Add(a, done*k.MR*words*4)
+		a = unsafe.Add(a, done*k.PanelA(words))
 		if src != nil {
 			src = unsafe.Add(src, done*k.MR*pitch)
 		}
 	}
-	p.mul(words, panels-done, a, b, src, pitch, s.acc, pitch)
-	p.epilogue(s.acc, s.row+done*k.MR, s.col, s.rows-done*k.MR, s.cols)
+	dst := s.acc
+	if ph.ends && !ph.last && ph.chain == 0 {
+		dst = s.sum
+	}
+	p.mul(words, panels-done, a, b, src, pitch, dst, pitch)
+	if ph.ends && ph.chain > 0 {
+		dst = s.sum
+		asm.Combine(dst, pitch, s.acc, pitch, panels*k.MR, k.NR, 1, 1)
+	}
+	if ph.last {
+		p.epilogue(dst, s.row+done*k.MR, s.col, s.rows-done*k.MR, s.cols)
+	}
 }
 
-// callFlops bounds one call of the microkernel, which cannot be preempted: it
-// is about 100 µs at the speed of AVX2.
-const callFlops = 16 << 20
+// Flops in one call of a microkernel, which cannot be preempted: about 100 µs
+// of AVX2, or of an exact kernel.
+const (
+	callFlops  = 16 << 20
+	exactFlops = 4 << 20
+)
 
 // mul calls the microkernel for m tiles, a bounded number at a time.
 func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	k := p.kernel
-	most := max(1, callFlops/(2*k.KPack*k.MR*k.NR*max(1, words)))
+	flops := callFlops
+	if k.Arithmetic == Hopper {
+		flops = exactFlops
+	}
+	most := max(1, flops/(2*k.KPack*k.MR*k.NR*max(1, words)))
 	for ; m > most; m -= most {
 		k.Mul(words, most, a, b, src, lds, dst, ldd)
-		a = unsafe.Add(a, most*k.MR*words*4)
+		a = unsafe.Add(a, most*k.PanelA(words))
 		dst = unsafe.Add(dst, most*k.MR*ldd)
 		if src != nil {
 			src = unsafe.Add(src, most*k.MR*lds)

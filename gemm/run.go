@@ -20,6 +20,7 @@ type run struct {
 	memory *tile.Slots
 	stages []byte         // [stage][A of CTA 0, A of CTA 1, ..., B]
 	acc    unsafe.Pointer // [cta][slab][panel of B][rows][NR]
+	sum    unsafe.Pointer // the same, if K is split
 }
 
 // grid computes p on a ring and returns how it went.
@@ -40,6 +41,7 @@ func (e *Engine) grid(p *product, s *settings) (Stats, error) {
 	mem := r.memory.Bytes()
 	r.stages = mem[:r.depth*r.stage()]
 	r.acc = unsafe.Pointer(unsafe.SliceData(mem[len(r.stages):]))
+	r.sum = unsafe.Add(r.acc, r.bytesAcc)
 
 	var ctx context.Context
 	if s.ctx != nil && s.ctx.Done() != nil {
@@ -67,7 +69,7 @@ func (r *run) release(e *Engine) {
 	if r.memory != nil {
 		e.slots.Put(r.memory)
 	}
-	r.memory, r.stages, r.acc = nil, nil, nil
+	r.memory, r.stages, r.acc, r.sum = nil, nil, nil, nil
 	r.product = product{}
 	r.mapA, r.mapB = tile.PanelMap{}, tile.PanelMap{}
 }
@@ -109,7 +111,7 @@ func (r *run) colsOf(col int) int { return min(r.bn, r.n-col) }
 func (r *run) Expect(item, cta int) int {
 	row, col, step := r.tile(item)
 	_, rows := r.rowsOf(row, cta)
-	k := r.depthOf(step)
+	_, k := r.depthOf(step)
 	return (r.mapA.BoxBytes(rows, k) + r.mapB.BoxBytes(r.colsOf(col), k)) / tile.PanelTxUnit
 }
 
@@ -117,13 +119,15 @@ func (r *run) Expect(item, cta int) int {
 func (r *run) Load(stage, item, cta, job int, bars []barrier.Barrier) {
 	row, _, step := r.tile(item)
 	first, rows := r.rowsOf(row, cta)
-	load(&r.mapA, r.slotA(stage, cta), first, rows, job*r.jobRows, r.jobRows, step*r.bk, r.depthOf(step), bars)
+	k0, k := r.depthOf(step)
+	load(&r.mapA, r.slotA(stage, cta), first, rows, job*r.jobRows, r.jobRows, k0, k, bars)
 }
 
 // LoadMulticast implements [pipeline.Program]: it copies the job's columns of B.
 func (r *run) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {
 	_, col, step := r.tile(item)
-	load(&r.mapB, r.slotB(stage), col, r.colsOf(col), job*r.jobCols, r.jobCols, step*r.bk, r.depthOf(step), bars)
+	k0, k := r.depthOf(step)
+	load(&r.mapB, r.slotB(stage), col, r.colsOf(col), job*r.jobCols, r.jobCols, k0, k, bars)
 }
 
 // load copies n of the rows from first on, those from at on.
@@ -148,30 +152,32 @@ func (r *run) Compute(stage, item, cta, slab int) {
 	if rows <= 0 {
 		return
 	}
-	k, words := r.kernel, r.words(r.depthOf(step))
-	a := unsafe.Pointer(unsafe.SliceData(r.slotA(stage, cta)[at*words*4:]))
+	_, depth := r.depthOf(step)
+	k, words := r.kernel, r.words(depth)
+	a := unsafe.Pointer(unsafe.SliceData(r.slotA(stage, cta)[at/k.MR*k.PanelA(words):]))
 	b := unsafe.Pointer(unsafe.SliceData(r.slotB(stage)))
-	acc := unsafe.Add(r.acc, (cta*r.rowSlabs*r.slabRows+at)*r.bn*4)
+	ph := r.phaseOf(step)
+	slabAt := (cta*r.rowSlabs*r.slabRows + at) * r.bn * 4
 	for j := from; j < to; j += k.NR {
+		stripAt := slabAt + j*r.slabRows*4
 		s := strip{
 			row: first + at, col: col + j, rows: rows, cols: min(k.NR, to-j),
-			acc: unsafe.Add(acc, j*r.slabRows*4),
+			acc: unsafe.Add(r.acc, stripAt), sum: unsafe.Add(r.sum, stripAt),
 		}
-		r.multiply(&s, words, a, unsafe.Add(b, j*words*4), step == 0, step == r.steps-1)
+		r.multiply(&s, words, a, unsafe.Add(b, j/k.NR*k.PanelB(words)), ph)
 	}
 }
 
 // copied returns the bytes that the copies wrote to slots.
 func (r *run) copied() int64 {
 	var n int64
-	for row := 0; row < r.m; row += r.bm {
-		for step := range r.steps {
-			n += int64(r.mapA.BoxBytes(min(r.bm, r.m-row), r.depthOf(step)) * r.tilesN)
+	for step := range r.steps {
+		_, k := r.depthOf(step)
+		for row := 0; row < r.m; row += r.bm {
+			n += int64(r.mapA.BoxBytes(min(r.bm, r.m-row), k) * r.tilesN)
 		}
-	}
-	for col := 0; col < r.n; col += r.bn {
-		for step := range r.steps {
-			n += int64(r.mapB.BoxBytes(r.colsOf(col), r.depthOf(step)) * r.tilesM)
+		for col := 0; col < r.n; col += r.bn {
+			n += int64(r.mapB.BoxBytes(r.colsOf(col), k) * r.tilesM)
 		}
 	}
 	return n

@@ -48,6 +48,8 @@ func (s Side) String() string { return [...]string{"A", "B"}[s&1] }
 // Rows and elements beyond the operand's edge are zero. Unlike a tensor map, a
 // panel map accepts any alignment and any pitch.
 type PanelMap struct {
+	kernel      *asm.Kernel
+	side        Side
 	pack        asm.PackFunc
 	base        unsafe.Pointer
 	rows, k     int
@@ -55,6 +57,7 @@ type PanelMap struct {
 	size        int // of an element
 	width       int
 	kpack       int
+	kstep       int
 	kContiguous bool
 }
 
@@ -113,7 +116,8 @@ func (m *PanelMap) init(c PanelConfig) error {
 	*m = PanelMap{
 		base: unsafe.Pointer(unsafe.SliceData(c.Global)),
 		rows: c.Rows, k: c.K, stride: c.Stride, size: size,
-		kpack: c.Kernel.KPack, kContiguous: c.KContiguous,
+		kpack: c.Kernel.KPack, kstep: c.Kernel.KStep(c.Type), kContiguous: c.KContiguous,
+		kernel: c.Kernel, side: c.Side,
 	}
 	if c.Side == SideA {
 		m.width, m.pack = c.Kernel.MR, c.Kernel.PackA(c.Type, c.KContiguous)
@@ -127,12 +131,19 @@ func (m *PanelMap) init(c PanelConfig) error {
 func (m *PanelMap) Width() int { return m.width }
 
 // Words returns the depth in words of a panel of k elements.
-func (m *PanelMap) Words(k int) int { return (k + m.kpack - 1) / m.kpack }
+func (m *PanelMap) Words(k int) int {
+	words := (k + m.kpack - 1) / m.kpack
+	return (words + m.kstep - 1) / m.kstep * m.kstep
+}
 
 // BoxBytes returns the slot bytes that Load fills for a box of rows x k: whole
 // panels.
 func (m *PanelMap) BoxBytes(rows, k int) int {
-	return (rows + m.width - 1) / m.width * m.width * m.Words(k) * 4
+	panels := (rows + m.width - 1) / m.width
+	if m.side == SideA {
+		return panels * m.kernel.PanelA(m.Words(k))
+	}
+	return panels * m.kernel.PanelB(m.Words(k))
 }
 
 // Load copies the box of rows x k elements whose first is (row, k0) into dst as
@@ -156,21 +167,17 @@ func (m *PanelMap) Load(dst []byte, row, rows, k0, k int, bars []barrier.Barrier
 	if len(bars) > 0 && n/PanelTxUnit > barrier.MaxTx {
 		return fmt.Errorf("tile: panel box of %d x %d has %d bytes, a barrier counts %d", rows, k, n, barrier.MaxTx*PanelTxUnit)
 	}
-	inRows, inK := min(rows, m.rows-row), min(k, m.k-k0)
-	if inRows <= 0 || inK <= 0 {
-		clear(dst[:n])
-	} else {
-		at := k0*m.stride + row*m.size
-		if m.kContiguous {
-			at = row*m.stride + k0*m.size
-		}
-		src := unsafe.Add(m.base, at)
-		if inK == k || m.Words(inK) == m.Words(k) {
-			m.pack(unsafe.Pointer(unsafe.SliceData(dst)), src, m.stride, inRows, inK)
-		} else {
-			m.loadShort(dst[:n], src, inRows, inK, m.Words(k))
-		}
-		clear(dst[m.BoxBytes(inRows, k):n])
+	inRows, inK := max(0, min(rows, m.rows-row)), max(0, min(k, m.k-k0))
+	at := k0*m.stride + row*m.size
+	if m.kContiguous {
+		at = row*m.stride + k0*m.size
+	}
+	switch {
+	case n == 0:
+	case m.BoxBytes(inRows, inK) == n:
+		m.pack(unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Add(m.base, at), m.stride, inRows, inK)
+	default:
+		m.loadPadded(dst, at, inRows, inK, rows, k)
 	}
 	for i := range bars {
 		bars[i].CompleteTx(n / PanelTxUnit)
@@ -178,17 +185,20 @@ func (m *PanelMap) Load(dst []byte, row, rows, k0, k int, bars []barrier.Barrier
 	return nil
 }
 
-// loadShort copies panels whose operand ends before their depth of words, one
-// at a time, since the packer makes panels only as deep as what it reads.
-func (m *PanelMap) loadShort(dst []byte, src unsafe.Pointer, rows, k, words int) {
-	step := m.size * m.width
+// loadPadded copies a box that has whole panels or words outside the operand,
+// which no packer makes, from a copy of it that has zeros there.
+func (m *PanelMap) loadPadded(dst []byte, at, inRows, inK, rows, k int) {
+	lines, line, in := k, rows*m.size, inRows*m.size
+	inLines := inK
 	if m.kContiguous {
-		step = m.stride * m.width
+		lines, line, in = rows, k*m.size, inK*m.size
+		inLines = inRows
 	}
-	panel := m.width * words * 4
-	for i := 0; i < rows; i += m.width {
-		m.pack(unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Add(src, i/m.width*step), m.stride, min(rows-i, m.width), k)
-		clear(dst[m.width*m.Words(k)*4 : panel])
-		dst = dst[panel:]
+	box := make([]byte, lines*line)
+	if in > 0 {
+		for i := range inLines {
+			copy(box[i*line:], unsafe.Slice((*byte)(unsafe.Add(m.base, at+i*m.stride)), in))
+		}
 	}
+	m.pack(unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Pointer(unsafe.SliceData(box)), line, rows, k)
 }

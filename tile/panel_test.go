@@ -293,13 +293,13 @@ func TestPanelLoadDoesNotAllocate(t *testing.T) {
 	eachPanelConfig(t, func(t *testing.T, c tile.PanelConfig) {
 		c.Global = make([]byte, shapeOperand(&c, 70, 33, 0))
 		m := newPanelMap(t, c)
-		slot := make([]byte, m.BoxBytes(96, 64))
+		slot := make([]byte, m.BoxBytes(70, 33))
 		bars := newBarriers(t, 1)
 		n := testing.AllocsPerRun(20, func() {
-			if err := m.Load(slot, 0, 96, 0, 64, bars); err != nil {
+			if err := m.Load(slot, 0, 70, 0, 33, bars); err != nil {
 				t.Fatal(err)
 			}
-			bars[0].ExpectTx(m.BoxBytes(96, 64) / tile.PanelTxUnit)
+			bars[0].ExpectTx(m.BoxBytes(70, 33) / tile.PanelTxUnit)
 		})
 		if n != 0 {
 			t.Errorf("%v allocations", n)
