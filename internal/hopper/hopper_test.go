@@ -1,0 +1,439 @@
+package hopper
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+var (
+	bf16F32 = &Spec{A: BF16, B: BF16, Acc: F32, L: 16, F: 25, Frac: 23}
+	f16F32  = &Spec{A: F16, B: F16, Acc: F32, L: 16, F: 25, Frac: 23}
+
+	specs = map[string]*Spec{
+		"bf16":      bf16F32,
+		"f16":       f16F32,
+		"tf32":      {A: TF32, B: TF32, Acc: F32, L: 8, F: 25, Frac: 23},
+		"e4m3":      {A: E4M3, B: E4M3, Acc: F32, L: 32, F: 13, Frac: 13},
+		"e5m2xe4m3": {A: E5M2, B: E4M3, Acc: F32, L: 32, F: 13, Frac: 13},
+		"f16 f16":   {A: F16, B: F16, Acc: F16, L: 16, F: 25, Frac: 10},
+		"e5m2 f16":  {A: E5M2, B: E5M2, Acc: F16, L: 32, F: 13, Frac: 10},
+	}
+)
+
+// pow returns the bf16 representation of ±2^e.
+func pow(e int, sign float64) uint16 {
+	return uint16(math.Float32bits(float32(math.Copysign(math.Ldexp(1, e), sign))) >> 16)
+}
+
+// Sums that tell the rule from its neighbours: one more or one less bit kept,
+// other groups, rounding to nearest, summation in f32.
+func TestRule(t *testing.T) {
+	const inf, nan = 0x7f80, 0x7fc0
+	one := pow(0, 1)
+	repeat := func(n int, x, y uint16) (pairs [][2]uint16) {
+		for range n {
+			pairs = append(pairs, [2]uint16{x, y})
+		}
+		return pairs
+	}
+	for _, c := range []struct {
+		name  string
+		pairs [][2]uint16
+		acc   float32
+		want  uint32
+	}{
+		{"16 ones beside 2^24", repeat(16, one, one), 1 << 24, 0x4B800008},
+		{"3 ones beside 2^24, truncated", repeat(3, one, one), 1 << 24, 0x4B800001},
+		{"two halves of an ulp", repeat(2, pow(-12, 1), pow(-12, 1)), 1, 0x3F800001},
+		{"four quarters", repeat(4, pow(-12, 1), pow(-13, 1)), 1, 0x3F800001},
+		{"all below 2^-25", repeat(16, pow(-13, 1), pow(-13, 1)), 1, 0x3F800000},
+		{"pulled toward zero", repeat(1, pow(-12, 1), pow(-13, 1)), -1, 0xBF7FFFFF},
+		{"lost beside -1", repeat(1, pow(-13, 1), pow(-13, 1)), -1, 0xBF800000},
+		{"1 lost between ±2^40", [][2]uint16{{pow(40, 1), one}, {pow(40, -1), one}, {one, one}}, 0, 0},
+		{"a half kept under 2^24", [][2]uint16{{pow(24, 1), one}, {pow(24, -1), one}, {one, one}}, 0.5, 0x3FC00000},
+		{"a quarter lost under 2^24", [][2]uint16{{pow(24, 1), one}, {pow(24, -1), one}, {one, one}}, 0.25, 0x3F800000},
+		{"overflow", repeat(1, pow(100, 1), pow(100, 1)), 0, 0x7F800000},
+		{"negative overflow", repeat(1, pow(100, 1), pow(100, -1)), 0, 0xFF800000},
+		{"no overflow inside", [][2]uint16{{pow(100, 1), pow(100, 1)}, {pow(100, 1), pow(100, -1)}, {pow(60, 1), pow(60, 1)}}, 0, 0},
+		{"smallest subnormal", repeat(1, pow(-75, 1), pow(-74, 1)), 0, 1},
+		{"truncated to nothing", repeat(1, pow(-75, 1), pow(-75, 1)), 0, 0},
+		{"negative truncated to +0", repeat(1, pow(-75, 1), pow(-75, -1)), 0, 0},
+		{"summed before truncation", repeat(2, pow(-75, 1), pow(-75, 1)), 0, 1},
+		{"infinity times zero", repeat(1, inf, 0), 0, 0x7FFFFFFF},
+		{"zero times infinity", repeat(1, 0x8000, inf), 0, 0x7FFFFFFF},
+		{"infinities of both signs", repeat(1, inf, one), float32(math.Inf(-1)), 0x7FFFFFFF},
+		{"infinity wins", [][2]uint16{{inf, pow(0, -1)}, {one, one}}, math.MaxFloat32, 0xFF800000},
+		{"infinite C wins", repeat(1, one, one), float32(math.Inf(-1)), 0xFF800000},
+		{"NaN operand", repeat(1, nan, one), 0, 0x7FFFFFFF},
+		{"NaN beats infinity", [][2]uint16{{inf, one}, {0xffff, one}}, 0, 0x7FFFFFFF},
+		{"NaN C", repeat(1, one, one), float32(math.NaN()), 0x7FFFFFFF},
+		{"zeros of all signs", repeat(4, 0x8000, one), float32(math.Copysign(0, -1)), 0},
+		{"C alone", nil, -3.1415927, math.Float32bits(-3.1415927)},
+		{"subnormal C alone", nil, math.SmallestNonzeroFloat32, 1},
+		{"products near 4 have exponent 0", [][2]uint16{{0x3fff, 0x3fff}, {0x3fff, 0xbfff}, {pow(-12, 1), pow(-13, 1)}}, 0, 0x33000000},
+		{"subnormals have the exponent of the smallest normal", [][2]uint16{{1, pow(100, 1)}, {1, pow(100, -1)}, {pow(-58, 1), one}}, 0, 0},
+		{"and not a larger one", [][2]uint16{{1, pow(100, 1)}, {1, pow(100, -1)}, {pow(-51, 1), one}}, 0, math.Float32bits(float32(math.Ldexp(1, -51)))},
+	} {
+		var x, y [16]uint16
+		for k, p := range c.pairs {
+			x[k], y[k] = p[0], p[1]
+		}
+		acc := math.Float32bits(c.acc)
+		if got := step(bf16F32, acc, x[:], y[:]); got != c.want {
+			t.Errorf("%s: Step gives %08X, want %08X", c.name, got, c.want)
+		}
+		if got := tile(bf16F32, acc, x[:], y[:]); got != c.want {
+			t.Errorf("%s: Multiply gives %08X, want %08X", c.name, got, c.want)
+		}
+	}
+}
+
+// step is the chain of Step over two vectors.
+func step[T uint8 | uint16 | uint32](s *Spec, acc uint32, x, y []T) uint32 {
+	for k := 0; k < len(x); k += s.L {
+		var a, b []Word
+		for i := k; i < k+s.L; i++ {
+			a, b = append(a, s.A.Decode(uint32(x[i]))), append(b, s.B.Decode(uint32(y[i])))
+		}
+		acc = s.Step(acc, a, b)
+	}
+	return acc
+}
+
+// tile is Multiply of two vectors.
+func tile[T uint8 | uint16 | uint32](s *Spec, acc uint32, x, y []T) uint32 {
+	var a, b Panel
+	Pack(&a, s.A, s.L, x, 1, len(x), len(x), 1)
+	Pack(&b, s.B, s.L, y, 1, len(y), len(y), 1)
+	d := []uint32{acc}
+	s.Multiply(d, 1, &a, &b)
+	return d[0]
+}
+
+// operand makes representations of f that meet often: zeros, subnormals, the
+// largest, the special ones, and numbers of exponents near each other or not.
+func operand(r *rand.Rand, f Format, mood int) uint32 {
+	n, p := formats[f].exp, formats[f].frac
+	mask := uint32(1)<<(1+n+p) - 1
+	u := r.Uint32() & mask
+	switch r.IntN(12) {
+	case 0:
+		u &= 1 << (n + p) // zero
+	case 1:
+		u &^= (1<<n - 1) << p // subnormal
+	case 2:
+		if mood == 0 {
+			u |= (1<<n - 1) << p // infinite or NaN, large in e4m3
+		}
+	case 3:
+		if mood == 0 {
+			u = u&(1<<(n+p)) | (1<<n-1)<<p // infinite
+		}
+	default:
+		if mood != 1 {
+			bias := uint32(1)<<(n-1) - 1
+			near := bias - 2 + uint32(r.IntN(5))
+			u = u&^((1<<n-1)<<p) | near<<p
+		}
+	}
+	if mood != 0 && u>>p&(1<<n-1) == 1<<n-1 {
+		u &^= 1 << p << (n - 1)
+	}
+	if f == TF32 {
+		u = u<<13 | r.Uint32()&0x1fff
+	}
+	return u
+}
+
+// Multiply agrees with Step on whatever bits.
+func TestMultiply(t *testing.T) {
+	for name, s := range specs {
+		t.Run(name, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(1, uint64(s.L)))
+			const rows, cols = 5, 7
+			finite, special := 0, 0
+			for n := range 1500 {
+				k := s.L * (1 + n%3)
+				x, y := make([]uint32, rows*k), make([]uint32, cols*k)
+				for i := range x {
+					x[i] = operand(r, s.A, n%3)
+				}
+				for i := range y {
+					y[i] = operand(r, s.B, n%3)
+				}
+				d := make([]uint32, rows*cols)
+				for i := range d {
+					d[i] = operand(r, s.Acc, n%3)
+				}
+				want := slices.Clone(d)
+				for i := range rows {
+					for j := range cols {
+						w := &want[i*cols+j]
+						*w = step(s, *w, x[i*k:(i+1)*k], y[j*k:(j+1)*k])
+						if s.Acc.Decode(*w).Class == Finite {
+							finite++
+						} else {
+							special++
+						}
+					}
+				}
+				var a, b Panel
+				Pack(&a, s.A, s.L, x, rows, k, k, 1)
+				Pack(&b, s.B, s.L, y, cols, k, k, 1)
+				s.Multiply(d, cols, &a, &b)
+				if i := firstDifference(d, want); i >= 0 {
+					t.Fatalf("round %d: D(%d, %d) = %#x, Step gives %#x", n, i/cols, i%cols, d[i], want[i])
+				}
+			}
+			if finite < 1000 || special < 1000 {
+				t.Errorf("%d finite and %d other results test too little", finite, special)
+			}
+		})
+	}
+}
+
+func firstDifference(a, b []uint32) int {
+	for i := range a {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+// K may be split over calls, padded, and read through strides; accumulators
+// outside the product stay as they are.
+func TestChain(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	const rows, cols, k, stride = 3, 4, 75, 6
+	x, y := make([]uint16, k*rows), make([]uint16, cols*k)
+	for i := range x {
+		x[i] = uint16(operand(r, BF16, 2))
+	}
+	for i := range y {
+		y[i] = uint16(operand(r, BF16, 2))
+	}
+	var a, b Panel
+	product := func(cut int) []uint32 {
+		d := make([]uint32, rows*stride)
+		for i := range d {
+			d[i] = 0x40490fdb
+		}
+		for _, part := range [][2]int{{0, cut}, {cut, k}} {
+			n := part[1] - part[0]
+			// A is stored K by rows, B columns by K.
+			Pack(&a, BF16, 16, x[part[0]*rows:], rows, n, 1, rows)
+			Pack(&b, BF16, 16, y[part[0]:], cols, n, k, 1)
+			bf16F32.Multiply(d[:(rows-1)*stride+cols], stride, &a, &b)
+		}
+		return d
+	}
+	want := product(0)
+	for i := range rows {
+		var row, col [80]uint16
+		for j := range cols {
+			for l := range k {
+				row[l], col[l] = x[l*rows+i], y[j*k+l]
+			}
+			if w := step(bf16F32, 0x40490fdb, row[:], col[:]); want[i*stride+j] != w {
+				t.Errorf("D(%d, %d) = %#x, want %#x", i, j, want[i*stride+j], w)
+			}
+		}
+		for j := cols; j < stride; j++ {
+			if want[i*stride+j] != 0x40490fdb {
+				t.Errorf("column %d of row %d, outside, became %#x", j, i, want[i*stride+j])
+			}
+		}
+	}
+	for cut := 16; cut < k; cut += 16 {
+		if got := product(cut); !slices.Equal(got, want) {
+			t.Errorf("K split at %d gives other bits", cut)
+		}
+	}
+}
+
+// Rows are packed as their elements one by one, negated or not.
+func TestPackRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for _, f := range []Format{BF16, F16, TF32, E4M3, E5M2} {
+		rows := make([]Row, 9)
+		words := make([]uint32, 0, 9*32)
+		for i := range rows {
+			for k := 0; k < 32; k += f.Size() {
+				u := operand(r, f, 0)
+				words = append(words, u)
+				for n := range f.Size() {
+					rows[i][k+n] = byte(u >> (8 * n))
+				}
+			}
+		}
+		l := 32 / f.Size()
+		var got, want Panel
+		for _, negate := range []bool{false, true} {
+			if negate {
+				for i := range words {
+					words[i] ^= f.SignBit()
+				}
+			}
+			got.PackRows(f, rows, negate)
+			Pack(&want, f, l, words, len(rows), l, l, 1)
+			if !slices.Equal(got.exp, want.exp) {
+				t.Errorf("format %d, negate %v: exponents differ", f, negate)
+			}
+			for i := range got.value {
+				for k, v := range got.value[i] {
+					if w := want.value[i][k]; math.Float64bits(v) != math.Float64bits(w) {
+						t.Fatalf("format %d, negate %v: block %d element %d is %v, want %v", f, negate, i, k, v, w)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Decode and the value of a representation agree on all representations.
+func TestDecode(t *testing.T) {
+	for _, f := range []Format{BF16, F16, E4M3, E5M2, TF32} {
+		width := 1 + formats[f].exp + formats[f].frac
+		for u := range uint32(1) << width {
+			word := u
+			if f == TF32 {
+				word = u<<13 | 0x1555
+			}
+			v, w := float64(math.Float32frombits(f.widen(word))), f.Decode(word)
+			var got float64
+			switch w.Class {
+			case NaN:
+				got = math.NaN()
+			case Infinite:
+				got = math.Inf(1)
+			default:
+				got = math.Ldexp(float64(w.Sig), int(w.Exp)-f.fraction())
+				if normal := w.Sig>>f.fraction() == 1; !normal && int(w.Exp) != f.minExp() {
+					t.Fatalf("format %d: %#x has significand %#x and exponent %d", f, word, w.Sig, w.Exp)
+				}
+			}
+			if w.Neg {
+				got = -got
+			}
+			if got != v && (got == got || v == v) || w.Neg != (word&f.SignBit() != 0) {
+				t.Fatalf("format %d: %#x decodes to %+v, %v, want %v", f, word, w, got, v)
+			}
+		}
+	}
+}
+
+func TestInteger(t *testing.T) {
+	var a, b [2]Row
+	for k := range a[0] {
+		a[0][k], a[1][k] = 0x80, 0xff // -128 or 128, -1 or 255
+		b[0][k], b[1][k] = 0x80, 0x7f
+	}
+	for _, c := range []struct {
+		spec IntSpec
+		acc  int32
+		want [4]int32 // of rows 0, 0, 1, 1
+	}{
+		{IntSpec{true, true, false}, 0, [4]int32{32 * 16384, -32 * 128 * 127, 32 * 128, -32 * 127}},
+		{IntSpec{true, false, false}, 0, [4]int32{-32 * 16384, -32 * 128 * 127, -32 * 128, -32 * 127}},
+		{IntSpec{false, true, false}, 0, [4]int32{-32 * 16384, 32 * 128 * 127, -32 * 128 * 255, 32 * 255 * 127}},
+		{IntSpec{false, false, false}, 1, [4]int32{32*16384 + 1, 32*128*127 + 1, 32*128*255 + 1, 32*255*127 + 1}},
+		{IntSpec{true, true, false}, math.MaxInt32, [4]int32{math.MinInt32 + 32*16384 - 1, math.MaxInt32 - 32*128*127, math.MinInt32 + 32*128 - 1, math.MaxInt32 - 32*127}},
+		{IntSpec{true, true, true}, math.MaxInt32, [4]int32{math.MaxInt32, math.MaxInt32 - 32*128*127, math.MaxInt32, math.MaxInt32 - 32*127}},
+		{IntSpec{true, true, true}, math.MinInt32, [4]int32{math.MinInt32 + 32*16384, math.MinInt32, math.MinInt32 + 32*128, math.MinInt32}},
+	} {
+		d := make([]uint32, 4)
+		for i := range d {
+			d[i] = uint32(c.acc)
+		}
+		c.spec.Multiply(d, 2, a[:], b[:])
+		for i, u := range d {
+			if int32(u) != c.want[i] {
+				t.Errorf("%+v, C = %d: D(%d, %d) = %d, want %d", c.spec, c.acc, i/2, i%2, int32(u), c.want[i])
+			}
+		}
+	}
+}
+
+func TestMultiplyPanics(t *testing.T) {
+	pack := func(l, rows, k int) *Panel {
+		var p Panel
+		Pack(&p, BF16, l, make([]uint16, rows*k), rows, k, k, 1)
+		return &p
+	}
+	for name, f := range map[string]func(){
+		"other L":      func() { bf16F32.Multiply(make([]uint32, 4), 2, pack(8, 2, 16), pack(16, 2, 16)) },
+		"other K":      func() { bf16F32.Multiply(make([]uint32, 4), 2, pack(16, 2, 16), pack(16, 2, 32)) },
+		"short stride": func() { bf16F32.Multiply(make([]uint32, 4), 1, pack(16, 2, 16), pack(16, 2, 16)) },
+		"short D":      func() { bf16F32.Multiply(make([]uint32, 3), 2, pack(16, 2, 16), pack(16, 2, 16)) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			f()
+		}()
+	}
+	bf16F32.Multiply(nil, 0, pack(16, 0, 16), pack(16, 2, 16)) // nothing to do
+}
+
+func FuzzMultiply(f *testing.F) {
+	f.Add(uint64(1), uint32(0), uint8(0))
+	f.Add(uint64(2), uint32(0x7f800000), uint8(5))
+	names := []string{"bf16", "f16", "tf32", "e4m3", "e5m2xe4m3", "f16 f16", "e5m2 f16"}
+	f.Fuzz(func(t *testing.T, seed uint64, acc uint32, kind uint8) {
+		s := specs[names[int(kind)%len(names)]]
+		r := rand.New(rand.NewPCG(seed, 0))
+		x, y := make([]uint32, s.L), make([]uint32, s.L)
+		for i := range x {
+			x[i], y[i] = operand(r, s.A, int(seed%3)), operand(r, s.B, int(seed%3))
+		}
+		if got, want := tile(s, acc, x, y), step(s, acc, x, y); got != want {
+			t.Errorf("%x · %x + %#x = %#x, Step gives %#x", x, y, acc, got, want)
+		}
+	})
+}
+
+func BenchmarkMultiply(b *testing.B) {
+	const m, n, k = 64, 128, 256
+	for _, name := range []string{"bf16", "f16", "tf32", "e4m3", "f16 f16"} {
+		b.Run(name, func(b *testing.B) {
+			s := specs[name]
+			r := rand.New(rand.NewPCG(1, 2))
+			x := make([]uint32, m*k)
+			for i := range x {
+				x[i] = operand(r, s.A, 2)
+			}
+			y := make([]uint32, n*k)
+			for i := range y {
+				y[i] = operand(r, s.B, 2)
+			}
+			var pa, pb Panel
+			d := make([]uint32, m*n)
+			for b.Loop() {
+				Pack(&pa, s.A, s.L, x, m, k, k, 1)
+				Pack(&pb, s.B, s.L, y, n, k, k, 1)
+				s.Multiply(d, n, &pa, &pb)
+			}
+			b.ReportMetric(2*m*n*k*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			b.ReportMetric(b.Elapsed().Seconds()*1e9/(m*n*k*float64(b.N)), "ns/product")
+		})
+	}
+}
+
+func BenchmarkPackRows(b *testing.B) {
+	for name, f := range map[string]Format{"bf16": BF16, "f16": F16, "e4m3": E4M3, "tf32": TF32} {
+		b.Run(name, func(b *testing.B) {
+			rows := make([]Row, 256)
+			var p Panel
+			for b.Loop() {
+				p.PackRows(f, rows, false)
+			}
+			b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(256*32/f.Size()*b.N), "ns/element")
+		})
+	}
+}

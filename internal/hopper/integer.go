@@ -1,0 +1,41 @@
+package hopper
+
+import "math"
+
+// An IntSpec is the arithmetic of one kind of instruction with 8-bit integer
+// operands and s32 accumulators.
+type IntSpec struct {
+	SignedA, SignedB bool
+	Saturate         bool // clamp the final sum; otherwise it wraps
+}
+
+// Multiply adds A·B to the accumulators d: the element of row i of a and row j
+// of b (that is column j of B) is d[i*stride+j], an s32. It panics if d is too
+// short.
+func (s *IntSpec) Multiply(d []uint32, stride int, a, b []Row) {
+	for i := range a {
+		row := d[i*stride:][:len(b)]
+		x := widen(&a[i], s.SignedA)
+		for j := range b {
+			y := widen(&b[j], s.SignedB)
+			sum := int64(int32(row[j]))
+			for k := range x {
+				sum += int64(x[k]) * int64(y[k])
+			}
+			if s.Saturate {
+				sum = min(max(sum, math.MinInt32), math.MaxInt32)
+			}
+			row[j] = uint32(sum)
+		}
+	}
+}
+
+func widen(row *Row, signed bool) (w [len(Row{})]int16) {
+	for k, v := range row {
+		w[k] = int16(v)
+		if signed {
+			w[k] = int16(int8(v))
+		}
+	}
+	return w
+}

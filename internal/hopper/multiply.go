@@ -1,0 +1,96 @@
+package hopper
+
+import (
+	"fmt"
+	"math"
+)
+
+// Multiply adds A·B to the accumulators d in steps of L products: the element of
+// row i of a and row j of b (that is column j of B) is d[i*stride+j], in the
+// representation of s.Acc. Splitting K over several calls changes no bit.
+//
+// It panics if the panels were packed for another L or differ in K, or if d is
+// too short.
+func (s *Spec) Multiply(d []uint32, stride int, a, b *Panel) {
+	if a.per*block != s.L || b.per*block != s.L || a.steps != b.steps {
+		panic(fmt.Sprintf("hopper: panels of %d and %d steps of %d and %d, want as many of %d", a.steps, b.steps, a.per*block, b.per*block, s.L))
+	}
+	if a.rows == 0 || b.rows == 0 {
+		return
+	}
+	if stride < b.rows || len(d) < (a.rows-1)*stride+b.rows {
+		panic(fmt.Sprintf("hopper: %d accumulators with stride %d for %d by %d", len(d), stride, a.rows, b.rows))
+	}
+	multiply(s, d, stride, a, b)
+}
+
+// multiplyGeneric defines what multiply computes, whatever computes it.
+func multiplyGeneric(s *Spec, d []uint32, stride int, a, b *Panel) {
+	per := a.per
+	for step := range a.steps {
+		for i := range a.rows {
+			at := (step*a.rows + i) * per
+			x, xe := a.value[at:at+per], a.exp[at:at+per]
+			row := d[i*stride:][:b.rows]
+			at = step * b.rows * per
+			for j, acc := range row {
+				row[j] = s.dot(acc, x, xe, b.value[at:at+per], b.exp[at:at+per])
+				at += per
+			}
+		}
+	}
+}
+
+// dot is Step on decoded operands.
+func (s *Spec) dot(acc uint32, x [][block]float64, xe [][block]int32, y [][block]float64, ye [][block]int32) uint32 {
+	c, largest := s.accumulator(acc)
+	xe, y, ye = xe[:len(x)], y[:len(x)], ye[:len(x)]
+	for n := range x {
+		p, q := &xe[n], &ye[n]
+		e0 := max(p[0]+q[0], p[1]+q[1])
+		e1 := max(p[2]+q[2], p[3]+q[3])
+		e2 := max(p[4]+q[4], p[5]+q[5])
+		e3 := max(p[6]+q[6], p[7]+q[7])
+		largest = max(largest, max(e0, e1), max(e2, e3))
+	}
+	if largest >= sumSpecial {
+		return s.infinite(c, x, y)
+	}
+	if largest < sumNonzero {
+		return 0
+	}
+	unit := int(largest) - 2*expBias - s.F
+	scale := math.Float64frombits(uint64(1023-unit) << 52)
+	sum := int64(c * scale)
+	for n := range x {
+		p, q := &x[n], &y[n]
+		s0 := int64(p[0]*q[0]*scale) + int64(p[1]*q[1]*scale)
+		s1 := int64(p[2]*q[2]*scale) + int64(p[3]*q[3]*scale)
+		s2 := int64(p[4]*q[4]*scale) + int64(p[5]*q[5]*scale)
+		s3 := int64(p[6]*q[6]*scale) + int64(p[7]*q[7]*scale)
+		sum += s0 + s1 + (s2 + s3)
+	}
+	return s.round(sum, unit)
+}
+
+// accumulator returns the value of C and its exponent, biased like the sum of
+// two exponents of a panel.
+func (s *Spec) accumulator(acc uint32) (float64, int32) {
+	w := s.Acc.widen(acc)
+	return float64(math.Float32frombits(w)), exponent(w, int32(s.Acc.minExp()), 2*expBias)
+}
+
+// infinite is dot when a term is not finite. IEEE arithmetic decides the same
+// way whether the sum is a NaN or which infinity; finite terms cannot overflow
+// a float64.
+func (s *Spec) infinite(sum float64, x, y [][block]float64) uint32 {
+	for n := range x {
+		for k := range x[n] {
+			sum += x[n][k] * y[n][k]
+		}
+	}
+	if sum != sum {
+		return s.nan()
+	}
+	return s.inf(sum < 0)
+}
