@@ -22,7 +22,7 @@ import (
 // For that a panel holds each element twice, as a float32 and as the byte of its exponent:
 //
 //	header      64 bytes
-//	values      A: k × MR float32; B: k × sub float32, NR/sub times, sub columns each
+//	values      A: k × MR float32; B: k × part float32, NR/part times, part columns each
 //	exponents   A: k × MR dwords, a byte four times; B: k × pitch bytes
 //
 // An exponent stands relative to the largest of its panel, which becomes 63; a zero is -128. So a sum with a zero in it is
@@ -85,8 +85,32 @@ var hopperKinds = [numTypes]hopperKind{
 // A hopperShape is the geometry of tiles and panels.
 type hopperShape struct {
 	mr, nr int
-	sub    int // columns of B side by side, a divisor of nr
+	part   int // columns of B side by side, a divisor of nr
 	pitch  int // bytes of exponents of a step of k of B
+}
+
+// A hopperSide is one of the two operands.
+type hopperSide int
+
+const (
+	sideA hopperSide = iota
+	sideB
+)
+
+// width returns the rows or columns of a panel.
+func (s *hopperShape) width(side hopperSide) int {
+	if side == sideB {
+		return s.nr
+	}
+	return s.mr
+}
+
+// sub returns how many of them lie side by side.
+func (s *hopperShape) sub(side hopperSide) int {
+	if side == sideB {
+		return s.part
+	}
+	return s.mr
 }
 
 // The tiles of the kernels. Those of the vectors can be packed by the packers of the native kernels.
@@ -101,12 +125,13 @@ const maxHopperNR = 64
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
-func (s *hopperShape) bytesA(words int) int {
-	return roundUp(headerBytes+words*s.mr*8, 64)
-}
-
-func (s *hopperShape) bytesB(words int) int {
-	return roundUp(headerBytes+words*(s.nr*4+s.pitch), 64)
+// bytes returns the bytes of a panel, words deep.
+func (s *hopperShape) bytes(side hopperSide, words int) int {
+	n := s.mr * 8
+	if side == sideB {
+		n = s.nr*4 + s.pitch
+	}
+	return roundUp(headerBytes+words*n, 64)
 }
 
 // registerHopper builds the kernels of Hopper's arithmetic, runnable or not, in order of preference.
@@ -125,8 +150,8 @@ func registerHopper(c cpu) []*Kernel {
 		}
 		for t := range Type(numTypes) {
 			for slot, kContiguous := range []bool{false, true} {
-				k.packA[t][slot] = packHopperGo(s, t, false, kContiguous)
-				k.packB[t][slot] = packHopperGo(s, t, true, kContiguous)
+				k.packA[t][slot] = packHopperGo(s, t, sideA, kContiguous)
+				k.packB[t][slot] = packHopperGo(s, t, sideB, kContiguous)
 			}
 		}
 		assembleHopper(k)

@@ -63,6 +63,7 @@ func assembleHopper(k *Kernel) {
 		k.Mul = hopperCode{k.exact, mulHopper256x16, mulHopper256x8, 128}.mul
 		k.Peak, k.PeakFlops = peakHopper256, peakHopper256Flops
 	}
+	assembleHopperPackers(k)
 }
 
 // maxCallTiles bounds the tiles of one call of assembly, to keep it short.
@@ -70,7 +71,7 @@ const maxCallTiles = 64
 
 // mul is a KernelFunc. It finds the tiles that the assembly can do and leaves the others to mulExact.
 func (c hopperCode) mul(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-	bytes := c.bytesA(k)
+	bytes := c.bytes(sideA, k)
 	hb := (*hopperHeader)(b)
 	fits := func(p int) bool {
 		return k > 0 && hopperFits((*hopperHeader)(unsafe.Add(a, p*bytes)), hb, k) &&
@@ -95,20 +96,20 @@ func (c hopperCode) mul(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.
 
 // strip multiplies tiles that fit, a piece of K at a time.
 func (c hopperCode) strip(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-	pa, pb := c.panelAt(a, false, k), c.panelAt(b, true, k)
+	pa, pb := c.panelAt(a, sideA, k), c.panelAt(b, sideB, k)
 	mul := c.mul16
 	if pb.header.products == 8 {
 		mul = c.mul8
 	}
 	call := hopperCall{
-		tiles: m, head: a, panel: c.bytesA(k),
-		half: k * c.sub * 4, bmax: int(pb.header.largest),
+		tiles: m, head: a, panel: c.bytes(sideA, k),
+		half: k * c.part * 4, bmax: int(pb.header.largest),
 		src: src, lds: lds, dst: dst, ldd: ldd,
 	}
 	for k0 := 0; k0 < k; k0 += c.chunk {
 		call.steps = min(k-k0, c.chunk) / int(pb.header.products)
 		call.a, call.aexp = unsafe.Add(pa.values, k0*c.mr*4), unsafe.Add(pa.exponents, k0*c.mr*4)
-		call.b, call.bexp = unsafe.Add(pb.values, k0*c.sub*4), unsafe.Add(pb.exponents, k0*c.pitch)
+		call.b, call.bexp = unsafe.Add(pb.values, k0*c.part*4), unsafe.Add(pb.exponents, k0*c.pitch)
 		mul(&call)
 		call.src, call.lds = dst, ldd
 	}

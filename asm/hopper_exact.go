@@ -110,13 +110,13 @@ func mulExact(s *hopperShape, k, m int, a, b, src unsafe.Pointer, lds int, dst u
 			copyTile(s, from, lds, to, ldd)
 			continue
 		}
-		pa, pb := s.panelAt(unsafe.Add(a, p*s.bytesA(k)), false, k), s.panelAt(b, true, k)
+		pa, pb := s.panelAt(unsafe.Add(a, p*s.bytes(sideA, k)), sideA, k), s.panelAt(b, sideB, k)
 		step := int(pb.header.products)
 		for k0 := 0; k0 < k; k0 += step {
 			for j := range s.nr {
-				part := unsafe.Add(pb.values, (j/s.sub*s.sub*k+k0*s.sub+j%s.sub)*4)
+				part := unsafe.Add(pb.values, (j/s.part*s.part*k+k0*s.part+j%s.part)*4)
 				for kk := range step {
-					columns[j].set(kk, *(*uint32)(unsafe.Add(part, kk*s.sub*4)), pb.header.normal)
+					columns[j].set(kk, *(*uint32)(unsafe.Add(part, kk*s.part*4)), pb.header.normal)
 				}
 			}
 			for i := range s.mr {

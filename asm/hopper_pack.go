@@ -12,50 +12,75 @@ type hopperPanel struct {
 	exponents unsafe.Pointer
 }
 
-// panelAt returns the parts of the panel of A (of B if isB) at p, words deep.
-func (s *hopperShape) panelAt(p unsafe.Pointer, isB bool, words int) hopperPanel {
-	width := s.mr
-	if isB {
-		width = s.nr
-	}
+// panelAt returns the parts of the panel at p, words deep.
+func (s *hopperShape) panelAt(p unsafe.Pointer, side hopperSide, words int) hopperPanel {
 	values := unsafe.Add(p, headerBytes)
-	return hopperPanel{(*hopperHeader)(p), values, unsafe.Add(values, words*width*4)}
+	return hopperPanel{(*hopperHeader)(p), values, unsafe.Add(values, words*s.width(side)*4)}
 }
 
-// packHopperGo returns the plain-Go packer of A or B.
-func packHopperGo(s *hopperShape, t Type, isB, kContiguous bool) PackFunc {
-	width, sub, bytes := s.mr, s.mr, s.bytesA
-	if isB {
-		width, sub, bytes = s.nr, s.sub, s.bytesB
-	}
-	step := hopperKinds[t].products
-	return func(dst, src unsafe.Pointer, stride, r, k int) {
-		depth := roundUp(k, step)
-		for first := 0; first < r; first += width {
-			p := s.panelAt(dst, isB, depth)
-			for i := 0; i < width; i += sub {
-				part := unsafe.Add(p.values, i*depth*4)
-				n := min(max(r-first-i, 0), sub)
-				packGeneric(t, 1, sub, kContiguous, part, sourceAt(src, t, stride, first+i, kContiguous), stride, n, k)
-				clearWords(part, min(n, 1)*k*sub, depth*sub)
+// A hopperPacker packs one operand: the values first, by the routines of the native kernels, then the rest panel by panel.
+type hopperPacker struct {
+	*hopperShape
+	t     Type
+	side  hopperSide
+	group int // rows whose values are packed at once, a multiple of the width of a panel
+
+	// values packs n rows, 1 to group, of k elements into panels that are depth words deep.
+	values func(dst, src unsafe.Pointer, stride, n, k, depth int)
+	// finish makes the header and the exponents of a panel from its values.
+	finish func(p hopperPanel, depth int)
+}
+
+// pack is a PackFunc.
+func (c *hopperPacker) pack(dst, src unsafe.Pointer, stride, r, k int, kContiguous bool) {
+	depth := roundUp(k, hopperKinds[c.t].products)
+	width, sub, bytes := c.width(c.side), c.sub(c.side), c.bytes(c.side, depth)
+	for first := 0; first < r; first += c.group {
+		n := min(r-first, c.group)
+		c.values(dst, sourceAt(src, c.t, stride, first, kContiguous), stride, n, k, depth)
+		for i := 0; i < n; i += width {
+			p := c.panelAt(dst, c.side, depth)
+			if k < depth {
+				for j := range width / sub {
+					clear(unsafe.Slice((*uint32)(p.values), depth*width)[(j*depth+k)*sub : (j+1)*depth*sub])
+				}
 			}
-			s.finishGo(p, t, isB, depth)
-			dst = unsafe.Add(dst, bytes(depth))
+			c.finish(p, depth)
+			dst = unsafe.Add(dst, bytes)
 		}
 	}
 }
 
-// sourceAt returns the address of row i of a panel in a source.
+// packFunc returns the packer of one orientation.
+func (c hopperPacker) packFunc(kContiguous bool) PackFunc {
+	return func(dst, src unsafe.Pointer, stride, r, k int) { c.pack(dst, src, stride, r, k, kContiguous) }
+}
+
+// packHopperGo returns the plain-Go packer of one operand.
+func packHopperGo(s *hopperShape, t Type, side hopperSide, kContiguous bool) PackFunc {
+	c := hopperPacker{hopperShape: s, t: t, side: side, group: s.width(side)}
+	sub := s.sub(side)
+	c.values = func(dst, src unsafe.Pointer, stride, n, k, depth int) {
+		p := s.panelAt(dst, side, depth)
+		for i := 0; i < c.group; i += sub {
+			part := unsafe.Add(p.values, i*depth*4)
+			if n <= i {
+				clear(unsafe.Slice((*uint32)(part), depth*sub))
+				continue
+			}
+			packGeneric(t, 1, sub, kContiguous, part, sourceAt(src, t, stride, i, kContiguous), stride, min(n-i, sub), k)
+		}
+	}
+	c.finish = func(p hopperPanel, depth int) { s.finishGo(p, t, side, depth) }
+	return c.packFunc(kContiguous)
+}
+
+// sourceAt returns the address of row i of what is packed.
 func sourceAt(src unsafe.Pointer, t Type, stride, i int, kContiguous bool) unsafe.Pointer {
 	if kContiguous {
 		return unsafe.Add(src, i*stride)
 	}
 	return unsafe.Add(src, i*t.Size())
-}
-
-// clearWords zeroes the words from..to-1 at p.
-func clearWords(p unsafe.Pointer, from, to int) {
-	clear(unsafe.Slice((*uint32)(p), to)[from:])
 }
 
 // newHeader returns the header of a panel of t without what depends on its elements.
@@ -80,17 +105,12 @@ func (h *hopperHeader) setExponents(largest, smallest uint32) {
 }
 
 // finishGo makes the header and the exponents of a panel from its values, and truncates those to tf32.
-func (s *hopperShape) finishGo(p hopperPanel, t Type, isB bool, depth int) {
-	width, sub := s.mr, s.mr
-	if isB {
-		width, sub = s.nr, s.sub
-	}
+func (s *hopperShape) finishGo(p hopperPanel, t Type, side hopperSide, depth int) {
+	width, sub := s.width(side), s.sub(side)
 	h := newHeader(t)
 	values := unsafe.Slice((*uint32)(p.values), depth*width)
-	if t == F32 {
-		for i := range values {
-			values[i] &^= 0x1fff
-		}
+	for i, keep := 0, uint32(keepBits(t)); i < len(values) && t == F32; i++ {
+		values[i] &= keep
 	}
 	h.setExponents(exponentFields(values))
 	if h.products == 16 {
@@ -104,13 +124,13 @@ func (s *hopperShape) finishGo(p hopperPanel, t Type, isB bool, depth int) {
 	for kk := range depth {
 		for i := range width {
 			e := relative(values[i/sub*sub*depth+kk*sub+i%sub], h.normal, base)
-			if isB {
+			if side == sideB {
 				*(*int8)(unsafe.Add(p.exponents, kk*s.pitch+i)) = e
 			} else {
 				*(*uint32)(unsafe.Add(p.exponents, (kk*s.mr+i)*4)) = uint32(uint8(e)) * 0x01010101
 			}
 		}
-		for i := width; isB && i < s.pitch; i++ {
+		for i := width; side == sideB && i < s.pitch; i++ {
 			*(*int8)(unsafe.Add(p.exponents, kk*s.pitch+i)) = -128
 		}
 	}
@@ -137,17 +157,27 @@ func relative(v uint32, normal, base int32) int8 {
 	return int8(max(max(int32(v>>23&255)-127, normal)-base, math.MinInt8))
 }
 
+// heavyFractions is heavySum of 16 fractions in units of their last bit.
+const heavyFractions = (heavySum - 16) << 23
+
+// keepBits returns the bits of a value of type t that count.
+func keepBits(t Type) int {
+	if t == F32 {
+		return ^0x1fff
+	}
+	return -1
+}
+
 // heavy returns 1 if in some column of sub the significands of the 16 elements of a step add up to heavySum or more. A
 // significand counts as 1 plus the fraction, that of a zero too.
 func heavy(values []uint32, sub int) int32 {
-	const limit = (heavySum - 16) << 23
 	for ; len(values) > 0; values = values[16*sub:] {
 		for i := range sub {
 			sum := uint32(0)
 			for kk := range 16 {
 				sum += values[kk*sub+i] & (1<<23 - 1)
 			}
-			if sum >= limit {
+			if sum >= heavyFractions {
 				return 1
 			}
 		}

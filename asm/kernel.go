@@ -111,7 +111,7 @@ func (k *Kernel) KStep(t Type) int {
 // PanelA returns the bytes of a panel of A words deep.
 func (k *Kernel) PanelA(words int) int {
 	if k.exact != nil {
-		return k.exact.bytesA(words)
+		return k.exact.bytes(sideA, words)
 	}
 	return k.MR * words * 4
 }
@@ -119,7 +119,7 @@ func (k *Kernel) PanelA(words int) int {
 // PanelB returns the bytes of a panel of B words deep.
 func (k *Kernel) PanelB(words int) int {
 	if k.exact != nil {
-		return k.exact.bytesB(words)
+		return k.exact.bytes(sideB, words)
 	}
 	return k.NR * words * 4
 }

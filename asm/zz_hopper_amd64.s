@@ -2635,6 +2635,1597 @@ done:
 	VZEROUPPER
 	RET
 
+// func scanHopper512A16(values unsafe.Pointer, steps int, out *hopperScan)
+// See hopperScan.
+TEXT ·scanHopper512A16(SB), NOSPLIT, $0-24
+	MOVQ values+0(FP), SI
+	MOVQ steps+8(FP), CX
+	MOVQ out+16(FP), DI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPTERNLOGD $255, Z8, Z8, Z8
+	VMOVDQA32 Z8, Z1
+	VMOVDQU32 ·fractionMask<>(SB), Z7
+	PCALIGN $64
+
+loop:
+	VPXORD Z3, Z3, Z3
+	VMOVDQU32 0(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z3, Z3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 64(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z3, Z3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 128(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z3, Z3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 192(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z3, Z3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 256(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z3, Z3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 320(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z3, Z3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 384(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z3, Z3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 448(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z3, Z3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	// A vector holds two elements of K.
+	VSHUFI64X2 $0x4e, Z3, Z3, Z6
+	VPADDD Z6, Z3, Z3
+	VPMAXUD Z3, Z2, Z2
+	ADDQ $512, SI
+	DECQ CX
+	JNZ loop
+	VMOVDQU32 Z0, hopperScan_largest(DI)
+	VMOVDQU32 Z1, hopperScan_smallest(DI)
+	VMOVDQU32 Z2, hopperScan_sum(DI)
+	VZEROUPPER
+	RET
+
+// func scanHopper512A8(values unsafe.Pointer, steps int, out *hopperScan, keep int)
+// See hopperScan; keep is the mask of the bits of values that stay.
+TEXT ·scanHopper512A8(SB), NOSPLIT, $0-32
+	MOVQ values+0(FP), SI
+	MOVQ steps+8(FP), CX
+	MOVQ out+16(FP), DI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPTERNLOGD $255, Z8, Z8, Z8
+	VMOVDQA32 Z8, Z1
+	MOVQ keep+24(FP), AX
+	VMOVQ AX, X7
+	VPBROADCASTD X7, Z7
+	PCALIGN $64
+
+loop:
+	VMOVDQU32 0(SI), Z6
+	VPANDD Z7, Z6, Z6
+	VMOVDQU32 Z6, 0(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 64(SI), Z6
+	VPANDD Z7, Z6, Z6
+	VMOVDQU32 Z6, 64(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 128(SI), Z6
+	VPANDD Z7, Z6, Z6
+	VMOVDQU32 Z6, 128(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 192(SI), Z6
+	VPANDD Z7, Z6, Z6
+	VMOVDQU32 Z6, 192(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	ADDQ $256, SI
+	DECQ CX
+	JNZ loop
+	VMOVDQU32 Z0, hopperScan_largest(DI)
+	VMOVDQU32 Z1, hopperScan_smallest(DI)
+	VMOVDQU32 Z2, hopperScan_sum(DI)
+	VZEROUPPER
+	RET
+
+// func exponentsHopper512A(dst, values unsafe.Pointer, n, normal, base int)
+// n vectors; normal and base are exponent fields.
+TEXT ·exponentsHopper512A(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ values+8(FP), SI
+	MOVQ n+16(FP), CX
+	MOVQ normal+24(FP), AX
+	MOVQ base+32(FP), BX
+	VMOVQ AX, X0
+	VPBROADCASTD X0, Z0
+	VMOVQ BX, X1
+	VPBROADCASTD X1, Z1
+	VMOVDQU32 ·hopperZero<>(SB), Z2
+	VPXORD Z3, Z3, Z3
+	// The first byte of each dword, four times.
+	VMOVDQU32 ·hopperFirst<>(SB), Z4
+	PCALIGN $64
+
+loop:
+	VMOVDQU32 (SI), Z5
+	VPADDD Z5, Z5, Z5
+	VPTESTMD Z5, Z5, K1
+	VPSRLD $24, Z5, Z5
+	VPMAXUD Z0, Z5, Z5
+	VMOVDQA32 Z2, Z6
+	VPSUBD Z1, Z5, K1, Z6
+	VPMAXSD Z2, Z6, Z6
+	VPSHUFB Z4, Z6, Z6
+	VMOVDQU32 Z6, (DI)
+	ADDQ $64, SI
+	ADDQ $64, DI
+	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+// func scanHopper512B16(values unsafe.Pointer, steps int, out *hopperScan)
+// See hopperScan.
+TEXT ·scanHopper512B16(SB), NOSPLIT, $0-24
+	MOVQ values+0(FP), SI
+	MOVQ steps+8(FP), CX
+	MOVQ out+16(FP), DI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPTERNLOGD $255, Z8, Z8, Z8
+	VMOVDQA32 Z8, Z1
+	VMOVDQU32 ·fractionMask<>(SB), Z7
+	PCALIGN $64
+
+loop:
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VMOVDQU32 0(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z3, Z3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 64(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z4, Z4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 128(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z3, Z3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 192(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z4, Z4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 256(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z3, Z3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 320(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z4, Z4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 384(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z3, Z3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 448(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z4, Z4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 512(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z3, Z3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 576(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z4, Z4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 640(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z3, Z3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 704(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z4, Z4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 768(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z3, Z3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 832(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z4, Z4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 896(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z3, Z3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 960(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z4, Z4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 1024(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z3, Z3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 1088(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z4, Z4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 1152(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z3, Z3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 1216(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z4, Z4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 1280(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z3, Z3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 1344(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z4, Z4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 1408(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z3, Z3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 1472(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z4, Z4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 1536(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z3, Z3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 1600(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z4, Z4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 1664(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z3, Z3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 1728(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z4, Z4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 1792(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z3, Z3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 1856(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z4, Z4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 1920(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z3, Z3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 1984(SI), Z6
+	VPANDD Z7, Z6, Z9
+	VPADDD Z9, Z4, Z4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VPMAXUD Z3, Z2, Z2
+	VPMAXUD Z4, Z2, Z2
+	ADDQ $2048, SI
+	DECQ CX
+	JNZ loop
+	VMOVDQU32 Z0, hopperScan_largest(DI)
+	VMOVDQU32 Z1, hopperScan_smallest(DI)
+	VMOVDQU32 Z2, hopperScan_sum(DI)
+	VZEROUPPER
+	RET
+
+// func scanHopper512B8(values unsafe.Pointer, steps int, out *hopperScan, keep int)
+// See hopperScan; keep is the mask of the bits of values that stay.
+TEXT ·scanHopper512B8(SB), NOSPLIT, $0-32
+	MOVQ values+0(FP), SI
+	MOVQ steps+8(FP), CX
+	MOVQ out+16(FP), DI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPTERNLOGD $255, Z8, Z8, Z8
+	VMOVDQA32 Z8, Z1
+	MOVQ keep+24(FP), AX
+	VMOVQ AX, X7
+	VPBROADCASTD X7, Z7
+	PCALIGN $64
+
+loop:
+	VMOVDQU32 0(SI), Z6
+	VPANDD Z7, Z6, Z6
+	VMOVDQU32 Z6, 0(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 64(SI), Z6
+	VPANDD Z7, Z6, Z6
+	VMOVDQU32 Z6, 64(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 128(SI), Z6
+	VPANDD Z7, Z6, Z6
+	VMOVDQU32 Z6, 128(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 192(SI), Z6
+	VPANDD Z7, Z6, Z6
+	VMOVDQU32 Z6, 192(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 256(SI), Z6
+	VPANDD Z7, Z6, Z6
+	VMOVDQU32 Z6, 256(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 320(SI), Z6
+	VPANDD Z7, Z6, Z6
+	VMOVDQU32 Z6, 320(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 384(SI), Z6
+	VPANDD Z7, Z6, Z6
+	VMOVDQU32 Z6, 384(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 448(SI), Z6
+	VPANDD Z7, Z6, Z6
+	VMOVDQU32 Z6, 448(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 512(SI), Z6
+	VPANDD Z7, Z6, Z6
+	VMOVDQU32 Z6, 512(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 576(SI), Z6
+	VPANDD Z7, Z6, Z6
+	VMOVDQU32 Z6, 576(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 640(SI), Z6
+	VPANDD Z7, Z6, Z6
+	VMOVDQU32 Z6, 640(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 704(SI), Z6
+	VPANDD Z7, Z6, Z6
+	VMOVDQU32 Z6, 704(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 768(SI), Z6
+	VPANDD Z7, Z6, Z6
+	VMOVDQU32 Z6, 768(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 832(SI), Z6
+	VPANDD Z7, Z6, Z6
+	VMOVDQU32 Z6, 832(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 896(SI), Z6
+	VPANDD Z7, Z6, Z6
+	VMOVDQU32 Z6, 896(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 960(SI), Z6
+	VPANDD Z7, Z6, Z6
+	VMOVDQU32 Z6, 960(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	ADDQ $1024, SI
+	DECQ CX
+	JNZ loop
+	VMOVDQU32 Z0, hopperScan_largest(DI)
+	VMOVDQU32 Z1, hopperScan_smallest(DI)
+	VMOVDQU32 Z2, hopperScan_sum(DI)
+	VZEROUPPER
+	RET
+
+// func exponentsHopper512B(dst, values unsafe.Pointer, k, normal, base, half int)
+// k vectors; normal and base are exponent fields; half is the bytes to the second half of the columns, if there is one.
+TEXT ·exponentsHopper512B(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), DI
+	MOVQ values+8(FP), SI
+	MOVQ k+16(FP), CX
+	MOVQ normal+24(FP), AX
+	MOVQ base+32(FP), BX
+	VMOVQ AX, X0
+	VPBROADCASTD X0, Z0
+	VMOVQ BX, X1
+	VPBROADCASTD X1, Z1
+	VMOVDQU32 ·hopperZero<>(SB), Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ half+40(FP), R9
+	PCALIGN $64
+
+loop:
+	VMOVDQU32 (SI), Z5
+	VPADDD Z5, Z5, Z5
+	VPTESTMD Z5, Z5, K1
+	VPSRLD $24, Z5, Z5
+	VPMAXUD Z0, Z5, Z5
+	VMOVDQA32 Z2, Z6
+	VPSUBD Z1, Z5, K1, Z6
+	VPMOVSDB Z6, 0(DI)
+	VMOVDQU32 64(SI), Z5
+	VPADDD Z5, Z5, Z5
+	VPTESTMD Z5, Z5, K1
+	VPSRLD $24, Z5, Z5
+	VPMAXUD Z0, Z5, Z5
+	VMOVDQA32 Z2, Z6
+	VPSUBD Z1, Z5, K1, Z6
+	VPMOVSDB Z6, 16(DI)
+	VMOVDQU32 (SI)(R9*1), Z5
+	VPADDD Z5, Z5, Z5
+	VPTESTMD Z5, Z5, K1
+	VPSRLD $24, Z5, Z5
+	VPMAXUD Z0, Z5, Z5
+	VMOVDQA32 Z2, Z6
+	VPSUBD Z1, Z5, K1, Z6
+	VPMOVSDB Z6, 32(DI)
+	VMOVDQU32 64(SI)(R9*1), Z5
+	VPADDD Z5, Z5, Z5
+	VPTESTMD Z5, Z5, K1
+	VPSRLD $24, Z5, Z5
+	VPMAXUD Z0, Z5, Z5
+	VMOVDQA32 Z2, Z6
+	VPSUBD Z1, Z5, K1, Z6
+	VPMOVSDB Z6, 48(DI)
+	ADDQ $128, SI
+	ADDQ $64, DI
+	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+// func scanHopper256A16(values unsafe.Pointer, steps int, out *hopperScan)
+// See hopperScan.
+TEXT ·scanHopper256A16(SB), NOSPLIT, $0-24
+	MOVQ values+0(FP), SI
+	MOVQ steps+8(FP), CX
+	MOVQ out+16(FP), DI
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPCMPEQD Y8, Y8, Y8
+	VMOVDQA Y8, Y1
+	VMOVDQU ·fractionMask<>(SB), Y7
+	PCALIGN $64
+
+loop:
+	VPXOR Y3, Y3, Y3
+	VMOVDQU 0(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y3, Y3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 32(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y3, Y3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 64(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y3, Y3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 96(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y3, Y3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 128(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y3, Y3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 160(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y3, Y3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 192(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y3, Y3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 224(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y3, Y3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	// A vector holds two elements of K.
+	VPERM2I128 $0x01, Y3, Y3, Y6
+	VPADDD Y6, Y3, Y3
+	VPMAXUD Y3, Y2, Y2
+	ADDQ $256, SI
+	DECQ CX
+	JNZ loop
+	VMOVDQU Y0, hopperScan_largest(DI)
+	VMOVDQU Y1, hopperScan_smallest(DI)
+	VMOVDQU Y2, hopperScan_sum(DI)
+	VZEROUPPER
+	RET
+
+// func scanHopper256A8(values unsafe.Pointer, steps int, out *hopperScan, keep int)
+// See hopperScan; keep is the mask of the bits of values that stay.
+TEXT ·scanHopper256A8(SB), NOSPLIT, $0-32
+	MOVQ values+0(FP), SI
+	MOVQ steps+8(FP), CX
+	MOVQ out+16(FP), DI
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPCMPEQD Y8, Y8, Y8
+	VMOVDQA Y8, Y1
+	MOVQ keep+24(FP), AX
+	VMOVQ AX, X7
+	VPBROADCASTD X7, Y7
+	PCALIGN $64
+
+loop:
+	VMOVDQU 0(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 0(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 32(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 32(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 64(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 64(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 96(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 96(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	ADDQ $128, SI
+	DECQ CX
+	JNZ loop
+	VMOVDQU Y0, hopperScan_largest(DI)
+	VMOVDQU Y1, hopperScan_smallest(DI)
+	VMOVDQU Y2, hopperScan_sum(DI)
+	VZEROUPPER
+	RET
+
+// func exponentsHopper256A(dst, values unsafe.Pointer, n, normal, base int)
+// n vectors; normal and base are exponent fields.
+TEXT ·exponentsHopper256A(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), DI
+	MOVQ values+8(FP), SI
+	MOVQ n+16(FP), CX
+	MOVQ normal+24(FP), AX
+	MOVQ base+32(FP), BX
+	VMOVQ AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVQ BX, X1
+	VPBROADCASTD X1, Y1
+	VMOVDQU ·hopperZero<>(SB), Y2
+	VPXOR Y3, Y3, Y3
+	// The first byte of each dword, four times.
+	VMOVDQU ·hopperFirst<>(SB), Y4
+	PCALIGN $64
+
+loop:
+	VMOVDQU (SI), Y5
+	VPADDD Y5, Y5, Y5
+	VPCMPEQD Y3, Y5, Y7
+	VPSRLD $24, Y5, Y5
+	VPMAXUD Y0, Y5, Y5
+	VPSUBD Y1, Y5, Y5
+	VPMAXSD Y2, Y5, Y5
+	VPBLENDVB Y7, Y2, Y5, Y6
+	VPSHUFB Y4, Y6, Y6
+	VMOVDQU Y6, (DI)
+	ADDQ $32, SI
+	ADDQ $32, DI
+	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+// func scanHopper256B16(values unsafe.Pointer, steps int, out *hopperScan)
+// See hopperScan.
+TEXT ·scanHopper256B16(SB), NOSPLIT, $0-24
+	MOVQ values+0(FP), SI
+	MOVQ steps+8(FP), CX
+	MOVQ out+16(FP), DI
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPCMPEQD Y8, Y8, Y8
+	VMOVDQA Y8, Y1
+	VMOVDQU ·fractionMask<>(SB), Y7
+	PCALIGN $64
+
+loop:
+	VPXOR Y3, Y3, Y3
+	VPXOR Y4, Y4, Y4
+	VPXOR Y5, Y5, Y5
+	VMOVDQU 0(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y3, Y3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 32(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y4, Y4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 64(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y5, Y5
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 96(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y3, Y3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 128(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y4, Y4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 160(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y5, Y5
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 192(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y3, Y3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 224(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y4, Y4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 256(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y5, Y5
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 288(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y3, Y3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 320(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y4, Y4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 352(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y5, Y5
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 384(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y3, Y3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 416(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y4, Y4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 448(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y5, Y5
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 480(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y3, Y3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 512(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y4, Y4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 544(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y5, Y5
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 576(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y3, Y3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 608(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y4, Y4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 640(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y5, Y5
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 672(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y3, Y3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 704(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y4, Y4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 736(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y5, Y5
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 768(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y3, Y3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 800(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y4, Y4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 832(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y5, Y5
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 864(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y3, Y3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 896(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y4, Y4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 928(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y5, Y5
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 960(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y3, Y3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 992(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y4, Y4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 1024(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y5, Y5
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 1056(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y3, Y3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 1088(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y4, Y4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 1120(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y5, Y5
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 1152(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y3, Y3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 1184(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y4, Y4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 1216(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y5, Y5
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 1248(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y3, Y3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 1280(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y4, Y4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 1312(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y5, Y5
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 1344(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y3, Y3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 1376(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y4, Y4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 1408(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y5, Y5
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 1440(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y3, Y3
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 1472(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y4, Y4
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 1504(SI), Y6
+	VPAND Y7, Y6, Y9
+	VPADDD Y9, Y5, Y5
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VPMAXUD Y3, Y2, Y2
+	VPMAXUD Y4, Y2, Y2
+	VPMAXUD Y5, Y2, Y2
+	ADDQ $1536, SI
+	DECQ CX
+	JNZ loop
+	VMOVDQU Y0, hopperScan_largest(DI)
+	VMOVDQU Y1, hopperScan_smallest(DI)
+	VMOVDQU Y2, hopperScan_sum(DI)
+	VZEROUPPER
+	RET
+
+// func scanHopper256B8(values unsafe.Pointer, steps int, out *hopperScan, keep int)
+// See hopperScan; keep is the mask of the bits of values that stay.
+TEXT ·scanHopper256B8(SB), NOSPLIT, $0-32
+	MOVQ values+0(FP), SI
+	MOVQ steps+8(FP), CX
+	MOVQ out+16(FP), DI
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPCMPEQD Y8, Y8, Y8
+	VMOVDQA Y8, Y1
+	MOVQ keep+24(FP), AX
+	VMOVQ AX, X7
+	VPBROADCASTD X7, Y7
+	PCALIGN $64
+
+loop:
+	VMOVDQU 0(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 0(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 32(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 32(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 64(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 64(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 96(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 96(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 128(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 128(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 160(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 160(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 192(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 192(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 224(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 224(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 256(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 256(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 288(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 288(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 320(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 320(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 352(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 352(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 384(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 384(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 416(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 416(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 448(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 448(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 480(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 480(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 512(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 512(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 544(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 544(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 576(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 576(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 608(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 608(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 640(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 640(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 672(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 672(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 704(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 704(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 736(SI), Y6
+	VPAND Y7, Y6, Y6
+	VMOVDQU Y6, 736(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	ADDQ $768, SI
+	DECQ CX
+	JNZ loop
+	VMOVDQU Y0, hopperScan_largest(DI)
+	VMOVDQU Y1, hopperScan_smallest(DI)
+	VMOVDQU Y2, hopperScan_sum(DI)
+	VZEROUPPER
+	RET
+
+// func exponentsHopper256B(dst, values unsafe.Pointer, k, normal, base, half int)
+// k vectors; normal and base are exponent fields; half is the bytes to the second half of the columns, if there is one.
+TEXT ·exponentsHopper256B(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), DI
+	MOVQ values+8(FP), SI
+	MOVQ k+16(FP), CX
+	MOVQ normal+24(FP), AX
+	MOVQ base+32(FP), BX
+	VMOVQ AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVQ BX, X1
+	VPBROADCASTD X1, Y1
+	VMOVDQU ·hopperZero<>(SB), Y2
+	VPXOR Y3, Y3, Y3
+	VMOVDQU ·hopperLanes<>(SB), Y4
+	PCALIGN $64
+
+loop:
+	VMOVDQU 0(SI), Y5
+	VPADDD Y5, Y5, Y5
+	VPCMPEQD Y3, Y5, Y9
+	VPSRLD $24, Y5, Y5
+	VPMAXUD Y0, Y5, Y5
+	VPSUBD Y1, Y5, Y5
+	VPMAXSD Y2, Y5, Y5
+	VPBLENDVB Y9, Y2, Y5, Y6
+	VMOVDQU 32(SI), Y5
+	VPADDD Y5, Y5, Y5
+	VPCMPEQD Y3, Y5, Y9
+	VPSRLD $24, Y5, Y5
+	VPMAXUD Y0, Y5, Y5
+	VPSUBD Y1, Y5, Y5
+	VPMAXSD Y2, Y5, Y5
+	VPBLENDVB Y9, Y2, Y5, Y7
+	VMOVDQU 64(SI), Y5
+	VPADDD Y5, Y5, Y5
+	VPCMPEQD Y3, Y5, Y9
+	VPSRLD $24, Y5, Y5
+	VPMAXUD Y0, Y5, Y5
+	VPSUBD Y1, Y5, Y5
+	VPMAXSD Y2, Y5, Y5
+	VPBLENDVB Y9, Y2, Y5, Y8
+	VPACKSSDW Y7, Y6, Y6
+	VPACKSSDW Y2, Y8, Y8
+	VPACKSSWB Y8, Y6, Y6
+	VPERMD Y6, Y4, Y6
+	VMOVDQU Y6, (DI)
+	ADDQ $96, SI
+	ADDQ $32, DI
+	DECQ CX
+	JNZ loop
+	VZEROUPPER
+	RET
+
+DATA ·fractionMask<>+0(SB)/8, $0x007fffff007fffff
+DATA ·fractionMask<>+8(SB)/8, $0x007fffff007fffff
+DATA ·fractionMask<>+16(SB)/8, $0x007fffff007fffff
+DATA ·fractionMask<>+24(SB)/8, $0x007fffff007fffff
+DATA ·fractionMask<>+32(SB)/8, $0x007fffff007fffff
+DATA ·fractionMask<>+40(SB)/8, $0x007fffff007fffff
+DATA ·fractionMask<>+48(SB)/8, $0x007fffff007fffff
+DATA ·fractionMask<>+56(SB)/8, $0x007fffff007fffff
+GLOBL ·fractionMask<>(SB), RODATA|NOPTR, $64
+
+DATA ·hopperZero<>+0(SB)/8, $0xffffff80ffffff80
+DATA ·hopperZero<>+8(SB)/8, $0xffffff80ffffff80
+DATA ·hopperZero<>+16(SB)/8, $0xffffff80ffffff80
+DATA ·hopperZero<>+24(SB)/8, $0xffffff80ffffff80
+DATA ·hopperZero<>+32(SB)/8, $0xffffff80ffffff80
+DATA ·hopperZero<>+40(SB)/8, $0xffffff80ffffff80
+DATA ·hopperZero<>+48(SB)/8, $0xffffff80ffffff80
+DATA ·hopperZero<>+56(SB)/8, $0xffffff80ffffff80
+GLOBL ·hopperZero<>(SB), RODATA|NOPTR, $64
+
+DATA ·hopperFirst<>+0(SB)/8, $0x0404040400000000
+DATA ·hopperFirst<>+8(SB)/8, $0x0c0c0c0c08080808
+DATA ·hopperFirst<>+16(SB)/8, $0x0404040400000000
+DATA ·hopperFirst<>+24(SB)/8, $0x0c0c0c0c08080808
+DATA ·hopperFirst<>+32(SB)/8, $0x0404040400000000
+DATA ·hopperFirst<>+40(SB)/8, $0x0c0c0c0c08080808
+DATA ·hopperFirst<>+48(SB)/8, $0x0404040400000000
+DATA ·hopperFirst<>+56(SB)/8, $0x0c0c0c0c08080808
+GLOBL ·hopperFirst<>(SB), RODATA|NOPTR, $64
+
+DATA ·hopperLanes<>+0(SB)/8, $0x0000000400000000
+DATA ·hopperLanes<>+8(SB)/8, $0x0000000500000001
+DATA ·hopperLanes<>+16(SB)/8, $0x0000000600000002
+DATA ·hopperLanes<>+24(SB)/8, $0x0000000700000003
+GLOBL ·hopperLanes<>(SB), RODATA|NOPTR, $32
+
 DATA ·exponentMask<>+0(SB)/8, $0x7f8000007f800000
 DATA ·exponentMask<>+8(SB)/8, $0x7f8000007f800000
 DATA ·exponentMask<>+16(SB)/8, $0x7f8000007f800000

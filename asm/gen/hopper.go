@@ -33,6 +33,7 @@ func hopperFile() []byte {
 			h.peak(&s)
 		}
 	}
+	hopperPackers(&s)
 	for _, c := range []struct {
 		name  string
 		value uint32
@@ -41,16 +42,16 @@ func hopperFile() []byte {
 		{"hopperScale", (254 + 25) << 23 & 0xffffffff},
 		{"hopperInverse", 254 << 23},
 	} {
-		s.dwords(c.name, c.value, 16)
+		s.dwords(c.name, 16, func(int) uint32 { return c.value })
 	}
 	return s.Bytes()
 }
 
-// dwords writes a read-only table of n times the same 32-bit value.
-func (s *source) dwords(name string, value uint32, n int) {
+// dwords writes a read-only table of n 32-bit values.
+func (s *source) dwords(name string, n int, value func(i int) uint32) {
 	s.WriteByte('\n')
 	for i := 0; i < n; i += 2 {
-		fmt.Fprintf(s, "DATA ·%s<>+%d(SB)/8, $0x%08x%08x\n", name, 4*i, value, value)
+		fmt.Fprintf(s, "DATA ·%s<>+%d(SB)/8, $0x%08x%08x\n", name, 4*i, value(i+1), value(i))
 	}
 	fmt.Fprintf(s, "GLOBL ·%s<>(SB), RODATA|NOPTR, $%d\n", name, 4*n)
 }

@@ -1,0 +1,122 @@
+//go:build amd64 && !purego
+
+package asm
+
+import (
+	"math"
+	"unsafe"
+)
+
+// A hopperScan is what a scan of values finds, in the lanes of vectors: the largest and the smallest of the values times
+// two, as integers, so that the sign is gone and the exponent field is on top; one less than the smallest, so that zeros
+// do not count; and the largest sum of the fractions of a column in a step of 16.
+type hopperScan struct{ largest, smallest, sum [16]uint32 }
+
+//go:noescape
+func scanHopper512A16(values unsafe.Pointer, steps int, out *hopperScan)
+
+//go:noescape
+func scanHopper512B16(values unsafe.Pointer, steps int, out *hopperScan)
+
+//go:noescape
+func scanHopper256A16(values unsafe.Pointer, steps int, out *hopperScan)
+
+//go:noescape
+func scanHopper256B16(values unsafe.Pointer, steps int, out *hopperScan)
+
+//go:noescape
+func scanHopper512A8(values unsafe.Pointer, steps int, out *hopperScan, keep int)
+
+//go:noescape
+func scanHopper512B8(values unsafe.Pointer, steps int, out *hopperScan, keep int)
+
+//go:noescape
+func scanHopper256A8(values unsafe.Pointer, steps int, out *hopperScan, keep int)
+
+//go:noescape
+func scanHopper256B8(values unsafe.Pointer, steps int, out *hopperScan, keep int)
+
+//go:noescape
+func exponentsHopper512A(dst, values unsafe.Pointer, n, normal, base int)
+
+//go:noescape
+func exponentsHopper256A(dst, values unsafe.Pointer, n, normal, base int)
+
+//go:noescape
+func exponentsHopper512B(dst, values unsafe.Pointer, k, normal, base, half int)
+
+//go:noescape
+func exponentsHopper256B(dst, values unsafe.Pointer, k, normal, base, half int)
+
+// A hopperFinisher is the assembly that finishes the panels of one operand.
+type hopperFinisher struct {
+	scan16    func(values unsafe.Pointer, steps int, out *hopperScan)
+	scan8     func(values unsafe.Pointer, steps int, out *hopperScan, keep int)
+	exponents func(dst, values unsafe.Pointer, k, normal, base, half int)
+}
+
+// The writers of the exponents of A count vectors of two elements of K.
+
+func exponents512A(dst, values unsafe.Pointer, k, normal, base, half int) {
+	exponentsHopper512A(dst, values, k/2, normal, base)
+}
+
+func exponents256A(dst, values unsafe.Pointer, k, normal, base, half int) {
+	exponentsHopper256A(dst, values, k/2, normal, base)
+}
+
+var (
+	finish512 = [...]hopperFinisher{
+		sideA: {scanHopper512A16, scanHopper512A8, exponents512A},
+		sideB: {scanHopper512B16, scanHopper512B8, exponentsHopper512B},
+	}
+	finish256 = [...]hopperFinisher{
+		sideA: {scanHopper256A16, scanHopper256A8, exponents256A},
+		sideB: {scanHopper256B16, scanHopper256B8, exponentsHopper256B},
+	}
+)
+
+// finishChunk is the number of elements of K that one call of assembly scans or writes.
+const finishChunk = 2048
+
+// finish is finishGo.
+func (f *hopperFinisher) finish(c *hopperPacker, p hopperPanel, depth int) {
+	h := newHeader(c.t)
+	width, sub := c.width(c.side), c.sub(c.side)
+	largest, smallest, sum := uint32(0), uint32(math.MaxUint32), uint32(0)
+	// The parts of a panel of B lie one after the other.
+	for k0 := 0; k0 < depth*width/sub; k0 += finishChunk {
+		n := min(depth*width/sub-k0, finishChunk)
+		values := unsafe.Add(p.values, k0*sub*4)
+		var found hopperScan
+		for i := range found.smallest {
+			found.smallest[i] = math.MaxUint32 // the lanes that a shorter vector does not have
+		}
+		if h.products == 16 {
+			f.scan16(values, n/16, &found)
+		} else {
+			f.scan8(values, n/8, &found, keepBits(c.t))
+		}
+		for i := range found.sum {
+			largest, smallest, sum = max(largest, found.largest[i]), min(smallest, found.smallest[i]), max(sum, found.sum[i])
+		}
+	}
+	least := uint32(255)
+	if smallest != math.MaxUint32 {
+		least = (smallest + 1) >> 24
+	}
+	h.setExponents(largest>>24, least)
+	if sum >= heavyFractions {
+		h.heavy = 1
+	}
+	*p.header = h
+
+	normal, base := 127+int(h.normal), 127+int(h.largest)-63
+	row := 4 * c.mr
+	if c.side == sideB {
+		row = c.pitch
+	}
+	for k0 := 0; k0 < depth; k0 += finishChunk {
+		f.exponents(unsafe.Add(p.exponents, k0*row), unsafe.Add(p.values, k0*sub*4), min(depth-k0, finishChunk), normal, base, depth*sub*4)
+	}
+}

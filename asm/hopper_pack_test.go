@@ -1,0 +1,239 @@
+package asm
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+)
+
+// A hopperElements makes the bits of source elements of one kind.
+type hopperElements struct {
+	name string
+	bits func(r *rand.Rand, t Type) uint32
+}
+
+// fraction returns a random sign and fraction of a type with an exponent field.
+func element(r *rand.Rand, t Type, field int) uint32 {
+	u := r.Uint32()
+	switch t {
+	case BF16:
+		return u&0x807f | uint32(field)<<7
+	case F16:
+		return u&0x83ff | uint32(field)<<10
+	}
+	return u&0x807fffff | uint32(field)<<23
+}
+
+// one is the exponent field of 1.
+func one(t Type) int {
+	if t == F16 {
+		return 15
+	}
+	return 127
+}
+
+var hopperOperands = []hopperElements{
+	{"near1", func(r *rand.Rand, t Type) uint32 { return element(r, t, one(t)-r.IntN(4)) }},
+	{"equal", func(r *rand.Rand, t Type) uint32 { return element(r, t, one(t)) }},
+	{"sparse", func(r *rand.Rand, t Type) uint32 {
+		if r.IntN(3) > 0 {
+			return r.Uint32() & 1 << (8*t.Size() - 1)
+		}
+		return element(r, t, one(t)-r.IntN(12))
+	}},
+	{"spread", func(r *rand.Rand, t Type) uint32 { return element(r, t, max(one(t)+r.IntN(60)-45, 0)) }},
+	{"any", func(r *rand.Rand, t Type) uint32 { return r.Uint32() }},
+	{"small", func(r *rand.Rand, t Type) uint32 { return element(r, t, r.IntN(3)) }},
+	{"largest", func(r *rand.Rand, t Type) uint32 {
+		// All bits of the fraction set and no sign: sums of such products need the 32nd bit.
+		mask := map[Type]uint32{BF16: 0x7f, F16: 0x3ff, F32: 0x7fffff}[t]
+		return element(r, t, one(t))&^(1<<(8*t.Size()-1)) | mask
+	}},
+	{"specials", func(r *rand.Rand, t Type) uint32 {
+		if r.IntN(200) == 0 {
+			return element(r, t, map[Type]int{BF16: 255, F16: 31, F32: 255}[t])
+		}
+		return element(r, t, one(t)-r.IntN(4))
+	}},
+}
+
+// fillElements fills n bytes at p with elements.
+func (o hopperElements) fill(r *rand.Rand, t Type, p unsafe.Pointer, n int) {
+	for i := 0; i < n; i += t.Size() {
+		u := o.bits(r, t)
+		if t.Size() == 2 {
+			*(*uint16)(unsafe.Add(p, i)) = uint16(u)
+		} else {
+			*(*uint32)(unsafe.Add(p, i)) = u
+		}
+	}
+}
+
+// TestHopperPack compares the packers with their plain-Go twins, and those with the definition of a panel.
+func TestHopperPack(t *testing.T) {
+	const maxK = 70
+	forArithmetic(t, Hopper, func(t *testing.T, k *Kernel) {
+		for _, side := range []hopperSide{sideA, sideB} {
+			width := k.exact.width(side)
+			maxR := 2*width + 1
+			if side == sideA {
+				maxR = 33 + width // past a group of panels that are packed together
+			}
+			panels := (maxR + width - 1) / width
+			dst := newGuarded(t, panels*k.exact.bytes(side, maxK+32))
+			want := newGuarded(t, len(dst.mem))
+			src := newGuarded(t, (maxR+9)*(maxK+9)*4)
+			for typ := range Type(numTypes) {
+				for slot, kContiguous := range []bool{false, true} {
+					pack := k.PackA(typ, kContiguous)
+					if side == sideB {
+						pack = k.PackB(typ, kContiguous)
+					}
+					twin := packHopperGo(k.exact, typ, side, kContiguous)
+					t.Run(fmt.Sprintf("side=%d/%v/kContiguous=%v", side, typ, kContiguous), func(t *testing.T) {
+						r := rand.New(rand.NewPCG(20, uint64(slot)))
+						for _, o := range hopperOperands {
+							o.fill(r, typ, unsafe.Pointer(&src.mem[0]), len(src.mem))
+							for range 40 {
+								n, depth := 1+r.IntN(maxR), 1+r.IntN(maxK)
+								c := hopperPackCase{k, typ, side, kContiguous, n, depth, r.IntN(9)}
+								if err := c.check(dst, want, src, pack, twin); err != nil {
+									t.Fatalf("%s: r=%d k=%d: %v", o.name, n, depth, err)
+								}
+							}
+						}
+					})
+				}
+			}
+		}
+	})
+}
+
+type hopperPackCase struct {
+	kern        *Kernel
+	typ         Type
+	side        hopperSide
+	kContiguous bool
+	r, k, extra int
+}
+
+func (c hopperPackCase) check(dst, want, src guarded, pack, twin PackFunc) error {
+	size := c.typ.Size()
+	rows, columns := c.r, c.k
+	if !c.kContiguous {
+		rows, columns = c.k, c.r
+	}
+	stride := (columns + c.extra) * size
+	span := (rows-1)*stride + columns*size
+	shape := c.kern.exact
+	depth := roundUp(c.k, c.kern.KStep(c.typ))
+	width := shape.width(c.side)
+	bytesPanel := shape.bytes(c.side, depth)
+	n := (c.r + width - 1) / width * bytesPanel
+	for _, atEnd := range []bool{true, false} {
+		from, to := src.first(span), dst.first(n)
+		if atEnd {
+			from, to = src.last(span), dst.last(n)
+		}
+		// The bytes that round a panel up are nobody's.
+		got, twins := unsafe.Slice((*byte)(to), n), want.mem[:n]
+		for i := range got {
+			got[i], twins[i] = 0xa5, 0xa5
+		}
+		pack(to, from, stride, c.r, c.k)
+		twin(unsafe.Pointer(&twins[0]), from, stride, c.r, c.k)
+		if !bytes.Equal(got, twins) {
+			for i := range got {
+				if got[i] != twins[i] {
+					return fmt.Errorf("atEnd=%v stride=%d: byte %d of panel %d is %#x, the twin has %#x", atEnd, stride, i%bytesPanel, i/bytesPanel, got[i], twins[i])
+				}
+			}
+		}
+		for i := range c.r {
+			p := shape.panelAt(unsafe.Add(to, i/width*bytesPanel), c.side, depth)
+			if err := c.checkRow(p, i%width, depth, func(kk int) uint32 {
+				if kk >= c.k {
+					return 0
+				}
+				o := i*stride + kk*size
+				if !c.kContiguous {
+					o = kk*stride + i*size
+				}
+				switch c.typ {
+				case BF16:
+					return uint32(*(*uint16)(unsafe.Add(from, o))) << 16
+				case F16:
+					return widenF16(*(*uint16)(unsafe.Add(from, o)))
+				}
+				return *(*uint32)(unsafe.Add(from, o)) &^ 0x1fff
+			}); err != nil {
+				return fmt.Errorf("row %d: %w", i, err)
+			}
+		}
+	}
+	return nil
+}
+
+// checkRow checks the values of a row of a panel and that they agree with the exponents and the header.
+func (c hopperPackCase) checkRow(p hopperPanel, i, depth int, value func(kk int) uint32) error {
+	shape, h := c.kern.exact, p.header
+	sub := shape.sub(c.side)
+	for kk := range depth {
+		want := value(kk)
+		if got := *(*uint32)(unsafe.Add(p.values, (i/sub*sub*depth+kk*sub+i%sub)*4)); got != want {
+			return fmt.Errorf("value %d is %#x, want %#x", kk, got, want)
+		}
+		var e int32
+		if c.side == sideB {
+			e = int32(*(*int8)(unsafe.Add(p.exponents, kk*shape.pitch+i)))
+		} else {
+			word := *(*uint32)(unsafe.Add(p.exponents, (kk*shape.mr+i)*4))
+			if e = int32(int8(word)); word != uint32(uint8(e))*0x01010101 {
+				return fmt.Errorf("exponent %d is %#x, want a byte four times", kk, word)
+			}
+		}
+		exact := exponent(want, h.normal)
+		switch {
+		case exact == zeroExponent && e != -128,
+			exact == notFinite && h.largest != notFinite,
+			exact != zeroExponent && exact != notFinite && (exact < h.smallest || exact > h.largest || h.largest != notFinite && e != max(exact-h.largest+63, -128)):
+			return fmt.Errorf("exponent %d of %#x is %d, the header has %d to %d", kk, want, e, h.smallest, h.largest)
+		}
+	}
+	return nil
+}
+
+// TestHopperPackLong crosses the bounds on one call of assembly, and packs nothing.
+func TestHopperPackLong(t *testing.T) {
+	const r, k = 65, 2*4096 + 11
+	forArithmetic(t, Hopper, func(t *testing.T, kern *Kernel) {
+		src := make([]uint16, r*k)
+		rnd := rand.New(rand.NewPCG(21, 22))
+		hopperOperands[3].fill(rnd, BF16, unsafe.Pointer(&src[0]), len(src)*2)
+		depth := roundUp(k, kern.KStep(BF16))
+		for side, packs := range []func(Type, bool) PackFunc{kern.PackA, kern.PackB} {
+			n := (r + kern.exact.width(hopperSide(side)) - 1) / kern.exact.width(hopperSide(side)) * kern.exact.bytes(hopperSide(side), depth)
+			for _, kContiguous := range []bool{true, false} {
+				stride := k * 2
+				if !kContiguous {
+					stride = r * 2
+				}
+				got, want := unsafe.Slice((*byte)(aligned(n)), n), unsafe.Slice((*byte)(aligned(n)), n)
+				pack := packs(BF16, kContiguous)
+				pack(unsafe.Pointer(&got[0]), unsafe.Pointer(&src[0]), stride, 0, k)
+				for i, x := range got {
+					if x != 0 {
+						t.Fatalf("packing nothing wrote byte %d", i)
+					}
+				}
+				pack(unsafe.Pointer(&got[0]), unsafe.Pointer(&src[0]), stride, r, k)
+				packHopperGo(kern.exact, BF16, hopperSide(side), kContiguous)(unsafe.Pointer(&want[0]), unsafe.Pointer(&src[0]), stride, r, k)
+				if !bytes.Equal(got, want) {
+					t.Errorf("side %d kContiguous=%v: differs from the twin", side, kContiguous)
+				}
+			}
+		}
+	})
+}
