@@ -1,0 +1,188 @@
+package wgmma
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/x448/float16"
+)
+
+// AccumulatorType is the element type of C and D.
+type AccumulatorType uint8
+
+// The accumulator types.
+const (
+	F32 AccumulatorType = iota
+	F16
+	S32
+)
+
+// String returns the type as PTX writes it.
+func (t AccumulatorType) String() string {
+	switch t {
+	case F32:
+		return "f32"
+	case F16:
+		return "f16"
+	case S32:
+		return "s32"
+	}
+	return "AccumulatorType(" + strconv.Itoa(int(t)) + ")"
+}
+
+// An Accumulator is the registers of a warpgroup that hold C and then D: 64 rows
+// of N elements, N/2 of them in each thread. See [AccumulatorCoord].
+//
+// Elements are read and written by place in the matrix (At, Bits) or by thread
+// and register (Register). While an instruction on it is pending its registers
+// must not be touched: without checks the reader sees the values of before, in
+// checked mode the methods panic with a [*Misuse].
+//
+// An Accumulator, like a register, belongs to one goroutine.
+type Accumulator struct {
+	typ     AccumulatorType
+	n       int
+	elem    []uint32 // M rows of n representations
+	touched stamp
+	pending int // instructions that have not written it
+	checked bool
+
+	// The instruction last issued, for the rule that only those of one shape
+	// may follow each other without a fence.
+	last   Shape
+	issued stamp
+}
+
+// NewAccumulator returns zeroed accumulators for instructions of a type and n
+// columns.
+func NewAccumulator(typ AccumulatorType, n int) (*Accumulator, error) {
+	if typ > S32 {
+		return nil, fmt.Errorf("wgmma: accumulator type %v, must be f32, f16 or s32", typ)
+	}
+	if err := checkN(typ == S32, n, typ); err != nil {
+		return nil, err
+	}
+	return &Accumulator{typ: typ, n: n, elem: make([]uint32, M*n), touched: now()}, nil
+}
+
+// Type returns the element type.
+func (d *Accumulator) Type() AccumulatorType { return d.typ }
+
+// N returns the number of columns.
+func (d *Accumulator) N() int { return d.n }
+
+// At returns an element, exactly.
+func (d *Accumulator) At(row, col int) float64 {
+	d.touch("At")
+	u := *d.at(row, col)
+	switch d.typ {
+	case F16:
+		return float64(float16.Frombits(uint16(u)).Float32())
+	case S32:
+		return float64(int32(u))
+	}
+	return float64(math.Float32frombits(u))
+}
+
+// Set sets an element to v, rounded to nearest even; s32 clamps, and takes 0
+// for a NaN.
+func (d *Accumulator) Set(row, col int, v float64) {
+	d.touch("Set")
+	*d.at(row, col) = d.typ.encode(v)
+}
+
+// encode returns the representation of v.
+func (t AccumulatorType) encode(v float64) uint32 {
+	switch t {
+	case F16:
+		// Rounding to odd on the way keeps the second rounding correct.
+		return uint32(float16.Fromfloat32(roundToOdd(v)).Bits())
+	case S32:
+		if v != v {
+			return 0
+		}
+		return uint32(int32(min(max(math.RoundToEven(v), math.MinInt32), math.MaxInt32)))
+	}
+	return math.Float32bits(float32(v))
+}
+
+// roundToOdd narrows v such that what it cuts off leaves a trace in the last
+// bit.
+func roundToOdd(v float64) float32 {
+	f := float32(v)
+	if float64(f) == v || v != v {
+		return f
+	}
+	u := math.Float32bits(f)
+	if math.Abs(float64(f)) > math.Abs(v) {
+		u-- // toward zero, from infinity too
+	}
+	return math.Float32frombits(u | 1)
+}
+
+// Bits returns the representation of an element, for f16 in the lower half.
+func (d *Accumulator) Bits(row, col int) uint32 {
+	d.touch("Bits")
+	return *d.at(row, col)
+}
+
+// SetBits sets the representation of an element.
+func (d *Accumulator) SetBits(row, col int, u uint32) {
+	d.touch("SetBits")
+	if d.typ == F16 {
+		u &= 0xffff
+	}
+	*d.at(row, col) = u
+}
+
+// Registers returns the number of 32-bit registers of a thread: N/2, or N/4 for
+// f16, which packs two elements in one.
+func (d *Accumulator) Registers() int {
+	if d.typ == F16 {
+		return d.n / 4
+	}
+	return d.n / 2
+}
+
+// Register returns register i of a thread.
+func (d *Accumulator) Register(thread, i int) uint32 {
+	d.touch("Register")
+	d.checkRegister(thread, i)
+	if d.typ == F16 {
+		return *d.at(AccumulatorCoord(thread, 2*i)) | *d.at(AccumulatorCoord(thread, 2*i+1))<<16
+	}
+	return *d.at(AccumulatorCoord(thread, i))
+}
+
+// SetRegister sets register i of a thread.
+func (d *Accumulator) SetRegister(thread, i int, v uint32) {
+	d.touch("SetRegister")
+	d.checkRegister(thread, i)
+	if d.typ == F16 {
+		*d.at(AccumulatorCoord(thread, 2*i)) = v & 0xffff
+		*d.at(AccumulatorCoord(thread, 2*i+1)) = v >> 16
+		return
+	}
+	*d.at(AccumulatorCoord(thread, i)) = v
+}
+
+func (d *Accumulator) at(row, col int) *uint32 {
+	if row < 0 || row >= M || col < 0 || col >= d.n {
+		panic(fmt.Sprintf("wgmma: accumulator element (%d, %d), have %d rows and %d columns", row, col, M, d.n))
+	}
+	return &d.elem[row*d.n+col]
+}
+
+func (d *Accumulator) checkRegister(thread, i int) {
+	if thread < 0 || thread >= Threads || i < 0 || i >= d.Registers() {
+		panic(fmt.Sprintf("wgmma: register %d of thread %d, have %d registers in each of %d threads", i, thread, d.Registers(), Threads))
+	}
+}
+
+func (d *Accumulator) touch(method string) {
+	if d.pending > 0 && d.checked {
+		panic(misuse(RulePending, "Accumulator.%s: %d instructions on it are pending, WaitGroup must cover them first", method, d.pending))
+	}
+	d.touched = now()
+}

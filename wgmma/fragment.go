@@ -1,0 +1,113 @@
+package wgmma
+
+import "fmt"
+
+// Threads is the number of threads of a warpgroup.
+const Threads = 128
+
+// AccumulatorCoord returns the row and the column of the accumulator element i
+// of a thread (PTX 9.7.15.5, matrix fragments for wgmma.mma_async). An
+// instruction with N columns has N/2 elements per thread. In f32 and s32
+// element i is register i; in f16 register i holds the elements 2i and 2i+1,
+// the first in its lower half.
+func AccumulatorCoord(thread, i int) (row, col int) {
+	lane := thread % 32
+	row = thread/32*16 + lane/4 + i/2%2*8
+	col = i/4*8 + lane%4*2 + i%2
+	return row, col
+}
+
+// AccumulatorIndex is the inverse of AccumulatorCoord.
+func AccumulatorIndex(row, col int) (thread, i int) {
+	thread = row/16*32 + row%8*4 + col%8/2
+	i = col/8*4 + row%16/8*2 + col%2
+	return thread, i
+}
+
+// FragmentCoord returns the row and the k of element i of a thread, for A in
+// registers with elements of size bytes, 1, 2 or 4. There are 16/size of them,
+// in four 32-bit registers, the first in the lowest bits.
+func FragmentCoord(size, thread, i int) (row, k int) {
+	per := 4 / size // elements of a register
+	lane, register := thread%32, i/per
+	row = thread/32*16 + lane/4 + register%2*8
+	k = register/2*4*per + lane%4*per + i%per
+	return row, k
+}
+
+// FragmentIndex is the inverse of FragmentCoord.
+func FragmentIndex(size, row, k int) (thread, i int) {
+	per := 4 / size
+	thread = row/16*32 + row%8*4 + k/per%4
+	register := k/per/4*2 + row%16/8
+	return thread, register*per + k%per
+}
+
+// A Fragment is the operand A in registers: 64 rows of 32 bytes, in four
+// registers of each thread.
+//
+// A Fragment, like a register, belongs to one goroutine.
+type Fragment struct {
+	size    int
+	reg     [Threads][4]uint32
+	touched stamp
+	pending int // instructions that have not read it
+	checked bool
+}
+
+// NewFragment returns zeroed registers for the operand A of a kind. It panics if
+// kind is not valid.
+func NewFragment(kind Kind) *Fragment {
+	if !kind.Valid() {
+		panic(fmt.Sprintf("wgmma: NewFragment: %v is not a kind", kind))
+	}
+	return &Fragment{size: kind.ElementSize(), touched: now()}
+}
+
+// Register returns register i, 0 to 3, of a thread.
+func (f *Fragment) Register(thread, i int) uint32 {
+	f.touch("Register")
+	return f.reg[thread][i]
+}
+
+// SetRegister sets register i, 0 to 3, of a thread.
+func (f *Fragment) SetRegister(thread, i int, v uint32) {
+	f.touch("SetRegister")
+	f.reg[thread][i] = v
+}
+
+// Bits returns the representation of an element, k from 0 to 31, 15 or 7.
+func (f *Fragment) Bits(row, k int) uint32 {
+	f.touch("Bits")
+	return f.bits(row, k)
+}
+
+// SetBits sets the representation of an element. Bits beyond its size are
+// ignored.
+func (f *Fragment) SetBits(row, k int, v uint32) {
+	f.touch("SetBits")
+	r, shift, mask := f.locate(row, k)
+	*r = *r&^(mask<<shift) | v&mask<<shift
+}
+
+func (f *Fragment) bits(row, k int) uint32 {
+	r, shift, mask := f.locate(row, k)
+	return *r >> shift & mask
+}
+
+// locate returns the register of an element and where in it.
+func (f *Fragment) locate(row, k int) (r *uint32, shift int, mask uint32) {
+	if row < 0 || row >= M || k < 0 || k >= rowBytes/f.size {
+		panic(fmt.Sprintf("wgmma: fragment element (%d, %d), have %d rows and %d columns", row, k, M, rowBytes/f.size))
+	}
+	thread, i := FragmentIndex(f.size, row, k)
+	per := 4 / f.size
+	return &f.reg[thread][i/per], i % per * 8 * f.size, uint32(1<<(8*f.size) - 1)
+}
+
+func (f *Fragment) touch(method string) {
+	if f.pending > 0 && f.checked {
+		panic(misuse(RulePending, "Fragment.%s: %d instructions that read it are pending, WaitGroup must cover them first", method, f.pending))
+	}
+	f.touched = now()
+}

@@ -1,0 +1,94 @@
+package wgmma
+
+import "testing"
+
+// Every place of D belongs to one element of one thread, for every N.
+func TestAccumulatorCoord(t *testing.T) {
+	for n := 8; n <= 256; n += 8 {
+		seen := make([]bool, M*n)
+		for thread := range Threads {
+			for i := range n / 2 {
+				row, col := AccumulatorCoord(thread, i)
+				if row < 0 || row >= M || col < 0 || col >= n || seen[row*n+col] {
+					t.Fatalf("n %d: element %d of thread %d is (%d, %d), taken or outside", n, i, thread, row, col)
+				}
+				seen[row*n+col] = true
+				if gotThread, gotI := AccumulatorIndex(row, col); gotThread != thread || gotI != i {
+					t.Fatalf("(%d, %d) is element %d of thread %d, want %d of %d", row, col, gotI, gotThread, i, thread)
+				}
+			}
+		}
+	}
+	for _, c := range [][4]int{{0, 0, 0, 0}, {0, 2, 8, 0}, {0, 5, 0, 9}, {1, 0, 0, 2}, {4, 3, 9, 1}, {32, 2, 24, 0}, {127, 127, 63, 255}} {
+		if row, col := AccumulatorCoord(c[0], c[1]); row != c[2] || col != c[3] {
+			t.Errorf("element %d of thread %d is (%d, %d), want (%d, %d)", c[1], c[0], row, col, c[2], c[3])
+		}
+	}
+}
+
+// Every place of A belongs to one element of one thread, for every size.
+func TestFragmentCoord(t *testing.T) {
+	for _, size := range []int{1, 2, 4} {
+		ks := rowBytes / size
+		seen := make([]bool, M*ks)
+		for thread := range Threads {
+			for i := range 16 / size {
+				row, k := FragmentCoord(size, thread, i)
+				if row < 0 || row >= M || k < 0 || k >= ks || seen[row*ks+k] {
+					t.Fatalf("size %d: element %d of thread %d is (%d, %d), taken or outside", size, i, thread, row, k)
+				}
+				seen[row*ks+k] = true
+				if gotThread, gotI := FragmentIndex(size, row, k); gotThread != thread || gotI != i {
+					t.Fatalf("size %d: (%d, %d) is element %d of thread %d, want %d of %d", size, row, k, gotI, gotThread, i, thread)
+				}
+				// The formulas of the PTX figures.
+				lane := thread % 32
+				wantRow, wantK := 16*(thread/32)+lane/4, 0
+				switch size {
+				case 1:
+					wantRow, wantK = wantRow+8*(i/4%2), 16*(i/8)+4*(lane%4)+i%4
+				case 2:
+					wantRow, wantK = wantRow+8*(i/2%2), 8*(i/4)+2*(lane%4)+i%2
+				case 4:
+					wantRow, wantK = wantRow+8*(i%2), 4*(i/2)+lane%4
+				}
+				if row != wantRow || k != wantK {
+					t.Fatalf("size %d: element %d of thread %d is (%d, %d), want (%d, %d)", size, i, thread, row, k, wantRow, wantK)
+				}
+			}
+		}
+	}
+}
+
+func TestFragmentRegisters(t *testing.T) {
+	for _, kind := range []Kind{S8S32, BF16F32, TF32F32} {
+		f, size := NewFragment(kind), kind.ElementSize()
+		mask := uint32(1<<(8*size) - 1)
+		for row := range M {
+			for k := range kind.K() {
+				f.SetBits(row, k, uint32(row*1000003+k*77777)|^mask)
+			}
+		}
+		for row := range M {
+			for k := range kind.K() {
+				want := uint32(row*1000003+k*77777) & mask
+				if size == 4 {
+					want = uint32(row*1000003+k*77777) | ^mask
+				}
+				if got := f.Bits(row, k); got != want {
+					t.Fatalf("%v: (%d, %d) is %#x, want %#x", kind, row, k, got, want)
+				}
+				thread, i := FragmentIndex(size, row, k)
+				per := 4 / size
+				if got := f.Register(thread, i/per) >> (i % per * 8 * size) & mask; got != want {
+					t.Fatalf("%v: (%d, %d) is %#x in its register, want %#x", kind, row, k, got, want)
+				}
+			}
+		}
+		f.SetRegister(5, 3, 0xdeadbeef)
+		row, k := FragmentCoord(size, 5, 3*4/size)
+		if got := f.Bits(row, k); got != 0xdeadbeef&mask {
+			t.Errorf("%v: first element of register 3 is %#x", kind, got)
+		}
+	}
+}
