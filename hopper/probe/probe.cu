@@ -1,0 +1,53 @@
+// probe records what a Hopper GPU does, in the files that hoppercheck replays.
+//
+//	nvcc -std=c++17 -O2 -gencode=arch=compute_90a,code=sm_90a -o probe probe.cu
+//	./probe OUTDIR [SEED]
+//
+// The instructions are raw PTX; the seed decides all inputs. See README.md.
+#include "common.cuh"
+#include "descriptor.cuh"
+#include "mbarrier.cuh"
+#include "tensormap.cuh"
+#include "tma.cuh"
+#include "wgmma.cuh"
+
+static void write_machine(const std::string& dir, uint64_t seed) {
+  int device = 0, driver = 0, runtime = 0;
+  cudaDeviceProp prop;
+  CHECK(cudaGetDevice(&device));
+  CHECK(cudaGetDeviceProperties(&prop, device));
+  CHECK(cudaDriverGetVersion(&driver));
+  CHECK(cudaRuntimeGetVersion(&runtime));
+  if (prop.major != 9) fatal("%s has compute capability %d.%d; the probe needs 9.0", prop.name, prop.major, prop.minor);
+  File out(dir, "machine.txt");
+  out.print("device %s\ncompute capability %d.%d\nCUDA driver API %d.%d\nCUDA runtime %d.%d\nseed %llu\n", prop.name, prop.major,
+            prop.minor, driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10, static_cast<unsigned long long>(seed));
+}
+
+static void report(const char* files, size_t records) {
+  printf("%-24s %6zu records\n", files, records);
+  fflush(stdout);
+}
+
+int main(int argc, char** argv) {
+  if (argc < 2 || argc > 3) {
+    fprintf(stderr, "usage: probe OUTDIR [SEED]\n");
+    return 2;
+  }
+  const std::string dir = argv[1];
+  uint64_t seed = 1;
+  if (argc == 3) {
+    char* end = nullptr;
+    seed = strtoull(argv[2], &end, 10);
+    if (end == argv[2] || *end != 0) fatal("seed %s is not a number", argv[2]);
+  }
+  report("tma_illegal.txt", probe_illegal(dir, seed));  // first: it forks
+  write_machine(dir, seed);
+  report("mbarrier.txt", probe_mbarrier(dir, seed));
+  report("tensormap.txt", probe_tensormap(dir, seed));
+  report("tma.bin", probe_tma(dir, seed));
+  report("tma_tf32.txt", probe_tf32(dir, seed));
+  report("wgmma_<kind>.bin", probe_wgmma(dir, seed));
+  report("wgmma_desc.bin", probe_descriptors(dir, seed));
+  return 0;
+}

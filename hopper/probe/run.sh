@@ -1,0 +1,34 @@
+#!/bin/sh
+# Builds the probe, runs it on the first GPU and leaves its files in a folder:
+#
+#	hopper/probe/run.sh OUTDIR [SEED]
+#	go run ./cmd/hoppercheck OUTDIR
+#
+# It needs nvcc of CUDA 12.4 or later, and PyTorch for cublas.json, which it leaves
+# out when python3 has none.
+set -eu
+
+if [ $# -lt 1 ] || [ $# -gt 2 ]; then
+	echo "usage: run.sh OUTDIR [SEED]" >&2
+	exit 2
+fi
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$1"
+out=$(cd "$1" && pwd)
+seed=${2:-1}
+nvcc=${NVCC:-nvcc}
+bin=$(mktemp -d)
+trap 'rm -rf "$bin"' EXIT
+
+"$nvcc" -std=c++17 -O2 -gencode=arch=compute_90a,code=sm_90a -o "$bin/probe" "$here/probe.cu"
+"$bin/probe" "$out" "$seed"
+{
+	"$nvcc" --version | grep release
+	nvidia-smi --query-gpu=name,driver_version --format=csv,noheader || true
+} >>"$out/machine.txt"
+if python3 -c 'import torch' 2>/dev/null; then
+	python3 "$here/products.py" "$out"
+else
+	echo "no PyTorch: cublas.json left out" >&2
+fi
+cat "$out/machine.txt"
