@@ -21,7 +21,7 @@ func TestAccumulatorRegisters(t *testing.T) {
 		d := newAccumulator(t, typ, 24)
 		for thread := range Threads {
 			for i := range d.Registers() {
-				d.SetRegister(thread, i, uint32(thread<<20|i<<4|0x80000001))
+				d.SetRegister(thread, i, uint32(thread<<20|i<<4|1)|1<<31)
 			}
 		}
 		want := map[AccumulatorType]int{F32: 12, F16: 6, S32: 12}[typ]
@@ -44,7 +44,7 @@ func TestAccumulatorRegisters(t *testing.T) {
 		}
 		for thread := range Threads {
 			for i := range d.Registers() {
-				if got, want := d.Register(thread, i), uint32(thread<<20|i<<4|0x80000001); got != want {
+				if got, want := d.Register(thread, i), uint32(thread<<20|i<<4|1)|1<<31; got != want {
 					t.Fatalf("%v: register %d of thread %d is %#x, want %#x", typ, i, thread, got, want)
 				}
 			}

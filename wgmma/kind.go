@@ -76,7 +76,8 @@ func (k Kind) Valid() bool { return int(k) < len(kinds) }
 // Integer reports whether k multiplies 8-bit integers.
 func (k Kind) Integer() bool { return k >= S8S32 && k.Valid() }
 
-// ElementSize returns the bytes of an element of A and of B.
+// ElementSize returns the bytes of an element of A and of B. Like K and
+// AccumulatorType it panics if k is not valid.
 func (k Kind) ElementSize() int { return kinds[k].size }
 
 // K returns how many products one instruction adds to each accumulator: 32

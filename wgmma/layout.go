@@ -27,13 +27,13 @@ func (d Descriptor) eachChunk(major Major, size, rows int, f func(address, row, 
 }
 
 // checkBounds reports an operand that leaves shared memory.
-func (d Descriptor) checkBounds(operand string, major Major, size, rows, memory int) error {
-	low, high := 0, 0
+func (d Descriptor) checkBounds(major Major, size, rows, memory int) error {
+	low, high := memory, 0
 	d.eachChunk(major, size, rows, func(address, row, at int) {
 		low, high = min(low, address), max(high, address+unit)
 	})
 	if low < 0 || high > memory {
-		return fmt.Errorf("wgmma: %s: %+v reaches over the bytes %d to %d, shared memory has %d", operand, d, low, high, memory)
+		return fmt.Errorf("wgmma: %+v reaches over the bytes %d to %d, shared memory has %d", d, low, high-1, memory)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package wgmma
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"example.com/leafhopper/internal/hopper"
 	"example.com/leafhopper/tile"
@@ -138,10 +139,14 @@ func (w *Warpgroup) memory() []byte {
 func (w *Warpgroup) checkOperands(in *instruction) error {
 	op, size := in.op, in.op.Kind.ElementSize()
 	check := func(operand string, d Descriptor, transposed bool, rows int) error {
-		if err := d.Validate(); err != nil {
+		err := d.Validate()
+		if err == nil {
+			err = d.checkBounds(Major(transposed), size, rows, len(w.memory()))
+		}
+		if err != nil {
 			return fmt.Errorf("%w (operand %s of %v)", err, operand, op)
 		}
-		return d.checkBounds("operand "+operand+" of "+op.String(), Major(transposed), size, rows, len(w.memory()))
+		return nil
 	}
 	switch {
 	case in.f == nil:
@@ -215,14 +220,16 @@ func (w *Warpgroup) WaitGroup(n int) error {
 	var errs []error
 	for len(w.groups) > n {
 		g := w.groups[0]
-		w.groups = append(w.groups[:0], w.groups[1:]...)
+		w.groups = slices.Delete(w.groups, 0, 1)
 		for i := range g {
 			if err := w.run(&g[i]); err != nil {
 				errs = append(errs, err)
 			}
 			g[i] = instruction{}
 		}
-		w.free = append(w.free, g[:0])
+		if cap(g) > 0 {
+			w.free = append(w.free, g[:0])
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -325,38 +325,6 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-func TestInteger(t *testing.T) {
-	var a, b [2]Row
-	for k := range a[0] {
-		a[0][k], a[1][k] = 0x80, 0xff // -128 or 128, -1 or 255
-		b[0][k], b[1][k] = 0x80, 0x7f
-	}
-	for _, c := range []struct {
-		spec IntSpec
-		acc  int32
-		want [4]int32 // of rows 0, 0, 1, 1
-	}{
-		{IntSpec{true, true, false}, 0, [4]int32{32 * 16384, -32 * 128 * 127, 32 * 128, -32 * 127}},
-		{IntSpec{true, false, false}, 0, [4]int32{-32 * 16384, -32 * 128 * 127, -32 * 128, -32 * 127}},
-		{IntSpec{false, true, false}, 0, [4]int32{-32 * 16384, 32 * 128 * 127, -32 * 128 * 255, 32 * 255 * 127}},
-		{IntSpec{false, false, false}, 1, [4]int32{32*16384 + 1, 32*128*127 + 1, 32*128*255 + 1, 32*255*127 + 1}},
-		{IntSpec{true, true, false}, math.MaxInt32, [4]int32{math.MinInt32 + 32*16384 - 1, math.MaxInt32 - 32*128*127, math.MinInt32 + 32*128 - 1, math.MaxInt32 - 32*127}},
-		{IntSpec{true, true, true}, math.MaxInt32, [4]int32{math.MaxInt32, math.MaxInt32 - 32*128*127, math.MaxInt32, math.MaxInt32 - 32*127}},
-		{IntSpec{true, true, true}, math.MinInt32, [4]int32{math.MinInt32 + 32*16384, math.MinInt32, math.MinInt32 + 32*128, math.MinInt32}},
-	} {
-		d := make([]uint32, 4)
-		for i := range d {
-			d[i] = uint32(c.acc)
-		}
-		c.spec.Multiply(d, 2, a[:], b[:])
-		for i, u := range d {
-			if int32(u) != c.want[i] {
-				t.Errorf("%+v, C = %d: D(%d, %d) = %d, want %d", c.spec, c.acc, i/2, i%2, int32(u), c.want[i])
-			}
-		}
-	}
-}
-
 func TestMultiplyPanics(t *testing.T) {
 	pack := func(l, rows, k int) *Panel {
 		var p Panel
@@ -396,44 +364,4 @@ func FuzzMultiply(f *testing.F) {
 			t.Errorf("%x · %x + %#x = %#x, Step gives %#x", x, y, acc, got, want)
 		}
 	})
-}
-
-func BenchmarkMultiply(b *testing.B) {
-	const m, n, k = 64, 128, 256
-	for _, name := range []string{"bf16", "f16", "tf32", "e4m3", "f16 f16"} {
-		b.Run(name, func(b *testing.B) {
-			s := specs[name]
-			r := rand.New(rand.NewPCG(1, 2))
-			x := make([]uint32, m*k)
-			for i := range x {
-				x[i] = operand(r, s.A, 2)
-			}
-			y := make([]uint32, n*k)
-			for i := range y {
-				y[i] = operand(r, s.B, 2)
-			}
-			var pa, pb Panel
-			d := make([]uint32, m*n)
-			for b.Loop() {
-				Pack(&pa, s.A, s.L, x, m, k, k, 1)
-				Pack(&pb, s.B, s.L, y, n, k, k, 1)
-				s.Multiply(d, n, &pa, &pb)
-			}
-			b.ReportMetric(2*m*n*k*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-			b.ReportMetric(b.Elapsed().Seconds()*1e9/(m*n*k*float64(b.N)), "ns/product")
-		})
-	}
-}
-
-func BenchmarkPackRows(b *testing.B) {
-	for name, f := range map[string]Format{"bf16": BF16, "f16": F16, "e4m3": E4M3, "tf32": TF32} {
-		b.Run(name, func(b *testing.B) {
-			rows := make([]Row, 256)
-			var p Panel
-			for b.Loop() {
-				p.PackRows(f, rows, false)
-			}
-			b.ReportMetric(b.Elapsed().Seconds()*1e9/float64(256*32/f.Size()*b.N), "ns/element")
-		})
-	}
 }

@@ -43,7 +43,11 @@ func multiplyGeneric(s *Spec, d []uint32, stride int, a, b *Panel) {
 
 // dot is Step on decoded operands.
 func (s *Spec) dot(acc uint32, x [][block]float64, xe [][block]int32, y [][block]float64, ye [][block]int32) uint32 {
-	c, largest := s.accumulator(acc)
+	floor := int32(-126)
+	if s.Acc == F16 {
+		acc, floor = F16.widen(acc), -14
+	}
+	c, largest := float64(math.Float32frombits(acc)), exponent(acc, floor, 2*expBias)
 	xe, y, ye = xe[:len(x)], y[:len(x)], ye[:len(x)]
 	for n := range x {
 		p, q := &xe[n], &ye[n]
@@ -70,14 +74,15 @@ func (s *Spec) dot(acc uint32, x [][block]float64, xe [][block]int32, y [][block
 		s3 := int64(p[6]*q[6]*scale) + int64(p[7]*q[7]*scale)
 		sum += s0 + s1 + (s2 + s3)
 	}
+	if s.Acc == F32 {
+		// Where the sum is a normal float32 its conversion to float64, which is
+		// exact, has the bits of the result, and some more.
+		u := math.Float64bits(float64(sum))
+		if field := int(u>>52&0x7ff) + unit - 1023 + 127; sum != 0 && field >= 1 && field <= 254 {
+			return uint32(u>>63)<<31 | uint32(field)<<23 | uint32(u>>29)&(1<<23-1)&^(1<<(23-s.Frac)-1)
+		}
+	}
 	return s.round(sum, unit)
-}
-
-// accumulator returns the value of C and its exponent, biased like the sum of
-// two exponents of a panel.
-func (s *Spec) accumulator(acc uint32) (float64, int32) {
-	w := s.Acc.widen(acc)
-	return float64(math.Float32frombits(w)), exponent(w, int32(s.Acc.minExp()), 2*expBias)
 }
 
 // infinite is dot when a term is not finite. IEEE arithmetic decides the same

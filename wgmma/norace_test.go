@@ -1,0 +1,5 @@
+//go:build !race
+
+package wgmma
+
+const raceEnabled = false
