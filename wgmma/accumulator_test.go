@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"example.com/leafhopper/tile"
 )
 
 func newAccumulator(t testing.TB, typ AccumulatorType, n int) *Accumulator {
@@ -128,6 +130,8 @@ func TestAccumulatorErrors(t *testing.T) {
 		"fragment row":      func() { f.SetBits(-1, 0, 0) },
 		"fragment register": func() { f.Register(0, 4) },
 		"fragment kind":     func() { NewFragment(99) },
+		"K-major swizzle":   func() { KMajor(0, tile.SwizzleNone) },
+		"MN-major swizzle":  func() { MNMajor(0, 4, 1024) },
 	} {
 		func() {
 			defer func() {

@@ -47,17 +47,26 @@ const (
 // KMajor returns the descriptor of a K-major operand that lies in swizzled rows
 // of a whole span, as a TMA load with this swizzle writes a box whose inner
 // dimension is K. start is a multiple of the period of the pattern; use
-// [Descriptor.Advance] for the further steps of K in a row.
+// [Descriptor.Advance] for the further steps of K in a row. It panics without a
+// swizzle: LBO and SBO then depend on how the boxes lie.
 func KMajor(start int, s tile.Swizzle) Descriptor {
+	checkSwizzled("KMajor", s)
 	return Descriptor{Start: start, SBO: 8 * s.Span(), LBO: unit, Swizzle: s}
 }
 
 // MNMajor returns the descriptor of an MN-major operand, as TMA loads with this
 // swizzle write boxes whose inner dimension is M or N, a whole span wide. Boxes
 // for successive spans of M or N begin block bytes apart. A step of 16 in K is
-// 16 spans further.
+// 16 spans further. It panics without a swizzle, as KMajor does.
 func MNMajor(start int, s tile.Swizzle, block int) Descriptor {
+	checkSwizzled("MNMajor", s)
 	return Descriptor{Start: start, SBO: 8 * s.Span(), LBO: block, Swizzle: s}
+}
+
+func checkSwizzled(name string, s tile.Swizzle) {
+	if s.Span() == 0 {
+		panic(fmt.Sprintf("wgmma: %s: swizzle mode %v, must be 32B, 64B or 128B", name, s))
+	}
 }
 
 // Advance returns d with its start moved by bytes, the way the steps of K are
