@@ -50,14 +50,14 @@ const (
 type hopperCode struct {
 	*hopperShape
 	mul16, mul8 func(*hopperCall) // by L
-	chunk       int               // elements of K of B that stay in the first-level cache
+	chunk       int               // elements of K in a call
 }
 
 // assembleHopper gives k its assembly.
 func assembleHopper(k *Kernel) {
 	switch k.Name {
 	case "hopper-avx512":
-		k.Mul = hopperCode{k.exact, mulHopper512x16, mulHopper512x8, 64}.mul
+		k.Mul = hopperCode{k.exact, mulHopper512x16, mulHopper512x8, 256}.mul
 		k.Peak, k.PeakFlops = peakHopper512, peakHopper512Flops
 	case "hopper-avx2":
 		k.Mul = hopperCode{k.exact, mulHopper256x16, mulHopper256x8, 128}.mul

@@ -1,6 +1,7 @@
 package asm
 
 import (
+	"fmt"
 	"testing"
 	"unsafe"
 )
@@ -59,4 +60,57 @@ func hopperFill(k *Kernel, typ Type, pa, pb unsafe.Pointer, rows, depth int) {
 	p := unsafe.Pointer(&src[0])
 	k.PackA(typ, true)(pa, p, depth*typ.Size(), rows, depth)
 	k.PackB(typ, true)(pb, p, depth*typ.Size(), k.NR, depth)
+}
+
+// BenchmarkHopperPack packs both operands of a product of 1024 in stages of 512.
+func BenchmarkHopperPack(b *testing.B) {
+	const n, depth = 1024, 512
+	hopperRunnable(b, func(b *testing.B, k *Kernel) {
+		for _, typ := range []Type{BF16, F16, F32} {
+			for _, kContiguous := range []bool{true, false} {
+				b.Run(fmt.Sprintf("type=%v/kContiguous=%v", typ, kContiguous), func(b *testing.B) {
+					a := make([]uint32, n*n)
+					for i, x := range cublasOperand(BF16, 1, 2*n*n) {
+						a[i/2] |= uint32(x) << (i % 2 * 16)
+					}
+					p := unsafe.Pointer(&a[0])
+					pa := aligned((n/k.MR + 1) * k.PanelA(depth))
+					pb := aligned((n/k.NR + 1) * k.PanelB(depth))
+					stride, size := n*typ.Size(), typ.Size()
+					if !kContiguous {
+						size = stride
+					}
+					count := 0
+					for b.Loop() {
+						for k0 := 0; k0 < n; k0 += depth {
+							k.PackA(typ, kContiguous)(pa, unsafe.Add(p, k0*size), stride, n, depth)
+							k.PackB(typ, kContiguous)(pb, unsafe.Add(p, k0*size), stride, n, depth)
+						}
+						count++
+					}
+					b.ReportMetric(b.Elapsed().Seconds()*1e3/float64(count), "ms")
+					b.ReportMetric(0, "ns/op")
+				})
+			}
+		}
+	})
+}
+
+// BenchmarkHopperProduct is a whole product of 1024 in bf16, packing included, on one goroutine.
+func BenchmarkHopperProduct(b *testing.B) {
+	const n = 1024
+	x, y := cublasOperand(BF16, 1, n*n), cublasOperand(BF16, 2, n*n)
+	hopperRunnable(b, func(b *testing.B, k *Kernel) {
+		p := hopperProduct{BF16, n, n, n, true, unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), 512}
+		if k.Name == "hopper-go" {
+			p.m, p.n = 256, 256
+		}
+		count := 0
+		for b.Loop() {
+			p.run(k, nil)
+			count++
+		}
+		b.ReportMetric(float64(count)*2*float64(p.m)*float64(p.n)*float64(p.k)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+		b.ReportMetric(0, "ns/op")
+	})
 }

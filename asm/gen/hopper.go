@@ -83,8 +83,7 @@ func (h hopper) bits(s *source, op, operands string, args ...any) {
 	s.op(op+" "+operands, args...)
 }
 
-// The registers. 512 bits: sums 0-7, scales 8-15, accumulators 16-23, six for what is under way, and two constants.
-// 256 bits: sums 0-5, scales 6-11, four for what is under way; accumulators stay in memory, constants too.
+// The registers: sums, scales, accumulators where there is room for them, and what is left.
 func (h hopper) sum(r, v int) string   { return h.reg(r*h.vecs + v) }
 func (h hopper) scale(r, v int) string { return h.reg((2+r)*h.vecs + v) }
 func (h hopper) tmp(i int) string      { return h.reg([]int{12, 24}[b2i(h.zmm)] + i) }
@@ -105,20 +104,6 @@ func (h hopper) tile(base, pitch string, r, v int) string {
 	return fmt.Sprintf("%d(%s)(%s*1)", v*h.bytes(), base, pitch)
 }
 
-// constant returns the operand of a constant: a register or memory.
-func (h hopper) constant(name string) string {
-	if !h.zmm {
-		return fmt.Sprintf("·%s<>(SB)", name)
-	}
-	switch name {
-	case "hopperScale":
-		return h.reg(30)
-	case "hopperInverse":
-		return h.reg(31)
-	}
-	return h.reg(29)
-}
-
 func b2i(b bool) int {
 	if b {
 		return 1
@@ -135,28 +120,26 @@ func (h hopper) scratch(i int) string { return fmt.Sprintf("%d(BX)", i*h.bytes()
 //	AX offset in a panel of A   SI values   DX exponents, both of the first of two rows
 //	DI values of B   R14 from there to the second half   CX exponents
 //	R8 src   R9 lds   R10 dst   R11 ldd   BX scratch   R12 tiles left   R13 steps left
-//	0(SP) header of A   8(SP) pairs of rows left   16(SP) MXCSR of the caller   20(SP) of the kernel
+//	0(SP) header of A   8(SP) pairs of rows left   16(SP) DX   24(SP) MXCSR of the caller   28(SP) of the kernel
 func (h hopper) mul(s *source) {
 	width := h.bytes()
-	s.function("mulHopper"+h.name, "c *hopperCall", 24+5*width, fmt.Sprintf("%d × %d, steps of %d products.", h.mr, h.vecs*width/4, h.products))
+	s.function("mulHopper"+h.name, "c *hopperCall", 32+5*width, fmt.Sprintf("%d × %d, steps of %d products.", h.mr, h.vecs*width/4, h.products))
 	s.op("MOVQ c+0(FP), AX")
 	for _, f := range [][2]string{{"head", "DI"}, {"a", "SI"}, {"aexp", "DX"}, {"src", "R8"}, {"lds", "R9"}, {"dst", "R10"}, {"ldd", "R11"}, {"tiles", "R12"}} {
 		s.op("MOVQ hopperCall_%s(AX), %s", f[0], f[1])
 	}
 	s.op("MOVQ DI, 0(SP)")
-	s.op("LEAQ %d(SP), BX", 24+width-1)
+	s.op("LEAQ %d(SP), BX", 32+width-1)
 	s.op("ANDQ $-%d, BX", width)
 	if h.zmm {
-		for _, name := range []string{"exponentMask", "hopperScale", "hopperInverse"} {
-			s.op("VMOVDQU32 ·%s<>(SB), %s", name, h.constant(name))
-		}
+		s.op("VMOVDQU32 ·exponentMask<>(SB), Z31")
 	} else {
 		s.comment("Integers become float32s rounded toward zero; everything else is exact.")
-		s.op("STMXCSR 16(SP)")
-		s.op("MOVL 16(SP), CX")
+		s.op("STMXCSR 24(SP)")
+		s.op("MOVL 24(SP), CX")
 		s.op("ORL $0x6000, CX")
-		s.op("MOVL CX, 20(SP)")
-		s.op("LDMXCSR 20(SP)")
+		s.op("MOVL CX, 28(SP)")
+		s.op("LDMXCSR 28(SP)")
 	}
 
 	s.label("tile")
@@ -189,6 +172,7 @@ func (h hopper) mul(s *source) {
 		}
 	}
 	s.op("XORQ AX, AX")
+	s.op("MOVQ DX, 16(SP)")
 	s.op("TESTQ R8, R8")
 	s.op("JZ zero")
 	for r := range 2 {
@@ -202,7 +186,7 @@ func (h hopper) mul(s *source) {
 		}
 	}
 	s.op("LEAQ (R8)(R9*2), R8")
-	s.op("JMP step")
+	s.op("JMP steps")
 	s.label("zero")
 	if !h.zmm {
 		s.op("VPXOR Y12, Y12, Y12")
@@ -217,17 +201,12 @@ func (h hopper) mul(s *source) {
 		}
 	}
 
-	s.op("PCALIGN $64")
-	s.label("step")
-	h.exponents(s)
-	h.terms(s)
-	h.finish(s)
-	s.op("ADDQ $%d, AX", 4*h.products*h.mr)
-	s.op("ADDQ $%d, DI", 4*h.products*h.sub)
-	s.op("ADDQ $%d, CX", h.products*h.pitch())
-	s.op("DECQ R13")
-	s.op("JNZ step")
-
+	s.label("steps")
+	if h.zmm {
+		h.steps512(s)
+	} else {
+		h.steps256(s)
+	}
 	if h.zmm {
 		for r := range 2 {
 			for v := range h.vecs {
@@ -237,6 +216,7 @@ func (h hopper) mul(s *source) {
 	}
 	s.op("LEAQ (R10)(R11*2), R10")
 	s.op("ADDQ $8, SI")
+	s.op("MOVQ 16(SP), DX")
 	s.op("ADDQ $8, DX")
 	s.op("DECQ 8(SP)")
 	s.op("JNZ pair")
@@ -247,79 +227,9 @@ func (h hopper) mul(s *source) {
 	s.op("DECQ R12")
 	s.op("JNZ tile")
 	if !h.zmm {
-		s.op("LDMXCSR 16(SP)")
+		s.op("LDMXCSR 24(SP)")
 	}
 	s.ret()
-}
-
-// exponents writes the first pass of a step: the largest exponents, and from them 2^(F-E), the scales.
-func (h hopper) exponents(s *source) {
-	s.comment("The largest exponents of the products, a byte each.")
-	for r := range 2 {
-		h.bits(s, "VMOVDQA", "%s, %s", h.scratch(2), h.tmp(r))
-	}
-	for k := range h.products {
-		h.bits(s, "VMOVDQU", "%d(CX), %s", k*h.pitch(), h.tmp(2))
-		for r := range 2 {
-			s.op("VPBROADCASTD %d(DX)(AX*1), %s", 4*(k*h.mr+r), h.tmp(3))
-			s.op("VPADDSB %s, %s, %s", h.tmp(2), h.tmp(3), h.tmp(3))
-			s.op("VPMAXSB %s, %s, %s", h.tmp(3), h.tmp(r), h.tmp(r))
-		}
-	}
-	for r := range 2 {
-		s.op("VPADDB %s, %s, %s", h.scratch(3), h.tmp(r), h.tmp(r))
-		h.bits(s, "VMOVDQA", "%s, %s", h.tmp(r), h.scratch(r))
-	}
-	s.comment("With those of the accumulators, as float32s 2^E; from them 2^(F-E).")
-	for v := range h.vecs {
-		for r := range 2 {
-			t, u := h.tmp(r), h.tmp(2+r)
-			s.op("VPMOVZXBD %d(BX), %s", r*h.bytes()+v*h.bytes()/4, t)
-			s.op("VPSLLD $23, %s, %s", t, t)
-			if h.zmm {
-				s.op("VPANDD %s, %s, %s", h.acc(r, v), h.constant("exponentMask"), u)
-				s.op("VPMAXSD %s, %s, %s", u, t, t)
-				s.op("VPSUBD %s, %s, %s", t, h.constant("hopperScale"), h.scale(r, v))
-			} else {
-				h.load(s, "exponentMask", u)
-				s.op("VPAND %s, %s, %s", h.acc(r, v), u, u)
-				s.op("VPMAXSD %s, %s, %s", u, t, t)
-				h.load(s, "hopperScale", u)
-				s.op("VPSUBD %s, %s, %s", t, u, h.scale(r, v))
-			}
-		}
-	}
-}
-
-// load writes a load of a constant.
-func (h hopper) load(s *source, name, reg string) {
-	s.op("VMOVDQU ·%s<>(SB), %s", name, reg)
-}
-
-// terms writes the second pass: the sums of the products as integers.
-func (h hopper) terms(s *source) {
-	s.comment("The terms, truncated to integers, and their sums.")
-	for k := range h.products {
-		for r := range 2 {
-			s.op("VBROADCASTSS %d(SI)(AX*1), %s", 4*(k*h.mr+r), h.tmp(r))
-		}
-		for v := range h.vecs {
-			for r := range 2 {
-				t := h.tmp(2 + r)
-				if h.zmm {
-					t = h.tmp(2 + (2*v+r)%3)
-				}
-				s.op("VMULPS %s, %s, %s", h.column(k, v), h.tmp(r), t)
-				s.op("VMULPS %s, %s, %s", h.scale(r, v), t, t)
-				if k == 0 {
-					s.op("VCVTTPS2DQ %s, %s", t, h.sum(r, v))
-					continue
-				}
-				s.op("VCVTTPS2DQ %s, %s", t, t)
-				s.op("VPADDD %s, %s, %s", t, h.sum(r, v), h.sum(r, v))
-			}
-		}
-	}
 }
 
 // column is the place of vector v of step k of B.
@@ -330,30 +240,6 @@ func (h hopper) column(k, v int) string {
 		return fmt.Sprintf("%d(DI)(R14*1)", offset)
 	}
 	return fmt.Sprintf("%d(DI)", offset)
-}
-
-// finish writes the end of a step: the accumulator joins the sums, which become float32s.
-func (h hopper) finish(s *source) {
-	s.comment("The accumulators join, and the sums become accumulators.")
-	for v := range h.vecs {
-		for r := range 2 {
-			t, sum, scale := h.tmp(r), h.sum(r, v), h.scale(r, v)
-			s.op("VMULPS %s, %s, %s", h.acc(r, v), scale, t)
-			s.op("VCVTTPS2DQ %s, %s", t, t)
-			s.op("VPADDD %s, %s, %s", t, sum, sum)
-			if h.zmm {
-				s.op("VPSUBD %s, %s, %s", scale, h.constant("hopperInverse"), scale)
-				s.op("VCVTDQ2PS.RZ_SAE %s, %s", sum, sum)
-				s.op("VMULPS %s, %s, %s", scale, sum, h.acc(r, v))
-			} else {
-				h.load(s, "hopperInverse", t)
-				s.op("VPSUBD %s, %s, %s", scale, t, scale)
-				s.op("VCVTDQ2PS %s, %s", sum, sum)
-				s.op("VMULPS %s, %s, %s", scale, sum, sum)
-				s.op("VMOVUPS %s, %s", sum, h.acc(r, v))
-			}
-		}
-	}
 }
 
 // peak writes the register-only loop of what a product takes: two multiplications, a conversion and an addition.
