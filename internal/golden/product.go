@@ -1,0 +1,129 @@
+package golden
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// A Product is one recorded product C = A·B of cuBLAS, of M by K by N elements.
+// C was computed twice, once rounded to the type of A and B and once in f32.
+type Product struct {
+	DType   string // of A and B: "bf16" or "f16"
+	M, N, K int
+	Layout  string // "NN", or "NT" with B stored N by K
+	// CRC and CRCFloat32 are the IEEE checksums of both C, row-major and
+	// little-endian.
+	CRC, CRCFloat32 uint32
+	// Row and RowFloat32 are the first row of both C, as representations.
+	Row        []uint16
+	RowFloat32 []uint32
+}
+
+// Seeds of the operands, for Element.
+const (
+	SeedA = 1
+	SeedB = 2
+)
+
+// Element returns element i, in storage order, of the operand with a seed,
+// before it is rounded to the type: a hash of i in [-1, 1).
+func (p *Product) Element(i, seed uint32) float32 {
+	x := i*2654435761 + seed*40503
+	for range 2 {
+		x = (x>>16 ^ x) * 0x45d9f3b
+	}
+	x = x>>16 ^ x
+	return (float32(x&0xffff) - 32768) / 32768
+}
+
+// maxElements bounds a matrix of a product; the recorded ones end there.
+const maxElements = 1 << 26
+
+// productFields are the fields of an entry, all of which must be there.
+type productFields struct {
+	DType          *string `json:"dtype"`
+	M              *int
+	N              *int
+	K              *int
+	Layout         *string `json:"layout"`
+	CRC            *uint32 `json:"crc32"`
+	RowsOff        *uint64 `json:"rows_off"`
+	Rows           *int    `json:"rows"`
+	CRCFloat32     *uint32 `json:"crc32_f32"`
+	RowsOffFloat32 *uint64 `json:"rows_off_f32"`
+}
+
+// ParseProducts reads cublas.json and, for the first rows, cublas_rows.bin.
+func ParseProducts(data, rows []byte) ([]Product, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	var entries []productFields
+	if err := dec.Decode(&entries); err != nil {
+		return nil, fmt.Errorf("golden: products: %w", err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, errors.New("golden: products: data behind the list")
+	}
+	if len(entries) == 0 {
+		return nil, errors.New("golden: no products")
+	}
+	products := make([]Product, len(entries))
+	for i, e := range entries {
+		if err := products[i].parse(e, rows); err != nil {
+			return nil, fmt.Errorf("golden: product %d: %w", i, err)
+		}
+	}
+	return products, nil
+}
+
+func (p *Product) parse(e productFields, rows []byte) error {
+	if e.DType == nil || e.M == nil || e.N == nil || e.K == nil || e.Layout == nil || e.CRC == nil ||
+		e.RowsOff == nil || e.Rows == nil || e.CRCFloat32 == nil || e.RowsOffFloat32 == nil {
+		return errors.New("a field is missing")
+	}
+	*p = Product{DType: *e.DType, M: *e.M, N: *e.N, K: *e.K, Layout: *e.Layout, CRC: *e.CRC, CRCFloat32: *e.CRCFloat32}
+	switch {
+	case p.DType != "bf16" && p.DType != "f16":
+		return fmt.Errorf("type %q is not bf16 or f16", p.DType)
+	case p.Layout != "NN" && p.Layout != "NT":
+		return fmt.Errorf("layout %q is not NN or NT", p.Layout)
+	case *e.Rows != 1:
+		return fmt.Errorf("%d rows, want 1", *e.Rows)
+	}
+	for _, n := range []int{p.M, p.N, p.K} {
+		if n < 1 || n > maxElements {
+			return fmt.Errorf("size %dx%dx%d is outside 1 to %d", p.M, p.N, p.K, maxElements)
+		}
+	}
+	for _, n := range []int64{int64(p.M) * int64(p.K), int64(p.K) * int64(p.N), int64(p.M) * int64(p.N)} {
+		if n > maxElements {
+			return fmt.Errorf("size %dx%dx%d has a matrix of %d elements, at most %d", p.M, p.N, p.K, n, maxElements)
+		}
+	}
+	row, err := slice(rows, *e.RowsOff, 2*p.N)
+	if err != nil {
+		return err
+	}
+	wide, err := slice(rows, *e.RowsOffFloat32, 4*p.N)
+	if err != nil {
+		return err
+	}
+	p.Row, p.RowFloat32 = make([]uint16, p.N), make([]uint32, p.N)
+	for j := range p.N {
+		p.Row[j] = binary.LittleEndian.Uint16(row[2*j:])
+		p.RowFloat32[j] = binary.LittleEndian.Uint32(wide[4*j:])
+	}
+	return nil
+}
+
+// slice returns n bytes of the rows file.
+func slice(rows []byte, off uint64, n int) ([]byte, error) {
+	if off > uint64(len(rows)) || uint64(n) > uint64(len(rows))-off {
+		return nil, fmt.Errorf("row at %d to %d of the %d bytes of rows", off, off+uint64(n), len(rows))
+	}
+	return rows[off:][:n], nil
+}
