@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"example.com/leafhopper/internal/golden"
+)
+
+// A kind is a format of recordings.
+type kind struct {
+	name   *regexp.Regexp // of the file, without .gz
+	what   string
+	replay func(ctx context.Context, c *config, f *file, data []byte) (result, error)
+}
+
+func named(pattern string) *regexp.Regexp { return regexp.MustCompile("^(?:" + pattern + ")$") }
+
+// kinds is the registry of formats; the first whose name matches counts.
+var kinds = []kind{
+	{named(`mbarrier\.txt`), "scripts on an mbarrier", parsed(golden.ParseScripts, replayScript)},
+	{named(`tensormap\.txt`), "calls of cuTensorMapEncodeTiled", parsed(golden.ParseMapCalls, replayMap)},
+	{named(`tma\.bin`), "tile copies", parsed(golden.ParseCopies, replayCopy)},
+	{named(`tma_illegal\.txt`), "tile copies that fault", parsed(golden.ParseRefused, replayRefused)},
+	{named(`tma_tf32\.txt`), "words loaded as tf32", parsed(golden.ParseWords, replayWord)},
+	{named(`wgmma_desc\.bin`), "matrix descriptors", parsed(golden.ParseDescriptors, replayDescriptor)},
+	{named(`wgmma_.*\.bin`), "matrix instructions", parsed(parseInstructions, replayInstruction)},
+	{named(`cublas\.json`), "whole products", replayProducts},
+}
+
+// companions are files that belong to another.
+var companions = named(`cublas_rows\.bin`)
+
+// parsed returns the replay of a format whose records stand alone: parse reads
+// them, and check says how the emulator differs from one, or "". An error of check is
+// one of the record, which no recorder can have written.
+func parsed[T any](parse func([]byte) ([]T, error), check func(*T) (string, error)) func(context.Context, *config, *file, []byte) (result, error) {
+	return func(ctx context.Context, _ *config, f *file, data []byte) (result, error) {
+		r := result{file: f.name()}
+		records, err := parse(data)
+		if err != nil {
+			return r, err
+		}
+		for i := range records {
+			if i%16 == 0 && ctx.Err() != nil {
+				return r, ctx.Err()
+			}
+			text, err := guard(&records[i], check)
+			if err != nil {
+				return r, fmt.Errorf("record %d: %w", i, err)
+			}
+			r.count(fmt.Sprintf("record %d", i), text)
+		}
+		return r, nil
+	}
+}
+
+// guard makes a panic of the emulator a difference: the GPU did what the record
+// says.
+func guard[T any](record *T, check func(*T) (string, error)) (text string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			text, err = fmt.Sprintf("the emulator panics: %v", p), nil
+		}
+	}()
+	return check(record)
+}
+
+// A file is a recording that was found.
+type file struct {
+	path string
+	kind *kind
+}
+
+func (f *file) name() string { return filepath.Base(f.path) }
+
+func (f *file) replay(ctx context.Context, c *config) (result, error) {
+	data, err := golden.Read(f.path)
+	if err != nil {
+		return result{}, err
+	}
+	return f.kind.replay(ctx, c, f, data)
+}
+
+// testdata are the folders of this module that hold its recordings, each with
+// the package that they test.
+var testdata = []string{"barrier/testdata", "tile/testdata", "wgmma/testdata", "hopper/testdata"}
+
+// find returns the recordings that the command line names.
+func (c *config) find(say func(format string, args ...any)) ([]file, error) {
+	dirs, tell := c.dirs, true
+	if len(dirs) == 0 {
+		root, err := moduleRoot()
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range testdata {
+			dirs = append(dirs, filepath.Join(root, filepath.FromSlash(d)))
+		}
+		tell = c.verbose
+	}
+	var files []file
+	for _, dir := range dirs {
+		paths, err := list(dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range paths {
+			base := strings.TrimSuffix(filepath.Base(path), ".gz")
+			at := slices.IndexFunc(kinds, func(k kind) bool { return k.name.MatchString(base) })
+			switch {
+			case !c.match.MatchString(filepath.Base(path)) || companions.MatchString(base):
+			case at >= 0:
+				files = append(files, file{path, &kinds[at]})
+			case tell:
+				say("%s: skipped: not the name of a recording", path)
+			}
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("no recordings in %s", strings.Join(dirs, ", "))
+	}
+	return files, nil
+}
+
+// list returns the files in a folder, or path if it is a file.
+func list(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, e := range entries {
+		if !e.IsDir() {
+			paths = append(paths, filepath.Join(path, e.Name()))
+		}
+	}
+	return paths, nil
+}
+
+// moduleRoot returns the folder, from the working directory upwards, whose
+// go.mod is the one of this program.
+func moduleRoot() (string, error) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "", errors.New("this build does not know its module; name a DIR")
+	}
+	wd, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	want := regexp.MustCompile(`(?m)^module ` + regexp.QuoteMeta(info.Main.Path) + `$`)
+	for dir := wd; ; dir = filepath.Dir(dir) {
+		if mod, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil && want.Match(mod) {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("%s is not inside module %s; name a DIR", wd, info.Main.Path)
+		}
+	}
+}

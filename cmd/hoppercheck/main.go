@@ -1,0 +1,157 @@
+// Hoppercheck replays recordings of a Hopper GPU on the emulator and says where
+// they differ.
+//
+//	hoppercheck [flags] [DIR ...]
+//
+// A DIR is a folder of files as hopper/README.md describes them, or one such
+// file, plain or compressed by gzip: those of this module, which it takes by
+// default, or those that hopper/probe wrote on another GPU. For every file it prints how many
+// records it checked, how many came out different, and what the first of them
+// is.
+//
+// The exit status is 0 if everything agreed, 1 if a record differs, 2 if a file
+// could not be read or the arguments are bad, and 130 after an interrupt.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+	"strings"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+const (
+	exitOK          = 0
+	exitDifferent   = 1
+	exitUnreadable  = 2 // or bad arguments
+	exitInterrupted = 130
+)
+
+// A config is the command line.
+type config struct {
+	dirs     []string
+	format   string
+	maxFlops float64
+	match    *regexp.Regexp
+	verbose  bool
+}
+
+const help = `Usage: hoppercheck [flags] [DIR ...]
+
+Hoppercheck replays recordings of a Hopper GPU on the emulator. A DIR is a folder
+of them or a single file, plain or .gz; hopper/README.md has the formats, and
+hopper/probe makes such files on any Hopper GPU. Without DIR it takes the
+recordings in this module, below the working directory or one of its parents.
+
+A record is a script of mbarrier.txt, a call of tensormap.txt, a copy of tma.bin or
+tma_illegal.txt, a word of tma_tf32.txt, an instruction of wgmma_*.bin, and a product of
+cublas.json.
+
+Exit status: 0 all agree, 1 a record differs, 2 a file is unreadable or the
+arguments are bad.
+
+Flags:
+`
+
+// parse reads the command line. Flags may follow a DIR.
+func parse(args []string, stdout io.Writer) (*config, error) {
+	var c config
+	var match string
+	fs := flag.NewFlagSet("hoppercheck", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.StringVar(&c.format, "format", "table", "`one of` table, json")
+	fs.Float64Var(&c.maxFlops, "max-flops", 5e9, "leave out products of cublas.json that take more than `n` operations, 2·M·N·K")
+	fs.StringVar(&match, "run", "", "replay only files whose name matches `regexp`")
+	fs.BoolVar(&c.verbose, "v", false, "name every file before it is replayed, and all that is skipped")
+	for {
+		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+			fmt.Fprint(stdout, help)
+			fs.SetOutput(stdout)
+			fs.PrintDefaults()
+			return nil, err
+		} else if err != nil {
+			return nil, err
+		}
+		if fs.NArg() == 0 {
+			break
+		}
+		c.dirs = append(c.dirs, fs.Arg(0))
+		args = fs.Args()[1:]
+	}
+	if c.format != "table" && c.format != "json" {
+		return nil, fmt.Errorf("-format: %q is not table or json", c.format)
+	}
+	if !(c.maxFlops >= 0) {
+		return nil, fmt.Errorf("-max-flops: %v is not a number of operations", c.maxFlops)
+	}
+	var err error
+	if c.match, err = regexp.Compile(match); err != nil {
+		return nil, fmt.Errorf("-run: %w", err)
+	}
+	return &c, nil
+}
+
+// run is main without the process: it returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	say := func(format string, args ...any) {
+		text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")
+		fmt.Fprintf(stderr, "hoppercheck: %s\n", text)
+	}
+	c, err := parse(args, stdout)
+	if errors.Is(err, flag.ErrHelp) {
+		return exitOK
+	}
+	if err != nil {
+		say("%v (see hoppercheck -h)", err)
+		return exitUnreadable
+	}
+	files, err := c.find(say)
+	if err != nil {
+		say("%v", err)
+		return exitUnreadable
+	}
+
+	code := exitOK
+	var results []result
+	for _, f := range files {
+		if c.verbose {
+			say("%s: %s", f.path, f.kind.what)
+		}
+		r, err := f.replay(ctx, c)
+		if ctx.Err() != nil {
+			say("interrupted")
+			return exitInterrupted
+		}
+		if err != nil {
+			say("%s: %v", f.path, err)
+			code = exitUnreadable
+			continue
+		}
+		for _, note := range r.notes {
+			say("%s: %s", f.path, note)
+		}
+		if r.different > 0 && code == exitOK {
+			code = exitDifferent
+		}
+		results = append(results, r)
+	}
+	if err := write(stdout, c.format, results); err != nil {
+		say("%v", err)
+		return exitUnreadable
+	}
+	return code
+}

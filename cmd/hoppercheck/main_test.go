@@ -1,0 +1,322 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"example.com/leafhopper/internal/golden"
+)
+
+// check runs the command and returns its exit status and what it printed.
+func check(t testing.TB, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// row is one element of the output, of which these are all the fields.
+type row struct {
+	File      string `json:"file"`
+	Records   int    `json:"records"`
+	Different int    `json:"different"`
+}
+
+func rows(t testing.TB, stdout string) []row {
+	t.Helper()
+	var fields []map[string]any
+	if err := json.Unmarshal([]byte(stdout), &fields); err != nil || fields == nil {
+		t.Fatalf("%v: %s", err, stdout)
+	}
+	for _, f := range fields {
+		_, a := f["file"]
+		_, b := f["records"]
+		_, c := f["different"]
+		if len(f) != 3 || !a || !b || !c {
+			t.Fatalf("fields %v, want file, records, different", f)
+		}
+	}
+	var all []row
+	if err := json.Unmarshal([]byte(stdout), &all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// Every recording in this module is replayed, and the emulator agrees.
+func TestModule(t *testing.T) {
+	code, stdout, stderr := check(t, "-format", "json", "-max-flops", "3e8")
+	want := map[string]int{
+		"mbarrier.txt.gz": 414, "tensormap.txt.gz": 9000, "tma.bin.gz": 1500, "tma_illegal.txt.gz": 37, "tma_tf32.txt.gz": 256,
+		"wgmma_bf16.bin.gz": 128, "wgmma_f16.bin.gz": 128, "wgmma_tf32.bin.gz": 48, "wgmma_f16acc.bin.gz": 64,
+		"wgmma_e4m3.bin.gz": 48, "wgmma_e5m2.bin.gz": 48, "wgmma_e4m3xe5m2.bin.gz": 48, "wgmma_e4m3_f16.bin.gz": 24, "wgmma_e5m2_f16.bin.gz": 24,
+		"wgmma_s8.bin.gz": 16, "wgmma_u8.bin.gz": 16, "wgmma_s8u8.bin.gz": 16, "wgmma_s8sat.bin.gz": 16, "wgmma_desc.bin.gz": 150,
+		"cublas.json": 18,
+	}
+	got := map[string]int{}
+	for _, r := range rows(t, stdout) {
+		got[r.File] = r.Records
+		if r.Different != 0 {
+			t.Errorf("%s: %d of %d records differ", r.File, r.Different, r.Records)
+		}
+	}
+	if code != exitOK || !maps.Equal(got, want) {
+		t.Errorf("exit %d, records %v, want %v\n%s", code, got, want, stderr)
+	}
+	for _, text := range []string{"24 products of more than 3e+08 operations left out", "8 products left out for which cuBLAS split K"} {
+		if !strings.Contains(stderr, text) {
+			t.Errorf("stderr does not say %q:\n%s", text, stderr)
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	code, stdout, stderr := check(t, "-run", "^(mbarrier|tma_tf32)", "-v")
+	if code != exitOK || !strings.Contains(stdout, "      414          0  mbarrier.txt.gz\n") || !strings.Contains(stdout, "      670          0  in all\n") {
+		t.Errorf("exit %d:\n%s", code, stdout)
+	}
+	if !strings.Contains(stderr, "scripts on an mbarrier") {
+		t.Errorf("-v does not name the files:\n%s", stderr)
+	}
+}
+
+// recording returns a file of this module, decompressed.
+func recording(t testing.TB, name string) []byte {
+	t.Helper()
+	root, err := moduleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range testdata {
+		for _, suffix := range []string{"", ".gz"} {
+			path := filepath.Join(root, filepath.FromSlash(dir), name+suffix)
+			if _, err := os.Stat(path); err == nil {
+				data, err := golden.Read(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return data
+			}
+		}
+	}
+	t.Fatalf("no recording %s", name)
+	return nil
+}
+
+// place writes files into a new folder.
+func place(t testing.TB, files map[string][]byte) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// replaceIn replaces the first old text.
+func replaceIn(old, new string) func(t *testing.T, data []byte) {
+	return func(t *testing.T, data []byte) {
+		at := bytes.Index(data, []byte(old))
+		if at < 0 || len(old) != len(new) {
+			t.Fatalf("%q is not in the file, or not as long as %q", old, new)
+		}
+		copy(data[at:], new)
+	}
+}
+
+// flipAt flips the lowest bit of the byte at that distance from the end.
+func flipAt(fromEnd int) func(t *testing.T, data []byte) {
+	return func(t *testing.T, data []byte) { data[len(data)-fromEnd] ^= 1 }
+}
+
+// corruptions change one result in a file of every kind.
+var corruptions = []struct {
+	file    string
+	corrupt func(t *testing.T, data []byte)
+	first   string // what is said about it
+}{
+	{"mbarrier.txt", replaceIn("test_wait_parity 0 0", "test_wait_parity 0 1"), "record 0: op 1, test_wait_parity 0: 0, the GPU said 1"},
+	{"mbarrier.txt", replaceIn("test_wait 1 0", "test_wait 1 1"), "test_wait 1: 0, the GPU said 1"},
+	{"mbarrier.txt", replaceIn("pending_count 1 7", "pending_count 1 6"), "pending_count 1: 7, the GPU said 6"},
+	{"tensormap.txt", replaceIn(" 1\n", " 0\n"), "record 0: the driver accepted"},
+	{"tensormap.txt", replaceIn(" 0\n", " 1\n"), "the driver refused"},
+	{"tma.bin", flipAt(1), "record 1499: "},
+	{"tma.bin", func(_ *testing.T, data []byte) { data[4*8] ^= 16 }, "record 0: load"}, // bytes signalled
+	{"tma_illegal.txt", replaceIn("crd 14,", "crd 16,"), "record 0: {Kind:1"},
+	{"tma_tf32.txt", replaceIn("-> 0065c000", "-> 0065a000"), "record 0: 0065b282 through"},
+	{"wgmma_bf16.bin", flipAt(4), "record 127: m64n8k16.f32.bf16.bf16"},
+	{"wgmma_f16.bin", flipAt(4), "record 127: m64n8k16.f32.f16.f16"},
+	{"wgmma_tf32.bin", flipAt(4), "record 47: m64n8k8.f32.tf32.tf32"},
+	{"wgmma_e4m3.bin", flipAt(4), "record 47: m64n8k32.f32.e4m3.e4m3"},
+	{"wgmma_e5m2.bin", flipAt(4), "record 47: m64n8k32.f32.e5m2.e5m2"},
+	{"wgmma_e4m3xe5m2.bin", flipAt(4), "record 47: m64n8k32.f32.e4m3.e5m2"},
+	{"wgmma_f16acc.bin", flipAt(2), "record 63: m64n8k16.f16.f16.f16"},
+	{"wgmma_e4m3_f16.bin", flipAt(2), "record 23: m64n8k32.f16.e4m3.e4m3"},
+	{"wgmma_e5m2_f16.bin", flipAt(2), "record 23: m64n8k32.f16.e5m2.e5m2"},
+	{"wgmma_s8.bin", flipAt(4), "record 15: m64n8k32.s32.s8.s8"},
+	{"wgmma_u8.bin", flipAt(4), "record 15: m64n8k32.s32.u8.u8"},
+	{"wgmma_s8u8.bin", flipAt(4), "record 15: m64n8k32.s32.s8.u8"},
+	{"wgmma_s8sat.bin", flipAt(4), "record 15: m64n8k32.s32.s8.s8.satfinite"},
+	{"wgmma_desc.bin", flipAt(2), "record 149: A {"},
+	{"cublas.json", replaceIn("2561379084", "2561379085"), "record 0, bf16 64x64x64 NN: C in f32 agrees"},
+	{"cublas.json", replaceIn("2379669236", "2379669237"), "record 0, bf16 64x64x64 NN: the first row agrees"},
+}
+
+// A single wrong result in a file of any kind is found, and told.
+func TestCorrupted(t *testing.T) {
+	for _, c := range corruptions {
+		data := bytes.Clone(recording(t, c.file))
+		c.corrupt(t, data)
+		files := map[string][]byte{c.file: data}
+		if c.file == "cublas.json" {
+			files["cublas_rows.bin"] = recording(t, "cublas_rows.bin")
+		}
+		dir := place(t, files)
+		code, stdout, stderr := check(t, "-max-flops", "1e6", dir)
+		if code != exitDifferent || !strings.Contains(stdout, "first of 1 differences") || !strings.Contains(stdout, c.first) {
+			t.Errorf("%s: exit %d, want %d and %q:\n%s%s", c.file, code, exitDifferent, c.first, stdout, stderr)
+		}
+		// Flags may follow the folder.
+		code, stdout, _ = check(t, dir, "-format", "json", "-max-flops=1e6")
+		if all := rows(t, stdout); code != exitDifferent || len(all) != 1 || all[0].File != c.file || all[0].Different != 1 {
+			t.Errorf("%s: exit %d, %+v", c.file, code, all)
+		}
+	}
+}
+
+// A wrong bit in the first row of a product is found too, in either type.
+func TestCorruptedRows(t *testing.T) {
+	for at, text := range map[int]string{0: "C(0, 0) is ", 128: "C(0, 0) in f32 is "} {
+		rows := bytes.Clone(recording(t, "cublas_rows.bin"))
+		rows[at] ^= 1
+		dir := place(t, map[string][]byte{"cublas.json": recording(t, "cublas.json"), "cublas_rows.bin": rows})
+		code, stdout, stderr := check(t, "-max-flops", "1e6", dir)
+		if code != exitDifferent || !strings.Contains(stdout, text) {
+			t.Errorf("exit %d, want %d and %q:\n%s%s", code, exitDifferent, text, stdout, stderr)
+		}
+	}
+}
+
+// What cannot be read is one line and status 2, whatever the other files say.
+func TestUnreadable(t *testing.T) {
+	good := recording(t, "tma_tf32.txt")
+	for _, name := range []string{"mbarrier.txt", "tensormap.txt", "tma.bin", "tma_illegal.txt", "tma_tf32.txt", "wgmma_s8.bin", "wgmma_desc.bin", "cublas.json"} {
+		data := recording(t, name)
+		for what, broken := range map[string][]byte{
+			"empty": nil, "short by a byte": data[:len(data)-1], "half": data[:len(data)/2+1], "noise": bytes.Repeat([]byte{0xA5}, 1000),
+			"with more behind": append(bytes.Clone(data), '?'),
+		} {
+			files := map[string][]byte{name: broken, "cublas_rows.bin": recording(t, "cublas_rows.bin")}
+			if name != "tma_tf32.txt" {
+				files["tma_tf32.txt"] = good
+			}
+			code, stdout, stderr := check(t, "-max-flops", "1e6", "-format", "json", place(t, files))
+			if code != exitUnreadable || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, name+": ") {
+				t.Errorf("%s, %s: exit %d, want %d and one line: %q", name, what, code, exitUnreadable, stderr)
+			}
+			if all := rows(t, stdout); len(all) != len(files)-2 {
+				t.Errorf("%s, %s: the other file is not replayed: %+v", name, what, all)
+			}
+		}
+	}
+
+	for name, files := range map[string]map[string][]byte{
+		"no rows":   {"cublas.json": recording(t, "cublas.json")},
+		"few rows":  {"cublas.json": recording(t, "cublas.json"), "cublas_rows.bin": make([]byte, 1000)},
+		"not gzip":  {"tma.bin.gz": []byte("text")},
+		"huge load": {"tma.bin": hugeLoad(t)},
+	} {
+		if code, stdout, stderr := check(t, place(t, files)); code != exitUnreadable || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s: exit %d, want %d and one line: %q %s", name, code, exitUnreadable, stderr, stdout)
+		}
+	}
+}
+
+// hugeLoad is a recorded load whose tensor is said to be of 2^40 bytes.
+func hugeLoad(t *testing.T) []byte {
+	data := bytes.Clone(recording(t, "tma.bin"))
+	if golden.KindLoad != binary.LittleEndian.Uint32(data) || binary.LittleEndian.Uint32(data[12:]) != 2 {
+		t.Fatal("the first copy is not a load of rank 2")
+	}
+	binary.LittleEndian.PutUint64(data[160+8:], 1<<32)
+	return data
+}
+
+func TestArguments(t *testing.T) {
+	empty := t.TempDir()
+	for _, args := range [][]string{
+		{"-format", "xml"}, {"-max-flops", "NaN"}, {"-max-flops", "-1"}, {"-max-flops", "x"}, {"-run", "("}, {"-unknown"},
+		{filepath.Join(empty, "none")}, {empty}, {"-run", "nothing"},
+	} {
+		code, stdout, stderr := check(t, args...)
+		if code != exitUnreadable || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "hoppercheck: ") {
+			t.Errorf("%q: exit %d, want %d and one line: %q %q", args, code, exitUnreadable, stderr, stdout)
+		}
+	}
+	code, stdout, stderr := check(t, "-h")
+	if code != exitOK || stderr != "" || !strings.Contains(stdout, "-max-flops") {
+		t.Errorf("-h: exit %d, %q, %q", code, stdout, stderr)
+	}
+}
+
+// Other files are named and skipped; a single file may be given.
+func TestSkipped(t *testing.T) {
+	dir := place(t, map[string][]byte{"machine.txt": []byte("device\n"), "tma_tf32.txt": recording(t, "tma_tf32.txt"), "cublas_rows.bin": nil})
+	code, stdout, stderr := check(t, dir)
+	if code != exitOK || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "machine.txt: skipped") || !strings.Contains(stdout, "256") {
+		t.Errorf("exit %d: %q\n%s", code, stderr, stdout)
+	}
+	if code, _, stderr := check(t, filepath.Join(dir, "tma_tf32.txt")); code != exitOK || stderr != "" {
+		t.Errorf("a file: exit %d: %q", code, stderr)
+	}
+}
+
+// Products over the bound do not count as records.
+func TestLeftOut(t *testing.T) {
+	code, stdout, stderr := check(t, "-run", "cublas", "-max-flops", "0", "-format", "json")
+	all := rows(t, stdout)
+	if code != exitOK || len(all) != 1 || all[0] != (row{"cublas.json", 0, 0}) || !strings.Contains(stderr, "42 products") {
+		t.Errorf("exit %d, %+v: %q", code, all, stderr)
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, errs bytes.Buffer
+	if code := run(ctx, nil, &out, &errs); code != exitInterrupted || out.Len() != 0 {
+		t.Errorf("exit %d, want %d: %s", code, exitInterrupted, &errs)
+	}
+}
+
+// A panic of the emulator is a difference, not the end.
+func TestGuard(t *testing.T) {
+	text, err := guard(new(int), func(*int) (string, error) { panic("broken") })
+	if err != nil || text != "the emulator panics: broken" {
+		t.Errorf("guard = %q, %v", text, err)
+	}
+}
+
+// FuzzReplay replays files of every kind: nothing in them may stop the command.
+func FuzzReplay(f *testing.F) {
+	for at, k := range kinds {
+		name := strings.NewReplacer(`\`, "", "^(?:", "", ")$", "", ".*", "s8").Replace(k.name.String())
+		data := recording(f, name)
+		f.Add(at, data[:min(len(data), 4<<10)])
+	}
+	f.Fuzz(func(t *testing.T, at int, data []byte) {
+		if at < 0 || at >= len(kinds) || kinds[at].what == "whole products" {
+			return // golden has a test of its own for the format
+		}
+		kinds[at].replay(t.Context(), &config{}, &file{path: "x", kind: &kinds[at]}, data)
+	})
+}

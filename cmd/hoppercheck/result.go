@@ -1,0 +1,61 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// A result is what became of one file.
+type result struct {
+	file               string
+	records, different int
+	first              string   // the first difference
+	notes              []string // what was left out, and why
+}
+
+// count adds a record; difference is empty if it agreed.
+func (r *result) count(record, difference string) {
+	r.records++
+	if difference == "" {
+		return
+	}
+	if r.different++; r.different == 1 {
+		r.first = record + ": " + difference
+	}
+}
+
+// write prints the results.
+func write(w io.Writer, format string, results []result) error {
+	if format == "json" {
+		type row struct {
+			File      string `json:"file"`
+			Records   int    `json:"records"`
+			Different int    `json:"different"`
+		}
+		rows := make([]row, len(results)) // an empty list is [], not null
+		for i, r := range results {
+			rows[i] = row{r.file, r.records, r.different}
+		}
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(rows)
+	}
+	records, different := 0, 0
+	var text strings.Builder
+	fmt.Fprintf(&text, "%9s  %9s  %s\n", "records", "different", "file")
+	for _, r := range results {
+		fmt.Fprintf(&text, "%9d  %9d  %s\n", r.records, r.different, r.file)
+		records += r.records
+		different += r.different
+	}
+	fmt.Fprintf(&text, "%9d  %9d  in all\n", records, different)
+	for _, r := range results {
+		if r.different > 0 {
+			fmt.Fprintf(&text, "\n%s, the first of %d differences:\n  %s\n", r.file, r.different, r.first)
+		}
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}

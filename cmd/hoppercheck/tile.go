@@ -1,0 +1,251 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"example.com/leafhopper/barrier"
+	"example.com/leafhopper/internal/golden"
+	"example.com/leafhopper/tile"
+)
+
+// atLeast returns s with v appended until it has n elements. The arrays of a
+// recorded call are of five for every rank, 6 included.
+func atLeast[T any](s []T, n int, v T) []T {
+	for len(s) < n {
+		s = append(s, v)
+	}
+	return s[:n]
+}
+
+// replayMap checks that a map is accepted or refused as by the driver.
+func replayMap(c *golden.MapCall) (string, error) {
+	rank := c.Rank
+	_, err := tile.NewTensorMap(tile.Config{
+		DataType: tile.DataType(c.DataType), Address: c.Address,
+		Dims: atLeast(c.Dims[:], rank, 1), Strides: atLeast(c.Strides[:], max(rank-1, 0), 16),
+		Box: atLeast(c.Box[:], rank, 1), ElementStrides: atLeast(c.ElementStrides[:], rank, 1),
+		Interleave: tile.Interleave(c.Interleave), Swizzle: tile.Swizzle(c.Swizzle), Fill: tile.Fill(c.Fill),
+	})
+	switch {
+	case err != nil && c.Accepted:
+		return fmt.Sprintf("the driver accepted %+v: %v", *c, err), nil
+	case err == nil && !c.Accepted:
+		return fmt.Sprintf("the driver refused %+v, the emulator accepts it", *c), nil
+	}
+	return "", nil
+}
+
+// configOf returns the tensor map of a copy.
+func configOf(b *golden.Box, strides []uint64, global []byte) tile.Config {
+	cfg := tile.Config{
+		DataType: tile.DataType(b.DataType), Global: global,
+		Dims: b.Dims[:b.Rank], Strides: strides,
+		Interleave: tile.Interleave(b.Interleave), Swizzle: tile.Swizzle(b.Swizzle), Fill: tile.Fill(b.Fill),
+	}
+	for d := range b.Rank {
+		cfg.Box = append(cfg.Box, uint32(b.Extent[d]))
+		cfg.ElementStrides = append(cfg.ElementStrides, uint32(b.ElementStrides[d]))
+	}
+	return cfg
+}
+
+// maxTensor bounds the tensor of a recorded load, which the file does not hold.
+const maxTensor = 64 << 20
+
+// extent returns the bytes from the first element of a tensor to its last.
+func extent(cfg *tile.Config) (int, error) {
+	n := uint64(0)
+	add := func(count, pitch uint64) bool {
+		hi, lo := bits.Mul64(count, pitch)
+		n += lo
+		return hi == 0 && lo <= maxTensor && n <= maxTensor
+	}
+	ok := add(cfg.Dims[0], uint64(cfg.DataType.Size()))
+	for d := 1; ok && d < len(cfg.Dims); d++ {
+		ok = add(cfg.Dims[d]-1, cfg.Strides[d-1])
+	}
+	if !ok {
+		return 0, fmt.Errorf("tensor of %v elements with strides %v is over %d bytes", cfg.Dims, cfg.Strides, maxTensor)
+	}
+	return int(n), nil
+}
+
+// reductions is the numbering of the recordings.
+var reductions = [...]tile.ReduceOp{
+	1: tile.ReduceAdd, tile.ReduceMin, tile.ReduceMax, tile.ReduceInc, tile.ReduceDec,
+	tile.ReduceAnd, tile.ReduceOr, tile.ReduceXor,
+}
+
+func replayCopy(c *golden.Copy) (string, error) {
+	cfg := configOf(&c.Box, c.Strides[:c.Rank-1], c.After)
+	if c.Kind == golden.KindLoad {
+		cfg.Global = nil
+	}
+	m, err := tile.NewTensorMap(cfg)
+	if err != nil {
+		return fmt.Sprintf("%+v: %v", c.Box, err), nil
+	}
+	if m.BoxBytes() != int(c.Bytes) {
+		return fmt.Sprintf("%+v: a box of %d bytes, on the GPU %d", c.Box, m.BoxBytes(), c.Bytes), nil
+	}
+	if c.Kind == golden.KindLoad {
+		return replayLoad(c, cfg)
+	}
+
+	global := bytes.Repeat([]byte{golden.GlobalInit}, len(c.After))
+	if c.Red != 0 {
+		c.FillGlobal(global)
+	}
+	cfg.Global = global
+	if m, err = tile.NewTensorMap(cfg); err != nil {
+		return fmt.Sprintf("%+v: %v", c.Box, err), nil
+	}
+	s, err := tile.NewShared(golden.SharedSize)
+	if err != nil {
+		return "", err
+	}
+	c.FillShared(s.Bytes())
+	before := slices.Clone(s.Bytes())
+	what := "store"
+	if c.Red != 0 {
+		what = reductions[c.Red].String()
+		err = tile.Reduce(m, reductions[c.Red], c.Coord[:c.Rank], s, int(c.SharedOffset))
+	} else {
+		err = tile.Store(m, c.Coord[:c.Rank], s, int(c.SharedOffset))
+	}
+	if err != nil {
+		return fmt.Sprintf("%s %+v: %v", what, c.Box, err), nil
+	}
+	if text := differ("global", global, c.After); text != "" {
+		return fmt.Sprintf("%s %+v: %s", what, c.Box, text), nil
+	}
+	return differ("the source in shared", s.Bytes(), before), nil
+}
+
+func replayLoad(c *golden.Copy, cfg tile.Config) (string, error) {
+	n, err := extent(&cfg)
+	if err != nil {
+		return "", err
+	}
+	cfg.Global = make([]byte, n)
+	c.FillGlobal(cfg.Global)
+	m, err := tile.NewTensorMap(cfg)
+	if err != nil {
+		return fmt.Sprintf("load %+v: %v", c.Box, err), nil
+	}
+	if m.BoxBytes() != int(c.Done) {
+		return fmt.Sprintf("load %+v: %d bytes signalled, by the GPU %d", c.Box, m.BoxBytes(), c.Done), nil
+	}
+	s, err := tile.NewShared(golden.SharedSize)
+	if err != nil {
+		return "", err
+	}
+	want := bytes.Repeat([]byte{golden.SharedInit}, golden.SharedSize)
+	copy(s.Bytes(), want)
+	copy(want, c.After)
+	bar, err := barrier.New(1)
+	if err != nil {
+		return "", err
+	}
+	bar.ArriveExpectTx(m.BoxBytes())
+	if err := tile.Load(s, int(c.SharedOffset), m, c.Coord[:c.Rank], bar); err != nil {
+		return fmt.Sprintf("load %+v: %v", c.Box, err), nil
+	}
+	if !bar.TestWaitParity(0) {
+		return fmt.Sprintf("load %+v: %v after the copy, the GPU's phase was over", c.Box, bar.State()), nil
+	}
+	if text := differ("shared", s.Bytes(), want); text != "" {
+		return fmt.Sprintf("load %+v: %s", c.Box, text), nil
+	}
+	return "", nil
+}
+
+// differ describes the first byte of memory that is not the GPU's.
+func differ(memory string, got, want []byte) string {
+	for i := range want {
+		if got[i] != want[i] {
+			return fmt.Sprintf("byte %d of %s memory is %#02x, the GPU's %#02x", i, memory, got[i], want[i])
+		}
+	}
+	return ""
+}
+
+// replayRefused checks that a copy that faults on the GPU is refused, and before
+// it touches anything.
+func replayRefused(b *golden.Box) (string, error) {
+	// Strides were not recorded and do not matter: rows are dense.
+	size := uint64(tile.DataType(b.DataType).Size())
+	pitch := (b.Dims[0]*size + 15) &^ 15
+	strides := make([]uint64, 0, 4)
+	for d := int32(1); d < b.Rank; d++ {
+		strides = append(strides, pitch)
+		pitch *= b.Dims[d]
+	}
+	cfg := configOf(b, strides, nil)
+	n, err := extent(&cfg)
+	if err != nil {
+		return "", err
+	}
+	cfg.Global = make([]byte, n)
+	m, err := tile.NewTensorMap(cfg)
+	if err != nil {
+		if b.Interleave != 0 {
+			return "", nil // no interleaved map is accepted
+		}
+		return fmt.Sprintf("%+v: %v, the driver accepted the map", *b, err), nil
+	}
+	s, err := tile.NewShared(int(b.SharedOffset) + m.SharedBytes())
+	if err != nil {
+		return "", err
+	}
+	bar, err := barrier.New(1)
+	if err != nil {
+		return "", err
+	}
+	bar.ArriveExpectTx(m.BoxBytes())
+	coord := b.Coord[:b.Rank]
+	if b.Kind == golden.KindLoad {
+		for k := range s.Bytes() {
+			s.Bytes()[k] = golden.SharedInit
+		}
+		err = tile.Load(s, int(b.SharedOffset), m, coord, bar)
+	} else {
+		err = tile.Store(m, coord, s, int(b.SharedOffset))
+	}
+	touched := bar.TestWaitParity(0) || slices.ContainsFunc(cfg.Global, func(v byte) bool { return v != 0 }) ||
+		b.Kind == golden.KindLoad && slices.ContainsFunc(s.Bytes(), func(v byte) bool { return v != golden.SharedInit })
+	switch {
+	case err == nil:
+		return fmt.Sprintf("%+v: copied, the GPU faults", *b), nil
+	case touched:
+		return fmt.Sprintf("%+v: refused (%v), but something was written", *b, err), nil
+	}
+	return "", nil
+}
+
+// replayWord loads a word through both tf32 types.
+func replayWord(w *golden.Word) (string, error) {
+	global := make([]byte, 16)
+	binary.LittleEndian.PutUint32(global, w.Before)
+	for _, typ := range []tile.DataType{tile.TFloat32, tile.TFloat32FTZ} {
+		m, err := tile.NewTensorMap(tile.Config{DataType: typ, Global: global, Dims: []uint64{4}, Box: []uint32{4}})
+		if err != nil {
+			return "", err
+		}
+		s, err := tile.NewShared(m.SharedBytes())
+		if err != nil {
+			return "", err
+		}
+		if err := tile.Load(s, 0, m, []int32{0}, nil); err != nil {
+			return "", err
+		}
+		if got := binary.LittleEndian.Uint32(s.Bytes()); got != w.After {
+			return fmt.Sprintf("%08x through %v becomes %08x, on the GPU %08x", w.Before, typ, got, w.After), nil
+		}
+	}
+	return "", nil
+}
