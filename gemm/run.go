@@ -41,7 +41,9 @@ func (e *Engine) grid(p *product, s *settings) (Stats, error) {
 	mem := r.memory.Bytes()
 	r.stages = mem[:r.depth*r.stage()]
 	r.acc = unsafe.Pointer(unsafe.SliceData(mem[len(r.stages):]))
-	r.sum = unsafe.Add(r.acc, r.bytesAcc)
+	if r.bytesSum > 0 {
+		r.sum = unsafe.Add(r.acc, r.bytesAcc)
+	}
 
 	var ctx context.Context
 	if s.ctx != nil && s.ctx.Done() != nil {
@@ -162,7 +164,10 @@ func (r *run) Compute(stage, item, cta, slab int) {
 		stripAt := slabAt + j*r.slabRows*4
 		s := strip{
 			row: first + at, col: col + j, rows: rows, cols: min(k.NR, to-j),
-			acc: unsafe.Add(r.acc, stripAt), sum: unsafe.Add(r.sum, stripAt),
+			acc: unsafe.Add(r.acc, stripAt),
+		}
+		if r.sum != nil {
+			s.sum = unsafe.Add(r.sum, stripAt)
 		}
 		r.multiply(&s, words, a, unsafe.Add(b, j/k.NR*k.PanelB(words)), ph)
 	}
