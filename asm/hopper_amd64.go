@@ -37,6 +37,12 @@ func mulHopper256x16(c *hopperCall)
 //go:noescape
 func mulHopper256x8(c *hopperCall)
 
+//go:noescape
+func tameHopper512(src unsafe.Pointer, lds, rows, from, span int, wild *int)
+
+//go:noescape
+func tameHopper256(src unsafe.Pointer, lds, rows, from, span int, wild *int)
+
 func peakHopper512(n int)
 func peakHopper256(n int)
 
@@ -51,16 +57,17 @@ type hopperCode struct {
 	*hopperShape
 	mul16, mul8 func(*hopperCall) // by L
 	chunk       int               // elements of K in a call
+	findWild    func(src unsafe.Pointer, lds, rows, from, span int, wild *int)
 }
 
 // assembleHopper gives k its assembly.
 func assembleHopper(k *Kernel) {
 	switch k.Name {
 	case "hopper-avx512":
-		k.Mul = hopperCode{k.exact, mulHopper512x16, mulHopper512x8, 256}.mul
+		k.Mul = hopperCode{k.exact, mulHopper512x16, mulHopper512x8, 256, tameHopper512}.mul
 		k.Peak, k.PeakFlops = peakHopper512, peakHopper512Flops
 	case "hopper-avx2":
-		k.Mul = hopperCode{k.exact, mulHopper256x16, mulHopper256x8, 128}.mul
+		k.Mul = hopperCode{k.exact, mulHopper256x16, mulHopper256x8, 128, tameHopper256}.mul
 		k.Peak, k.PeakFlops = peakHopper256, peakHopper256Flops
 	}
 	assembleHopperPackers(k)
@@ -115,20 +122,9 @@ func (c hopperCode) strip(k, m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 	}
 }
 
-// hopperFits reports whether the assembly can multiply two panels.
-func hopperFits(a, b *hopperHeader, depth int) bool {
-	return a.largest+b.largest <= maxExponents && a.smallest+b.smallest >= minExponents && a.heavy&b.heavy == 0 && depth <= maxHopperDepth
-}
-
-// tame reports whether the assembly can start from the accumulators of a tile.
+// tame is tameGo.
 func (c hopperCode) tame(src unsafe.Pointer, lds int) bool {
-	const from, to = (127 + minAccumulator) << 23, (127 + maxAccumulator) << 23
-	for i := range c.mr {
-		for _, v := range unsafe.Slice((*uint32)(unsafe.Add(src, i*lds)), c.nr) {
-			if v <<= 1; v>>1-from >= to-from && v != 0 {
-				return false
-			}
-		}
-	}
-	return true
+	wild := 0
+	c.findWild(src, lds, c.mr, tameFrom, tameSpan, &wild)
+	return wild == 0
 }

@@ -139,6 +139,30 @@ func mulExact(s *hopperShape, k, m int, a, b, src unsafe.Pointer, lds int, dst u
 	}
 }
 
+// hopperFits reports whether the assembly can multiply two panels.
+func hopperFits(a, b *hopperHeader, depth int) bool {
+	return a.largest+b.largest <= maxExponents && a.smallest+b.smallest >= minExponents && a.heavy&b.heavy == 0 && depth <= maxHopperDepth
+}
+
+// tameFrom is the first float32 that is large enough for an accumulator of the assembly, as an integer, and tameSpan the
+// number of those that are.
+const (
+	tameFrom = (127 + minAccumulator) << 23
+	tameSpan = (maxAccumulator - minAccumulator) << 23
+)
+
+// tameGo reports whether the assembly can start from the accumulators of a tile: all are zero or in the range.
+func (s *hopperShape) tameGo(src unsafe.Pointer, lds int) bool {
+	for i := range s.mr {
+		for _, v := range unsafe.Slice((*uint32)(unsafe.Add(src, i*lds)), s.nr) {
+			if v &^= 1 << 31; v != 0 && v-tameFrom >= tameSpan {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // zeroRow is the row of a tile that starts at zero.
 var zeroRow [maxHopperNR]float32
 

@@ -2819,6 +2819,56 @@ done:
 	VZEROUPPER
 	RET
 
+// func tameHopper512(src unsafe.Pointer, lds, rows, from, span int, wild *int)
+// It sets wild to 1 if not all are.
+TEXT ·tameHopper512(SB), NOSPLIT, $0-48
+	MOVQ src+0(FP), SI
+	MOVQ lds+8(FP), R9
+	MOVQ rows+16(FP), CX
+	MOVQ from+24(FP), AX
+	MOVQ span+32(FP), DX
+	VMOVQ AX, X0
+	VPBROADCASTD X0, Z0
+	VMOVQ DX, X1
+	VPBROADCASTD X1, Z1
+	VPXORD Z3, Z3, Z3
+	VPTERNLOGD $255, Z2, Z2, Z2
+	KXORW K0, K0, K0
+	VPSRLD $1, Z2, Z2
+
+loop:
+	VPANDD 0(SI), Z2, Z5
+	VPTESTMD Z5, Z5, K1
+	VPSUBD Z0, Z5, Z5
+	VPCMPUD $5, Z1, Z5, K1, K1
+	KORW K1, K0, K0
+	VPANDD 64(SI), Z2, Z5
+	VPTESTMD Z5, Z5, K1
+	VPSUBD Z0, Z5, Z5
+	VPCMPUD $5, Z1, Z5, K1, K1
+	KORW K1, K0, K0
+	VPANDD 128(SI), Z2, Z5
+	VPTESTMD Z5, Z5, K1
+	VPSUBD Z0, Z5, Z5
+	VPCMPUD $5, Z1, Z5, K1, K1
+	KORW K1, K0, K0
+	VPANDD 192(SI), Z2, Z5
+	VPTESTMD Z5, Z5, K1
+	VPSUBD Z0, Z5, Z5
+	VPCMPUD $5, Z1, Z5, K1, K1
+	KORW K1, K0, K0
+	ADDQ R9, SI
+	DECQ CX
+	JNZ loop
+	KTESTW K0, K0
+	JEQ done
+	MOVQ wild+40(FP), DI
+	MOVQ $1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
 // func peakHopper256(n int)
 // 6 independent vectors of products a turn, n turns.
 TEXT ·peakHopper256(SB), NOSPLIT, $0-8
@@ -2862,6 +2912,57 @@ loop:
 	VPADDD Y9, Y5, Y5
 	DECQ CX
 	JNZ loop
+
+done:
+	VZEROUPPER
+	RET
+
+// func tameHopper256(src unsafe.Pointer, lds, rows, from, span int, wild *int)
+// It sets wild to 1 if not all are.
+TEXT ·tameHopper256(SB), NOSPLIT, $0-48
+	MOVQ src+0(FP), SI
+	MOVQ lds+8(FP), R9
+	MOVQ rows+16(FP), CX
+	MOVQ from+24(FP), AX
+	MOVQ span+32(FP), DX
+	VMOVQ AX, X0
+	VPBROADCASTD X0, Y0
+	VMOVQ DX, X1
+	VPBROADCASTD X1, Y1
+	VPXOR Y3, Y3, Y3
+	VPCMPEQD Y2, Y2, Y2
+	VPXOR Y4, Y4, Y4
+	VPSRLD $1, Y2, Y2
+
+loop:
+	VPAND 0(SI), Y2, Y5
+	VPCMPEQD Y3, Y5, Y6
+	VPSUBD Y0, Y5, Y5
+	VPMAXUD Y1, Y5, Y7
+	VPCMPEQD Y7, Y5, Y5
+	VPANDN Y5, Y6, Y6
+	VPOR Y6, Y4, Y4
+	VPAND 32(SI), Y2, Y5
+	VPCMPEQD Y3, Y5, Y6
+	VPSUBD Y0, Y5, Y5
+	VPMAXUD Y1, Y5, Y7
+	VPCMPEQD Y7, Y5, Y5
+	VPANDN Y5, Y6, Y6
+	VPOR Y6, Y4, Y4
+	VPAND 64(SI), Y2, Y5
+	VPCMPEQD Y3, Y5, Y6
+	VPSUBD Y0, Y5, Y5
+	VPMAXUD Y1, Y5, Y7
+	VPCMPEQD Y7, Y5, Y5
+	VPANDN Y5, Y6, Y6
+	VPOR Y6, Y4, Y4
+	ADDQ R9, SI
+	DECQ CX
+	JNZ loop
+	VPTEST Y4, Y4
+	JEQ done
+	MOVQ wild+40(FP), DI
+	MOVQ $1, (DI)
 
 done:
 	VZEROUPPER

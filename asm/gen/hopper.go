@@ -31,6 +31,7 @@ func hopperFile() []byte {
 	for _, h := range hoppers {
 		if h.products == 16 {
 			h.peak(&s)
+			h.tame(&s)
 		}
 	}
 	hopperPackers(&s)

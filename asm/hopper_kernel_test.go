@@ -1,0 +1,343 @@
+package asm
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"example.com/leafhopper/internal/hopper"
+)
+
+// hopperSpecs has the rule of internal/hopper for the types.
+var hopperSpecs = map[Type]hopper.Spec{
+	BF16: {A: hopper.BF16, B: hopper.BF16, Acc: hopper.F32, L: 16, F: 25, Frac: 23},
+	F16:  {A: hopper.F16, B: hopper.F16, Acc: hopper.F32, L: 16, F: 25, Frac: 23},
+	F32:  {A: hopper.TF32, B: hopper.TF32, Acc: hopper.F32, L: 8, F: 25, Frac: 23},
+}
+
+// hopperMatrix is rows of k elements, contiguous.
+type hopperMatrix struct {
+	typ     Type
+	rows, k int
+	bytes   []byte
+}
+
+func newHopperMatrix(r *rand.Rand, typ Type, rows, k int, o hopperElements) hopperMatrix {
+	n := rows * k * typ.Size()
+	m := hopperMatrix{typ, rows, k, unsafe.Slice((*byte)(aligned(n)), n)}
+	o.fill(r, typ, unsafe.Pointer(&m.bytes[0]), n)
+	return m
+}
+
+// at returns the bits of an element.
+func (m hopperMatrix) at(i, kk int) uint32 {
+	p := unsafe.Pointer(&m.bytes[(i*m.k+kk)*m.typ.Size()])
+	if m.typ.Size() == 2 {
+		return uint32(*(*uint16)(p))
+	}
+	return *(*uint32)(p)
+}
+
+// words decodes a row, padded to whole steps.
+func (m hopperMatrix) words(spec *hopper.Spec, i int) []hopper.Word {
+	w := make([]hopper.Word, roundUp(m.k, spec.L))
+	for kk := range w {
+		if kk < m.k {
+			w[kk] = spec.A.Decode(m.at(i, kk))
+		} else {
+			w[kk] = spec.A.Decode(0)
+		}
+	}
+	return w
+}
+
+// product returns c + a·bᵀ by the rule.
+func product(a, b hopperMatrix, c []float32) []float32 {
+	spec := hopperSpecs[a.typ]
+	out := append([]float32(nil), c...)
+	columns := make([][]hopper.Word, b.rows)
+	for j := range columns {
+		columns[j] = b.words(&spec, j)
+	}
+	for i := range a.rows {
+		x := a.words(&spec, i)
+		for j, y := range columns {
+			acc := math.Float32bits(out[i*b.rows+j])
+			for k := 0; k < len(x); k += spec.L {
+				acc = spec.Step(acc, x[k:k+spec.L], y[k:k+spec.L])
+			}
+			out[i*b.rows+j] = math.Float32frombits(acc)
+		}
+	}
+	return out
+}
+
+// hopperAccumulators are kinds of accumulators to start from.
+var hopperAccumulators = []struct {
+	name string
+	bits func(r *rand.Rand) uint32
+}{
+	{"zero", func(r *rand.Rand) uint32 { return r.Uint32() & (1 << 31) }},
+	{"near1", func(r *rand.Rand) uint32 { return r.Uint32()&0x81ffffff | 0x3e000000 }},
+	{"full", func(r *rand.Rand) uint32 { return 0x407fffff | r.Uint32()&(1<<31) }},
+	{"finite", func(r *rand.Rand) uint32 { return r.Uint32() & 0xbfffffff }},
+	{"any", func(r *rand.Rand) uint32 { return r.Uint32() }},
+	{"tiny", func(r *rand.Rand) uint32 { return r.Uint32()&0x807fffff | uint32(r.IntN(40))<<23 }},
+	{"large", func(r *rand.Rand) uint32 { return r.Uint32()&0x807fffff | uint32(240+r.IntN(15))<<23 }},
+	{"rarely special", func(r *rand.Rand) uint32 {
+		if r.IntN(100) == 0 {
+			return []uint32{0x7f800000, 0xff800000, 0x7fc00000, 1, 0x80000001}[r.IntN(5)]
+		}
+		return r.Uint32()&0x81ffffff | 0x3e000000
+	}},
+}
+
+// TestHopperRule compares whole small products of every kernel with the rule of internal/hopper, over all pairs of kinds
+// of operands and accumulators.
+func TestHopperRule(t *testing.T) {
+	forArithmetic(t, Hopper, func(t *testing.T, kern *Kernel) {
+		for _, typ := range []Type{BF16, F16, F32} {
+			for i, oa := range hopperOperands {
+				for j, ob := range hopperOperands {
+					if (raceEnabled || testing.Short()) && (i+2*j)%5 != 0 {
+						continue
+					}
+					r := rand.New(rand.NewPCG(uint64(i), uint64(j)))
+					for l, acc := range hopperAccumulators {
+						m, n, k := 1+r.IntN(2*kern.MR), 1+r.IntN(kern.NR+5), 1+r.IntN(80)
+						a, b := newHopperMatrix(r, typ, m, k, oa), newHopperMatrix(r, typ, n, k, ob)
+						var c []float32
+						if l > 0 {
+							for range m * n {
+								c = append(c, math.Float32frombits(acc.bits(r)))
+							}
+						}
+						start := c
+						if l == 0 {
+							start = make([]float32, m*n)
+						}
+						want := product(a, b, start)
+						got := hopperProduct{typ, m, n, k, true, unsafe.Pointer(&a.bytes[0]), unsafe.Pointer(&b.bytes[0]), 1 + r.IntN(k)}.run(kern, c)
+						for e := range want {
+							if math.Float32bits(got[e]) != math.Float32bits(want[e]) {
+								t.Fatalf("%v: A %s, B %s, C %s, %d×%d×%d: row %d column %d is %#08x, the rule says %#08x", typ, oa.name, ob.name, acc.name,
+									m, n, k, e/n, e%n, math.Float32bits(got[e]), math.Float32bits(want[e]))
+							}
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestHopperMul compares Mul with Ref at the end of guarded memory: strips, pitches, and places where the tiles start.
+func TestHopperMul(t *testing.T) {
+	const maxK, maxM = 96, 5
+	forArithmetic(t, Hopper, func(t *testing.T, k *Kernel) {
+		maxPitch := k.NR*4 + 76
+		s := strip{newGuarded(t, maxM*k.PanelA(maxK)), newGuarded(t, k.PanelB(maxK)), newGuarded(t, maxM*k.MR*maxPitch), newGuarded(t, maxM*k.MR*maxPitch)}
+		r := rand.New(rand.NewPCG(23, 24))
+		rounds := 60
+		if raceEnabled || testing.Short() {
+			rounds = 8
+		}
+		for _, typ := range []Type{BF16, F16, F32} {
+			for oi, o := range hopperOperands {
+				for round := range rounds {
+					depth := r.IntN(maxK/k.KStep(typ)+1) * k.KStep(typ)
+					m := 1 + r.IntN(maxM)
+					pa, pb := s.a.last(m*k.PanelA(depth)), s.b.last(k.PanelB(depth))
+					if depth > 0 {
+						a, b := newHopperMatrix(r, typ, m*k.MR, depth, hopperOperands[0]), newHopperMatrix(r, typ, k.NR, depth, o)
+						if oi%2 == 0 {
+							o.fill(r, typ, unsafe.Pointer(&a.bytes[0]), len(a.bytes))
+						}
+						k.PackA(typ, true)(pa, unsafe.Pointer(&a.bytes[0]), depth*typ.Size(), m*k.MR, depth)
+						k.PackB(typ, true)(pb, unsafe.Pointer(&b.bytes[0]), depth*typ.Size(), k.NR, depth)
+					}
+					acc := hopperAccumulators[round%len(hopperAccumulators)]
+					if err := hopperMulCase(k, s, r, acc.bits, depth, m, round%3, pa, pb); err != nil {
+						t.Fatalf("%v %s, C %s, k=%d m=%d: %v", typ, o.name, acc.name, depth, m, err)
+					}
+				}
+			}
+		}
+	})
+}
+
+// hopperMulCase compares Mul with Ref; source is as in conform.
+func hopperMulCase(k *Kernel, s strip, r *rand.Rand, word func(*rand.Rand) uint32, depth, m, source int, pa, pb unsafe.Pointer) error {
+	pitch := func() int { return k.NR*4 + []int{0, 4, 12, 64, 76}[r.IntN(5)] }
+	lds, ldd := pitch(), pitch()
+	if source == 1 {
+		lds = ldd
+	}
+	span := func(pitch int) int { return (m*k.MR-1)*pitch + k.NR*4 }
+	fill := func(p unsafe.Pointer, n int) []uint32 {
+		ws := unsafe.Slice((*uint32)(p), n)
+		for i := range ws {
+			ws[i] = word(r)
+		}
+		return ws
+	}
+	dst := s.dst.last(span(ldd))
+	before := append([]uint32(nil), fill(dst, span(ldd)/4)...)
+	var src unsafe.Pointer
+	switch source {
+	case 1:
+		src = dst
+	case 2:
+		src = s.src.last(span(lds))
+		fill(src, span(lds)/4)
+	}
+	run := func(mul KernelFunc) []uint32 {
+		got := unsafe.Slice((*uint32)(dst), span(ldd)/4)
+		copy(got, before)
+		mul(depth, m, pa, pb, src, lds, dst, ldd)
+		return append([]uint32(nil), got...)
+	}
+	want, got := run(k.Ref), run(k.Mul)
+	for i := range got {
+		if inTile := i*4%ldd < k.NR*4; got[i] != want[i] || !inTile && got[i] != before[i] {
+			return fmt.Errorf("source=%d lds=%d ldd=%d: row %d column %d is %#08x, Ref has %#08x", source, lds, ldd, i*4/ldd, i*4%ldd/4, got[i], want[i])
+		}
+	}
+	return nil
+}
+
+// TestHopperFast checks that the assembly takes what it should, so that other tests test it: ordinary operands, and none
+// whose bits it would get wrong.
+func TestHopperFast(t *testing.T) {
+	header := func(largest, smallest, heavy int32) *hopperHeader {
+		return &hopperHeader{largest: largest, smallest: smallest, heavy: heavy}
+	}
+	for _, c := range []struct {
+		a, b *hopperHeader
+		want bool
+	}{
+		{header(0, -30, 0), header(15, -20, 0), true},
+		{header(45, 0, 1), header(45, 0, 0), true},
+		{header(46, 0, 0), header(45, 0, 0), false},
+		{header(0, -51, 0), header(0, -50, 0), true},
+		{header(0, -51, 0), header(0, -51, 0), false},
+		{header(0, 0, 1), header(0, 0, 1), false},
+		{header(notFinite, 0, 0), header(-126, -126, 0), false},
+	} {
+		if got := hopperFits(c.a, c.b, 512); got != c.want {
+			t.Errorf("hopperFits(%+v, %+v) = %v", *c.a, *c.b, got)
+		}
+	}
+	if hopperFits(header(0, 0, 0), header(0, 0, 0), maxHopperDepth+1) {
+		t.Error("hopperFits has no bound on the depth")
+	}
+
+	r := rand.New(rand.NewPCG(25, 26))
+	forArithmetic(t, Hopper, func(t *testing.T, k *Kernel) {
+		for _, typ := range []Type{BF16, F16, F32} {
+			for _, o := range hopperOperands {
+				a, b := newHopperMatrix(r, typ, k.MR, 512, o), newHopperMatrix(r, typ, k.NR, 512, o)
+				pa, pb := aligned(k.PanelA(512)), aligned(k.PanelB(512))
+				k.PackA(typ, true)(pa, unsafe.Pointer(&a.bytes[0]), 512*typ.Size(), k.MR, 512)
+				k.PackB(typ, true)(pb, unsafe.Pointer(&b.bytes[0]), 512*typ.Size(), k.NR, 512)
+				got := hopperFits((*hopperHeader)(pa), (*hopperHeader)(pb), 512)
+				switch o.name {
+				case "near1", "equal", "sparse", "spread":
+					if !got {
+						t.Errorf("%v %s: not for the assembly", typ, o.name)
+					}
+				case "specials":
+					if got {
+						t.Errorf("%v %s: for the assembly", typ, o.name)
+					}
+				case "largest":
+					if got != (typ == F32) {
+						t.Errorf("%v %s: %v", typ, o.name, got)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestTame compares the test of accumulators with its twin, for values around every border.
+func TestTame(t *testing.T) {
+	forArithmetic(t, Hopper, func(t *testing.T, k *Kernel) {
+		s := k.exact
+		pitch := s.nr*4 + 12
+		span := (s.mr-1)*pitch + s.nr*4
+		g := newGuarded(t, span)
+		p := g.last(span)
+		words := unsafe.Slice((*uint32)(p), span/4)
+		for i := range words {
+			words[i] = math.Float32bits(1)
+		}
+		r := rand.New(rand.NewPCG(27, 28))
+		for _, v := range []uint32{0, 1 << 31, 1, 1<<31 | 1, tameFrom - 1, tameFrom, 1<<31 | tameFrom, tameFrom + tameSpan - 1, tameFrom + tameSpan, 1<<31 | (tameFrom + tameSpan), 0x7f800000, 0xff800000, 0x7fc00000, 0xffffffff} {
+			magnitude := v &^ (1 << 31)
+			want := magnitude == 0 || magnitude >= tameFrom && magnitude < tameFrom+tameSpan
+			for range 20 {
+				at := r.IntN(s.mr)*pitch/4 + r.IntN(s.nr)
+				old := words[at]
+				words[at] = v
+				if got := s.tameGo(p, pitch); got != want {
+					t.Errorf("%#08x: tameGo %v, want %v", v, got, want)
+				}
+				if got, ok := isTame(k, p, pitch); ok && got != want {
+					t.Errorf("%#08x at %d: %v, want %v", v, at, got, want)
+				}
+				words[at] = old
+			}
+		}
+	})
+}
+
+// FuzzHopper compares the kernels with the rule on operands and accumulators made of any bytes.
+func FuzzHopper(f *testing.F) {
+	r := rand.New(rand.NewPCG(29, 30))
+	for range 4 {
+		b := make([]byte, 400)
+		for i := range b {
+			b[i] = byte(r.Uint32())
+		}
+		f.Add(b, uint8(r.Uint32()), uint8(r.Uint32()))
+	}
+	f.Add([]byte{0x80, 0x3f, 0x7f, 0x3f, 0xff, 0x3f}, uint8(0), uint8(16))
+	f.Fuzz(func(t *testing.T, data []byte, kind, depth uint8) {
+		if len(data) < 4 {
+			return
+		}
+		typ := Type(kind) % 3
+		k := 1 + int(depth)%48
+		const m, n = 3, 5
+		next := 0
+		take := func(size int) []byte {
+			b := make([]byte, size)
+			for i := range b {
+				b[i] = data[next%len(data)]
+				next++
+			}
+			return b
+		}
+		a := hopperMatrix{typ, m, k, take(m * k * typ.Size())}
+		b := hopperMatrix{typ, n, k, take(n * k * typ.Size())}
+		c := make([]float32, m*n)
+		for i, w := range take(m * n * 4) {
+			c[i/4] = math.Float32frombits(math.Float32bits(c[i/4]) | uint32(w)<<(i%4*8))
+		}
+		want := product(a, b, c)
+		for _, kern := range Kernels() {
+			if kern.Arithmetic != Hopper || kern.Supported() != nil {
+				continue
+			}
+			got := hopperProduct{typ, m, n, k, true, unsafe.Pointer(&a.bytes[0]), unsafe.Pointer(&b.bytes[0]), 32}.run(kern, c)
+			for i := range want {
+				if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
+					t.Fatalf("%s %v k=%d element %d: %#08x, the rule says %#08x", kern.Name, typ, k, i, math.Float32bits(got[i]), math.Float32bits(want[i]))
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,8 @@
+//go:build !amd64 || purego
+
+package asm
+
+import "unsafe"
+
+// isTame finds no assembly in this build.
+func isTame(k *Kernel, src unsafe.Pointer, lds int) (tame, ok bool) { return false, false }
