@@ -13,43 +13,71 @@ import (
 // by its combination with the element of src.
 type combiner func(dst, src []byte)
 
-// combinerOf returns the combiner of op for a type, nil if there is none.
-func combinerOf(op ReduceOp, typ DataType) combiner {
+// A place is where a reduction leaves its results; each has its own pairs of
+// operation and type.
+type place uint8
+
+const (
+	inTensor  place = 1 << iota // global memory, through a tensor map
+	inGlobal                    // global memory, in bulk
+	inCluster                   // shared memory of a CTA of the cluster, in bulk
+)
+
+// combinerOf returns the combiner of op for a type, nil if there is none for
+// that place.
+func combinerOf(op ReduceOp, typ DataType, at place) combiner {
 	if op == 0 || int(op) >= len(combiners) || !typ.valid() {
 		return nil
 	}
-	return combiners[op][typ]
+	if c := combiners[op][typ]; c.at&at != 0 {
+		return c.combine
+	}
+	return nil
 }
 
-var combiners = [...][len(dataTypes)]combiner{
+// combination is a combiner and the places that have it.
+type combination struct {
+	combine combiner
+	at      place
+}
+
+func everywhere(c combiner) combination { return combination{c, inTensor | inGlobal | inCluster} }
+func globally(c combiner) combination   { return combination{c, inTensor | inGlobal} }
+func bulkOnly(c combiner) combination   { return combination{c, inGlobal} }
+func tensorOnly(c combiner) combination { return combination{c, inTensor} }
+
+var combiners = [...][len(dataTypes)]combination{
 	ReduceAdd: {
-		Uint32: words(add[uint32]), Int32: words(add[uint32]), Uint64: longs(add[uint64]),
-		Float16: halves(addFloat16), BFloat16: halves(addBFloat16), Float32: words(addFloat32),
+		Uint32: everywhere(words(add[uint32])), Int32: everywhere(words(add[uint32])),
+		Uint64:  everywhere(longs(add[uint64])),
+		Float16: globally(halves(addFloat16)), BFloat16: globally(halves(addBFloat16)),
+		Float32: globally(words(addFloat32)), Float64: globally(longs(addFloat64)),
+		TFloat32: tensorOnly(words(addFloat32)), Float32FTZ: tensorOnly(words(addFlushed)), TFloat32FTZ: tensorOnly(words(addFlushed)),
 	},
 	ReduceMin: {
-		Uint32: words(least[uint32]), Int32: words(signed32(least[int32])),
-		Uint64: longs(least[uint64]), Int64: longs(signed64(least[int64])),
-		Float16: halves(leastFloat(float16Inf)), BFloat16: halves(leastFloat(bfloat16Inf)),
+		Uint32: everywhere(words(least[uint32])), Int32: everywhere(words(signed32(least[int32]))),
+		Uint64: globally(longs(least[uint64])), Int64: globally(longs(signed64(least[int64]))),
+		Float16: globally(halves(leastFloat(float16Inf))), BFloat16: globally(halves(leastFloat(bfloat16Inf))),
 	},
 	ReduceMax: {
-		Uint32: words(greatest[uint32]), Int32: words(signed32(greatest[int32])),
-		Uint64: longs(greatest[uint64]), Int64: longs(signed64(greatest[int64])),
-		Float16: halves(greatestFloat(float16Inf)), BFloat16: halves(greatestFloat(bfloat16Inf)),
+		Uint32: everywhere(words(greatest[uint32])), Int32: everywhere(words(signed32(greatest[int32]))),
+		Uint64: globally(longs(greatest[uint64])), Int64: globally(longs(signed64(greatest[int64]))),
+		Float16: globally(halves(greatestFloat(float16Inf))), BFloat16: globally(halves(greatestFloat(bfloat16Inf))),
 	},
-	ReduceInc: {Uint32: words(increment)},
-	ReduceDec: {Uint32: words(decrement)},
-	ReduceAnd: {
-		Uint32: words(and[uint32]), Int32: words(and[uint32]),
-		Uint64: longs(and[uint64]), Int64: longs(and[uint64]),
-	},
-	ReduceOr: {
-		Uint32: words(or[uint32]), Int32: words(or[uint32]),
-		Uint64: longs(or[uint64]), Int64: longs(or[uint64]),
-	},
-	ReduceXor: {
-		Uint32: words(xor[uint32]), Int32: words(xor[uint32]),
-		Uint64: longs(xor[uint64]), Int64: longs(xor[uint64]),
-	},
+	ReduceInc: {Uint32: everywhere(words(increment))},
+	ReduceDec: {Uint32: everywhere(words(decrement))},
+	ReduceAnd: bitwise(words(and[uint32]), longs(and[uint64])),
+	ReduceOr:  bitwise(words(or[uint32]), longs(or[uint64])),
+	ReduceXor: bitwise(words(xor[uint32]), longs(xor[uint64])),
+}
+
+// bitwise returns the row of an operation on bits. A bulk reduction calls its
+// types b32 and b64, whatever their sign; a map of Int64 is refused.
+func bitwise(words, longs combiner) [len(dataTypes)]combination {
+	return [len(dataTypes)]combination{
+		Uint32: everywhere(words), Int32: everywhere(words),
+		Uint64: globally(longs), Int64: bulkOnly(longs),
+	}
 }
 
 func halves(f func(old, x uint16) uint16) combiner {
@@ -120,6 +148,7 @@ const (
 	bfloat16Inf = 0x7f80
 	nan16       = 0x7fff
 	nan32       = 0x7fffffff
+	nan64       = 0xfff8000000000000
 )
 
 func addFloat32(old, x uint32) uint32 {
@@ -128,6 +157,34 @@ func addFloat32(old, x uint32) uint32 {
 		return nan32
 	}
 	return math.Float32bits(sum)
+}
+
+// addFlushed is the addition of the FTZ types: subnormal operands and results
+// are zeros of the same sign.
+func addFlushed(old, x uint32) uint32 {
+	return flush32(addFloat32(flush32(old), flush32(x)))
+}
+
+func flush32(bits uint32) uint32 {
+	if bits&0x7f800000 == 0 {
+		return bits & 0x80000000
+	}
+	return bits
+}
+
+// addFloat64 hands a NaN on as it is, x's before old's, a signaling one too.
+func addFloat64(old, x uint64) uint64 {
+	a, b := math.Float64frombits(old), math.Float64frombits(x)
+	sum := a + b
+	switch {
+	case b != b:
+		return x
+	case a != a:
+		return old
+	case sum != sum:
+		return nan64
+	}
+	return math.Float64bits(sum)
 }
 
 // addFloat16 rounds only once, in effect: the precision of f32, 24 bits, is at

@@ -11,8 +11,8 @@ import (
 // into shared memory at offset, then completes the bytes of the whole box on
 // bar, however much of it lay outside the tensor (PTX
 // cp.async.bulk.tensor.tile.shared::cta.global.mbarrier::complete_tx::bytes).
-// A nil bar is not signalled. Load returns when the copy is done, so run it on
-// a goroutine of its own to get the asynchrony of the instruction.
+// A nil bar is not signalled. Load returns when the copy is done; [Thread] has
+// the asynchrony of the instruction.
 //
 // Elements outside the tensor become the fill of the map; coordinates may be
 // negative or past the end. The TF32 types are rounded to tf32 on the way. In
@@ -24,10 +24,7 @@ import (
 // 128, when the box does not fit dst, or when m has no memory. Signalling a
 // barrier that is not alive panics, as [barrier.Barrier.CompleteTx] does.
 func Load(dst *Shared, offset int, m *TensorMap, coord []int32, bar *barrier.Barrier) error {
-	if err := m.check("load", coord); err != nil {
-		return err
-	}
-	if err := dst.checkTile("load", "destination", m, offset); err != nil {
+	if err := checkLoad(dst, offset, m, coord); err != nil {
 		return err
 	}
 	m.load(dst.mem, offset, coord)
@@ -49,14 +46,25 @@ func Load(dst *Shared, offset int, m *TensorMap, coord []int32, bar *barrier.Bar
 // Stores through a map whose rows overlap, or whose padding is another row's
 // data, write those bytes in no defined order.
 func Store(m *TensorMap, coord []int32, src *Shared, offset int) error {
-	if err := m.checkWrite("store", coord); err != nil {
-		return err
-	}
-	if err := src.checkTile("store", "source", m, offset); err != nil {
+	if err := checkStoreTile(m, coord, src, offset); err != nil {
 		return err
 	}
 	m.store(coord, src.mem, offset)
 	return nil
+}
+
+func checkLoad(dst *Shared, offset int, m *TensorMap, coord []int32) error {
+	if err := m.check("load", coord); err != nil {
+		return err
+	}
+	return dst.checkTile("load", "destination", m, offset)
+}
+
+func checkStoreTile(m *TensorMap, coord []int32, src *Shared, offset int) error {
+	if err := m.checkWrite("store", coord); err != nil {
+		return err
+	}
+	return src.checkTile("store", "source", m, offset)
 }
 
 var errNilMap = errors.New("tile: tensor map is nil")

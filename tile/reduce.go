@@ -6,15 +6,20 @@ import (
 	"unsafe"
 )
 
-// ReduceOp is the operation of a [Reduce].
+// ReduceOp is the operation of a [Reduce], [ReduceBulk] or [ReduceShared].
 type ReduceOp uint8
 
-// The operations, for these types:
+// The operations, for these types. A star marks what [ReduceShared] has too, a
+// T what needs a tensor map and a B what [ReduceBulk] alone has:
 //
-//	ReduceAdd                      Uint32 Int32 Uint64 Float16 BFloat16 Float32
-//	ReduceMin, ReduceMax           Uint32 Int32 Uint64 Int64 Float16 BFloat16
-//	ReduceInc, ReduceDec           Uint32
-//	ReduceAnd, ReduceOr, ReduceXor Uint32 Int32 Uint64 Int64
+//	ReduceAdd                      Uint32* Int32* Uint64* Float16 BFloat16 Float32 Float64
+//	                               Float32FTZ(T) TFloat32(T) TFloat32FTZ(T)
+//	ReduceMin, ReduceMax           Uint32* Int32* Uint64 Int64 Float16 BFloat16
+//	ReduceInc, ReduceDec           Uint32*
+//	ReduceAnd, ReduceOr, ReduceXor Uint32* Int32* Uint64 Int64(B)
+//
+// An H200 has exactly these: it raises an illegal instruction for any other
+// tensor map, and the assembler refuses any other bulk reduction.
 //
 // ReduceInc counts up and wraps to 0 behind the operand x: old < x ? old+1 : 0.
 // ReduceDec counts down and wraps to x: 0 < old <= x ? old-1 : x.
@@ -54,29 +59,45 @@ func (op ReduceOp) String() string {
 // op says which are defined. Elements outside are dropped like those of a
 // [Store], and the padding behind a row is combined like the row.
 //
-// Floating-point addition rounds to nearest even and keeps subnormals, those of
-// Float32 too (PTX has them flushed, the H200 does not); a NaN becomes 0x7fff or,
-// for Float32, 0x7fffffff. Minimum and maximum of a number and a NaN are the
-// number, and -0 is less than +0.
+// Floating-point addition rounds to nearest even; a NaN becomes 0x7fff or, in 32
+// bits, 0x7fffffff. Subnormals are kept, those of Float32 too (PTX has them
+// flushed, the H200 does not), except that the FTZ types flush operands and
+// results to zeros of their sign. The TF32 types add like Float32, rounding
+// nothing to tf32. Float64 hands on the NaN of shared memory or else that of the
+// tensor as it is, and infinity less infinity is 0xfff8000000000000. Minimum and
+// maximum of a number and a NaN are the number, and -0 is less than +0.
 //
-// Each element is combined atomically with respect to other calls of Reduce,
-// through whichever map, but not to loads, stores and plain accesses.
+// Each element is combined atomically with respect to other reductions, through
+// whichever map or in bulk, but not to loads, stores and plain accesses.
 //
 // Reduce reports an error, and changes nothing, under the conditions of Store
 // and for an op that the type does not have.
 func Reduce(m *TensorMap, op ReduceOp, coord []int32, src *Shared, offset int) error {
-	if err := m.checkWrite("reduce", coord); err != nil {
-		return err
-	}
-	combine := combinerOf(op, m.typ)
-	if combine == nil {
-		return fmt.Errorf("tile: reduce: %v is not defined for %v", op, m.typ)
-	}
-	if err := src.checkTile("reduce", "source", m, offset); err != nil {
+	combine, err := checkReduce(m, op, coord, src, offset)
+	if err != nil {
 		return err
 	}
 	m.reduce(coord, src.mem, offset, combine)
 	return nil
+}
+
+func checkReduce(m *TensorMap, op ReduceOp, coord []int32, src *Shared, offset int) (combiner, error) {
+	if err := m.checkWrite("reduce", coord); err != nil {
+		return nil, err
+	}
+	combine, err := pickCombiner("reduce", op, m.typ, inTensor)
+	if err != nil {
+		return nil, err
+	}
+	return combine, src.checkTile("reduce", "source", m, offset)
+}
+
+func pickCombiner(verb string, op ReduceOp, typ DataType, at place) (combiner, error) {
+	combine := combinerOf(op, typ, at)
+	if combine == nil {
+		return nil, fmt.Errorf("tile: %s: %v is not defined for %v", verb, op, typ)
+	}
+	return combine, nil
 }
 
 func (m *TensorMap) reduce(coord []int32, src []byte, offset int, combine combiner) {
@@ -107,6 +128,7 @@ func (m *TensorMap) reduceRow(row, src []byte, from int, combine combiner) {
 const (
 	stripes     = 64
 	stripeBytes = 4096
+	maxLocked   = 2048 // bytes, so that a row touches at most two stripes
 )
 
 // reduceLocks make reductions atomic: a row takes the locks of the stretches
@@ -116,7 +138,7 @@ var reduceLocks [stripes]struct {
 	_ [56]byte
 }
 
-// lockRow locks the memory of row, at most 2 KB and not empty, and returns what
+// lockRow locks the memory of row, at most maxLocked bytes and not empty, and returns what
 // unlockRow needs.
 func lockRow(row []byte) (first, last int) {
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(row)))

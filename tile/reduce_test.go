@@ -3,55 +3,12 @@ package tile_test
 import (
 	"encoding/binary"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"example.com/leafhopper/tile"
 )
-
-// Exactly the pairs of operation and type that ReduceOp lists are defined; any
-// other is an error that leaves the tensor alone.
-func TestReduceTypes(t *testing.T) {
-	ints := []tile.DataType{tile.Uint32, tile.Int32, tile.Uint64, tile.Int64}
-	ordered := append(slices.Clone(ints), tile.Float16, tile.BFloat16)
-	defined := map[tile.ReduceOp][]tile.DataType{
-		tile.ReduceAdd: {tile.Uint32, tile.Int32, tile.Uint64, tile.Float16, tile.BFloat16, tile.Float32},
-		tile.ReduceMin: ordered,
-		tile.ReduceMax: ordered,
-		tile.ReduceInc: {tile.Uint32},
-		tile.ReduceDec: {tile.Uint32},
-		tile.ReduceAnd: ints,
-		tile.ReduceOr:  ints,
-		tile.ReduceXor: ints,
-	}
-	s := newShared(t, 128)
-	for i := range s.Bytes() {
-		s.Bytes()[i] = 1
-	}
-	for op := tile.ReduceOp(0); op < 12; op++ {
-		for typ := tile.Uint8; typ <= tile.TFloat32FTZ; typ++ {
-			global := make([]byte, 16)
-			m := newMap(t, tile.Config{
-				DataType: typ, Global: global, Dims: []uint64{uint64(16 / typ.Size())}, Box: []uint32{uint32(16 / typ.Size())},
-			})
-			err := tile.Reduce(m, op, []int32{0}, s, 0)
-			if ok := slices.Contains(defined[op], typ); ok != (err == nil) {
-				t.Errorf("%v of %v: error %v", op, typ, err)
-			}
-			if err == nil {
-				continue
-			}
-			if want := op.String() + " is not defined for " + typ.String(); !strings.Contains(err.Error(), want) {
-				t.Errorf("error %q, want %q in it", err, want)
-			}
-			if firstDiff(global, make([]byte, 16)) >= 0 {
-				t.Errorf("%v of %v changed the tensor", op, typ)
-			}
-		}
-	}
-}
 
 func TestReduceErrors(t *testing.T) {
 	cfg := base()
