@@ -1,7 +1,7 @@
 // Package tile is the tensor memory accelerator of a Hopper GPU, the TMA, for
-// goroutines: it copies boxes of a tensor of up to five dimensions between
-// global memory and tiles in emulated shared memory. Its rules are those that
-// an H200 showed; the recordings are replayed by the tests.
+// goroutines: it copies boxes of a tensor of up to five dimensions, or plain
+// bytes in bulk, between global memory and emulated shared memory. Its rules
+// are those that an H200 showed; the recordings are replayed by the tests.
 //
 // # Tensor and box
 //
@@ -57,12 +57,36 @@
 // The line is the one of the absolute address, not of the tile: a tile that
 // starts at line 2 continues the pattern there. See [Swizzle.Apply].
 //
+// # All copies
+//
+// A bulk copy moves a multiple of 16 bytes between multiples of 16. What comes
+// into shared memory completes a barrier of the CTA that it comes to; what goes
+// to global memory belongs to a bulk group of the thread that issued it.
+//
+//	               box of a tensor             bytes                      completes
+//	global→shared  Load                        LoadBulk                   barrier
+//	global→many    Cluster.LoadMulticast       Cluster.LoadBulkMulticast  barrier of each
+//	shared→shared                              CopyBulk, ReduceShared     barrier over there
+//	shared→global  Store, Reduce               StoreBulk, ReduceBulk      bulk group
+//	global→L2      Prefetch                    PrefetchBulk               nothing
+//
+// The functions do their work before they return. A [Thread] has all of them
+// but the prefetches as methods that start the work only, as the GPU does, with
+// CommitGroup, WaitGroup and WaitGroupRead for its groups; a wait that a program
+// lacks then changes its results. [Thread.Shuffle] makes chance of everything
+// that the rules leave open.
+//
 // # Errors and order
 //
 // What the GPU refuses or leaves undefined is an error here, found before any
-// byte is written or signalled. Copies run on the goroutine that calls them and
-// use plain memory accesses, so a missing wait shows up as a data race.
+// byte is written or signalled. Copies use plain memory accesses, so a missing
+// wait shows up as a data race.
 //
-// Sources: PTX ISA 9.1, sections 5.5 (tensors) and 9.7.9.27 (tensor copies);
-// CUDA driver API, cuTensorMapEncodeTiled; and the recordings in testdata.
+// Go orders memory for everybody at once, so there are no proxies and no fences
+// between them (fence.proxy.async and its kin).
+//
+// Sources: PTX ISA 9.1, sections 5.5 (tensors), 9.7.9.25 (bulk copies) and
+// 9.7.9.27 (tensor copies, bulk groups); CUDA C++ Programming Guide, asynchronous
+// copies with the TMA; CUDA driver API, cuTensorMapEncodeTiled; and the
+// recordings in testdata.
 package tile

@@ -3,6 +3,8 @@ package tile_test
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
+	"sync"
 
 	"example.com/leafhopper/barrier"
 	"example.com/leafhopper/tile"
@@ -84,4 +86,115 @@ func ExampleStore() {
 	// Output:
 	// [0 0 0 0 7 7 7 7 7 7 7 7]
 	// tile: store: inner coordinate 8 of Uint8 is 8 bytes, not a multiple of 16
+}
+
+// The bulk copies of the CUDA programming guide: an array is loaded in bulk,
+// every thread increments one element, and one thread stores the array back.
+func ExampleThread() {
+	const threads = 64
+	global := tile.Global{Bytes: make([]byte, 4*threads)}
+	for i := range threads {
+		binary.LittleEndian.PutUint32(global.Bytes[4*i:], uint32(100*i))
+	}
+	smem, err := tile.NewShared(4 * threads)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	loaded, err := barrier.New(threads)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	written, err := barrier.New(threads)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	var block sync.WaitGroup
+	for id := range threads {
+		block.Go(func() {
+			var self tile.Thread
+			bytes := 0
+			if id == 0 {
+				bytes = 4 * threads
+				if err := self.LoadBulk(smem, 0, global, 0, bytes, loaded); err != nil {
+					panic(err)
+				}
+			}
+			// Everybody arrives; the leader's bytes are expected once.
+			loaded.Wait(loaded.ArriveExpectTx(bytes))
+
+			at := smem.Bytes()[4*id:]
+			binary.LittleEndian.PutUint32(at, binary.LittleEndian.Uint32(at)+1)
+
+			written.Wait(written.Arrive())
+			if id == 0 {
+				if err := self.StoreBulk(global, 0, smem, 0, bytes); err != nil {
+					panic(err)
+				}
+				self.CommitGroup()
+				self.WaitGroupRead(0) // smem may be used again
+				if err := self.Exit(); err != nil {
+					panic(err)
+				}
+			}
+		})
+	}
+	block.Wait()
+	for _, i := range []int{0, 1, 2, 63} {
+		fmt.Print(binary.LittleEndian.Uint32(global.Bytes[4*i:]), " ")
+	}
+	// Output: 1 101 201 6301
+}
+
+// Two CTAs of three need the same box. One fetches it for both; each expects
+// its bytes on a barrier of its own.
+func ExampleCluster_LoadMulticast() {
+	m, err := tile.NewTensorMap(tile.Config{
+		DataType: tile.Uint8,
+		Global:   []byte("forty-eight bytes, and here are the last sixteen"),
+		Dims:     []uint64{48},
+		Box:      []uint32{16},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var cluster tile.Cluster
+	full := make([]barrier.Barrier, 3)
+	for rank := range full {
+		smem, err := tile.NewShared(m.SharedBytes())
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		cluster = append(cluster, smem)
+		if err := full[rank].Init(1); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+
+	var wg sync.WaitGroup
+	for _, rank := range []int{0, 2} {
+		wg.Go(func() {
+			full[rank].ArriveExpectTx(m.BoxBytes())
+			if rank == 2 {
+				if err := cluster.LoadMulticast(0b101, 0, m, []int32{32}, full); err != nil {
+					panic(err)
+				}
+			}
+			full[rank].WaitParity(0)
+		})
+	}
+	wg.Wait()
+	for rank, smem := range cluster {
+		fmt.Printf("CTA %d: %q\n", rank, strings.TrimRight(string(smem.Bytes()), "\x00"))
+	}
+	// Output:
+	// CTA 0: "the last sixteen"
+	// CTA 1: ""
+	// CTA 2: "the last sixteen"
 }
