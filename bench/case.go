@@ -23,10 +23,11 @@ type problem struct {
 	ref     *reference // nil if nothing is verified
 }
 
-// firstBits are the checksum of a result and the depth that gave it.
+// firstBits are the checksum of a result and the way that gave it.
 type firstBits struct {
-	sum uint32
-	v   Variant
+	sum    uint32
+	v      Variant
+	kernel string
 }
 
 // A caseRun is one variant while it is measured.
@@ -58,6 +59,7 @@ func (x *run) prepare(v Variant) (*caseRun, error) {
 	c.opts = []gemm.Option{
 		gemm.WithAlpha(v.Alpha), gemm.WithBeta(v.Beta), gemm.WithWorkers(v.Workers), gemm.WithDepth(v.Depth),
 		gemm.WithKernel(v.Kernel), gemm.WithTile(v.Tile[0], v.Tile[1], v.Tile[2]),
+		gemm.WithArithmetic(v.Arith), gemm.WithSplitK(max(1, v.SplitK)),
 	}
 	var err error
 	if c.p, err = x.problemOf(v.Workload); err != nil {
@@ -129,7 +131,7 @@ func (x *run) failed(v Variant, err error) error {
 }
 
 // verifyFirst checks the first result, and that its bits are those of the other
-// variants of the same workload and kernel.
+// variants of the same workload and kernel, or arithmetic if that is Hopper's.
 func (x *run) verifyFirst(c *caseRun) {
 	if c.p.ref == nil {
 		return
@@ -140,10 +142,13 @@ func (x *run) verifyFirst(c *caseRun) {
 		return
 	}
 	key := bitsKey{c.v.Workload, c.stats.Kernel}
+	if c.v.Arith == gemm.Hopper {
+		key.kernel = ""
+	}
 	if first, ok := x.bits[key]; !ok {
-		x.bits[key] = firstBits{c.sum, c.v}
+		x.bits[key] = firstBits{c.sum, c.v, c.stats.Kernel}
 	} else if first.sum != c.sum {
-		c.failure = fmt.Sprintf("other bits than with depth %d, workers %d, tile %v", first.v.Depth, first.v.Workers, first.v.Tile)
+		c.failure = fmt.Sprintf("other bits than with depth %d, workers %d, tile %v, kernel %s", first.v.Depth, first.v.Workers, first.v.Tile, first.kernel)
 	}
 }
 
@@ -244,6 +249,12 @@ func (c *caseRun) result() Result {
 	}
 	if res.Depth == 0 {
 		res.Depth = c.stats.Depth
+	}
+	if v.Arith != gemm.Native {
+		res.Arith = v.Arith.String()
+	}
+	if v.SplitK > 1 {
+		res.SplitK = v.SplitK
 	}
 	if v.Tile != [3]int{} {
 		res.Tile = fmt.Sprintf("%dx%dx%d", v.Tile[0], v.Tile[1], v.Tile[2])

@@ -1,8 +1,8 @@
 // Package bench measures matrix products and says how far they are from what
 // the machine can do. The command gemmbench and go test -bench share it.
 //
-// A [Variant] is a [Workload] (shapes, types, factors, seed) together with how
-// to run it (ring depth, workers, kernel, tile). A [Runner] takes many of them:
+// A [Variant] is a [Workload] (shapes, types, factors, seed, arithmetic, split of
+// K) together with how to run it (ring depth, workers, kernel, tile). A [Runner] takes many of them:
 //
 //	           ┌ for each variant ┐   ┌───────── Count rounds ────────┐
 //	operands → │ first call, check│ → │ peak v1 v2 v3 │ peak v2 v3 v1 │ → Report
@@ -24,7 +24,10 @@
 // once: flops of all threads over the time from the first start to the last
 // end. It is measured before every round and once after the last, for every
 // kernel and worker count in the set, and a product's peak fraction is against
-// the median of those, so it compares speeds of the same minute.
+// the median of those, so it compares speeds of the same minute. A product so
+// small that it runs on its caller alone is compared with the workers that were
+// asked for, too. In Hopper's arithmetic the loop is the sequence that a product
+// takes: two multiplications, a conversion and an addition for two flops.
 //
 // # Waits
 //
@@ -47,7 +50,17 @@
 // entry. A wrong entry therefore shows as soon as it stands out of the rounding
 // errors of one row, wherever it is, and correct entries never fail.
 //
+// In Hopper's arithmetic entries are not compared within a bound but computed
+// again, step by step as the tensor core does, by the rule in integers of package
+// internal/hopper, and must have the same bits: the sample, and all entries of the
+// rows that differ most from A·(B·x). MaxError is then 0, or infinite (in JSON the
+// largest float64). No bound on what truncation does to C·x is needed for that: it
+// could not be below what happens to right rows, and once the worst rows are found
+// right, every other row is as close to the reference as a right one. float32
+// operands count as tf32, without their low 13 bits.
+//
 // C starts as NaN when beta is 0, so a product that reads it, or leaves a part
 // of it out, fails too. The bits of C are compared as well: depth, workers and
-// tile must not change them, and neither must a later call.
+// tile must not change them, nor the kernel in Hopper's arithmetic, and neither
+// must a later call.
 package bench

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 )
 
@@ -29,18 +30,37 @@ var csvHeader = []string{
 	"allocs_per_op", "verified", "max_error",
 }
 
-// WriteCSV writes the results, one a line under a line of names.
+// WriteCSV writes the results, one a line under a line of names. The columns
+// arith and splitk follow the others if a result was asked for another
+// arithmetic, or a split, than the default.
 func (r *Report) WriteCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
-	c.Write(csvHeader) // errors stay with c until it is flushed
+	var extra []column
+	for _, a := range axes {
+		if a.name != "arith" && a.name != "splitk" {
+			continue
+		}
+		if slices.ContainsFunc(r.Results, func(s Result) bool { return a.asked(&s) }) {
+			extra = append(extra, a)
+		}
+	}
+	header := slices.Clone(csvHeader)
+	for _, a := range extra {
+		header = append(header, a.name)
+	}
+	c.Write(header) // errors stay with c until it is flushed
 	num := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for _, s := range r.Results {
-		c.Write([]string{
+		line := []string{
 			strconv.Itoa(s.M), strconv.Itoa(s.N), strconv.Itoa(s.K), s.DType, s.Out, s.Trans,
 			strconv.Itoa(s.Depth), strconv.Itoa(s.Workers), s.Kernel, s.Tile, strconv.FormatBool(s.Prepacked), strconv.Itoa(s.Count),
 			num(s.SecondsMedian), num(s.SecondsMin), num(s.SecondsMax), num(s.GFLOPS), num(s.PeakFraction),
 			num(s.ProducerWait), num(s.ConsumerWait), num(s.AllocsPerOp), strconv.FormatBool(s.Verified), num(s.MaxError),
-		})
+		}
+		for _, a := range extra {
+			line = append(line, a.cell(&s))
+		}
+		c.Write(line)
 	}
 	c.Flush()
 	return c.Error()
@@ -67,10 +87,10 @@ func (r *Report) WriteBenchfmt(w io.Writer) error {
 	var extra []column
 	for _, a := range axes {
 		switch a.name {
-		case "out", "trans", "kernel", "tile":
+		case "out", "trans", "kernel", "tile", "arith", "splitk":
 			if r.varies(a) {
 				extra = append(extra, a)
-			} else if len(r.Results) > 0 && (a.name != "tile" || r.Results[0].Tile != "") {
+			} else if len(r.Results) > 0 && a.asked(&r.Results[0]) {
 				out += fmt.Sprintf("%s: %s\n", a.name, a.cell(&r.Results[0]))
 			}
 		}

@@ -27,7 +27,7 @@ type Machine struct {
 	GOOS       string   `json:"goos"`
 	GOARCH     string   `json:"goarch"`
 	Go         string   `json:"go"`
-	Kernels    []string `json:"kernels"`              // that run here, by preference
+	Kernels    []string `json:"kernels"`              // that run here, by preference: native, then Hopper's
 	Pinned     string   `json:"kernel_env,omitempty"` // LEAFHOPPER_KERNEL
 	Module     string   `json:"module"`
 	Version    string   `json:"version"`

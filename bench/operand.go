@@ -7,6 +7,7 @@ import (
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
+	"example.com/leafhopper/tf32"
 	"github.com/x448/float16"
 )
 
@@ -16,6 +17,7 @@ type operand struct {
 	rows, cols int // of the view
 	trans      bool
 	elem       asm.Type
+	tf32       bool // f32 elements are read as tf32
 	// One of these holds the elements.
 	bf  []bf16.BF16
 	f16 []float16.Float16
@@ -63,6 +65,11 @@ func (o *operand) decode(dst []float32, r, lo, hi int) {
 		bf16.DecodeFloat16(dst, o.f16[lo:hi])
 	default:
 		copy(dst, o.f32[lo:hi])
+		if o.tf32 {
+			for i, v := range o.f32[lo:hi] {
+				dst[i] = tf32.Truncate(v)
+			}
+		}
 	}
 }
 
@@ -80,18 +87,46 @@ func (o *operand) encode(i int, src []float32) {
 
 // at returns element (i, j) of the view.
 func (o *operand) at(i, j int) float64 {
-	if o.trans {
-		i, j = j, i
-	}
-	_, cols := o.stored()
-	i = i*cols + j
+	i = o.index(i, j)
 	switch o.elem {
 	case asm.BF16:
 		return float64(o.bf[i].Float32())
 	case asm.F16:
 		return float64(o.f16[i].Float32())
 	}
+	if o.tf32 {
+		return float64(tf32.Truncate(o.f32[i]))
+	}
 	return float64(o.f32[i])
+}
+
+// bits returns the representation of element (i, j) of the view.
+func (o *operand) bits(i, j int) uint32 {
+	i = o.index(i, j)
+	switch o.elem {
+	case asm.BF16:
+		return uint32(o.bf[i])
+	case asm.F16:
+		return uint32(o.f16[i])
+	}
+	return math.Float32bits(o.f32[i])
+}
+
+// index returns the place of element (i, j) of the view in memory.
+func (o *operand) index(i, j int) int {
+	if o.trans {
+		i, j = j, i
+	}
+	_, cols := o.stored()
+	return i*cols + j
+}
+
+// asTF32 returns o, whose elements are f32, as a tensor core reads it: without
+// the low 13 bits. It shares memory with o.
+func (o *operand) asTF32() *operand {
+	t := *o
+	t.tf32 = true
+	return &t
 }
 
 // raw returns the elements' bytes.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/gemm"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 )
@@ -16,6 +17,7 @@ type reference struct {
 	w     Workload
 	a, b  *operand
 	c0    *operand // C's old value; nil if beta is 0
+	exact *exact   // how to compute an entry to the last bit; nil in native arithmetic
 	full  []limit  // all of C, row by row; nil for a large product
 	some  []entry
 	x     []float64       // random signs
@@ -24,7 +26,8 @@ type reference struct {
 	known map[uint32]outcome
 }
 
-// A limit is the right value of an entry and how far from it a result may be.
+// A limit is the right value of an entry and how far from it a result may be. A
+// bound of 0 demands the same bits.
 type limit struct{ want, bound float64 }
 
 // An entry is a limit and its place in C.
@@ -45,12 +48,22 @@ const (
 )
 
 func newReference(w Workload, a, b, c0 *operand) *reference {
-	full := w.M*w.N <= fullProduct/w.K && max(w.M*w.N, w.N*w.K, w.M*w.K) <= fullOperand
+	products := fullProduct
+	if w.Arith == gemm.Hopper {
+		products = fullExact
+	}
+	full := w.M*w.N <= products/w.K && max(w.M*w.N, w.N*w.K, w.M*w.K) <= fullOperand
 	return makeReference(w, a, b, c0, full)
 }
 
 func makeReference(w Workload, a, b, c0 *operand, full bool) *reference {
 	r := &reference{w: w, a: a, b: b, c0: c0, rows: map[int][]limit{}, known: map[uint32]outcome{}}
+	if w.Arith == gemm.Hopper {
+		r.exact = newExact(w, c0)
+		if w.In == asm.F32 {
+			r.a, r.b = a.asTF32(), b.asTF32()
+		}
+	}
 	if full {
 		r.full = r.compute()
 	} else {
@@ -98,8 +111,17 @@ func (r *reference) old(i, j int) float64 {
 	return r.c0.at(i, j)
 }
 
-// compute returns all of C by gonum's float64 product.
+// compute returns all of C, by gonum's float64 product or exactly.
 func (r *reference) compute() []limit {
+	if r.exact != nil {
+		full := make([]limit, r.w.M*r.w.N)
+		parallel(r.w.M, 1, func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				copy(full[i*r.w.N:], r.exact.limits(r.a, r.b, i, 0, r.w.N))
+			}
+		})
+		return full
+	}
 	a, b := general(r.a), general(r.b)
 	acc := blas64.General{Rows: r.w.M, Cols: r.w.N, Stride: r.w.N, Data: make([]float64, r.w.M*r.w.N)}
 	abs := acc
@@ -154,6 +176,10 @@ func (r *reference) sample() {
 	parallel(len(r.some), 1, func(lo, hi int) {
 		for e := lo; e < hi; e++ {
 			e := &r.some[e]
+			if r.exact != nil {
+				e.limit = r.exact.limits(r.a, r.b, e.i, e.j, e.j+1)[0]
+				continue
+			}
 			var acc, abs float64
 			for k := range r.w.K {
 				p := r.a.at(e.i, k) * r.b.at(k, e.j)
@@ -223,6 +249,10 @@ func (r *reference) row(i int) []limit {
 	}
 	l := make([]limit, r.w.N)
 	parallel(r.w.N, 64, func(lo, hi int) {
+		if r.exact != nil {
+			copy(l[lo:], r.exact.limits(r.a, r.b, i, lo, hi))
+			return
+		}
 		acc, abs := make([]float64, hi-lo), make([]float64, hi-lo)
 		add := func(j, k int, v float32) {
 			p := a[k] * float64(v)

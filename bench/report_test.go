@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -62,11 +63,27 @@ func mixedReport() *Report {
 	return rep
 }
 
+// hopperReport is in Hopper's arithmetic, with K split in some products.
+func hopperReport() *Report {
+	rep := sampleReport()
+	rep.Notes, rep.Results, rep.Peak[0].Kernel = nil, rep.Results[:2], "hopper-avx2"
+	for i := range rep.Results {
+		r := &rep.Results[i]
+		r.Arith, r.Kernel, r.MaxError = "hopper", "hopper-avx2", 0
+	}
+	for _, r := range rep.Results {
+		r.SplitK = 4
+		rep.Results = append(rep.Results, r)
+	}
+	rep.Results[3].Verified, rep.Results[3].MaxError, rep.Results[3].Failure = false, finite(math.Inf(1)), "C[1,2] = 1 (0x1p+00), want 2 (0x1p+01) exactly"
+	return rep
+}
+
 func nan() float64 { var zero float64; return zero / zero }
 
 // TestGolden compares every format with testdata; -update rewrites it.
 func TestGolden(t *testing.T) {
-	for name, rep := range map[string]*Report{"plain": sampleReport(), "mixed": mixedReport(), "empty": {Machine: sampleReport().Machine}} {
+	for name, rep := range map[string]*Report{"plain": sampleReport(), "mixed": mixedReport(), "hopper": hopperReport(), "empty": {Machine: sampleReport().Machine}} {
 		for _, format := range Formats {
 			var b bytes.Buffer
 			if err := rep.Write(&b, format); err != nil {
@@ -133,6 +150,9 @@ func TestBenchfmtLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	grammar := regexp.MustCompile(`^([a-z][^A-Z\s]*: .+|Unit \S+ better=higher|Benchmark[A-Z]\S*\t[0-9]+(\t[0-9.e+-]+ \S+)+)$`)
+	if err := hopperReport().WriteBenchfmt(&b); err != nil {
+		t.Fatal(err)
+	}
 	results := 0
 	for line := range strings.Lines(b.String()) {
 		line = strings.TrimSuffix(line, "\n")
@@ -143,8 +163,8 @@ func TestBenchfmtLines(t *testing.T) {
 			results++
 		}
 	}
-	if results != 20 {
-		t.Errorf("%d result lines, want one for each of 20 samples", results)
+	if results != 40 {
+		t.Errorf("%d result lines, want one for each of 40 samples", results)
 	}
 }
 

@@ -23,13 +23,15 @@ type Result struct {
 	SecondsMin    float64 `json:"seconds_min"`
 	SecondsMax    float64 `json:"seconds_max"`
 	GFLOPS        float64 `json:"gflops"`        // at the median
-	PeakFraction  float64 `json:"peak_fraction"` // of the median peak of kernel and workers
+	PeakFraction  float64 `json:"peak_fraction"` // of the median peak of kernel and Workers, even if fewer ran
 	ProducerWait  float64 `json:"producer_wait"` // fraction of workers × elapsed
 	ConsumerWait  float64 `json:"consumer_wait"`
 	AllocsPerOp   float64 `json:"allocs_per_op"`
 	Verified      bool    `json:"verified"`
-	MaxError      float64 `json:"max_error"`      // largest |c - ref| / bound; 0 if not checked
-	Tile          string  `json:"tile,omitempty"` // "MxNxK", if one was asked for
+	MaxError      float64 `json:"max_error"`        // largest |c - ref| / bound, which is 0 or infinite in Hopper's arithmetic; 0 if not checked
+	Tile          string  `json:"tile,omitempty"`   // "MxNxK", if one was asked for
+	Arith         string  `json:"arith,omitempty"`  // "hopper"; native is not named
+	SplitK        int     `json:"splitk,omitempty"` // parts of K, if more than 1
 
 	Samples []float64 `json:"-"` // seconds a call, in the order of the rounds
 	Inline  bool      `json:"-"` // ran on the caller alone, without a ring

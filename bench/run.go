@@ -165,7 +165,7 @@ func (r *Runner) compare(ctx context.Context, engine multiplier, variants []Vari
 
 func (x *run) progress(what string, v Variant) {
 	if x.Progress != nil {
-		x.Progress(Progress{Step: x.step, Steps: x.steps, What: fmt.Sprintf("%s%dx%dx%d %v depth %d", what, v.M, v.N, v.K, v.In, v.Depth), Left: x.left})
+		x.Progress(Progress{Step: x.step, Steps: x.steps, What: fmt.Sprintf("%s%dx%dx%d %v %v depth %d", what, v.M, v.N, v.K, v.In, v.Arith, v.Depth), Left: x.left})
 	}
 	x.step++
 }

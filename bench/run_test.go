@@ -205,6 +205,10 @@ func TestValidate(t *testing.T) {
 		{func(v *Variant) { v.Tile[1] = -4 }, "tile n = -4 is outside"},
 		{func(v *Variant) { v.Kernel = "cuda" }, `kernel "cuda" is unknown`},
 		{func(v *Variant) { v.In, v.Kernel = asm.F32, "gobf16" }, `kernel "gobf16" does not multiply f32`},
+		{func(v *Variant) { v.Kernel = "hopper-go" }, `kernel "hopper-go" computes in hopper arithmetic, not native`},
+		{func(v *Variant) { v.Arith, v.Kernel = gemm.Hopper, "go" }, `kernel "go" computes in native arithmetic, not hopper`},
+		{func(v *Variant) { v.Arith = 7 }, "there is no arithmetic Arithmetic(7)"},
+		{func(v *Variant) { v.SplitK = gemm.MaxSplitK + 1 }, "split of K in 1025 parts is outside 0..1024"},
 		{func(v *Variant) { v.M, v.N = maxDim, maxDim }, "GiB of memory available"},
 	} {
 		v := square(64, asm.BF16, 1)

@@ -1,12 +1,15 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"example.com/leafhopper/gemm"
 )
 
 // A column of a table, for people: cell formats one result.
@@ -30,6 +33,22 @@ var axes = []column{
 		}
 		return r.Tile
 	}},
+	{"arith", func(r *Result) string { return cmp.Or(r.Arith, gemm.Native.String()) }},
+	{"splitk", func(r *Result) string { return strconv.Itoa(max(1, r.SplitK)) }},
+}
+
+// asked reports whether the variant of res was given a place on the axis: by
+// default there is no tile, no arithmetic but the native one, and no split.
+func (a column) asked(res *Result) bool {
+	switch a.name {
+	case "tile":
+		return res.Tile != ""
+	case "arith":
+		return res.Arith != ""
+	case "splitk":
+		return res.SplitK > 1
+	}
+	return true
 }
 
 // columns returns those axes that vary, and then what was measured.
@@ -78,12 +97,12 @@ func (r *Report) varies(a column) bool {
 
 // group identifies what two results must share to be compared by depth.
 type group struct {
-	m, n, k, workers                int
-	dtype, out, trans, kernel, tile string
+	m, n, k, workers, splitk               int
+	dtype, out, trans, kernel, tile, arith string
 }
 
 func withoutDepth(r *Result) group {
-	return group{r.M, r.N, r.K, r.Workers, r.DType, r.Out, r.Trans, r.Kernel, r.Tile}
+	return group{r.M, r.N, r.K, r.Workers, r.SplitK, r.DType, r.Out, r.Trans, r.Kernel, r.Tile, r.Arith}
 }
 
 // baselines returns the result with depth 1 of each group that has one.
@@ -115,11 +134,11 @@ func (r *Report) head() []string {
 func (r *Report) describe(res *Result, varying bool) string {
 	var parts []string
 	for _, a := range axes {
-		switch v := a.cell(res); {
+		switch v, asked := a.cell(res), a.asked(res); {
 		case r.varies(a) != varying:
 		case a.name == "m x n x k":
 			parts = append(parts, v)
-		case a.name != "tile" || varying || res.Tile != "":
+		case asked || varying:
 			parts = append(parts, a.name+" "+v)
 		}
 	}
@@ -210,8 +229,12 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 func (r *Report) failureLines() []string {
 	var lines []string
 	for _, f := range r.Failures() {
+		kernel := f.Kernel
+		if f.SplitK > 1 {
+			kernel += fmt.Sprintf(", splitk %d", f.SplitK)
+		}
 		lines = append(lines, fmt.Sprintf("FAILED: %dx%dx%d %s to %s %s, depth %d, %s, kernel %s: %s",
-			f.M, f.N, f.K, f.DType, f.Out, f.Trans, f.Depth, plural(f.Workers, "worker"), f.Kernel, f.Failure))
+			f.M, f.N, f.K, f.DType, f.Out, f.Trans, f.Depth, plural(f.Workers, "worker"), kernel, f.Failure))
 	}
 	return lines
 }

@@ -9,7 +9,7 @@ import (
 
 // An outcome is what a comparison of a result with its reference found.
 type outcome struct {
-	maxError float64 // largest |c - ref| / bound; +Inf for a NaN
+	maxError float64 // largest |c - ref| / bound; +Inf for a NaN, and for other bits where they must be exact
 	i, j     int     // where
 	got      float64
 	limit
@@ -19,20 +19,30 @@ func (o outcome) passed() bool { return o.maxError <= 1 }
 
 // String says what is wrong with the worst entry.
 func (o outcome) String() string {
+	if o.bound == 0 {
+		return fmt.Sprintf("C[%d,%d] = %g (%x), want %g (%x) exactly", o.i, o.j, o.got, o.got, o.want, o.want)
+	}
 	return fmt.Sprintf("C[%d,%d] = %g, want %g ± %.3g (%.3g times the bound)", o.i, o.j, o.got, o.want, o.bound, o.maxError)
 }
 
 // compare takes entry (i, j) of a result into account.
 func (o *outcome) compare(i, j int, got float64, l limit, overflow float64) {
-	if e := l.ratio(got, overflow); e > o.maxError || o.bound == 0 {
+	if e := l.ratio(got, overflow); e > o.maxError {
 		*o = outcome{maxError: e, i: i, j: j, got: got, limit: l}
 	}
 }
 
 // ratio returns |got - want| / bound. Infinity is right where the bound reaches
-// the overflow of the format, and a NaN never is: operands are finite.
+// the overflow of the format, and a NaN never is: operands are finite. With a
+// bound of 0 it returns 0 for the same bits and otherwise infinity; all NaN are
+// the same.
 func (l limit) ratio(got, overflow float64) float64 {
 	switch {
+	case l.bound == 0:
+		if math.Float64bits(got) == math.Float64bits(l.want) || got != got && l.want != l.want {
+			return 0
+		}
+		return math.Inf(1)
 	case math.IsNaN(got):
 		return math.Inf(1)
 	case math.IsInf(got, 0):

@@ -16,6 +16,8 @@ type Workload struct {
 	TransA, TransB bool     // the operand lies in memory as its transpose
 	Alpha, Beta    float32
 	Seed           uint64 // of the operands, uniform in [-1, 1)
+	Arith          gemm.Arithmetic
+	SplitK         int // parts that K is cut into; 0 is 1
 }
 
 // maxDim bounds each dimension, so that no count of elements overflows.
@@ -61,6 +63,9 @@ func (w Workload) Validate() error {
 	if w.Alpha == 0 {
 		return fmt.Errorf("bench: alpha = 0 leaves no product to measure")
 	}
+	if w.SplitK < 0 || w.SplitK > gemm.MaxSplitK {
+		return fmt.Errorf("bench: split of K in %d parts is outside 0..%d", w.SplitK, gemm.MaxSplitK)
+	}
 	return nil
 }
 
@@ -90,12 +95,12 @@ func (v Variant) Validate() error {
 			return fmt.Errorf("bench: tile %s = %d is outside 0..%d", dim, v.Tile[i], gemm.MaxTile)
 		}
 	}
-	_, err := asm.Select(v.In, v.Kernel)
+	_, err := asm.SelectArithmetic(v.In, v.Arith, v.Kernel)
 	return err
 }
 
 // bitsKey identifies what the bits of a result may depend on: not depth, not
-// workers, not the tile.
+// workers, not the tile, and in Hopper's arithmetic not the kernel.
 type bitsKey struct {
 	Workload
 	kernel string

@@ -1,0 +1,88 @@
+package bench
+
+import (
+	"math"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/internal/hopper"
+	"github.com/x448/float16"
+)
+
+// exact computes entries of C in Hopper's arithmetic with the rule in integers
+// of package internal/hopper, which shares nothing with the kernels.
+type exact struct {
+	w     Workload
+	c0    *operand // C's old value; nil if beta is 0
+	spec  hopper.Spec
+	chain int // elements of K in a chain
+}
+
+// fullExact is fullProduct for entries that must be exact: about 0.1 s.
+const fullExact = 1 << 23
+
+func newExact(w Workload, c0 *operand) *exact {
+	x := &exact{w: w, c0: c0, spec: hopper.Spec{A: hopper.BF16, B: hopper.BF16, Acc: hopper.F32, L: 16, F: 25, Frac: 23}}
+	switch w.In {
+	case asm.F16:
+		x.spec.A, x.spec.B = hopper.F16, hopper.F16
+	case asm.F32:
+		x.spec.A, x.spec.B, x.spec.L = hopper.TF32, hopper.TF32, 8
+	}
+	parts := max(1, w.SplitK)
+	x.chain = x.whole((w.K + parts - 1) / parts)
+	return x
+}
+
+// whole rounds k up to whole steps.
+func (x *exact) whole(k int) int { return (k + x.spec.L - 1) / x.spec.L * x.spec.L }
+
+// limits returns the limits of the entries of C in a row that lie in the columns
+// lo <= j < hi.
+func (x *exact) limits(a, b *operand, i, lo, hi int) []limit {
+	row, column := make([]hopper.Word, x.whole(x.w.K)), make([]hopper.Word, x.whole(x.w.K))
+	for k := range x.w.K {
+		row[k] = x.spec.A.Decode(a.bits(i, k))
+	}
+	l := make([]limit, 0, hi-lo)
+	for j := lo; j < hi; j++ {
+		for k := range x.w.K {
+			column[k] = x.spec.B.Decode(b.bits(k, j))
+		}
+		l = append(l, limit{want: x.finish(x.sum(row, column), i, j)})
+	}
+	return l
+}
+
+// sum returns the sum of the chains into which K is cut.
+func (x *exact) sum(row, column []hopper.Word) float32 {
+	sum := float32(0)
+	for first := 0; first < len(row); first += x.chain {
+		acc := uint32(0)
+		for k := first; k < min(first+x.chain, len(row)); k += x.spec.L {
+			acc = x.spec.Step(acc, row[k:k+x.spec.L], column[k:k+x.spec.L])
+		}
+		if part := math.Float32frombits(acc); first == 0 {
+			sum = part
+		} else {
+			sum += part
+		}
+	}
+	return sum
+}
+
+// finish returns alpha·sum + beta·C, each operation rounded to float32, rounded
+// to the type of C.
+func (x *exact) finish(sum float32, i, j int) float64 {
+	v := float32(x.w.Alpha * sum)
+	if x.c0 != nil {
+		v += float32(x.w.Beta * float32(x.c0.at(i, j)))
+	}
+	switch x.w.Out {
+	case asm.BF16:
+		v = bf16.FromFloat32(v).Float32()
+	case asm.F16:
+		v = float16.Fromfloat32(v).Float32()
+	}
+	return float64(v)
+}
