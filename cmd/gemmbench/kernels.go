@@ -13,20 +13,24 @@ import (
 	"example.com/leafhopper/bench"
 )
 
-var types = []asm.Type{asm.BF16, asm.F16, asm.F32}
+var (
+	types       = []asm.Type{asm.BF16, asm.F16, asm.F32}
+	arithmetics = []asm.Arithmetic{asm.Native, asm.Hopper}
+)
 
 // kernelInfo is what the command kernels says of one kernel. The JSON names are
 // an interface.
 type kernelInfo struct {
 	Name      string            `json:"name"`
 	ISA       string            `json:"isa"`
+	Arith     string            `json:"arith"`
 	Supported bool              `json:"supported"`
 	Reason    string            `json:"reason,omitempty"` // why it cannot run
 	MR        int               `json:"mr"`
 	NR        int               `json:"nr"`
 	KPack     int               `json:"kpack"`
 	Accepts   []string          `json:"accepts"` // types
-	Chosen    []string          `json:"chosen"`  // types
+	Chosen    []string          `json:"chosen"`  // types, in the kernel's arithmetic
 	Why       map[string]string `json:"why"`     // by type
 }
 
@@ -54,26 +58,35 @@ func setupKernels(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) 
 	}
 }
 
-// choices returns the kernel that a product of each type gets, and for a type
-// that gets none, because LEAFHOPPER_KERNEL pins one that does not do it, why.
-func choices() (chosen map[asm.Type]*asm.Kernel, errs []error) {
-	chosen = map[asm.Type]*asm.Kernel{}
-	for _, t := range types {
-		k, err := asm.Select(t, "")
-		if err != nil {
-			errs = append(errs, err)
-			continue
+// A choice is what a product asks for.
+type choice struct {
+	arith asm.Arithmetic
+	elem  asm.Type
+}
+
+// choices returns the kernel that a product of each arithmetic and type gets,
+// and for one that gets none, because LEAFHOPPER_KERNEL pins a kernel that does
+// not do it, why.
+func choices() (chosen map[choice]*asm.Kernel, errs []error) {
+	chosen = map[choice]*asm.Kernel{}
+	for _, arith := range arithmetics {
+		for _, t := range types {
+			k, err := asm.SelectArithmetic(t, arith, "")
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			chosen[choice{arith, t}] = k
 		}
-		chosen[t] = k
 	}
 	return chosen, errs
 }
 
-func kernelInfos(chosen map[asm.Type]*asm.Kernel) []kernelInfo {
+func kernelInfos(chosen map[choice]*asm.Kernel) []kernelInfo {
 	var infos []kernelInfo
 	for _, k := range asm.Kernels() {
 		info := kernelInfo{
-			Name: k.Name, ISA: k.ISA, MR: k.MR, NR: k.NR, KPack: k.KPack, Supported: k.Supported() == nil,
+			Name: k.Name, ISA: k.ISA, Arith: k.Arithmetic.String(), MR: k.MR, NR: k.NR, KPack: k.KPack, Supported: k.Supported() == nil,
 			Accepts: []string{}, Chosen: []string{}, Why: map[string]string{},
 		}
 		if err := k.Supported(); err != nil {
@@ -83,7 +96,7 @@ func kernelInfos(chosen map[asm.Type]*asm.Kernel) []kernelInfo {
 			if k.Accepts(t) {
 				info.Accepts = append(info.Accepts, t.String())
 			}
-			if chosen[t] == k {
+			if chosen[choice{k.Arithmetic, t}] == k {
 				info.Chosen = append(info.Chosen, t.String())
 			}
 			info.Why[t.String()] = k.Why(t)
@@ -95,13 +108,13 @@ func kernelInfos(chosen map[asm.Type]*asm.Kernel) []kernelInfo {
 
 func writeKernels(w io.Writer, infos []kernelInfo, errs []error) error {
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(t, "kernel\tISA\ttile\truns here\ttypes\tchosen for")
+	fmt.Fprintln(t, "kernel\tISA\tarithmetic\ttile\truns here\ttypes\tchosen for")
 	for _, k := range infos {
 		runs := "yes"
 		if !k.Supported {
 			runs = "no"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%dx%d\t%s\t%s\t%s\n", k.Name, k.ISA, k.MR, k.NR, runs, strings.Join(k.Accepts, " "), orDash(k.Chosen))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%dx%d\t%s\t%s\t%s\n", k.Name, k.ISA, k.Arith, k.MR, k.NR, runs, strings.Join(k.Accepts, " "), orDash(k.Chosen))
 	}
 	if err := t.Flush(); err != nil {
 		return err

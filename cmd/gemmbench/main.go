@@ -1,6 +1,6 @@
 // Gemmbench measures matrix products of package gemm.
 //
-//	gemmbench [compare] [flags]   compare ring depths, sizes, types, kernels, workers, tiles
+//	gemmbench [compare] [flags]   compare ring depths, sizes, types, arithmetics, kernels, workers, tiles
 //	gemmbench peak [flags]        what each kernel reaches from registers alone
 //	gemmbench kernels [flags]     which kernels run here, which is chosen, and why
 //	gemmbench info [flags]        the machine and the build
@@ -62,7 +62,7 @@ type command struct {
 }
 
 var commands = []command{
-	{"compare", "compare ring depths, sizes, types, kernels, workers, tiles (the default)", setupCompare},
+	{"compare", "compare ring depths, sizes, types, arithmetics, kernels, workers, tiles (the default)", setupCompare},
 	{"peak", "measure what each kernel reaches from registers alone", setupPeak},
 	{"kernels", "list the kernels: which run here, which is chosen, and why", setupKernels},
 	{"info", "describe the machine and the build", setupInfo},
@@ -159,6 +159,7 @@ Examples:
 
   gemmbench -size 256,1024:4096:1024 -depth 1,2,4 -workers 1,0
   gemmbench -size 512x11008x4096 -dtype bf16,f32 -trans NN,NT -format json -o results.json
+  gemmbench -size 1024 -arith native,hopper -workers 1,0 -depth 2
   gemmbench -size 2048 -count 10 -format benchfmt -o new.txt && benchstat -col /depth new.txt
 `)
 	return nil

@@ -64,6 +64,12 @@ func TestBadArguments(t *testing.T) {
 		{"-workers 9999", `-workers: "9999" is outside 0..1024`},
 		{"-kernel cuda", `-kernel: "cuda" is not a kernel; kernels: auto, `},
 		{"-dtype f32 -kernel gobf16", `kernel "gobf16" does not multiply f32`},
+		{"-kernel hopper-go", `kernel "hopper-go" computes in hopper arithmetic, not native`},
+		{"-arith native,hopper -kernel go", `kernel "go" computes in native arithmetic, not hopper`},
+		{"-arith ampere", `-arith: "ampere" is not one of native, hopper`},
+		{"-arith hopper,", `-arith: "" is not one of native, hopper`},
+		{"-splitk 0", `-splitk: "0" is outside 1..1024`},
+		{"-splitk 2000", `-splitk: "2000" is outside 1..1024`},
 		{"-tile 64x64", `-tile: "64x64" is not MxNxK`},
 		{"-tile 64x64x99999", `-tile: "64x64x99999" has 99999, which is outside 0..16384`},
 		{"-alpha 0", "alpha = 0 leaves no product"},
@@ -154,6 +160,31 @@ func TestCompareJSON(t *testing.T) {
 		if !r.Verified || r.MaxError <= 0 || r.MaxError > 1 || r.GFLOPS <= 0 || r.PeakFraction <= 0 || r.Count != 1 {
 			t.Errorf("result %d: %+v", i, r)
 		}
+	}
+}
+
+func TestCompareHopper(t *testing.T) {
+	code, stdout, stderr := gemmbench(t, quick("-dtype", "bf16,f32", "-arith", "native,hopper", "-splitk", "1,2", "-format", "json")...)
+	if code != exitOK || stderr != "" {
+		t.Fatalf("exit status %d, stderr %q", code, stderr)
+	}
+	if n := strings.Count(stdout, `"arith": "hopper"`); n != 8 || strings.Contains(stdout, `"arith": "native"`) || strings.Count(stdout, `"splitk": 2`) != 8 {
+		t.Errorf("%d of 16 results are in Hopper's arithmetic, want 8:\n%s", n, stdout)
+	}
+	for i, r := range decode(t, stdout).Results {
+		if r.Arith != []string{"", "hopper"}[i/4%2] || r.SplitK != []int{0, 2}[i/2%2] || !r.Verified || r.GFLOPS <= 0 || r.PeakFraction <= 0 {
+			t.Errorf("result %d: %+v", i, r)
+		}
+		if k, err := asm.SelectArithmetic(asm.BF16, asm.Hopper, ""); err != nil || (r.Arith != "") != (r.Kernel == k.Name) {
+			t.Errorf("result %d: kernel %s, error %v", i, r.Kernel, err)
+		}
+	}
+	code, stdout, stderr = gemmbench(t, quick("-arith", "hopper", "-kernel", "hopper-go")...)
+	if code != exitOK || stderr != "" || !strings.Contains(stdout, "arith hopper") || !strings.Contains(stdout, "measured peak of hopper-go") {
+		t.Errorf("exit status %d, stderr %q, stdout:\n%s", code, stderr, stdout)
+	}
+	if _, stdout, _ = gemmbench(t, quick("-workers", "1")...); strings.Contains(stdout, "arith") || strings.Contains(stdout, "splitk") {
+		t.Errorf("a word on the arithmetic without being asked:\n%s", stdout)
 	}
 }
 
@@ -268,6 +299,9 @@ func TestPeakCommand(t *testing.T) {
 	if len(doc.Peak) != 1 || doc.Peak[0].Kernel != "go" || doc.Peak[0].Workers != 1 || doc.Peak[0].GFLOPS <= 0 || doc.Results == nil {
 		t.Errorf("%s", stdout)
 	}
+	if _, stdout, _ = gemmbench(t, "peak", "-kernel", "hopper-go", "-workers", "1", "-count", "1"); !strings.Contains(stdout, "hopper-go") {
+		t.Errorf("%s", stdout)
+	}
 	if _, stdout, _ = gemmbench(t, "peak", "-kernel", "auto,go", "-workers", "1", "-count", "2"); !strings.Contains(stdout, "per worker") {
 		t.Errorf("%s", stdout)
 	}
@@ -291,15 +325,19 @@ func TestKernelsCommand(t *testing.T) {
 	chosen := map[string]int{}
 	for i, k := range asm.Kernels() {
 		info := doc.Kernels[i]
-		if info.Name != k.Name || info.Supported != (k.Supported() == nil) || info.Supported == (info.Reason != "") || info.Why["bf16"] != k.Why(asm.BF16) {
+		if info.Name != k.Name || info.Supported != (k.Supported() == nil) || info.Supported == (info.Reason != "") || info.Why["bf16"] != k.Why(asm.BF16) || info.Arith != k.Arithmetic.String() {
 			t.Errorf("%+v", info)
 		}
 		for _, name := range info.Chosen {
-			chosen[name]++
+			chosen[info.Arith+" "+name]++
 		}
 	}
-	if os.Getenv(asm.KernelEnv) == "" && (chosen["bf16"] != 1 || chosen["f16"] != 1 || chosen["f32"] != 1) {
-		t.Errorf("chosen: %v", chosen)
+	for _, arith := range arithmetics {
+		for _, elem := range types {
+			if n := chosen[arith.String()+" "+elem.String()]; n != 1 && os.Getenv(asm.KernelEnv) == "" {
+				t.Errorf("%v, %v: %d kernels chosen", arith, elem, n)
+			}
+		}
 	}
 	code, stdout, stderr = gemmbench(t, "kernels")
 	if code != exitOK || stderr != "" {

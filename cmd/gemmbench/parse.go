@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/gemm"
 )
 
 // maxVariants bounds a comparison, and every list in the flags.
@@ -118,12 +119,21 @@ func parseTiles(hi int) func(string) ([][3]int, error) {
 }
 
 func parseType(s string) ([]asm.Type, error) {
-	for _, t := range []asm.Type{asm.BF16, asm.F16, asm.F32} {
+	for _, t := range types {
 		if t.String() == s {
 			return []asm.Type{t}, nil
 		}
 	}
 	return nil, fmt.Errorf("%q is not one of bf16, f16, f32", s)
+}
+
+func parseArith(s string) ([]gemm.Arithmetic, error) {
+	for _, a := range arithmetics {
+		if a.String() == s {
+			return []gemm.Arithmetic{a}, nil
+		}
+	}
+	return nil, fmt.Errorf("%q is not one of native, hopper", s)
 }
 
 func parseTrans(s string) ([]string, error) {
@@ -134,7 +144,8 @@ func parseTrans(s string) ([]string, error) {
 }
 
 // parseKernel reads the name of a kernel that this build knows; "" and auto mean
-// the best.
+// the best. Whether it has the arithmetic and the type that go with it is
+// checked for each variant.
 func parseKernel(s string) ([]string, error) {
 	if s == "auto" || s == "" {
 		return []string{""}, nil

@@ -33,7 +33,7 @@ func chooseSize(ctx context.Context, r *bench.Runner, variants []bench.Variant) 
 	peaks := map[pair]float64{}
 	seconds := 0.0 // for a product of size 1
 	for _, v := range variants {
-		k, err := asm.Select(v.In, v.Kernel)
+		k, err := asm.SelectArithmetic(v.In, v.Arith, v.Kernel)
 		if err != nil {
 			return "", err
 		}

@@ -13,6 +13,7 @@ import (
 type axes struct {
 	size, m, n, k                                   string
 	dtype, out, trans, depth, workers, kernel, tile string
+	arith, splitK                                   string
 	alpha, beta                                     float64
 	seed                                            uint64
 }
@@ -25,6 +26,8 @@ func (a *axes) declare(fs *flag.FlagSet) {
 	fs.StringVar(&a.dtype, "dtype", "bf16", "`list` of types of A and B: bf16, f16, f32")
 	fs.StringVar(&a.out, "out", "f32", "`list` of types of C: f32, bf16, f16")
 	fs.StringVar(&a.trans, "trans", "NN", "`list` of NN, NT, TN, TT: which of A and B lies transposed in memory")
+	fs.StringVar(&a.arith, "arith", "native", "`list` of native, hopper: the sums of the processor, or those of the tensor core bit for bit (f32 is then tf32)")
+	fs.StringVar(&a.splitK, "splitk", "1", "`list` of numbers of parts of K, each summed for itself")
 	fs.StringVar(&a.depth, "depth", "1,2,3,4,6,8", "`list` of queue depths; 0 leaves the choice to the engine")
 	fs.StringVar(&a.workers, "workers", "0", "`list` of worker counts; 0 is GOMAXPROCS")
 	fs.StringVar(&a.kernel, "kernel", "auto", "`list` of kernels, see gemmbench kernels")
@@ -44,40 +47,6 @@ func (a *axes) variants() ([]bench.Variant, error) {
 	if err != nil {
 		return nil, err
 	}
-	ins, err := listFlag("dtype", a.dtype, parseType)
-	if err != nil {
-		return nil, err
-	}
-	outs, err := listFlag("out", a.out, parseType)
-	if err != nil {
-		return nil, err
-	}
-	transes, err := listFlag("trans", a.trans, parseTrans)
-	if err != nil {
-		return nil, err
-	}
-	workers, err := listFlag("workers", a.workers, parseInts(0, gemm.MaxWorkers))
-	if err != nil {
-		return nil, err
-	}
-	kernels, err := listFlag("kernel", a.kernel, parseKernel)
-	if err != nil {
-		return nil, err
-	}
-	tiles, err := listFlag("tile", a.tile, parseTiles(gemm.MaxTile))
-	if err != nil {
-		return nil, err
-	}
-	depths, err := listFlag("depth", a.depth, parseInts(0, gemm.MaxDepth))
-	if err != nil {
-		return nil, err
-	}
-	n := 1
-	for _, l := range []int{len(shapes), len(ins), len(outs), len(transes), len(workers), len(kernels), len(tiles), len(depths)} {
-		if n *= l; n > maxVariants {
-			return nil, usagef("compare: the lists span more than %d variants; measure them in parts", maxVariants)
-		}
-	}
 	for _, f := range []struct {
 		name string
 		v    float64
@@ -86,35 +55,52 @@ func (a *axes) variants() ([]bench.Variant, error) {
 			return nil, usagef("compare: -%s: %v is not a finite float32", f.name, f.v)
 		}
 	}
+	s := span{vs: []bench.Variant{{Workload: bench.Workload{Alpha: float32(a.alpha), Beta: float32(a.beta), Seed: a.seed}}}}
+	cross(&s, shapes, func(v *bench.Variant, shape [3]int) { v.M, v.N, v.K = shape[0], shape[1], shape[2] })
+	crossList(&s, "dtype", a.dtype, parseType, func(v *bench.Variant, t asm.Type) { v.In = t })
+	crossList(&s, "out", a.out, parseType, func(v *bench.Variant, t asm.Type) { v.Out = t })
+	crossList(&s, "trans", a.trans, parseTrans, func(v *bench.Variant, t string) { v.TransA, v.TransB = t[0] == 'T', t[1] == 'T' })
+	crossList(&s, "arith", a.arith, parseArith, func(v *bench.Variant, arith gemm.Arithmetic) { v.Arith = arith })
+	crossList(&s, "splitk", a.splitK, parseInts(1, gemm.MaxSplitK), func(v *bench.Variant, n int) { v.SplitK = n })
+	crossList(&s, "workers", a.workers, parseInts(0, gemm.MaxWorkers), func(v *bench.Variant, n int) { v.Workers = n })
+	crossList(&s, "kernel", a.kernel, parseKernel, func(v *bench.Variant, name string) { v.Kernel = name })
+	crossList(&s, "tile", a.tile, parseTiles(gemm.MaxTile), func(v *bench.Variant, tile [3]int) { v.Tile = tile })
+	crossList(&s, "depth", a.depth, parseInts(0, gemm.MaxDepth), func(v *bench.Variant, n int) { v.Depth = n })
+	return s.vs, s.err
+}
+
+// A span is the product of the lists so far, or the first error.
+type span struct {
+	vs  []bench.Variant
+	err error
+}
+
+// cross replaces each variant by copies to which set gave each value.
+func cross[T any](s *span, values []T, set func(*bench.Variant, T)) {
+	switch {
+	case s.err != nil:
+		return
+	case len(s.vs)*len(values) > maxVariants:
+		s.err = usagef("compare: the lists span more than %d variants; measure them in parts", maxVariants)
+		return
+	}
 	var vs []bench.Variant
-	add := func(shape [3]int, in, out asm.Type, trans string, workers int, kernel string, tile [3]int) {
-		for _, depth := range depths {
-			vs = append(vs, bench.Variant{
-				Workload: bench.Workload{
-					M: shape[0], N: shape[1], K: shape[2], In: in, Out: out,
-					TransA: trans[0] == 'T', TransB: trans[1] == 'T',
-					Alpha: float32(a.alpha), Beta: float32(a.beta), Seed: a.seed,
-				},
-				Depth: depth, Workers: workers, Kernel: kernel, Tile: tile,
-			})
+	for _, v := range s.vs {
+		for _, value := range values {
+			set(&v, value)
+			vs = append(vs, v)
 		}
 	}
-	for _, shape := range shapes {
-		for _, in := range ins {
-			for _, out := range outs {
-				for _, trans := range transes {
-					for _, w := range workers {
-						for _, kernel := range kernels {
-							for _, tile := range tiles {
-								add(shape, in, out, trans, w, kernel, tile)
-							}
-						}
-					}
-				}
-			}
-		}
+	s.vs = vs
+}
+
+// crossList is cross with the values of flag -name.
+func crossList[T comparable](s *span, name, list string, parse func(string) ([]T, error), set func(*bench.Variant, T)) {
+	values, err := listFlag(name, list, parse)
+	if s.err == nil {
+		s.err = err
 	}
-	return vs, nil
+	cross(s, values, set)
 }
 
 func (a *axes) shapes() ([][3]int, error) {
