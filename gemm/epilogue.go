@@ -15,6 +15,15 @@ const maxNR = 64
 // overwritten, to C at (row, col): alpha·acc + beta·C, rounded once more if C has 16 bits.
 func (p *product) epilogue(acc unsafe.Pointer, row, col, rows, cols int) {
 	pitch := p.kernel.NR * 4
+	if p.c.trans {
+		// Only a packed B leaves C transposed: the operands could not change places.
+		for i := range rows {
+			for j := range cols {
+				p.storeRow(p.c.at(row+i, col+j), unsafe.Slice((*float32)(unsafe.Add(acc, i*pitch+j*4)), 1))
+			}
+		}
+		return
+	}
 	if p.c.elem == asm.F32 {
 		asm.Combine(p.c.at(row, col), p.c.stride*4, acc, pitch, rows, cols, p.alpha, p.beta)
 		return
@@ -24,10 +33,14 @@ func (p *product) epilogue(acc unsafe.Pointer, row, col, rows, cols int) {
 	}
 }
 
-// storeRow writes one row of accumulators to 16-bit elements of C at to.
+// storeRow writes one row of accumulators to contiguous elements of C at to.
 func (p *product) storeRow(to unsafe.Pointer, acc []float32) {
 	var old [maxNR]float32
 	sum, n := unsafe.Pointer(&acc[0]), len(acc)
+	if p.c.elem == asm.F32 {
+		asm.Combine(to, 0, sum, 0, 1, n, p.alpha, p.beta)
+		return
+	}
 	switch {
 	case p.beta != 0:
 		if p.c.elem == asm.BF16 {

@@ -23,12 +23,21 @@ var scratches = sync.Pool{New: func() any {
 	return &scratch{mem: tile.HeapSlots(inlineBytes)}
 }}
 
-// inlineSizes returns the bytes of A's and B's panels and of the accumulators
-// of one strip.
+// inlineSizes returns the bytes of A's and B's panels and of the accumulators,
+// which only a packed B of several stages needs for more than one strip.
 func (p *product) inlineSizes() (a, b, acc int) {
-	k := p.kernel
-	panelsA, panelsB, words := ceilDiv(p.m, k.MR), ceilDiv(p.n, k.NR), p.words(p.k)
-	return roundUp(panelsA*k.PanelA(words), tile.SlotAlign), roundUp(panelsB*k.PanelB(words), tile.SlotAlign), panelsA * k.MR * k.NR * 4
+	k, depth := p.kernel, p.k
+	panelsA, panelsB := ceilDiv(p.m, k.MR), ceilDiv(p.n, k.NR)
+	strips := 1
+	if p.b.packed != nil {
+		depth = min(depth, p.b.packed.bk)
+		if depth < p.k {
+			strips = panelsB
+		}
+		panelsB = 0
+	}
+	words := p.words(depth)
+	return roundUp(panelsA*k.PanelA(words), tile.SlotAlign), roundUp(panelsB*k.PanelB(words), tile.SlotAlign), strips * panelsA * k.MR * k.NR * 4
 }
 
 // small reports whether the product runs on the caller's goroutine without a
@@ -61,13 +70,33 @@ func (p *product) inline() {
 	sizeA, sizeB, _ := p.inlineSizes()
 	mem := unsafe.Pointer(unsafe.SliceData(s.mem))
 	a, b, acc := mem, unsafe.Add(mem, sizeA), unsafe.Add(mem, sizeA+sizeB)
-	k, words := p.kernel, p.words(p.k)
-	k.PackA(p.a.elem, !p.a.trans)(a, p.a.ptr, p.a.stride*p.a.elem.Size(), p.m, p.k)
-	k.PackB(p.b.elem, p.b.trans)(b, p.b.ptr, p.b.stride*p.b.elem.Size(), p.n, p.k)
-	for col := 0; col < p.n; col += k.NR {
-		st := strip{col: col, rows: p.m, cols: min(k.NR, p.n-col), acc: acc}
-		p.multiply(&st, words, a, b, phase{first: true, ends: true, last: true})
-		b = unsafe.Add(b, k.PanelB(words))
+	depth, stripBytes := p.k, 0
+	if p.b.packed == nil {
+		p.kernel.PackB(p.b.elem, p.b.trans)(b, p.b.ptr, p.b.stride*p.b.elem.Size(), p.n, p.k)
+	} else if depth = min(depth, p.b.packed.bk); depth < p.k {
+		stripBytes = roundUp(p.m, p.kernel.MR) * p.kernel.NR * 4
+	}
+	packA := p.kernel.PackA(p.a.elem, !p.a.trans)
+	for k0 := 0; k0 < p.k; k0 += depth {
+		n := min(depth, p.k-k0)
+		packA(a, p.a.at(0, k0), p.a.stride*p.a.elem.Size(), p.m, n)
+		ph := phase{first: k0 == 0, ends: k0+n == p.k, last: k0+n == p.k}
+		p.strips(a, b, acc, stripBytes, k0, n, ph)
+	}
+}
+
+// strips multiplies all of A, from element k0 of K on, by one panel of B after
+// the other.
+func (p *product) strips(a, b, acc unsafe.Pointer, stripBytes, k0, n int, ph phase) {
+	words := p.words(n)
+	if p.b.packed != nil {
+		b = p.b.packed.panel(k0, 0)
+	}
+	step := p.kernel.PanelB(words)
+	for col := 0; col < p.n; col += p.kernel.NR {
+		j := col / p.kernel.NR
+		st := strip{col: col, rows: p.m, cols: min(p.kernel.NR, p.n-col), acc: unsafe.Add(acc, j*stripBytes)}
+		p.multiply(&st, words, a, unsafe.Add(b, j*step), ph)
 	}
 }
 

@@ -56,7 +56,7 @@ func (m Matrix[T]) index(i, j int) int {
 	return i*m.Stride + j
 }
 
-// AnyMatrix is a [Matrix] of any element type.
+// AnyMatrix is a [Matrix], or as B a [*Packed], of any element type.
 type AnyMatrix interface {
 	view() view
 }
@@ -74,6 +74,7 @@ type view struct {
 	rows, cols, stride, len int
 	trans                   bool
 	elem                    asm.Type
+	packed                  *packing // of a Packed, which has no ptr
 }
 
 func (v view) t() view {
@@ -102,6 +103,12 @@ func (v view) at(i, j int) unsafe.Pointer {
 func (v view) check(name string) error {
 	rows, cols := v.stored()
 	switch {
+	case v.packed != nil && name != "B":
+		return fmt.Errorf("gemm: %s is packed; only B may be", name)
+	case v.packed != nil && v.packed.kernel == nil:
+		return fmt.Errorf("gemm: B is a nil or zero Packed; make one with Pack")
+	case v.packed != nil:
+		return nil
 	case rows < 0 || cols < 0:
 		return fmt.Errorf("gemm: %s has negative size %dx%d", name, v.rows, v.cols)
 	case v.stride < cols && rows > 0:
@@ -119,7 +126,7 @@ func (v view) check(name string) error {
 // bytes returns the address range [lo, hi) that v's elements span.
 func (v view) bytes() (lo, hi uintptr) {
 	rows, cols := v.stored()
-	if rows == 0 || cols == 0 {
+	if rows == 0 || cols == 0 || v.packed != nil {
 		return 0, 0
 	}
 	lo = uintptr(v.ptr)

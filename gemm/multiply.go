@@ -21,8 +21,19 @@ import (
 // Multiply returns an error, before it writes anything, if the shapes do not
 // match, a stride is too small, a slice too short, or C shares memory with A
 // or B; and later only if the context of [WithContext] ends.
-func Multiply[O, I Element](c Matrix[O], a, b Matrix[I], opts ...Option) error {
-	return shared().multiply(c.view(), a.view(), b.view(), opts)
+func Multiply[O, I Element](c Matrix[O], a Matrix[I], b Operand[I], opts ...Option) error {
+	var bv view
+	// The switch, unlike a call of b's method, lets the compiler see that b
+	// does not escape: nothing is allocated for it.
+	switch b := b.(type) {
+	case Matrix[I]:
+		bv = b.view()
+	case *Packed[I]:
+		bv = b.view()
+	default:
+		return fmt.Errorf("gemm: B is a nil Operand")
+	}
+	return shared().multiply(c.view(), a.view(), bv, opts)
 }
 
 func (e *Engine) multiply(c, a, b view, opts []Option) error {
@@ -36,9 +47,9 @@ func (e *Engine) multiply(c, a, b view, opts []Option) error {
 	if err := check(c, a, b); err != nil {
 		return err
 	}
-	k, err := asm.SelectArithmetic(a.elem, s.arithmetic, s.kernel)
+	k, err := s.selectKernel(a.elem, b.packed)
 	if err != nil {
-		return fmt.Errorf("gemm: %w", err)
+		return err
 	}
 	if s.ctx != nil {
 		if err := s.ctx.Err(); err != nil {
@@ -49,7 +60,7 @@ func (e *Engine) multiply(c, a, b view, opts []Option) error {
 	if s.stats != nil {
 		start = time.Now()
 	}
-	if c.trans {
+	if c.trans && b.packed == nil {
 		// C' = B'·A': the products commute, so the bits stay the same.
 		c, a, b = c.t(), b.t(), a.t()
 	}
@@ -78,6 +89,26 @@ func (s *settings) report(st Stats, start time.Time) {
 	if s.stats != nil {
 		st.Elapsed = time.Since(start)
 		*s.stats = st
+	}
+}
+
+// selectKernel returns the kernel for operands of type t; a packed B has
+// chosen it.
+func (s *settings) selectKernel(t asm.Type, b *packing) (*asm.Kernel, error) {
+	if b == nil {
+		k, err := asm.SelectArithmetic(t, s.arithmetic, s.kernel)
+		if err != nil {
+			return nil, fmt.Errorf("gemm: %w", err)
+		}
+		return k, nil
+	}
+	switch k := b.kernel; {
+	case s.kernel != "" && s.kernel != k.Name:
+		return nil, fmt.Errorf("gemm: WithKernel(%q): B is packed for kernel %q", s.kernel, k.Name)
+	case k.Arithmetic != s.arithmetic:
+		return nil, fmt.Errorf("gemm: B is packed for %v arithmetic, the product is to have %v", k.Arithmetic, s.arithmetic)
+	default:
+		return k, nil
 	}
 }
 

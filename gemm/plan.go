@@ -35,9 +35,10 @@ type plan struct {
 	jobCols        int // columns of B in one copy job
 	depth          int
 	workers        int
-	bytesA, bytesB int // of a stage: one CTA's A, the cluster's B
-	bytesAcc       int // accumulators of a cluster tile
-	bytesSum       int // sums of the chains before, laid out like them, if K is split
+	packed         bool // B needs no slot
+	bytesA, bytesB int  // of a stage: one CTA's A, the cluster's B
+	bytesAcc       int  // accumulators of a cluster tile
+	bytesSum       int  // sums of the chains before, laid out like them, if K is split
 }
 
 // The shape of a stage. A strip of A, slabRows x bk, must stay in an L2
@@ -89,12 +90,15 @@ func newPlan(p *product, s *settings) plan {
 	g.tilesN = ceilDiv(p.n, g.bn)
 
 	words, step := p.words(p.k), k.KStep(p.a.elem)
-	depth := roundUp(balance(words, max(step, min(stageWords, panelBytes*step/k.PanelB(step)/step*step))), step)
+	depth := roundUp(balance(words, stageDepth(k, step)), step)
 	if s.tile[2] != 0 {
 		depth = min(p.words(s.tile[2]), words)
 	}
 	for depth > step && g.load(k, depth) > maxStage {
 		depth = roundUp(depth/2, step)
+	}
+	if p.b.packed != nil {
+		depth = min(p.words(p.b.packed.bk), words)
 	}
 	g.bk = depth * k.KPack
 	g.chainK = roundUp(ceilDiv(p.k, max(1, p.splitK)), step*k.KPack)
@@ -111,15 +115,23 @@ func newPlan(p *product, s *settings) plan {
 	g.colSlabs = ceilDiv(g.bn, g.slabCols)
 
 	g.bytesA = roundUp(g.bm/k.MR*k.PanelA(depth), tile.SlotAlign)
-	g.bytesB = roundUp(g.bn/k.NR*k.PanelB(depth), tile.SlotAlign)
+	if p.b.packed == nil {
+		g.bytesB = roundUp(g.bn/k.NR*k.PanelB(depth), tile.SlotAlign)
+	}
 	job := min(max(g.stage()/(2*s.workers), minJob), maxJob)
 	g.jobRows = min(max(1, job/k.PanelA(depth))*k.MR, g.bm)
 	g.jobCols = min(max(1, job/k.PanelB(depth))*k.NR, g.bn)
+	g.packed = p.b.packed != nil
 	g.bytesAcc = g.ctas * g.rowSlabs * g.slabRows * g.bn * 4
 	if g.chains > 1 {
 		g.bytesSum = g.bytesAcc
 	}
 	return g
+}
+
+// stageDepth returns the words of K in a stage, a multiple of step.
+func stageDepth(k *asm.Kernel, step int) int {
+	return max(step, min(stageWords, panelBytes*step/k.PanelB(step))/step*step)
 }
 
 // load returns the bytes of A and B that a CTA's full barrier counts in a stage
@@ -135,7 +147,7 @@ func balance(n, limit int) int { return ceilDiv(n, ceilDiv(n, limit)) }
 func ceilDiv(n, d int) int { return (n + d - 1) / d }
 
 func (g *plan) shape() pipeline.Shape {
-	return pipeline.Shape{
+	s := pipeline.Shape{
 		Depth:   g.depth,
 		Items:   g.tilesM * g.tilesN * g.steps,
 		CTAs:    g.ctas,
@@ -143,6 +155,10 @@ func (g *plan) shape() pipeline.Shape {
 		Private: ceilDiv(g.bm, g.jobRows),
 		Shared:  ceilDiv(g.bn, g.jobCols),
 	}
+	if g.packed {
+		s.Shared = 0
+	}
+	return s
 }
 
 // bytes returns the slot memory that the plan needs: the ring's stages, then

@@ -21,7 +21,9 @@ func (p *product) words(k int) int {
 }
 
 // direct reports whether accumulators are C's elements as they are.
-func (p *product) direct() bool { return p.c.elem == asm.F32 && p.alpha == 1 && p.beta == 0 }
+func (p *product) direct() bool {
+	return p.c.elem == asm.F32 && p.alpha == 1 && p.beta == 0 && !p.c.trans
+}
 
 // strip is a piece of C one panel of B wide: rows x cols elements from
 // (row, col), with its accumulators in acc, tile after tile of MR x NR.

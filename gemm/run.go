@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"context"
+	"fmt"
 	"unsafe"
 
 	"example.com/leafhopper/barrier"
@@ -32,6 +33,9 @@ func (e *Engine) grid(p *product, s *settings) (Stats, error) {
 	defer e.end(r)
 	defer r.release(e)
 	r.product, r.plan = *p, newPlan(p, s)
+	if r.packed && r.chains > 1 && r.chainK%r.bk != 0 {
+		return Stats{}, fmt.Errorf("gemm: WithSplitK(%d): parts of %d elements do not begin with the packed stages of %d", p.splitK, r.chainK, r.bk)
+	}
 	if err := r.maps(); err != nil {
 		return Stats{}, err
 	}
@@ -82,7 +86,7 @@ func (r *run) maps() (err error) {
 		Kernel: r.kernel, Side: tile.SideA, Type: r.a.elem, Global: r.a.memory(),
 		Rows: r.m, K: r.k, Stride: r.a.stride * r.a.elem.Size(), KContiguous: !r.a.trans,
 	})
-	if err != nil {
+	if err != nil || r.packed {
 		return err
 	}
 	r.mapB, err = tile.NewPanelMap(tile.PanelConfig{
@@ -114,7 +118,11 @@ func (r *run) Expect(item, cta int) int {
 	row, col, step := r.tile(item)
 	_, rows := r.rowsOf(row, cta)
 	_, k := r.depthOf(step)
-	return (r.mapA.BoxBytes(rows, k) + r.mapB.BoxBytes(r.colsOf(col), k)) / tile.PanelTxUnit
+	n := r.mapA.BoxBytes(rows, k)
+	if !r.packed {
+		n += r.mapB.BoxBytes(r.colsOf(col), k)
+	}
+	return n / tile.PanelTxUnit
 }
 
 // Load implements [pipeline.Program]: it copies the job's rows of A.
@@ -154,10 +162,15 @@ func (r *run) Compute(stage, item, cta, slab int) {
 	if rows <= 0 {
 		return
 	}
-	_, depth := r.depthOf(step)
+	k0, depth := r.depthOf(step)
 	k, words := r.kernel, r.words(depth)
 	a := unsafe.Pointer(unsafe.SliceData(r.slotA(stage, cta)[at/k.MR*k.PanelA(words):]))
-	b := unsafe.Pointer(unsafe.SliceData(r.slotB(stage)))
+	var b unsafe.Pointer
+	if r.packed {
+		b = r.b.packed.panel(k0, col)
+	} else {
+		b = unsafe.Pointer(unsafe.SliceData(r.slotB(stage)))
+	}
 	ph := r.phaseOf(step)
 	slabAt := (cta*r.rowSlabs*r.slabRows + at) * r.bn * 4
 	for j := from; j < to; j += k.NR {
@@ -181,7 +194,7 @@ func (r *run) copied() int64 {
 		for row := 0; row < r.m; row += r.bm {
 			n += int64(r.mapA.BoxBytes(min(r.bm, r.m-row), k) * r.tilesN)
 		}
-		for col := 0; col < r.n; col += r.bn {
+		for col := 0; col < r.n && !r.packed; col += r.bn {
 			n += int64(r.mapB.BoxBytes(r.colsOf(col), k) * r.tilesM)
 		}
 	}

@@ -36,7 +36,7 @@ func TestEdges(t *testing.T) {
 				t.Skip("its sums are held to bits, not to this bound")
 			}
 			const depth = 3
-			tm, tn, tk := 2*k.MR, 2*k.NR, 4*k.KPack
+			tm, tn, tk := 2*k.MR, 2*k.NR, max(4, k.KStep(asm.BF16))*k.KPack
 			ms, ns, ks := around(1, k.MR, tm, 2*tm+k.MR), around(1, k.NR, tn, tn+k.NR), around(1, k.KPack, tk, depth*tk, 2*depth*tk)
 			if testing.Short() || raceEnabled || slowKernel(k.Name) {
 				ms, ns, ks = ms[len(ms)-4:], ns[len(ns)-4:], ks[len(ks)-5:]

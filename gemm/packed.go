@@ -1,0 +1,140 @@
+package gemm
+
+import (
+	"fmt"
+	"unsafe"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/tile"
+)
+
+// Operand is what [Multiply] takes as B: a [Matrix], or a [*Packed] made from one.
+type Operand[T Element] interface {
+	AnyMatrix
+	operand(T)
+}
+
+func (m Matrix[T]) operand(T)  {}
+func (p *Packed[T]) operand(T) {}
+
+// Packed is a matrix B in the layout that a kernel reads. Multiply takes it
+// wherever it takes B, gives the same bits, and is spared copying B: worth it for
+// weights that are multiplied many times, most of all by few rows at a time.
+//
+// A Packed is immutable and may be used by several goroutines at once. Its
+// memory is Size bytes: the size of B with its columns rounded up to the kernel's
+// NR; twice that if the kernel widens 16-bit elements.
+type Packed[T Element] struct {
+	p packing
+}
+
+// packing is a Packed without its type parameter.
+type packing struct {
+	kernel *asm.Kernel // nil in a zero Packed
+	elem   asm.Type
+	k, n   int    // of B
+	bk     int    // elements of K in a stage
+	data   []byte // [stage of K][panel]
+}
+
+// Pack copies b into the layout of the kernel that Multiply would choose, or
+// that [WithKernel] and [WithArithmetic] name; the other options have no effect.
+func Pack[T Element](b Matrix[T], opts ...Option) (*Packed[T], error) {
+	s := settings{alpha: 1}
+	if err := s.apply(opts); err != nil {
+		return nil, err
+	}
+	v := b.view()
+	if err := v.check("B"); err != nil {
+		return nil, err
+	}
+	k, err := asm.SelectArithmetic(v.elem, s.arithmetic, s.kernel)
+	if err != nil {
+		return nil, fmt.Errorf("gemm: %w", err)
+	}
+	p := &Packed[T]{packing{kernel: k, elem: v.elem, k: v.rows, n: v.cols}}
+	if err := p.p.fill(v); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Rows returns the rows of B: K of the product.
+func (p *Packed[T]) Rows() int { return p.p.k }
+
+// Cols returns the columns of B: N of the product.
+func (p *Packed[T]) Cols() int { return p.p.n }
+
+// Kernel returns the name of the kernel that can read p.
+func (p *Packed[T]) Kernel() string {
+	if p.p.kernel == nil {
+		return ""
+	}
+	return p.p.kernel.Name
+}
+
+// Size returns the bytes of memory that the packed elements take.
+func (p *Packed[T]) Size() int { return len(p.p.data) }
+
+func (p *Packed[T]) view() view {
+	if p == nil {
+		return view{packed: new(packing)}
+	}
+	return view{rows: p.p.k, cols: p.p.n, elem: p.p.elem, packed: &p.p}
+}
+
+// fill packs b.
+func (p *packing) fill(b view) error {
+	if err := p.layout(); err != nil {
+		return err
+	}
+	m, err := tile.NewPanelMap(tile.PanelConfig{
+		Kernel: p.kernel, Side: tile.SideB, Type: p.elem, Global: b.memory(),
+		Rows: p.n, K: p.k, Stride: b.stride * b.elem.Size(), KContiguous: b.trans,
+	})
+	if err != nil {
+		return err
+	}
+	const group = 8 // panels at a time, so that a box stays small
+	for k0 := 0; k0 < p.k; k0 += p.bk {
+		for j := 0; j < p.n; j += group * p.kernel.NR {
+			if err := m.Load(p.data[p.offset(k0, j):], j, min(group*p.kernel.NR, p.n-j), k0, min(p.bk, p.k-k0), nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// layout chooses the depth of a stage and allocates the memory.
+func (p *packing) layout() error {
+	step := p.kernel.KStep(p.elem)
+	p.bk = stageDepth(p.kernel, step) * p.kernel.KPack
+	size := p.offset(p.k, 0)
+	if size < 0 || p.n > 0 && p.k > 0 && size/p.n/p.k > 1<<20 {
+		return fmt.Errorf("gemm: packing a %dx%d B takes more memory than there is", p.k, p.n)
+	}
+	p.data = tile.HeapSlots(size)
+	return nil
+}
+
+// offset returns where the panel of column col begins in the stage of element
+// k0 of K.
+func (p *packing) offset(k0, col int) int {
+	panels := ceilDiv(p.n, p.kernel.NR)
+	whole := k0 / p.bk
+	n := whole * panels * p.kernel.PanelB(p.words(p.bk))
+	if rest := k0 - whole*p.bk; rest > 0 {
+		return n + panels*p.kernel.PanelB(p.words(rest))
+	}
+	return n + col/p.kernel.NR*p.kernel.PanelB(p.words(min(p.bk, p.k-k0)))
+}
+
+func (p *packing) words(k int) int {
+	return roundUp(ceilDiv(k, p.kernel.KPack), p.kernel.KStep(p.elem))
+}
+
+// panel returns the panel of column col in the stage of element k0 of K.
+func (p *packing) panel(k0, col int) unsafe.Pointer {
+	return unsafe.Pointer(unsafe.SliceData(p.data[p.offset(k0, col):]))
+}
