@@ -42,4 +42,7 @@ func assemble(k *Kernel) {
 		k.Mul, k.Peak, k.PeakFlops = mulAVX2, peakAVX2, peakAVX2Flops
 	}
 	assemblePackers(k)
+	if k.step == amxStep {
+		assembleAMX(k)
+	}
 }

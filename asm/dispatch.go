@@ -9,15 +9,19 @@ import (
 
 // The policy.
 //
+// AMX multiplies 16 times as many bf16 as an f32 FMA in the same time, wherever a core has it and the operating system lets
+// this process use its tiles.
+//
 // VDPBF16PS multiplies twice as many elements as an f32 FMA, so where it issues at the rate of FMA (AMD from Zen 4,
 // Intel's Cooper Lake) it is twice as fast. On Sapphire Rapids and later Intel cores it is split into several
 // operations and is slower than FMA (86 against 176 GFLOP/s measured on one core), so there bf16 is widened while it is
 // packed and multiplied in f32. f32 and f16 always take the widest FMA.
 //
-//	bf16         avx512bf16 (fast cores) > avx512 > avx2 > go
+//	bf16         amx > avx512bf16 (fast cores) > avx512 > avx2 > go
 //	f16, f32     avx512 > avx2 > go
 //
-// On a core with slow VDPBF16PS avx512bf16 comes right after avx512. gobf16, the exact model of VDPBF16PS, runs only when it is pinned.
+// On a core with slow VDPBF16PS avx512bf16 comes right after avx512. gobf16 and
+// goamx, the exact models of VDPBF16PS and TDPBF16PS, run only when they are pinned.
 
 // An isa is the set of CPU features that a kernel needs; an operating system that does not save the registers counts as
 // lacking the features.
@@ -27,6 +31,7 @@ var (
 	isaAVX2       = isa{cpuid.AVX2, cpuid.FMA3, cpuid.F16C}
 	isaAVX512     = isa{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.AVX512VL}
 	isaAVX512BF16 = append(isaAVX512[:4:4], cpuid.AVX512BF16)
+	isaAMX        = append(isaAVX512[:4:4], cpuid.AMXTILE, cpuid.AMXBF16)
 )
 
 // A cpu is what the policy needs to know of a processor.
@@ -34,17 +39,22 @@ type cpu struct {
 	amd, intel    bool
 	family, model int
 	has           func(cpuid.FeatureID) bool
+	tiles         func() error // asks the operating system for the tiles of AMX; nil where there is nothing to ask
 }
 
 // machine returns the processor this process runs on.
 func machine() cpu {
-	return cpu{
+	c := cpu{
 		amd:    cpuid.CPU.VendorID == cpuid.AMD,
 		intel:  cpuid.CPU.VendorID == cpuid.Intel,
 		family: cpuid.CPU.Family,
 		model:  cpuid.CPU.Model,
 		has:    func(f cpuid.FeatureID) bool { return cpuid.CPU.Supports(f) },
 	}
+	if assembled {
+		c.tiles = requestTiles
+	}
+	return c
 }
 
 // lacks returns nil if the processor has all features, and otherwise an error that names those it lacks.
@@ -90,7 +100,9 @@ func reason(k, chosen *Kernel, t Type, c cpu) string {
 		return "chosen for " + t.String() + ": " + strength(k, t, c)
 	case k.Name == "gobf16":
 		return "not for bf16 unless pinned: it is the exact but slow model of VDPBF16PS"
-	case k.Name == "avx512bf16":
+	case k.Name == "goamx":
+		return "not for bf16 unless pinned: it is the exact but slow model of TDPBF16PS"
+	case k.Name == "avx512bf16" && c.slowDotBF16():
 		return "not for bf16: VDPBF16PS is slower than f32 FMA on this core, so " + chosen.Name + " is preferred"
 	}
 	return fmt.Sprintf("not for %v: %s is faster", t, chosen.Name)
@@ -102,6 +114,8 @@ func strength(k *Kernel, t Type, c cpu) string {
 		widened = ", " + t.String() + " widened while packing"
 	}
 	switch k.Name {
+	case "amx":
+		return "TDPBF16PS does 16 times the flops of f32 FMA"
 	case "avx512bf16":
 		return "VDPBF16PS does twice the flops of f32 FMA on this core"
 	case "avx512":

@@ -77,7 +77,7 @@ type PackFunc func(dst, src unsafe.Pointer, stride, r, k int)
 
 // A Kernel is one microkernel with the packers that feed it. Its exported fields are read-only.
 type Kernel struct {
-	Name       string     // "avx512bf16", "avx512", "avx2", "gobf16", "go"; "hopper-avx512", "hopper-avx2", "hopper-go"
+	Name       string     // "amx", "avx512bf16", "avx512", "avx2", "go", "gobf16", "goamx"; "hopper-avx512", "hopper-avx2", "hopper-go"
 	ISA        string     // the instruction set in the words of its vendor
 	Arithmetic Arithmetic // what it computes
 	MR, NR     int        // rows and columns of a tile
@@ -96,14 +96,15 @@ type Kernel struct {
 	err     error                 // why this machine or build cannot run it
 	packA   [numTypes][2]PackFunc // by type and orientation, see packSlot
 	packB   [numTypes][2]PackFunc
+	step    int          // what the depth of a native kernel's panels is a multiple of, if not 1
 	exact   *hopperShape // of panels for exact arithmetic, otherwise nil
 }
 
-// KStep returns what the depth of a panel of type t, in words, is a multiple of: 1, and for Hopper's arithmetic the
-// products that one step sums. A K that is not a multiple is padded with zeros by the packers.
+// KStep returns what the depth of a panel of type t, in words, is a multiple of: 1, for AMX the 16 of a tile, and for
+// Hopper's arithmetic the products that one step sums. A K that is not a multiple is padded with zeros by the packers.
 func (k *Kernel) KStep(t Type) int {
 	if k.exact == nil {
-		return 1
+		return max(1, k.step)
 	}
 	return hopperKinds[t].products
 }

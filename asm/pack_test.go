@@ -22,7 +22,7 @@ func TestWidenF16(t *testing.T) {
 
 // panelWord is the definition of a panel: word (kd, i) of a source of r × k elements. element returns the bits of one.
 func panelWord(typ Type, kpack, r, k, kd, i int, element func(i, kk int) uint32) uint32 {
-	if i >= r {
+	if i >= r || kpack*kd >= k {
 		return 0
 	}
 	switch {
@@ -46,15 +46,16 @@ func TestPack(t *testing.T) {
 		for _, side := range []struct {
 			name  string
 			width int
+			tiled bool // the words of a tile lie row by row
 			pack  func(Type, bool) PackFunc
-		}{{"A", kern.MR, kern.PackA}, {"B", kern.NR, kern.PackB}} {
+		}{{"A", kern.MR, kern.step == amxStep, kern.PackA}, {"B", kern.NR, false, kern.PackB}} {
 			maxR := 2*side.width + 1
 			if side.width < 16 {
 				maxR = 5*side.width + 1 // past a group of panels that are packed together
 			}
-			dst := newGuarded(t, (maxR+side.width)*maxK*4+canary)
+			dst := newGuarded(t, (maxR+side.width)*(maxK+kern.step)*4+canary)
 			src := newGuarded(t, (maxR+9)*(maxK+9)*4)
-			want := make([]byte, (maxR+side.width)*maxK*4)
+			want := make([]byte, (maxR+side.width)*(maxK+kern.step)*4)
 			for typ := range Type(numTypes) {
 				for _, kContiguous := range []bool{true, false} {
 					pack := side.pack(typ, kContiguous)
@@ -74,7 +75,7 @@ func TestPack(t *testing.T) {
 								if (raceEnabled || testing.Short()) && (r*maxK+k)%11 != 0 {
 									continue
 								}
-								c := packCase{typ, kern.KPack, side.width, kContiguous, r, k, pack}
+								c := packCase{typ, kern.KPack, side.width, kern.KStep(typ), side.tiled, kContiguous, r, k, pack}
 								if err := c.check(dst, src, want, rnd.IntN(9)); err != nil {
 									t.Fatalf("r=%d k=%d: %v", r, k, err)
 								}
@@ -93,6 +94,8 @@ const canary = 64
 type packCase struct {
 	typ          Type
 	kpack, width int
+	kstep        int
+	tiled        bool
 	kContiguous  bool
 	r, k         int
 	pack         PackFunc
@@ -108,7 +111,7 @@ func (c packCase) check(dst, src guarded, want []byte, extra int) error {
 	}
 	stride := (columns + extra) * size
 	span := (rows-1)*stride + columns*size
-	depth := (c.k + c.kpack - 1) / c.kpack
+	depth := ((c.k+c.kpack-1)/c.kpack + c.kstep - 1) / c.kstep * c.kstep
 	panels := (c.r + c.width - 1) / c.width
 	n := panels * c.width * depth * 4
 	for _, atEnd := range []bool{true, false} {
@@ -131,6 +134,10 @@ func (c packCase) check(dst, src guarded, want []byte, extra int) error {
 		words := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(want))), n/4)
 		for i := range words {
 			p, kd, lane := i/(c.width*depth), i/c.width%depth, i%c.width
+			if c.tiled {
+				in := i % (c.width * depth)
+				kd, lane = in/(c.width*c.kstep)*c.kstep+in%c.kstep, in/c.kstep%c.width
+			}
 			words[i] = panelWord(c.typ, c.kpack, c.r, c.k, kd, p*c.width+lane, element)
 		}
 		got := unsafe.Slice((*byte)(to), n)
@@ -177,7 +184,7 @@ func TestPackLong(t *testing.T) {
 				if !kContiguous {
 					stride = r * typ.Size()
 				}
-				got, want := make([]uint32, 2*32*k), make([]uint32, 2*32*k)
+				got, want := make([]uint32, 2*32*(k+kern.step)), make([]uint32, 2*32*(k+kern.step))
 				pack(unsafe.Pointer(unsafe.SliceData(got)), from, stride, 0, k)
 				pack(unsafe.Pointer(unsafe.SliceData(got)), from, stride, r, 0)
 				for i, w := range got {
@@ -186,7 +193,11 @@ func TestPackLong(t *testing.T) {
 					}
 				}
 				pack(unsafe.Pointer(unsafe.SliceData(got)), from, stride, r, k)
-				packGeneric(typ, kern.KPack, kern.NR, kContiguous, unsafe.Pointer(unsafe.SliceData(want)), from, stride, r, k)
+				twin := packer(typ, kern.KPack, kern.NR, kContiguous)
+				if kern.step == amxStep {
+					twin = packTilesB(kContiguous)
+				}
+				twin(unsafe.Pointer(unsafe.SliceData(want)), from, stride, r, k)
 				for i := range want {
 					if got[i] != want[i] {
 						t.Fatalf("%v kContiguous=%v: word %d is %#x, want %#x", typ, kContiguous, i, got[i], want[i])

@@ -42,6 +42,9 @@ func register(c cpu) []*Kernel {
 				for slot, kContiguous := range []bool{false, true} {
 					k.packA[t][slot] = packer(t, k.KPack, k.MR, kContiguous)
 					k.packB[t][slot] = packer(t, k.KPack, k.NR, kContiguous)
+					if k.step == amxStep {
+						k.packA[t][slot], k.packB[t][slot] = packTilesA(kContiguous), packTilesB(kContiguous)
+					}
 				}
 			}
 		}
@@ -61,8 +64,8 @@ func packer(t Type, kpack, width int, kContiguous bool) PackFunc {
 	}
 }
 
-// choose returns the kernel of an arithmetic that is preferred for each type: the first that runs and accepts it. The model
-// of VDPBF16PS comes last and so is never chosen before the portable kernel.
+// choose returns the kernel of an arithmetic that is preferred for each type: the first that runs and accepts it. The models
+// of VDPBF16PS and TDPBF16PS come last and so are never chosen before the portable kernel.
 func choose(ks []*Kernel, arith Arithmetic) (best [numTypes]*Kernel) {
 	for t := range Type(numTypes) {
 		for _, k := range ks {

@@ -18,7 +18,7 @@ func fake(vendor string, family, model int, sets ...isa) cpu {
 			features[f] = true
 		}
 	}
-	return cpu{vendor == "amd", vendor == "intel", family, model, func(f cpuid.FeatureID) bool { return features[f] }}
+	return cpu{amd: vendor == "amd", intel: vendor == "intel", family: family, model: model, has: func(f cpuid.FeatureID) bool { return features[f] }}
 }
 
 func TestPolicy(t *testing.T) {

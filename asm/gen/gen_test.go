@@ -67,7 +67,7 @@ func TestBytesHaveMnemonics(t *testing.T) {
 	n := 0
 	for name, text := range generate() {
 		for s := range strings.Lines(string(text)) {
-			if !strings.Contains(s, "BYTE") {
+			if !strings.HasPrefix(s, "\tBYTE $0x62") { // no EVEX prefix: see TestAMXMnemonics
 				continue
 			}
 			m := line.FindStringSubmatch(strings.TrimRight(s, "\n"))

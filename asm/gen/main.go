@@ -21,6 +21,7 @@ func generate() map[string][]byte {
 	return map[string][]byte{
 		"zz_kernels_amd64.s": mul.Bytes(),
 		"zz_pack_amd64.s":    packers(),
+		"zz_amx_amd64.s":     amx(),
 		"zz_hopper_amd64.s":  hopperFile(),
 	}
 }

@@ -1,0 +1,82 @@
+//go:build amd64 && !purego
+
+package asm
+
+import "unsafe"
+
+//go:noescape
+func mulAMXSquare(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+
+func peakAMX(n int)
+
+// peakAMXFlops counts four tiles.
+const peakAMXFlops = 4 * 16 * 16 * 32 * 2
+
+//go:noescape
+func packLines(dst, src unsafe.Pointer, stride, rows, k, pitch int)
+
+//go:noescape
+func packPairs16(dst, src unsafe.Pointer, stride, n, k, pitch int)
+
+// assembleAMX gives the AMX kernel and its model their assembly.
+func assembleAMX(k *Kernel) {
+	if k.Name == "amx" {
+		k.Mul, k.Peak, k.PeakFlops = mulAMXSquare, peakAMX, peakAMXFlops
+	}
+	if machine().lacks(isaAVX512) != nil {
+		return // the model keeps its packers in Go
+	}
+	k.packA[BF16] = packers512TilesA()
+	k.packB[BF16] = packers512TilesB()
+}
+
+// packers512TilesA returns the packers into panels of A, by orientation.
+func packers512TilesA() (slots [2]PackFunc) {
+	const tile = 16
+	pack := func(one func(dst, src unsafe.Pointer, stride, rows, k, pitch int), chunk, across, along int, dst, src unsafe.Pointer, stride, r, k int) {
+		words := amxWords(k)
+		for k0 := 0; k0 < k; k0 += chunk {
+			n := min(k-k0, chunk)
+			for i := 0; i < r; i += tile {
+				at := unsafe.Add(dst, i/amxMR*amxMR*words*4+k0*amxMR*2+i%amxMR*64)
+				one(at, unsafe.Add(src, i*across+k0*along), stride, min(r-i, tile), n, amxMR*64)
+			}
+			// Tiles of the last panel that have no row at all.
+			for i := (r + tile - 1) &^ (tile - 1); i%amxMR != 0; i += tile {
+				at := unsafe.Add(dst, i/amxMR*amxMR*words*4+k0*amxMR*2+i%amxMR*64)
+				for range (n + 31) / 32 {
+					clear(unsafe.Slice((*byte)(at), tile*64))
+					at = unsafe.Add(at, amxMR*64)
+				}
+			}
+		}
+	}
+	slots[packSlot(true)] = func(dst, src unsafe.Pointer, stride, r, k int) {
+		pack(packLines, packChunk, stride, 2, dst, src, stride, r, k)
+	}
+	slots[packSlot(false)] = func(dst, src unsafe.Pointer, stride, r, k int) {
+		pack(packPairs16, straightChunk, 2, stride, dst, src, stride, r, k)
+	}
+	return slots
+}
+
+// packers512TilesB returns the packers into panels of B, by orientation: those of VDPBF16PS, but for the padding of K.
+func packers512TilesB() (slots [2]PackFunc) {
+	slots[packSlot(true)] = func(dst, src unsafe.Pointer, stride, r, k int) {
+		for i := 0; i < r; i += amxNR {
+			for k0 := 0; k0 < k; k0 += packChunk {
+				packT32Pairs(unsafe.Add(dst, i*amxWords(k)*4+k0/2*amxNR*4), unsafe.Add(src, i*stride+k0*2), stride, min(r-i, amxNR), min(k-k0, packChunk))
+			}
+		}
+		padTilesB(dst, r, k)
+	}
+	slots[packSlot(false)] = func(dst, src unsafe.Pointer, stride, r, k int) {
+		for k0 := 0; k0 < k; k0 += straightChunk {
+			for i := 0; i < r; i += amxNR {
+				packS32Pairs(unsafe.Add(dst, i*amxWords(k)*4+k0/2*amxNR*4), unsafe.Add(src, i*2+k0*stride), stride, min(r-i, amxNR), min(k-k0, straightChunk), 0)
+			}
+		}
+		padTilesB(dst, r, k)
+	}
+	return slots
+}
