@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var amxTable = flag.Bool("amx-table", false, "time the candidates for the AMX kernel, in about 50 s")
+var amxTable = flag.Bool("amx-table", false, "time the candidates for the AMX kernel, in about half a minute")
 
 // An amxVariant is a candidate: mr rows, and panels of B that are nr/32 panels of 32 columns, one after the other.
 type amxVariant struct {
@@ -150,11 +150,17 @@ func (x *bencher) turn(v amxVariant, s shape, depth int) float64 {
 	if pitch == 0 {
 		pitch = v.nr * 4
 	}
-	for j := 0; j < cols; j += v.nr {
-		c := unsafe.Add(x.c, j*4)
-		v.mul(depth, rows/v.mr, x.a, unsafe.Add(x.b, j*depth*4), c, pitch, c, pitch)
+	times := 1
+	if s.rows == 0 {
+		times = 32 // so short that reading the clock would count
 	}
-	return float64(rows) * float64(cols) * float64(depth) * 4
+	for range times {
+		for j := 0; j < cols; j += v.nr {
+			c := unsafe.Add(x.c, j*4)
+			v.mul(depth, rows/v.mr, x.a, unsafe.Add(x.b, j*depth*4), c, pitch, c, pitch)
+		}
+	}
+	return float64(times) * float64(rows) * float64(cols) * float64(depth) * 4
 }
 
 // speed returns the flop/s of the best of three spells of turns.
