@@ -2,9 +2,6 @@ package gemm
 
 import (
 	"fmt"
-	"runtime"
-
-	"example.com/leafhopper/asm"
 )
 
 // OnRing multiplies as e.Multiply does, but on the ring, however small the
@@ -33,25 +30,8 @@ func Inline(e *Engine, c, a, b AnyMatrix, opts ...Option) error {
 
 func (e *Engine) productOf(c, a, b AnyMatrix, opts []Option) (product, settings, error) {
 	s := e.defaults
-	if err := s.apply(opts); err != nil {
-		return product{}, s, err
-	}
-	vc, va, vb := c.view(), a.view(), b.view()
-	if err := check(vc, va, vb); err != nil {
-		return product{}, s, err
-	}
-	k, err := asm.Select(va.elem, s.kernel)
-	if err != nil {
-		return product{}, s, err
-	}
-	if vc.trans {
-		vc, va, vb = vc.t(), vb.t(), va.t()
-	}
-	if s.workers == 0 {
-		s.workers = runtime.GOMAXPROCS(0)
-	}
-	p := product{c: vc, a: va, b: vb, m: vc.rows, n: vc.cols, k: va.cols, kernel: k, alpha: s.alpha, beta: s.beta}
-	return p, s, nil
+	p, err := s.prepare(c.view(), a.view(), b.view(), b.packing(), opts)
+	return p, s, err
 }
 
 // RingBytes returns the memory that the ring of e.Multiply with these arguments

@@ -29,8 +29,8 @@ func (p *product) inlineSizes() (a, b, acc int) {
 	k, depth := p.kernel, p.k
 	panelsA, panelsB := ceilDiv(p.m, k.MR), ceilDiv(p.n, k.NR)
 	strips := 1
-	if p.b.packed != nil {
-		depth = min(depth, p.b.packed.bk)
+	if p.b.packed {
+		depth = min(depth, p.packed.bk)
 		if depth < p.k {
 			strips = panelsB
 		}
@@ -71,9 +71,9 @@ func (p *product) inline() {
 	mem := unsafe.Pointer(unsafe.SliceData(s.mem))
 	a, b, acc := mem, unsafe.Add(mem, sizeA), unsafe.Add(mem, sizeA+sizeB)
 	depth, stripBytes := p.k, 0
-	if p.b.packed == nil {
+	if !p.b.packed {
 		p.kernel.PackB(p.b.elem, p.b.trans)(b, p.b.ptr, p.b.stride*p.b.elem.Size(), p.n, p.k)
-	} else if depth = min(depth, p.b.packed.bk); depth < p.k {
+	} else if depth = min(depth, p.packed.bk); depth < p.k {
 		stripBytes = roundUp(p.m, p.kernel.MR) * p.kernel.NR * 4
 	}
 	packA := p.kernel.PackA(p.a.elem, !p.a.trans)
@@ -89,8 +89,8 @@ func (p *product) inline() {
 // the other.
 func (p *product) strips(a, b, acc unsafe.Pointer, stripBytes, k0, n int, ph phase) {
 	words := p.words(n)
-	if p.b.packed != nil {
-		b = p.b.packed.panel(k0, 0)
+	if p.b.packed {
+		b = p.packed.at(k0, 0)
 	}
 	step := p.kernel.PanelB(words)
 	for col := 0; col < p.n; col += p.kernel.NR {

@@ -59,7 +59,10 @@ func (m Matrix[T]) index(i, j int) int {
 // AnyMatrix is a [Matrix], or as B a [*Packed], of any element type.
 type AnyMatrix interface {
 	view() view
+	packing() packing
 }
+
+func (m Matrix[T]) packing() packing { return packing{} }
 
 func (m Matrix[T]) view() view {
 	v := view{rows: m.Rows, cols: m.Cols, stride: m.Stride, len: len(m.Data), trans: m.trans, elem: elementType[T]()}
@@ -74,7 +77,7 @@ type view struct {
 	rows, cols, stride, len int
 	trans                   bool
 	elem                    asm.Type
-	packed                  *packing // of a Packed, which has no ptr
+	packed                  bool // of a Packed, which has no ptr
 }
 
 func (v view) t() view {
@@ -103,11 +106,9 @@ func (v view) at(i, j int) unsafe.Pointer {
 func (v view) check(name string) error {
 	rows, cols := v.stored()
 	switch {
-	case v.packed != nil && name != "B":
+	case v.packed && name != "B":
 		return fmt.Errorf("gemm: %s is packed; only B may be", name)
-	case v.packed != nil && v.packed.kernel == nil:
-		return fmt.Errorf("gemm: B is a nil or zero Packed; make one with Pack")
-	case v.packed != nil:
+	case v.packed:
 		return nil
 	case rows < 0 || cols < 0:
 		return fmt.Errorf("gemm: %s has negative size %dx%d", name, v.rows, v.cols)
@@ -126,7 +127,7 @@ func (v view) check(name string) error {
 // bytes returns the address range [lo, hi) that v's elements span.
 func (v view) bytes() (lo, hi uintptr) {
 	rows, cols := v.stored()
-	if rows == 0 || cols == 0 || v.packed != nil {
+	if rows == 0 || cols == 0 || v.packed {
 		return 0, 0
 	}
 	lo = uintptr(v.ptr)

@@ -2,7 +2,6 @@ package gemm
 
 import (
 	"fmt"
-	"runtime"
 	"time"
 
 	"example.com/leafhopper/asm"
@@ -22,32 +21,23 @@ import (
 // match, a stride is too small, a slice too short, or C shares memory with A
 // or B; and later only if the context of [WithContext] ends.
 func Multiply[O, I Element](c Matrix[O], a Matrix[I], b Operand[I], opts ...Option) error {
-	var bv view
-	// The switch, unlike a call of b's method, lets the compiler see that b
+	// The switch, unlike a call of b's methods, lets the compiler see that b
 	// does not escape: nothing is allocated for it.
 	switch b := b.(type) {
 	case Matrix[I]:
-		bv = b.view()
+		return shared().multiply(c.view(), a.view(), b.view(), packing{}, opts)
 	case *Packed[I]:
-		bv = b.view()
-	default:
-		return fmt.Errorf("gemm: B is a nil Operand")
+		return shared().multiply(c.view(), a.view(), b.view(), b.packing(), opts)
 	}
-	return shared().multiply(c.view(), a.view(), bv, opts)
+	return fmt.Errorf("gemm: B is a nil Operand")
 }
 
-func (e *Engine) multiply(c, a, b view, opts []Option) error {
+func (e *Engine) multiply(c, a, b view, packed packing, opts []Option) error {
 	if e.closed.Load() {
 		return ErrClosed
 	}
 	s := e.defaults
-	if err := s.apply(opts); err != nil {
-		return err
-	}
-	if err := check(c, a, b); err != nil {
-		return err
-	}
-	k, err := s.selectKernel(a.elem, b.packed)
+	p, err := s.prepare(c, a, b, packed, opts)
 	if err != nil {
 		return err
 	}
@@ -60,49 +50,60 @@ func (e *Engine) multiply(c, a, b view, opts []Option) error {
 	if s.stats != nil {
 		start = time.Now()
 	}
-	if c.trans && b.packed == nil {
-		// C' = B'·A': the products commute, so the bits stay the same.
-		c, a, b = c.t(), b.t(), a.t()
-	}
-	p := product{c: c, a: a, b: b, m: c.rows, n: c.cols, k: a.cols, kernel: k, alpha: s.alpha, beta: s.beta, splitK: s.splitK}
-	if p.m == 0 || p.n == 0 {
-		s.report(Stats{Kernel: k.Name, Inline: true}, start)
-		return nil
-	}
-	if p.small() {
+	st := Stats{Kernel: p.kernel.Name, Workers: 1, Inline: true}
+	switch {
+	case p.m == 0 || p.n == 0:
+		st.Workers = 0
+	case p.small():
 		p.inline()
-		s.report(Stats{Kernel: k.Name, Workers: 1, Inline: true}, start)
-		return nil
+	default:
+		if st, err = e.grid(&p, &s); err != nil {
+			return err
+		}
 	}
-	if s.workers == 0 {
-		s.workers = runtime.GOMAXPROCS(0)
-	}
-	st, err := e.grid(&p, &s)
-	if err != nil {
-		return err
-	}
-	s.report(st, start)
-	return nil
-}
-
-func (s *settings) report(st Stats, start time.Time) {
 	if s.stats != nil {
 		st.Elapsed = time.Since(start)
 		*s.stats = st
 	}
+	return nil
+}
+
+// prepare applies opts to s and returns the product of checked operands.
+func (s *settings) prepare(c, a, b view, packed packing, opts []Option) (product, error) {
+	if err := s.apply(opts); err != nil {
+		return product{}, err
+	}
+	if err := check(c, a, b); err != nil {
+		return product{}, err
+	}
+	if b.packed && packed.kernel == nil {
+		return product{}, fmt.Errorf("gemm: B is a nil or zero Packed; make one with Pack")
+	}
+	k, err := s.selectKernel(a.elem, packed.kernel)
+	if err != nil {
+		return product{}, err
+	}
+	if c.trans && !b.packed {
+		// C' = B'·A': the products commute, so the bits stay the same.
+		c, a, b = c.t(), b.t(), a.t()
+	}
+	return product{
+		c: c, a: a, b: b, packed: packed, m: c.rows, n: c.cols, k: a.cols,
+		kernel: k, alpha: s.alpha, beta: s.beta, splitK: s.splitK,
+	}, nil
 }
 
 // selectKernel returns the kernel for operands of type t; a packed B has
 // chosen it.
-func (s *settings) selectKernel(t asm.Type, b *packing) (*asm.Kernel, error) {
-	if b == nil {
+func (s *settings) selectKernel(t asm.Type, packed *asm.Kernel) (*asm.Kernel, error) {
+	if packed == nil {
 		k, err := asm.SelectArithmetic(t, s.arithmetic, s.kernel)
 		if err != nil {
 			return nil, fmt.Errorf("gemm: %w", err)
 		}
 		return k, nil
 	}
-	switch k := b.kernel; {
+	switch k := packed; {
 	case s.kernel != "" && s.kernel != k.Name:
 		return nil, fmt.Errorf("gemm: WithKernel(%q): B is packed for kernel %q", s.kernel, k.Name)
 	case k.Arithmetic != s.arithmetic:

@@ -78,9 +78,18 @@ func (p *Packed[T]) Size() int { return len(p.p.data) }
 
 func (p *Packed[T]) view() view {
 	if p == nil {
-		return view{packed: new(packing)}
+		return view{packed: true}
 	}
-	return view{rows: p.p.k, cols: p.p.n, elem: p.p.elem, packed: &p.p}
+	return view{rows: p.p.k, cols: p.p.n, elem: p.p.elem, packed: true}
+}
+
+// packing returns a copy: were the call to keep p itself, every matrix that is
+// passed as an Operand would have to lie in the heap.
+func (p *Packed[T]) packing() packing {
+	if p == nil {
+		return packing{}
+	}
+	return p.p
 }
 
 // fill packs b.
@@ -134,7 +143,7 @@ func (p *packing) words(k int) int {
 	return roundUp(ceilDiv(k, p.kernel.KPack), p.kernel.KStep(p.elem))
 }
 
-// panel returns the panel of column col in the stage of element k0 of K.
-func (p *packing) panel(k0, col int) unsafe.Pointer {
+// at returns the panel of column col in the stage of element k0 of K.
+func (p *packing) at(k0, col int) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(p.data[p.offset(k0, col):]))
 }

@@ -1,6 +1,8 @@
 package gemm
 
 import (
+	"runtime"
+
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/pipeline"
 	"example.com/leafhopper/tile"
@@ -71,6 +73,9 @@ func newPlan(p *product, s *settings) plan {
 	if g.depth == 0 {
 		g.depth = defaultDepth
 	}
+	if g.workers == 0 {
+		g.workers = runtime.GOMAXPROCS(0)
+	}
 
 	rows, ctas := balance(p.m, clusterRows), 1
 	if s.tile[0] != 0 {
@@ -97,8 +102,8 @@ func newPlan(p *product, s *settings) plan {
 	for depth > step && g.load(k, depth) > maxStage {
 		depth = roundUp(depth/2, step)
 	}
-	if p.b.packed != nil {
-		depth = min(p.words(p.b.packed.bk), words)
+	if p.b.packed {
+		depth = min(p.words(p.packed.bk), words)
 	}
 	g.bk = depth * k.KPack
 	g.chainK = roundUp(ceilDiv(p.k, max(1, p.splitK)), step*k.KPack)
@@ -109,19 +114,19 @@ func newPlan(p *product, s *settings) plan {
 	g.slabRows = roundUp(balance(g.bm, maxSlabRows), k.MR)
 	g.rowSlabs = ceilDiv(g.bm, g.slabRows)
 	g.slabCols = g.bn
-	for ctas*g.rowSlabs*ceilDiv(g.bn, g.slabCols) < slabsEach*s.workers && g.slabCols > max(minSlabCols, k.NR) {
+	for ctas*g.rowSlabs*ceilDiv(g.bn, g.slabCols) < slabsEach*g.workers && g.slabCols > max(minSlabCols, k.NR) {
 		g.slabCols = roundUp(g.slabCols/2, k.NR)
 	}
 	g.colSlabs = ceilDiv(g.bn, g.slabCols)
 
 	g.bytesA = roundUp(g.bm/k.MR*k.PanelA(depth), tile.SlotAlign)
-	if p.b.packed == nil {
+	if !p.b.packed {
 		g.bytesB = roundUp(g.bn/k.NR*k.PanelB(depth), tile.SlotAlign)
 	}
-	job := min(max(g.stage()/(2*s.workers), minJob), maxJob)
+	job := min(max(g.stage()/(2*g.workers), minJob), maxJob)
 	g.jobRows = min(max(1, job/k.PanelA(depth))*k.MR, g.bm)
 	g.jobCols = min(max(1, job/k.PanelB(depth))*k.NR, g.bn)
-	g.packed = p.b.packed != nil
+	g.packed = p.b.packed
 	g.bytesAcc = g.ctas * g.rowSlabs * g.slabRows * g.bn * 4
 	if g.chains > 1 {
 		g.bytesSum = g.bytesAcc

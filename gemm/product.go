@@ -12,7 +12,8 @@ type product struct {
 	m, n, k     int
 	kernel      *asm.Kernel
 	alpha, beta float32
-	splitK      int // chains that K is to be cut into
+	splitK      int     // chains that K is to be cut into
+	packed      packing // B, if it is packed
 }
 
 // words returns the depth in words of the kernel's panels of k elements.

@@ -33,7 +33,7 @@ func (e *Engine) grid(p *product, s *settings) (Stats, error) {
 	defer e.end(r)
 	defer r.release(e)
 	r.product, r.plan = *p, newPlan(p, s)
-	if r.packed && r.chains > 1 && r.chainK%r.bk != 0 {
+	if r.plan.packed && r.chains > 1 && r.chainK%r.bk != 0 {
 		return Stats{}, fmt.Errorf("gemm: WithSplitK(%d): parts of %d elements do not begin with the packed stages of %d", p.splitK, r.chainK, r.bk)
 	}
 	if err := r.maps(); err != nil {
@@ -86,7 +86,7 @@ func (r *run) maps() (err error) {
 		Kernel: r.kernel, Side: tile.SideA, Type: r.a.elem, Global: r.a.memory(),
 		Rows: r.m, K: r.k, Stride: r.a.stride * r.a.elem.Size(), KContiguous: !r.a.trans,
 	})
-	if err != nil || r.packed {
+	if err != nil || r.plan.packed {
 		return err
 	}
 	r.mapB, err = tile.NewPanelMap(tile.PanelConfig{
@@ -119,7 +119,7 @@ func (r *run) Expect(item, cta int) int {
 	_, rows := r.rowsOf(row, cta)
 	_, k := r.depthOf(step)
 	n := r.mapA.BoxBytes(rows, k)
-	if !r.packed {
+	if !r.plan.packed {
 		n += r.mapB.BoxBytes(r.colsOf(col), k)
 	}
 	return n / tile.PanelTxUnit
@@ -166,8 +166,8 @@ func (r *run) Compute(stage, item, cta, slab int) {
 	k, words := r.kernel, r.words(depth)
 	a := unsafe.Pointer(unsafe.SliceData(r.slotA(stage, cta)[at/k.MR*k.PanelA(words):]))
 	var b unsafe.Pointer
-	if r.packed {
-		b = r.b.packed.panel(k0, col)
+	if r.plan.packed {
+		b = r.product.packed.at(k0, col)
 	} else {
 		b = unsafe.Pointer(unsafe.SliceData(r.slotB(stage)))
 	}
@@ -194,7 +194,7 @@ func (r *run) copied() int64 {
 		for row := 0; row < r.m; row += r.bm {
 			n += int64(r.mapA.BoxBytes(min(r.bm, r.m-row), k) * r.tilesN)
 		}
-		for col := 0; col < r.n && !r.packed; col += r.bn {
+		for col := 0; col < r.n && !r.plan.packed; col += r.bn {
 			n += int64(r.mapB.BoxBytes(r.colsOf(col), k) * r.tilesM)
 		}
 	}
