@@ -39,9 +39,9 @@ func newTileCase(r *rand.Rand, kind int) *tileCase {
 		}
 	}
 	if kind >= dotKinds {
-		live := 1<<r.IntN(amxStep) | 1<<r.IntN(amxStep)
+		one, other := r.IntN(amxStep), r.IntN(amxStep)
 		for w := range amxStep {
-			if live>>w&1 == 0 {
+			if w != one && w != other {
 				for i := range amxMR {
 					c.a[i*amxStep+w] = 0
 				}
