@@ -84,6 +84,9 @@ func packTilesB(kContiguous bool) PackFunc {
 // padTilesB clears the words that whole tiles have beyond k elements of K in the panels of B.
 func padTilesB(dst unsafe.Pointer, r, k int) {
 	words, made := amxWords(k), (k+1)/2
+	if made == words {
+		return
+	}
 	for first := 0; first < r; first += amxNR {
 		clear(unsafe.Slice((*uint32)(unsafe.Add(dst, (first*words+made*amxNR)*4)), (words-made)*amxNR))
 	}

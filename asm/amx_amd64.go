@@ -43,10 +43,8 @@ func packers512TilesA() (slots [2]PackFunc) {
 			}
 			// Tiles of the last panel that have no row at all.
 			for i := (r + tile - 1) &^ (tile - 1); i%amxMR != 0; i += tile {
-				at := unsafe.Add(dst, i/amxMR*amxMR*words*4+k0*amxMR*2+i%amxMR*64)
-				for range (n + 31) / 32 {
-					clear(unsafe.Slice((*byte)(at), tile*64))
-					at = unsafe.Add(at, amxMR*64)
+				for kk := k0; kk < k0+n; kk += 2 * amxStep {
+					clear(unsafe.Slice((*byte)(unsafe.Add(dst, i/amxMR*amxMR*words*4+kk*amxMR*2+i%amxMR*64)), tile*64))
 				}
 			}
 		}
