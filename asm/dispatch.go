@@ -92,6 +92,8 @@ func explain(ks []*Kernel, c cpu) {
 
 func reason(k, chosen *Kernel, t Type, c cpu) string {
 	switch {
+	case chosen == nil:
+		return fmt.Sprintf("not for %v: only Hopper's arithmetic has it", t)
 	case !k.accepts[t]:
 		return fmt.Sprintf("not for %v: it multiplies pairs of bf16 only", t)
 	case k.err != nil:

@@ -54,9 +54,9 @@ const (
 	// all products are normal, and 2^(E-F), which is at least 2^(minExponents-25), is so too.
 	maxExponents, minExponents = 90, -101
 
-	// A nonzero accumulator with an exponent from minAccumulator is a multiple of 2^-126 and so of every 2^(E-F) that
-	// truncates nothing; below maxAccumulator it cannot overflow within 2^18 steps of products.
-	minAccumulator, maxAccumulator = minExponents - 25 + 23, 120
+	// The exponents of nonzero accumulators: from minAccumulator, the least E of the assembly, none is too small for it,
+	// and those that products make later are multiples of 2^-126; below maxAccumulator none overflows in maxHopperDepth.
+	minAccumulator, maxAccumulator = minExponents, 120
 
 	// maxHopperDepth is the depth to which that holds.
 	maxHopperDepth = 1 << 18
@@ -80,6 +80,8 @@ var hopperKinds = [numTypes]hopperKind{
 	BF16: {16, 25, 23, -126},
 	F16:  {16, 25, 23, -14},
 	F32:  {8, 25, 23, -126},
+	E4M3: {32, 13, 13, -6},
+	E5M2: {32, 13, 13, -14},
 }
 
 // A hopperShape is the geometry of tiles and panels.
@@ -136,7 +138,7 @@ func (s *hopperShape) bytes(side hopperSide, words int) int {
 
 // registerHopper builds the kernels of Hopper's arithmetic, runnable or not, in order of preference.
 func registerHopper(c cpu) []*Kernel {
-	all := [numTypes]bool{BF16: true, F16: true, F32: true}
+	all := [numTypes]bool{BF16: true, F16: true, F32: true, E4M3: true, E5M2: true}
 	ks := []*Kernel{
 		{Name: "hopper-avx512", ISA: "AVX-512", exact: &hopperShape512, err: c.lacks(isaAVX512)},
 		{Name: "hopper-avx2", ISA: "AVX2+F16C", exact: &hopperShape256, err: c.lacks(isaAVX2)},

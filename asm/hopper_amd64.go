@@ -32,10 +32,16 @@ func mulHopper512x16(c *hopperCall)
 func mulHopper512x8(c *hopperCall)
 
 //go:noescape
+func mulHopper512x32(c *hopperCall)
+
+//go:noescape
 func mulHopper256x16(c *hopperCall)
 
 //go:noescape
 func mulHopper256x8(c *hopperCall)
+
+//go:noescape
+func mulHopper256x32(c *hopperCall)
 
 //go:noescape
 func tameHopper512(src unsafe.Pointer, lds, rows, from, span int, wild *int)
@@ -52,25 +58,43 @@ const (
 	peakHopper256Flops = 6 * 8 * 2
 )
 
-// A hopperCode is the assembly of a kernel.
+// A hopperCode is the assembly of a kernel. The functions are called by their names, not through variables, which would
+// move their arguments to the heap.
 type hopperCode struct {
 	*hopperShape
-	mul16, mul8 func(*hopperCall) // by L
-	chunk       int               // elements of K in a call
-	findWild    func(src unsafe.Pointer, lds, rows, from, span int, wild *int)
+	zmm   bool // AVX-512, otherwise AVX2
+	chunk int  // elements of K in a call, a multiple of every L
 }
 
 // assembleHopper gives k its assembly.
 func assembleHopper(k *Kernel) {
 	switch k.Name {
 	case "hopper-avx512":
-		k.Mul = hopperCode{k.exact, mulHopper512x16, mulHopper512x8, 256, tameHopper512}.mul
+		k.Mul = hopperCode{k.exact, true, 256}.mul
 		k.Peak, k.PeakFlops = peakHopper512, peakHopper512Flops
 	case "hopper-avx2":
-		k.Mul = hopperCode{k.exact, mulHopper256x16, mulHopper256x8, 128, tameHopper256}.mul
+		k.Mul = hopperCode{k.exact, false, 128}.mul
 		k.Peak, k.PeakFlops = peakHopper256, peakHopper256Flops
 	}
 	assembleHopperPackers(k)
+}
+
+// steps calls the assembly for steps of products products.
+func (c hopperCode) steps(products int32, call *hopperCall) {
+	switch {
+	case c.zmm && products == 8:
+		mulHopper512x8(call)
+	case c.zmm && products == 16:
+		mulHopper512x16(call)
+	case c.zmm:
+		mulHopper512x32(call)
+	case products == 8:
+		mulHopper256x8(call)
+	case products == 16:
+		mulHopper256x16(call)
+	default:
+		mulHopper256x32(call)
+	}
 }
 
 // maxCallTiles bounds the tiles of one call of assembly, to keep it short.
@@ -104,10 +128,6 @@ func (c hopperCode) mul(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.
 // strip multiplies tiles that fit, a piece of K at a time.
 func (c hopperCode) strip(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	pa, pb := c.panelAt(a, sideA, k), c.panelAt(b, sideB, k)
-	mul := c.mul16
-	if pb.header.products == 8 {
-		mul = c.mul8
-	}
 	call := hopperCall{
 		tiles: m, head: a, panel: c.bytes(sideA, k),
 		half: k * c.part * 4, bmax: int(pb.header.largest),
@@ -117,7 +137,7 @@ func (c hopperCode) strip(k, m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 		call.steps = min(k-k0, c.chunk) / int(pb.header.products)
 		call.a, call.aexp = unsafe.Add(pa.values, k0*c.mr*4), unsafe.Add(pa.exponents, k0*c.mr*4)
 		call.b, call.bexp = unsafe.Add(pb.values, k0*c.part*4), unsafe.Add(pb.exponents, k0*c.pitch)
-		mul(&call)
+		c.steps(pb.header.products, &call)
 		call.src, call.lds = dst, ldd
 	}
 }
@@ -125,6 +145,10 @@ func (c hopperCode) strip(k, m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 // tame is tameGo.
 func (c hopperCode) tame(src unsafe.Pointer, lds int) bool {
 	wild := 0
-	c.findWild(src, lds, c.mr, tameFrom, tameSpan, &wild)
+	if c.zmm {
+		tameHopper512(src, lds, c.mr, tameFrom, tameSpan, &wild)
+	} else {
+		tameHopper256(src, lds, c.mr, tameFrom, tameSpan, &wild)
+	}
 	return wild == 0
 }

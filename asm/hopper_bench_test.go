@@ -2,6 +2,7 @@ package asm
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"unsafe"
 )
@@ -25,7 +26,7 @@ func hopperRunnable(b *testing.B, f func(b *testing.B, k *Kernel)) {
 func BenchmarkHopperMul(b *testing.B) {
 	const depth, rows = 256, 96
 	hopperRunnable(b, func(b *testing.B, k *Kernel) {
-		for _, typ := range []Type{BF16, F32} {
+		for _, typ := range []Type{BF16, F32, E4M3} {
 			b.Run("type="+typ.String(), func(b *testing.B) {
 				var peak float64
 				for range 5 {
@@ -51,29 +52,21 @@ func BenchmarkHopperMul(b *testing.B) {
 
 // hopperFill packs random operands.
 func hopperFill(k *Kernel, typ Type, pa, pb unsafe.Pointer, rows, depth int) {
-	n := max(rows, k.NR) * depth
-	src := make([]uint32, n)
-	a, b := cublasOperand(BF16, 1, n), cublasOperand(BF16, 2, n)
-	for i, x := range a {
-		src[i] = uint32(x)<<16 | uint32(b[i])
-	}
-	p := unsafe.Pointer(&src[0])
-	k.PackA(typ, true)(pa, p, depth*typ.Size(), rows, depth)
-	k.PackB(typ, true)(pb, p, depth*typ.Size(), k.NR, depth)
+	r := rand.New(rand.NewPCG(31, 32))
+	a, b := newHopperMatrix(r, typ, rows, depth, hopperOperands[0]), newHopperMatrix(r, typ, k.NR, depth, hopperOperands[0])
+	k.PackA(typ, true)(pa, unsafe.Pointer(&a.bytes[0]), depth*typ.Size(), rows, depth)
+	k.PackB(typ, true)(pb, unsafe.Pointer(&b.bytes[0]), depth*typ.Size(), k.NR, depth)
 }
 
 // BenchmarkHopperPack packs both operands of a product of 1024 in stages of 512.
 func BenchmarkHopperPack(b *testing.B) {
 	const n, depth = 1024, 512
 	hopperRunnable(b, func(b *testing.B, k *Kernel) {
-		for _, typ := range []Type{BF16, F16, F32} {
+		for _, typ := range []Type{BF16, F16, F32, E4M3} {
 			for _, kContiguous := range []bool{true, false} {
 				b.Run(fmt.Sprintf("type=%v/kContiguous=%v", typ, kContiguous), func(b *testing.B) {
-					a := make([]uint32, n*n)
-					for i, x := range cublasOperand(BF16, 1, 2*n*n) {
-						a[i/2] |= uint32(x) << (i % 2 * 16)
-					}
-					p := unsafe.Pointer(&a[0])
+					a := newHopperMatrix(rand.New(rand.NewPCG(33, 34)), typ, n, n, hopperOperands[0])
+					p := unsafe.Pointer(&a.bytes[0])
 					pa := aligned((n/k.MR + 1) * k.PanelA(depth))
 					pb := aligned((n/k.NR + 1) * k.PanelB(depth))
 					stride, size := n*typ.Size(), typ.Size()
@@ -101,7 +94,7 @@ func BenchmarkHopperProduct(b *testing.B) {
 	const n = 1024
 	x, y := cublasOperand(BF16, 1, n*n), cublasOperand(BF16, 2, n*n)
 	hopperRunnable(b, func(b *testing.B, k *Kernel) {
-		p := hopperProduct{BF16, n, n, n, true, unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), 512}
+		p := hopperProduct{BF16, BF16, n, n, n, true, unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), 512}
 		if k.Name == "hopper-go" {
 			p.m, p.n = 256, 256
 		}

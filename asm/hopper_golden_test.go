@@ -21,10 +21,10 @@ var hopperLong = flag.Bool("hopper-long", false, "compare products of all sizes 
 
 // A hopperProduct is C += A·B over packed panels. A is m × k and B k × n, or Bᵀ if nt.
 type hopperProduct struct {
-	typ     Type
+	a, b    Type
 	m, n, k int
 	nt      bool
-	a, b    unsafe.Pointer // row-major without gaps
+	pa, pb  unsafe.Pointer // row-major without gaps
 	depth   int            // of a stage of K
 }
 
@@ -35,17 +35,17 @@ func (p hopperProduct) run(k *Kernel, c []float32) []float32 {
 	for i := range len(c) / p.n {
 		copy(tiles[i*columns:], c[i*p.n:][:p.n])
 	}
-	step, size := k.KStep(p.typ), p.typ.Size()
+	step, sizeA, sizeB := k.KStep(p.a), p.a.Size(), p.b.Size()
 	depth := roundUp(min(p.depth, p.k), step)
 	pa, pb := aligned(rows/k.MR*k.PanelA(depth)), aligned(columns/k.NR*k.PanelB(depth))
 	for k0 := 0; k0 < p.k; k0 += depth {
 		n := min(p.k-k0, depth)
 		words := roundUp(n, step)
-		k.PackA(p.typ, true)(pa, unsafe.Add(p.a, k0*size), p.k*size, p.m, n)
+		k.PackA(p.a, true)(pa, unsafe.Add(p.pa, k0*sizeA), p.k*sizeA, p.m, n)
 		if p.nt {
-			k.PackB(p.typ, true)(pb, unsafe.Add(p.b, k0*size), p.k*size, p.n, n)
+			k.PackB(p.b, true)(pb, unsafe.Add(p.pb, k0*sizeB), p.k*sizeB, p.n, n)
 		} else {
-			k.PackB(p.typ, false)(pb, unsafe.Add(p.b, k0*p.n*size), p.n*size, p.n, n)
+			k.PackB(p.b, false)(pb, unsafe.Add(p.pb, k0*p.n*sizeB), p.n*sizeB, p.n, n)
 		}
 		for j := range columns / k.NR {
 			dst := unsafe.Pointer(&tiles[j*k.NR])
@@ -67,8 +67,8 @@ func (p hopperProduct) run(k *Kernel, c []float32) []float32 {
 func TestHopperGolden(t *testing.T) {
 	for _, file := range []struct {
 		name string
-		typ  Type
-	}{{"bf16", BF16}, {"f16", F16}, {"tf32", F32}} {
+		a, b Type
+	}{{"bf16", BF16, BF16}, {"f16", F16, F16}, {"tf32", F32, F32}, {"e4m3", E4M3, E4M3}, {"e5m2", E5M2, E5M2}, {"e4m3xe5m2", E4M3, E5M2}} {
 		data, err := golden.ReadFile("../wgmma/testdata/wgmma_" + file.name + ".bin.gz")
 		if err != nil {
 			t.Fatal(err)
@@ -88,7 +88,7 @@ func TestHopperGolden(t *testing.T) {
 							d = append(d, math.Float32frombits(tile.D[i][j]))
 						}
 					}
-					p := hopperProduct{file.typ, golden.MMARows, golden.MMAColumns, golden.MMARowBytes / file.typ.Size(), true,
+					p := hopperProduct{file.a, file.b, golden.MMARows, golden.MMAColumns, golden.MMARowBytes / file.a.Size(), true,
 						unsafe.Pointer(&tile.A), unsafe.Pointer(&tile.B), 64}
 					for i, got := range p.run(k, c) {
 						if math.Float32bits(got) != math.Float32bits(d[i]) {
@@ -161,7 +161,7 @@ func TestHopperCuBLAS(t *testing.T) {
 					typ = F16
 				}
 				a, b := cublasOperand(typ, 1, c.M*c.K), cublasOperand(typ, 2, c.K*c.N)
-				p := hopperProduct{typ, c.M, c.N, c.K, c.Layout == "NT", unsafe.Pointer(&a[0]), unsafe.Pointer(&b[0]), 256}
+				p := hopperProduct{typ, typ, c.M, c.N, c.K, c.Layout == "NT", unsafe.Pointer(&a[0]), unsafe.Pointer(&b[0]), 256}
 				var words, halves []byte
 				for _, v := range p.run(k, nil) {
 					words = binary.LittleEndian.AppendUint32(words, math.Float32bits(v))

@@ -10,11 +10,15 @@ import (
 	"example.com/leafhopper/internal/hopper"
 )
 
-// hopperSpecs has the rule of internal/hopper for the types.
-var hopperSpecs = map[Type]hopper.Spec{
-	BF16: {A: hopper.BF16, B: hopper.BF16, Acc: hopper.F32, L: 16, F: 25, Frac: 23},
-	F16:  {A: hopper.F16, B: hopper.F16, Acc: hopper.F32, L: 16, F: 25, Frac: 23},
-	F32:  {A: hopper.TF32, B: hopper.TF32, Acc: hopper.F32, L: 8, F: 25, Frac: 23},
+var hopperFormats = map[Type]hopper.Format{BF16: hopper.BF16, F16: hopper.F16, F32: hopper.TF32, E4M3: hopper.E4M3, E5M2: hopper.E5M2}
+
+// hopperSpec returns the rule of internal/hopper for the types of A and B.
+func hopperSpec(a, b Type) hopper.Spec {
+	s := hopper.Spec{A: hopperFormats[a], B: hopperFormats[b], Acc: hopper.F32, L: 32 / a.Size(), F: 25, Frac: 23}
+	if a.Size() == 1 {
+		s.F, s.Frac = 13, 13
+	}
+	return s
 }
 
 // hopperMatrix is rows of k elements, contiguous.
@@ -34,35 +38,38 @@ func newHopperMatrix(r *rand.Rand, typ Type, rows, k int, o hopperElements) hopp
 // at returns the bits of an element.
 func (m hopperMatrix) at(i, kk int) uint32 {
 	p := unsafe.Pointer(&m.bytes[(i*m.k+kk)*m.typ.Size()])
-	if m.typ.Size() == 2 {
+	switch m.typ.Size() {
+	case 1:
+		return uint32(*(*uint8)(p))
+	case 2:
 		return uint32(*(*uint16)(p))
 	}
 	return *(*uint32)(p)
 }
 
 // words decodes a row, padded to whole steps.
-func (m hopperMatrix) words(spec *hopper.Spec, i int) []hopper.Word {
-	w := make([]hopper.Word, roundUp(m.k, spec.L))
+func (m hopperMatrix) words(i int) []hopper.Word {
+	w := make([]hopper.Word, roundUp(m.k, 32/m.typ.Size()))
 	for kk := range w {
+		u := uint32(0)
 		if kk < m.k {
-			w[kk] = spec.A.Decode(m.at(i, kk))
-		} else {
-			w[kk] = spec.A.Decode(0)
+			u = m.at(i, kk)
 		}
+		w[kk] = hopperFormats[m.typ].Decode(u)
 	}
 	return w
 }
 
 // product returns c + a·bᵀ by the rule.
 func product(a, b hopperMatrix, c []float32) []float32 {
-	spec := hopperSpecs[a.typ]
+	spec := hopperSpec(a.typ, b.typ)
 	out := append([]float32(nil), c...)
 	columns := make([][]hopper.Word, b.rows)
 	for j := range columns {
-		columns[j] = b.words(&spec, j)
+		columns[j] = b.words(j)
 	}
 	for i := range a.rows {
-		x := a.words(&spec, i)
+		x := a.words(i)
 		for j, y := range columns {
 			acc := math.Float32bits(out[i*b.rows+j])
 			for k := 0; k < len(x); k += spec.L {
@@ -98,7 +105,7 @@ var hopperAccumulators = []struct {
 // of operands and accumulators.
 func TestHopperRule(t *testing.T) {
 	forArithmetic(t, Hopper, func(t *testing.T, kern *Kernel) {
-		for _, typ := range []Type{BF16, F16, F32} {
+		for typ := range Type(numTypes) {
 			for i, oa := range hopperOperands {
 				for j, ob := range hopperOperands {
 					if (raceEnabled || testing.Short()) && (i+2*j)%5 != 0 {
@@ -108,6 +115,9 @@ func TestHopperRule(t *testing.T) {
 					for l, acc := range hopperAccumulators {
 						m, n, k := 1+r.IntN(2*kern.MR), 1+r.IntN(kern.NR+5), 1+r.IntN(80)
 						a, b := newHopperMatrix(r, typ, m, k, oa), newHopperMatrix(r, typ, n, k, ob)
+						if typ.Size() == 1 && l%2 == 0 {
+							b = newHopperMatrix(r, E4M3+E5M2-typ, n, k, ob) // the other of the two
+						}
 						var c []float32
 						if l > 0 {
 							for range m * n {
@@ -119,7 +129,7 @@ func TestHopperRule(t *testing.T) {
 							start = make([]float32, m*n)
 						}
 						want := product(a, b, start)
-						got := hopperProduct{typ, m, n, k, true, unsafe.Pointer(&a.bytes[0]), unsafe.Pointer(&b.bytes[0]), 1 + r.IntN(k)}.run(kern, c)
+						got := hopperProduct{a.typ, b.typ, m, n, k, true, unsafe.Pointer(&a.bytes[0]), unsafe.Pointer(&b.bytes[0]), 1 + r.IntN(k)}.run(kern, c)
 						for e := range want {
 							if math.Float32bits(got[e]) != math.Float32bits(want[e]) {
 								t.Fatalf("%v: A %s, B %s, C %s, %d×%d×%d: row %d column %d is %#08x, the rule says %#08x", typ, oa.name, ob.name, acc.name,
@@ -144,7 +154,7 @@ func TestHopperMul(t *testing.T) {
 		if raceEnabled || testing.Short() {
 			rounds = 8
 		}
-		for _, typ := range []Type{BF16, F16, F32} {
+		for typ := range Type(numTypes) {
 			for oi, o := range hopperOperands {
 				for round := range rounds {
 					depth := r.IntN(maxK/k.KStep(typ)+1) * k.KStep(typ)
@@ -236,7 +246,7 @@ func TestHopperFast(t *testing.T) {
 
 	r := rand.New(rand.NewPCG(25, 26))
 	forArithmetic(t, Hopper, func(t *testing.T, k *Kernel) {
-		for _, typ := range []Type{BF16, F16, F32} {
+		for typ := range Type(numTypes) {
 			for _, o := range hopperOperands {
 				a, b := newHopperMatrix(r, typ, k.MR, 512, o), newHopperMatrix(r, typ, k.NR, 512, o)
 				pa, pb := aligned(k.PanelA(512)), aligned(k.PanelB(512))
@@ -253,7 +263,7 @@ func TestHopperFast(t *testing.T) {
 						t.Errorf("%v %s: for the assembly", typ, o.name)
 					}
 				case "largest":
-					if got != (typ == F32) {
+					if got != (typ.Size() != 2) {
 						t.Errorf("%v %s: %v", typ, o.name, got)
 					}
 				}
@@ -309,7 +319,7 @@ func FuzzHopper(f *testing.F) {
 		if len(data) < 4 {
 			return
 		}
-		typ := Type(kind) % 3
+		typ := Type(kind) % numTypes
 		k := 1 + int(depth)%48
 		const m, n = 3, 5
 		next := 0
@@ -332,7 +342,7 @@ func FuzzHopper(f *testing.F) {
 			if kern.Arithmetic != Hopper || kern.Supported() != nil {
 				continue
 			}
-			got := hopperProduct{typ, m, n, k, true, unsafe.Pointer(&a.bytes[0]), unsafe.Pointer(&b.bytes[0]), 32}.run(kern, c)
+			got := hopperProduct{a.typ, b.typ, m, n, k, true, unsafe.Pointer(&a.bytes[0]), unsafe.Pointer(&b.bytes[0]), 32}.run(kern, c)
 			for i := range want {
 				if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
 					t.Fatalf("%s %v k=%d element %d: %#08x, the rule says %#08x", kern.Name, typ, k, i, math.Float32bits(got[i]), math.Float32bits(want[i]))

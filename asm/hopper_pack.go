@@ -25,7 +25,8 @@ type hopperPacker struct {
 	side  hopperSide
 	group int // rows whose values are packed at once, a multiple of the width of a panel
 
-	// values packs n rows, 1 to group, of k elements into panels that are depth words deep.
+	// values packs n rows, 1 to group, of k elements into panels that are depth words deep. It leaves alone what lies
+	// beyond k, and the parts of a panel of which no row exists.
 	values func(dst, src unsafe.Pointer, stride, n, k, depth int)
 	// finish makes the header and the exponents of a panel from its values.
 	finish func(p hopperPanel, depth int)
@@ -40,14 +41,24 @@ func (c *hopperPacker) pack(dst, src unsafe.Pointer, stride, r, k int, kContiguo
 		c.values(dst, sourceAt(src, c.t, stride, first, kContiguous), stride, n, k, depth)
 		for i := 0; i < n; i += width {
 			p := c.panelAt(dst, c.side, depth)
-			if k < depth {
-				for j := range width / sub {
-					clear(unsafe.Slice((*uint32)(p.values), depth*width)[(j*depth+k)*sub : (j+1)*depth*sub])
+			for j := 0; j < width; j += sub {
+				from := k
+				if i+j >= n {
+					from = 0
 				}
+				clear(unsafe.Slice((*uint32)(p.values), depth*width)[j*depth+from*sub : (j+sub)*depth])
 			}
 			c.finish(p, depth)
 			dst = unsafe.Add(dst, bytes)
 		}
+	}
+}
+
+// parts calls f for every part of the panels at dst of n rows: i is its first row and n the number of those that exist.
+func (c *hopperPacker) parts(dst unsafe.Pointer, n, depth int, f func(part unsafe.Pointer, i, n int)) {
+	width, sub := c.width(c.side), c.sub(c.side)
+	for i := 0; i < n; i += sub {
+		f(unsafe.Add(dst, i/width*c.bytes(c.side, depth)+headerBytes+i%width*depth*4), i, min(n-i, sub))
 	}
 }
 
@@ -59,18 +70,12 @@ func (c hopperPacker) packFunc(kContiguous bool) PackFunc {
 // packHopperGo returns the plain-Go packer of one operand.
 func packHopperGo(s *hopperShape, t Type, side hopperSide, kContiguous bool) PackFunc {
 	c := hopperPacker{hopperShape: s, t: t, side: side, group: s.width(side)}
-	sub := s.sub(side)
-	c.values = func(dst, src unsafe.Pointer, stride, n, k, depth int) {
-		p := s.panelAt(dst, side, depth)
-		for i := 0; i < c.group; i += sub {
-			part := unsafe.Add(p.values, i*depth*4)
-			if n <= i {
-				clear(unsafe.Slice((*uint32)(part), depth*sub))
-				continue
-			}
-			packGeneric(t, 1, sub, kContiguous, part, sourceAt(src, t, stride, i, kContiguous), stride, min(n-i, sub), k)
-		}
-	}
+	wide := widened(t)
+	c.values = c.widening(kContiguous, func(dst, src unsafe.Pointer, stride, n, k, depth int) {
+		c.parts(dst, n, depth, func(part unsafe.Pointer, i, n int) {
+			packGeneric(wide, 1, s.sub(side), kContiguous, part, sourceAt(src, wide, stride, i, kContiguous), stride, n, k)
+		})
+	})
 	c.finish = func(p hopperPanel, depth int) { s.finishGo(p, t, side, depth) }
 	return c.packFunc(kContiguous)
 }

@@ -48,39 +48,48 @@ func exponentsHopper512B(dst, values unsafe.Pointer, k, normal, base, half int)
 //go:noescape
 func exponentsHopper256B(dst, values unsafe.Pointer, k, normal, base, half int)
 
-// A hopperFinisher is the assembly that finishes the panels of one operand.
-type hopperFinisher struct {
-	scan16    func(values unsafe.Pointer, steps int, out *hopperScan)
-	scan8     func(values unsafe.Pointer, steps int, out *hopperScan, keep int)
-	exponents func(dst, values unsafe.Pointer, k, normal, base, half int)
-}
-
-// The writers of the exponents of A count vectors of two elements of K.
-
-func exponents512A(dst, values unsafe.Pointer, k, normal, base, half int) {
-	exponentsHopper512A(dst, values, k/2, normal, base)
-}
-
-func exponents256A(dst, values unsafe.Pointer, k, normal, base, half int) {
-	exponentsHopper256A(dst, values, k/2, normal, base)
-}
-
-var (
-	finish512 = [...]hopperFinisher{
-		sideA: {scanHopper512A16, scanHopper512A8, exponents512A},
-		sideB: {scanHopper512B16, scanHopper512B8, exponentsHopper512B},
+// scan calls the assembly for n elements of K of a part of a panel, a multiple of L.
+func (c *hopperPacker) scan(zmm bool, values unsafe.Pointer, n int, out *hopperScan) {
+	keep := keepBits(c.t)
+	switch {
+	case hopperKinds[c.t].products == 16 && zmm && c.side == sideA:
+		scanHopper512A16(values, n/16, out)
+	case hopperKinds[c.t].products == 16 && zmm:
+		scanHopper512B16(values, n/16, out)
+	case hopperKinds[c.t].products == 16 && c.side == sideA:
+		scanHopper256A16(values, n/16, out)
+	case hopperKinds[c.t].products == 16:
+		scanHopper256B16(values, n/16, out)
+	case zmm && c.side == sideA:
+		scanHopper512A8(values, n/8, out, keep)
+	case zmm:
+		scanHopper512B8(values, n/8, out, keep)
+	case c.side == sideA:
+		scanHopper256A8(values, n/8, out, keep)
+	default:
+		scanHopper256B8(values, n/8, out, keep)
 	}
-	finish256 = [...]hopperFinisher{
-		sideA: {scanHopper256A16, scanHopper256A8, exponents256A},
-		sideB: {scanHopper256B16, scanHopper256B8, exponentsHopper256B},
+}
+
+// exponents calls the assembly for n elements of K of a panel. half is the distance in bytes to the second part of B.
+func (c *hopperPacker) exponents(zmm bool, dst, values unsafe.Pointer, n, normal, base, half int) {
+	switch {
+	case zmm && c.side == sideA:
+		exponentsHopper512A(dst, values, n/2, normal, base)
+	case zmm:
+		exponentsHopper512B(dst, values, n, normal, base, half)
+	case c.side == sideA:
+		exponentsHopper256A(dst, values, n/2, normal, base)
+	default:
+		exponentsHopper256B(dst, values, n, normal, base, half)
 	}
-)
+}
 
 // finishChunk is the number of elements of K that one call of assembly scans or writes.
 const finishChunk = 2048
 
-// finish is finishGo.
-func (f *hopperFinisher) finish(c *hopperPacker, p hopperPanel, depth int) {
+// finishAssembly is finishGo.
+func (c *hopperPacker) finishAssembly(zmm bool, p hopperPanel, depth int) {
 	h := newHeader(c.t)
 	width, sub := c.width(c.side), c.sub(c.side)
 	largest, smallest, sum := uint32(0), uint32(math.MaxUint32), uint32(0)
@@ -92,11 +101,7 @@ func (f *hopperFinisher) finish(c *hopperPacker, p hopperPanel, depth int) {
 		for i := range found.smallest {
 			found.smallest[i] = math.MaxUint32 // the lanes that a shorter vector does not have
 		}
-		if h.products == 16 {
-			f.scan16(values, n/16, &found)
-		} else {
-			f.scan8(values, n/8, &found, keepBits(c.t))
-		}
+		c.scan(zmm, values, n, &found)
 		for i := range found.sum {
 			largest, smallest, sum = max(largest, found.largest[i]), min(smallest, found.smallest[i]), max(sum, found.sum[i])
 		}
@@ -117,6 +122,6 @@ func (f *hopperFinisher) finish(c *hopperPacker, p hopperPanel, depth int) {
 		row = c.pitch
 	}
 	for k0 := 0; k0 < depth; k0 += finishChunk {
-		f.exponents(unsafe.Add(p.exponents, k0*row), unsafe.Add(p.values, k0*sub*4), min(depth-k0, finishChunk), normal, base, depth*sub*4)
+		c.exponents(zmm, unsafe.Add(p.exponents, k0*row), unsafe.Add(p.values, k0*sub*4), min(depth-k0, finishChunk), normal, base, depth*sub*4)
 	}
 }

@@ -3,9 +3,12 @@ package asm
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 	"unsafe"
+
+	"example.com/leafhopper/fp8"
 )
 
 // A hopperElements makes the bits of source elements of one kind.
@@ -14,7 +17,7 @@ type hopperElements struct {
 	bits func(r *rand.Rand, t Type) uint32
 }
 
-// fraction returns a random sign and fraction of a type with an exponent field.
+// element returns a random sign and fraction of a type with an exponent field.
 func element(r *rand.Rand, t Type, field int) uint32 {
 	u := r.Uint32()
 	switch t {
@@ -22,14 +25,21 @@ func element(r *rand.Rand, t Type, field int) uint32 {
 		return u&0x807f | uint32(field)<<7
 	case F16:
 		return u&0x83ff | uint32(field)<<10
+	case E4M3:
+		return u&0x87 | uint32(field)<<3
+	case E5M2:
+		return u&0x83 | uint32(field)<<2
 	}
 	return u&0x807fffff | uint32(field)<<23
 }
 
 // one is the exponent field of 1.
 func one(t Type) int {
-	if t == F16 {
+	switch t {
+	case F16, E5M2:
 		return 15
+	case E4M3:
+		return 7
 	}
 	return 127
 }
@@ -41,19 +51,19 @@ var hopperOperands = []hopperElements{
 		if r.IntN(3) > 0 {
 			return r.Uint32() & 1 << (8*t.Size() - 1)
 		}
-		return element(r, t, one(t)-r.IntN(12))
+		return element(r, t, max(one(t)-r.IntN(12), 0))
 	}},
-	{"spread", func(r *rand.Rand, t Type) uint32 { return element(r, t, max(one(t)+r.IntN(60)-45, 0)) }},
+	{"spread", func(r *rand.Rand, t Type) uint32 { return element(r, t, min(max(one(t)+r.IntN(60)-45, 0), 2*one(t))) }},
 	{"any", func(r *rand.Rand, t Type) uint32 { return r.Uint32() }},
 	{"small", func(r *rand.Rand, t Type) uint32 { return element(r, t, r.IntN(3)) }},
 	{"largest", func(r *rand.Rand, t Type) uint32 {
 		// All bits of the fraction set and no sign: sums of such products need the 32nd bit.
-		mask := map[Type]uint32{BF16: 0x7f, F16: 0x3ff, F32: 0x7fffff}[t]
+		mask := map[Type]uint32{BF16: 0x7f, F16: 0x3ff, F32: 0x7fffff, E4M3: 7, E5M2: 3}[t]
 		return element(r, t, one(t))&^(1<<(8*t.Size()-1)) | mask
 	}},
 	{"specials", func(r *rand.Rand, t Type) uint32 {
 		if r.IntN(200) == 0 {
-			return element(r, t, map[Type]int{BF16: 255, F16: 31, F32: 255}[t])
+			return element(r, t, map[Type]int{BF16: 255, F16: 31, F32: 255, E4M3: 15, E5M2: 31}[t])
 		}
 		return element(r, t, one(t)-r.IntN(4))
 	}},
@@ -63,9 +73,12 @@ var hopperOperands = []hopperElements{
 func (o hopperElements) fill(r *rand.Rand, t Type, p unsafe.Pointer, n int) {
 	for i := 0; i < n; i += t.Size() {
 		u := o.bits(r, t)
-		if t.Size() == 2 {
+		switch t.Size() {
+		case 1:
+			*(*uint8)(unsafe.Add(p, i)) = uint8(u)
+		case 2:
 			*(*uint16)(unsafe.Add(p, i)) = uint16(u)
-		} else {
+		default:
 			*(*uint32)(unsafe.Add(p, i)) = u
 		}
 	}
@@ -166,6 +179,8 @@ func (c hopperPackCase) check(dst, want, src guarded, pack, twin PackFunc) error
 					return uint32(*(*uint16)(unsafe.Add(from, o))) << 16
 				case F16:
 					return widenF16(*(*uint16)(unsafe.Add(from, o)))
+				case E4M3, E5M2:
+					return widenF16(halves[c.typ-E4M3][*(*uint8)(unsafe.Add(from, o))])
 				}
 				return *(*uint32)(unsafe.Add(from, o)) &^ 0x1fff
 			}); err != nil {
@@ -233,6 +248,40 @@ func TestHopperPackLong(t *testing.T) {
 				if !bytes.Equal(got, want) {
 					t.Errorf("side %d kContiguous=%v: differs from the twin", side, kContiguous)
 				}
+			}
+		}
+	})
+}
+
+// TestHalves compares the tables with package fp8.
+func TestHalves(t *testing.T) {
+	for u := range 256 {
+		for i, want := range []float32{fp8.E4M3(u).Float32(), fp8.E5M2(u).Float32()} {
+			got := math.Float32frombits(widenF16(halves[i][u]))
+			if !sameBits(got, want) {
+				t.Errorf("%v %#02x: %v, want %v", E4M3+Type(i), u, got, want)
+			}
+		}
+	}
+}
+
+// TestHopperAllocs checks that neither packing nor multiplying allocates.
+func TestHopperAllocs(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector empties pools")
+	}
+	const k = 64
+	forArithmetic(t, Hopper, func(t *testing.T, kern *Kernel) {
+		for typ := range Type(numTypes) {
+			src := make([]uint32, 64*k)
+			p := unsafe.Pointer(&src[0])
+			pa, pb, dst := aligned(2*kern.PanelA(k)), aligned(kern.PanelB(k)), aligned(2*kern.MR*kern.NR*4)
+			if n := testing.AllocsPerRun(20, func() {
+				kern.PackA(typ, true)(pa, p, k*typ.Size(), 2*kern.MR, k)
+				kern.PackB(typ, false)(pb, p, kern.NR*typ.Size(), kern.NR, k)
+				kern.Mul(k, 2, pa, pb, dst, kern.NR*4, dst, kern.NR*4)
+			}); n != 0 {
+				t.Errorf("%v: %v allocations", typ, n)
 			}
 		}
 	})

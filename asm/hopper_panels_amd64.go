@@ -40,20 +40,21 @@ func assembleHopperPackers(k *Kernel) {
 }
 
 func hopperPackers512(c hopperPacker) (slots [2]PackFunc) {
-	c.finish = func(p hopperPanel, depth int) { finish512[c.side].finish(&c, p, depth) }
-	v := values512[c.t][c.side]
-	size, sub := c.t.Size(), c.sub(c.side)
+	c.finish = func(p hopperPanel, depth int) { c.finishAssembly(true, p, depth) }
+	wide := widened(c.t)
+	v := values512[wide][c.side]
+	size, sub := wide.Size(), c.sub(c.side)
 
-	c.values = func(dst, src unsafe.Pointer, stride, n, k, depth int) {
+	c.values = c.widening(true, func(dst, src unsafe.Pointer, stride, n, k, depth int) {
 		c.parts(dst, n, depth, func(part unsafe.Pointer, i, n int) {
 			for k0 := 0; k0 < k; k0 += packChunk {
 				v.transposed(unsafe.Add(part, k0*sub*4), unsafe.Add(src, i*stride+k0*size), stride, n, min(k-k0, packChunk))
 			}
 		})
-	}
+	})
 	slots[packSlot(true)] = c.packFunc(true)
 
-	c.values = func(dst, src unsafe.Pointer, stride, n, k, depth int) {
+	c.values = c.widening(false, func(dst, src unsafe.Pointer, stride, n, k, depth int) {
 		straight := func(part unsafe.Pointer, i, n int) {
 			for k0 := 0; k0 < k; k0 += packChunk {
 				v.straight(unsafe.Add(part, k0*sub*4), unsafe.Add(src, i*size+k0*stride), stride, n, min(k-k0, packChunk), c.bytes(c.side, depth))
@@ -64,36 +65,23 @@ func hopperPackers512(c hopperPacker) (slots [2]PackFunc) {
 		} else {
 			c.parts(dst, n, depth, straight)
 		}
-	}
+	})
 	slots[packSlot(false)] = c.packFunc(false)
 	return slots
 }
 
-// parts calls f for every part of the panels at dst of n rows: i is its first row and n the number of those that exist. It
-// zeroes the parts of which none does.
-func (c *hopperPacker) parts(dst unsafe.Pointer, n, depth int, f func(part unsafe.Pointer, i, n int)) {
-	width, sub := c.width(c.side), c.sub(c.side)
-	for i := 0; i < roundUp(n, width); i += sub {
-		part := unsafe.Add(dst, i/width*c.bytes(c.side, depth)+headerBytes+i%width*depth*4)
-		if i >= n {
-			clear(unsafe.Slice((*uint32)(part), depth*sub))
-			continue
-		}
-		f(part, i, min(n-i, sub))
-	}
-}
-
 // hopperPackers256 makes whole panels, and of K whole blocks of 8, in assembly and the rest in Go.
 func hopperPackers256(c hopperPacker) (slots [2]PackFunc) {
-	c.finish = func(p hopperPanel, depth int) { finish256[c.side].finish(&c, p, depth) }
-	v := values256[c.t]
-	size, width := c.t.Size(), c.width(c.side)
+	c.finish = func(p hopperPanel, depth int) { c.finishAssembly(false, p, depth) }
+	wide := widened(c.t)
+	v := values256[wide]
+	size, width := wide.Size(), c.width(c.side)
 	transposed, straight := v.transposedA, v.straightB
 	if c.side == sideB {
 		transposed = v.transposedB
 	}
 
-	c.values = func(dst, src unsafe.Pointer, stride, n, k, depth int) {
+	c.values = c.widening(true, func(dst, src unsafe.Pointer, stride, n, k, depth int) {
 		c.parts(dst, n, depth, func(part unsafe.Pointer, i, n int) {
 			src, whole := unsafe.Add(src, i*stride), k&^7
 			if n < width {
@@ -103,13 +91,13 @@ func hopperPackers256(c hopperPacker) (slots [2]PackFunc) {
 				transposed(unsafe.Add(part, k0*width*4), unsafe.Add(src, k0*size), stride, min(whole-k0, packChunk))
 			}
 			if whole < k {
-				packGeneric(c.t, 1, width, true, unsafe.Add(part, whole*width*4), unsafe.Add(src, whole*size), stride, n, k-whole)
+				packGeneric(wide, 1, width, true, unsafe.Add(part, whole*width*4), unsafe.Add(src, whole*size), stride, n, k-whole)
 			}
 		})
-	}
+	})
 	slots[packSlot(true)] = c.packFunc(true)
 
-	c.values = func(dst, src unsafe.Pointer, stride, n, k, depth int) {
+	c.values = c.widening(false, func(dst, src unsafe.Pointer, stride, n, k, depth int) {
 		if c.side == sideA && n == c.group {
 			for k0 := 0; k0 < k; k0 += packChunk {
 				v.straightA(unsafe.Add(dst, headerBytes+k0*width*4), unsafe.Add(src, k0*stride), stride, min(k-k0, packChunk), c.bytes(sideA, depth))
@@ -118,14 +106,14 @@ func hopperPackers256(c hopperPacker) (slots [2]PackFunc) {
 		}
 		c.parts(dst, n, depth, func(part unsafe.Pointer, i, n int) {
 			if c.side == sideA || n < width {
-				packGeneric(c.t, 1, width, false, part, unsafe.Add(src, i*size), stride, n, k)
+				packGeneric(wide, 1, width, false, part, unsafe.Add(src, i*size), stride, n, k)
 				return
 			}
 			for k0 := 0; k0 < k; k0 += packChunk {
 				straight(unsafe.Add(part, k0*width*4), unsafe.Add(src, i*size+k0*stride), stride, min(k-k0, packChunk))
 			}
 		})
-	}
+	})
 	slots[packSlot(false)] = c.packFunc(false)
 	return slots
 }

@@ -12,11 +12,13 @@ const (
 	BF16 Type = iota // bfloat16: the upper half of a float32
 	F16              // IEEE 754 binary16
 	F32              // IEEE 754 binary32
+	E4M3             // 8 bits, 3 of them fraction, without infinities (OCP OFP8)
+	E5M2             // 8 bits, 2 of them fraction (OCP OFP8)
 
 	numTypes = iota
 )
 
-// String returns "bf16", "f16" or "f32".
+// String returns "bf16", "f16", "f32", "e4m3" or "e5m2".
 func (t Type) String() string {
 	switch t {
 	case BF16:
@@ -25,14 +27,21 @@ func (t Type) String() string {
 		return "f16"
 	case F32:
 		return "f32"
+	case E4M3:
+		return "e4m3"
+	case E5M2:
+		return "e5m2"
 	}
 	return fmt.Sprintf("Type(%d)", uint8(t))
 }
 
 // Size returns the size of an element in bytes.
 func (t Type) Size() int {
-	if t == F32 {
+	switch t {
+	case F32:
 		return 4
+	case E4M3, E5M2:
+		return 1
 	}
 	return 2
 }

@@ -90,7 +90,7 @@ func Select(t Type, name string) (*Kernel, error) { return SelectArithmetic(t, N
 // error names the kernels that can be had.
 func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
 	if t >= numTypes {
-		return nil, fmt.Errorf("asm: there is no type %v; types: bf16, f16, f32", t)
+		return nil, fmt.Errorf("asm: there is no type %v; types: bf16, f16, f32, e4m3, e5m2", t)
 	}
 	if int(arith) >= len(best) {
 		return nil, fmt.Errorf("asm: there is no arithmetic %v; arithmetics: native, hopper", arith)
@@ -99,6 +99,9 @@ func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
 	if name == "" {
 		name = envKernel()
 		if k := find(name); name == "" || k != nil && k.Arithmetic != arith {
+			if best[arith][t] == nil {
+				return nil, fmt.Errorf("asm: no kernel of %v arithmetic multiplies %v", arith, t)
+			}
 			return best[arith][t], nil
 		}
 		from = " (from " + KernelEnv + ")"

@@ -11,13 +11,16 @@ type hopper struct {
 	sub      int    // columns of B side by side
 	products int    // L
 	fraction int    // F
+	result   int    // bits of the fraction of a result, or 0 for those of a float32
 }
 
 var hoppers = []hopper{
 	{name: "512x16", zmm: true, mr: 8, vecs: 4, sub: 32, products: 16, fraction: 25},
 	{name: "512x8", zmm: true, mr: 8, vecs: 4, sub: 32, products: 8, fraction: 25},
+	{name: "512x32", zmm: true, mr: 8, vecs: 4, sub: 32, products: 32, fraction: 13, result: 13},
 	{name: "256x16", mr: 4, vecs: 3, sub: 24, products: 16, fraction: 25},
 	{name: "256x8", mr: 4, vecs: 3, sub: 24, products: 8, fraction: 25},
+	{name: "256x32", mr: 4, vecs: 3, sub: 24, products: 32, fraction: 13, result: 13},
 }
 
 // hopperFile returns the file of the kernels of Hopper's arithmetic.
@@ -40,7 +43,9 @@ func hopperFile() []byte {
 		value uint32
 	}{
 		{"exponentMask", 0xff << 23},
-		{"hopperScale", (254 + 25) << 23 & 0xffffffff},
+		{"hopperScale13", (254 + 13) << 23 & 0xffffffff},
+		{"hopperScale25", (254 + 25) << 23 & 0xffffffff},
+		{"hopperResult13", 1<<32 - 1<<(23-13)},
 		{"hopperInverse", 254 << 23},
 	} {
 		s.dwords(c.name, 16, func(int) uint32 { return c.value })

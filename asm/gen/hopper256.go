@@ -45,7 +45,7 @@ func (h hopper) exponents256(s *source) {
 			s.op("VMOVDQU ·exponentMask<>(SB), %s", u)
 			s.op("VPAND %s, %s, %s", h.acc(r, v), u, u)
 			s.op("VPMAXSD %s, %s, %s", u, t, t)
-			s.op("VMOVDQU ·hopperScale<>(SB), %s", u)
+			s.op("VMOVDQU ·hopperScale%d<>(SB), %s", h.fraction, u)
 			s.op("VPSUBD %s, %s, %s", t, u, h.scale(r, v))
 		}
 	}
@@ -86,6 +86,9 @@ func (h hopper) finish256(s *source) {
 			s.op("VMOVDQU ·hopperInverse<>(SB), %s", t)
 			s.op("VPSUBD %s, %s, %s", scale, t, scale)
 			s.op("VCVTDQ2PS %s, %s", sum, sum)
+			if h.result > 0 {
+				s.op("VPAND ·hopperResult%d<>(SB), %s, %s", h.result, sum, sum)
+			}
 			s.op("VMULPS %s, %s, %s", scale, sum, sum)
 			s.op("VMOVUPS %s, %s", sum, h.acc(r, v))
 		}

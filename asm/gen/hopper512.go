@@ -12,7 +12,7 @@ func (h hopper) steps512(s *source) {
 		h.compare512(s, k)
 	}
 	h.largest512(s)
-	s.op("VMOVDQU32 ·hopperScale<>(SB), Z24")
+	s.op("VMOVDQU32 ·hopperScale%d<>(SB), Z24", h.fraction)
 	for v := range h.vecs {
 		for r := range 2 {
 			h.scale512(s, r, v)
@@ -41,7 +41,7 @@ func (h hopper) steps512(s *source) {
 		}
 	}
 	h.largest512(s)
-	s.op("VMOVDQU32 ·hopperScale<>(SB), Z24")
+	s.op("VMOVDQU32 ·hopperScale%d<>(SB), Z24", h.fraction)
 	s.op("VMOVDQU32 ·hopperInverse<>(SB), Z25")
 	for v := range h.vecs {
 		for r := range 2 {
@@ -118,5 +118,8 @@ func (h hopper) finish512(s *source, r, v int) {
 	s.op("VPADDD %s, %s, %s", t, sum, sum)
 	s.op("VPSUBD %s, Z25, %s", scale, scale)
 	s.op("VCVTDQ2PS.RZ_SAE %s, %s", sum, sum)
+	if h.result > 0 {
+		s.op("VPANDD ·hopperResult%d<>(SB), %s, %s", h.result, sum, sum)
+	}
 	s.op("VMULPS %s, %s, %s", scale, sum, h.acc(r, v))
 }
