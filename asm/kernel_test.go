@@ -242,7 +242,7 @@ func TestCutK(t *testing.T) {
 		every := k.KStep(BF16)
 		depth := (70 + every - 1) / every * every
 		r := rand.New(rand.NewPCG(3, 4))
-		a, b := make([]uint32, k.MR*depth), make([]uint32, k.NR*depth)
+		a, b := make([]uint32, k.MR*depth+1), make([]uint32, k.NR*depth+1) // one more, so that their ends are addresses in them
 		for _, panel := range [][]uint32{a, b} {
 			for i := range panel {
 				panel[i] = operands[0].word(r, k.KPack)
