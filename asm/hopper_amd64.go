@@ -98,7 +98,7 @@ func (c hopperCode) steps(products int32, call *hopperCall) {
 }
 
 // maxCallTiles bounds the tiles of one call of assembly, to keep it short.
-const maxCallTiles = 64
+const maxCallTiles = 32
 
 // mul is a KernelFunc. It finds the tiles that the assembly can do and leaves the others to mulExact.
 func (c hopperCode) mul(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {

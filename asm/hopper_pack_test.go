@@ -87,6 +87,10 @@ func (o hopperElements) fill(r *rand.Rand, t Type, p unsafe.Pointer, n int) {
 // TestHopperPack compares the packers with their plain-Go twins, and those with the definition of a panel.
 func TestHopperPack(t *testing.T) {
 	const maxK = 70
+	rounds := 40
+	if raceEnabled || testing.Short() {
+		rounds = 6
+	}
 	forArithmetic(t, Hopper, func(t *testing.T, k *Kernel) {
 		for _, side := range []hopperSide{sideA, sideB} {
 			width := k.exact.width(side)
@@ -109,7 +113,7 @@ func TestHopperPack(t *testing.T) {
 						r := rand.New(rand.NewPCG(20, uint64(slot)))
 						for _, o := range hopperOperands {
 							o.fill(r, typ, unsafe.Pointer(&src.mem[0]), len(src.mem))
-							for range 40 {
+							for range rounds {
 								n, depth := 1+r.IntN(maxR), 1+r.IntN(maxK)
 								c := hopperPackCase{k, typ, side, kContiguous, n, depth, r.IntN(9)}
 								if err := c.check(dst, want, src, pack, twin); err != nil {
