@@ -1,0 +1,63 @@
+// Beliefs counts how often a real Hopper GPU contradicts what is often said about
+// it. Every line takes a rule that somebody believes in, applies it to the
+// recordings of an H200 in this module, and counts the records for which the
+// rule says something else than the GPU did. The same code applies the rule that
+// holds, which no record contradicts.
+//
+//	recording ──► inputs ──► rule ──► prediction ┐
+//	     │                                       ├─► the same?
+//	     └───────────────► what the GPU did ─────┘
+//
+// Each topic has a file of its own: barrier.go, copy.go, arithmetic.go.
+//
+// Sources: hopper/README.md, which has the rules that hold and the formats of the
+// recordings.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"example.com/leafhopper/internal/golden"
+)
+
+// A count is how many records a rule was applied to, and for how many of them
+// it was wrong.
+type count struct{ wrong, of int }
+
+func (c *count) add(right bool) {
+	c.of++
+	if !right {
+		c.wrong++
+	}
+}
+
+func (c count) print(what, rule string) {
+	fmt.Printf("%6d of %5d %-9s %s\n", c.wrong, c.of, what, rule)
+}
+
+// recording reads a file of this module.
+func recording(name string) ([]byte, error) {
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return golden.Read(filepath.Join(dir, filepath.FromSlash(name)))
+		}
+		if dir == filepath.Dir(dir) {
+			err = errors.New("beliefs: run this inside the module, whose recordings it reads")
+		}
+		dir = filepath.Dir(dir)
+	}
+	return nil, err
+}
+
+func main() {
+	for _, topic := range []func() error{barriers, copies, arithmetic} {
+		if err := topic(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+}
