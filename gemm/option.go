@@ -67,10 +67,10 @@ const (
 // WithArithmetic sets the arithmetic of the product. The default is [Native].
 func WithArithmetic(a Arithmetic) Option { return Option{kind: optArithmetic, n: [3]int{int(a)}} }
 
-// WithSplitK cuts K into n parts, each a multiple of the elements that the
-// kernel sums at once and the last perhaps shorter, and adds up the parts' results in
-// float32, in order. It is how cuBLAS fills a GPU when C is small, and changes the bits; the
-// default, 1, is one chain over all of K.
+// WithSplitK cuts K into n equal parts, rounded up to multiples of 64 so that
+// the last may be shorter, and adds up the parts' results in float32, in order. It
+// is how cuBLAS fills a GPU when C is small, and changes the bits; the default, 1,
+// is one chain over all of K.
 func WithSplitK(n int) Option { return Option{kind: optSplitK, n: [3]int{n}} }
 
 // WithWorkers sets the number of goroutines that compute, the caller's own

@@ -61,6 +61,9 @@ const (
 	minJob       = 32 << 10  // bytes of a copy job: long enough to stream,
 	maxJob       = 256 << 10 // short enough to share
 	defaultDepth = 2
+	// splitUnit is what the parts of a split K are multiples of: the depth of a
+	// stage of cuBLAS's kernels, and of the steps of every kernel here.
+	splitUnit = 64
 	// maxStage keeps a stage's transaction count within what a barrier counts.
 	maxStage = (1<<20 - 1) * tile.PanelTxUnit
 )
@@ -106,7 +109,7 @@ func newPlan(p *product, s *settings) plan {
 		depth = min(p.words(p.packed.bk), words)
 	}
 	g.bk = depth * k.KPack
-	g.chainK = roundUp(ceilDiv(p.k, max(1, p.splitK)), step*k.KPack)
+	g.chainK = roundUp(ceilDiv(p.k, max(1, p.splitK)), splitUnit)
 	g.chains = ceilDiv(p.k, g.chainK)
 	g.chainSteps = ceilDiv(g.chainK, g.bk)
 	g.steps = (g.chains-1)*g.chainSteps + ceilDiv(p.k-(g.chains-1)*g.chainK, g.bk)
