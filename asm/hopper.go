@@ -30,7 +30,8 @@ import (
 // [maxExponents]; and that is where E is bounded below, so zeros never win against anything.
 //
 // What the vectors cannot do is left to [mulExact], plain Go with the same bits: infinities and NaN, exponents out of
-// that range, accumulators close to overflow or to the subnormal numbers, and panels that are both heavy.
+// that range, and accumulators close to overflow or to the subnormal numbers. Where both panels are heavy a sum may need a
+// 33rd bit, and a kernel runs that watches for it.
 
 // A hopperHeader begins a panel. The assembly reads the first word.
 type hopperHeader struct {

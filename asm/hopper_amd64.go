@@ -29,6 +29,12 @@ type hopperCall struct {
 func mulHopper512x16(c *hopperCall)
 
 //go:noescape
+func mulHopper512x16Heavy(c *hopperCall)
+
+//go:noescape
+func mulHopper256x16Heavy(c *hopperCall)
+
+//go:noescape
 func mulHopper512x8(c *hopperCall)
 
 //go:noescape
@@ -79,9 +85,13 @@ func assembleHopper(k *Kernel) {
 	assembleHopperPackers(k)
 }
 
-// steps calls the assembly for steps of products products.
-func (c hopperCode) steps(products int32, call *hopperCall) {
+// steps calls the assembly for steps of products products, with sums that may need 33 bits if heavy.
+func (c hopperCode) steps(products int32, heavy bool, call *hopperCall) {
 	switch {
+	case c.zmm && heavy:
+		mulHopper512x16Heavy(call)
+	case heavy:
+		mulHopper256x16Heavy(call)
 	case c.zmm && products == 8:
 		mulHopper512x8(call)
 	case c.zmm && products == 16:
@@ -104,13 +114,13 @@ const maxCallTiles = 32
 func (c hopperCode) mul(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	bytes := c.bytes(sideA, k)
 	hb := (*hopperHeader)(b)
+	header := func(p int) *hopperHeader { return (*hopperHeader)(unsafe.Add(a, p*bytes)) }
 	fits := func(p int) bool {
-		return k > 0 && hopperFits((*hopperHeader)(unsafe.Add(a, p*bytes)), hb, k) &&
-			(src == nil || c.tame(tileAt(src, p, c.mr, lds), lds))
+		return k > 0 && hopperFits(header(p), hb, k) && (src == nil || c.tame(tileAt(src, p, c.mr, lds), lds))
 	}
 	for p := 0; p < m; {
 		n := 0
-		for p+n < m && n < maxCallTiles && fits(p+n) {
+		for p+n < m && n < maxCallTiles && header(p+n).heavy == header(p).heavy && fits(p+n) {
 			n++
 		}
 		pa := unsafe.Add(a, p*bytes)
@@ -137,7 +147,7 @@ func (c hopperCode) strip(k, m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 		call.steps = min(k-k0, c.chunk) / int(pb.header.products)
 		call.a, call.aexp = unsafe.Add(pa.values, k0*c.mr*4), unsafe.Add(pa.exponents, k0*c.mr*4)
 		call.b, call.bexp = unsafe.Add(pb.values, k0*c.part*4), unsafe.Add(pb.exponents, k0*c.pitch)
-		c.steps(pb.header.products, &call)
+		c.steps(pb.header.products, pa.header.heavy&pb.header.heavy != 0, &call)
 		call.src, call.lds = dst, ldd
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -88,7 +89,8 @@ var hopperAccumulators = []struct {
 }{
 	{"zero", func(r *rand.Rand) uint32 { return r.Uint32() & (1 << 31) }},
 	{"near1", func(r *rand.Rand) uint32 { return r.Uint32()&0x81ffffff | 0x3e000000 }},
-	{"full", func(r *rand.Rand) uint32 { return 0x407fffff | r.Uint32()&(1<<31) }},
+	{"full", func(r *rand.Rand) uint32 { return 0x3fffffff | r.Uint32()&(1<<31) }}, // of the exponent of products of "largest"
+	{"odd", func(r *rand.Rand) uint32 { return 0x3effffff | r.Uint32()&(1<<31) }},  // and 2^24 - 1 units of theirs
 	{"finite", func(r *rand.Rand) uint32 { return r.Uint32() & 0xbfffffff }},
 	{"any", func(r *rand.Rand) uint32 { return r.Uint32() }},
 	{"tiny", func(r *rand.Rand) uint32 { return r.Uint32()&0x807fffff | uint32(r.IntN(40))<<23 }},
@@ -233,7 +235,7 @@ func TestHopperFast(t *testing.T) {
 		{header(46, 0, 0), header(45, 0, 0), false},
 		{header(0, -51, 0), header(0, -50, 0), true},
 		{header(0, -51, 0), header(0, -51, 0), false},
-		{header(0, 0, 1), header(0, 0, 1), false},
+		{header(0, 0, 1), header(0, 0, 1), true},
 		{header(notFinite, 0, 0), header(-126, -126, 0), false},
 	} {
 		if got := hopperFits(c.a, c.b, 512); got != c.want {
@@ -254,7 +256,7 @@ func TestHopperFast(t *testing.T) {
 				k.PackB(typ, true)(pb, unsafe.Pointer(&b.bytes[0]), 512*typ.Size(), k.NR, 512)
 				got := hopperFits((*hopperHeader)(pa), (*hopperHeader)(pb), 512)
 				switch o.name {
-				case "near1", "equal", "sparse", "spread":
+				case "near1", "equal", "sparse", "spread", "largest", "-largest", "heavy":
 					if !got {
 						t.Errorf("%v %s: not for the assembly", typ, o.name)
 					}
@@ -262,10 +264,9 @@ func TestHopperFast(t *testing.T) {
 					if got {
 						t.Errorf("%v %s: for the assembly", typ, o.name)
 					}
-				case "largest":
-					if got != (typ.Size() != 2) {
-						t.Errorf("%v %s: %v", typ, o.name, got)
-					}
+				}
+				if heavy := (*hopperHeader)(pa).heavy & (*hopperHeader)(pb).heavy; heavy != 0 != (slices.Contains([]string{"largest", "-largest", "heavy"}, o.name) && typ.Size() == 2) {
+					t.Errorf("%v %s: heavy %d", typ, o.name, heavy)
 				}
 			}
 		}

@@ -33,6 +33,10 @@ func element(r *rand.Rand, t Type, field int) uint32 {
 	return u&0x807fffff | uint32(field)<<23
 }
 
+func signBit(t Type) uint32 { return 1 << (8*t.Size() - 1) }
+
+var fractionBits = map[Type]uint32{BF16: 0x7f, F16: 0x3ff, F32: 0x7fffff, E4M3: 7, E5M2: 3}
+
 // one is the exponent field of 1.
 func one(t Type) int {
 	switch t {
@@ -56,10 +60,11 @@ var hopperOperands = []hopperElements{
 	{"spread", func(r *rand.Rand, t Type) uint32 { return element(r, t, min(max(one(t)+r.IntN(60)-45, 0), 2*one(t))) }},
 	{"any", func(r *rand.Rand, t Type) uint32 { return r.Uint32() }},
 	{"small", func(r *rand.Rand, t Type) uint32 { return element(r, t, r.IntN(3)) }},
-	{"largest", func(r *rand.Rand, t Type) uint32 {
-		// All bits of the fraction set and no sign: sums of such products need the 32nd bit.
-		mask := map[Type]uint32{BF16: 0x7f, F16: 0x3ff, F32: 0x7fffff, E4M3: 7, E5M2: 3}[t]
-		return element(r, t, one(t))&^(1<<(8*t.Size()-1)) | mask
+	// Sums of products of these need the 33rd bit, or nearly.
+	{"largest", func(r *rand.Rand, t Type) uint32 { return element(r, t, one(t))&^signBit(t) | fractionBits[t] }},
+	{"-largest", func(r *rand.Rand, t Type) uint32 { return element(r, t, one(t)) | signBit(t) | fractionBits[t] }},
+	{"heavy", func(r *rand.Rand, t Type) uint32 {
+		return element(r, t, one(t))&^signBit(t) | fractionBits[t]&^(fractionBits[t]>>4)
 	}},
 	{"specials", func(r *rand.Rand, t Type) uint32 {
 		if r.IntN(200) == 0 {

@@ -12,13 +12,16 @@ type hopper struct {
 	products int    // L
 	fraction int    // F
 	result   int    // bits of the fraction of a result, or 0 for those of a float32
+	heavy    bool   // the sum of the terms may need a 33rd bit
 }
 
 var hoppers = []hopper{
 	{name: "512x16", zmm: true, mr: 8, vecs: 4, sub: 32, products: 16, fraction: 25},
 	{name: "512x8", zmm: true, mr: 8, vecs: 4, sub: 32, products: 8, fraction: 25},
 	{name: "512x32", zmm: true, mr: 8, vecs: 4, sub: 32, products: 32, fraction: 13, result: 13},
+	{name: "512x16Heavy", zmm: true, mr: 8, vecs: 4, sub: 32, products: 16, fraction: 25, heavy: true},
 	{name: "256x16", mr: 4, vecs: 3, sub: 24, products: 16, fraction: 25},
+	{name: "256x16Heavy", mr: 4, vecs: 3, sub: 24, products: 16, fraction: 25, heavy: true},
 	{name: "256x8", mr: 4, vecs: 3, sub: 24, products: 8, fraction: 25},
 	{name: "256x32", mr: 4, vecs: 3, sub: 24, products: 32, fraction: 13, result: 13},
 }
@@ -32,7 +35,7 @@ func hopperFile() []byte {
 		h.mul(&s)
 	}
 	for _, h := range hoppers {
-		if h.products == 16 {
+		if h.products == 16 && !h.heavy {
 			h.peak(&s)
 			h.tame(&s)
 		}
@@ -45,6 +48,7 @@ func hopperFile() []byte {
 		{"exponentMask", 0xff << 23},
 		{"hopperScale13", (254 + 13) << 23 & 0xffffffff},
 		{"hopperScale25", (254 + 25) << 23 & 0xffffffff},
+		{"hopperOne", 1},
 		{"hopperResult13", 1<<32 - 1<<(23-13)},
 		{"hopperInverse", 254 << 23},
 	} {
@@ -117,9 +121,31 @@ func b2i(b bool) int {
 	return 0
 }
 
-// Places in the scratch memory, which starts on a multiple of a vector: the exponents of two rows, the least exponent and
-// what the exponents stand relative to.
+// Places in the scratch memory, which starts on a multiple of a vector: the exponents of two rows, the least exponent,
+// what the exponents stand relative to, and the sums of the first half of the terms if they are heavy.
 func (h hopper) scratch(i int) string { return fmt.Sprintf("%d(BX)", i*h.bytes()) }
+
+// first writes what comes before product k: of heavy terms the sums of the first half are put aside. It reports whether
+// k begins a sum.
+func (h hopper) first(s *source, k int) bool {
+	if h.heavy && k == h.products/2 {
+		for r := range 2 {
+			for v := range h.vecs {
+				s.op("VMOVUPS %s, %s", h.sum(r, v), h.aside(r, v))
+			}
+		}
+		return true
+	}
+	return k == 0
+}
+
+// aside is where heavy sums are put: with 512 bits in the destination, which is free until the accumulators are stored.
+func (h hopper) aside(r, v int) string {
+	if h.zmm {
+		return h.tile("R10", "R11", r, v)
+	}
+	return h.scratch(4 + r*h.vecs + v)
+}
 
 // mul writes the strip kernel of steps steps of K; see hopperCall for what it is given.
 //
@@ -129,7 +155,11 @@ func (h hopper) scratch(i int) string { return fmt.Sprintf("%d(BX)", i*h.bytes()
 //	0(SP) header of A   8(SP) pairs of rows left   16(SP) DX   24(SP) MXCSR of the caller   28(SP) of the kernel
 func (h hopper) mul(s *source) {
 	width := h.bytes()
-	s.function("mulHopper"+h.name, "c *hopperCall", 32+5*width, fmt.Sprintf("%d × %d, steps of %d products.", h.mr, h.vecs*width/4, h.products))
+	places := 4
+	if h.heavy && !h.zmm {
+		places += 2 * h.vecs
+	}
+	s.function("mulHopper"+h.name, "c *hopperCall", 32+(places+1)*width, fmt.Sprintf("%d × %d, steps of %d products.", h.mr, h.vecs*width/4, h.products))
 	s.op("MOVQ c+0(FP), AX")
 	for _, f := range [][2]string{{"head", "DI"}, {"a", "SI"}, {"aexp", "DX"}, {"src", "R8"}, {"lds", "R9"}, {"dst", "R10"}, {"ldd", "R11"}, {"tiles", "R12"}} {
 		s.op("MOVQ hopperCall_%s(AX), %s", f[0], f[1])

@@ -55,6 +55,7 @@ func (h hopper) exponents256(s *source) {
 func (h hopper) terms256(s *source) {
 	s.comment("The terms, truncated to integers, and their sums.")
 	for k := range h.products {
+		first := h.first(s, k)
 		for r := range 2 {
 			s.op("VBROADCASTSS %d(SI)(AX*1), %s", 4*(k*h.mr+r), h.tmp(r))
 		}
@@ -63,7 +64,7 @@ func (h hopper) terms256(s *source) {
 				t := h.tmp(2 + r)
 				s.op("VMULPS %s, %s, %s", h.column(k, v), h.tmp(r), t)
 				s.op("VMULPS %s, %s, %s", h.scale(r, v), t, t)
-				if k == 0 {
+				if first {
 					s.op("VCVTTPS2DQ %s, %s", t, h.sum(r, v))
 					continue
 				}
@@ -83,9 +84,13 @@ func (h hopper) finish256(s *source) {
 			s.op("VMULPS %s, %s, %s", h.acc(r, v), scale, t)
 			s.op("VCVTTPS2DQ %s, %s", t, t)
 			s.op("VPADDD %s, %s, %s", t, sum, sum)
+			if h.heavy {
+				h.heavy256(s, h.aside(r, v), sum)
+			} else {
+				s.op("VCVTDQ2PS %s, %s", sum, sum)
+			}
 			s.op("VMOVDQU ·hopperInverse<>(SB), %s", t)
 			s.op("VPSUBD %s, %s, %s", scale, t, scale)
-			s.op("VCVTDQ2PS %s, %s", sum, sum)
 			if h.result > 0 {
 				s.op("VPAND ·hopperResult%d<>(SB), %s, %s", h.result, sum, sum)
 			}
@@ -93,4 +98,25 @@ func (h hopper) finish256(s *source) {
 			s.op("VMOVUPS %s, %s", sum, h.acc(r, v))
 		}
 	}
+}
+
+// heavy256 is heavy512.
+func (h hopper) heavy256(s *source, first, sum string) {
+	s.op("VMOVDQA %s, Y12", first)
+	s.op("VPADDD %s, Y12, Y13", sum)
+	s.comment("The sign of (first ^ sum) & (second ^ sum).")
+	s.op("VPXOR Y12, Y13, Y14")
+	s.op("VPXOR %s, Y13, Y15", sum)
+	s.op("VPAND Y15, Y14, Y14")
+	s.comment("Half: what both have, and half of what one has.")
+	s.op("VPXOR %s, Y12, Y15", sum)
+	s.op("VPAND %s, Y12, Y12", sum)
+	s.op("VPSRAD $1, Y15, %s", sum)
+	s.op("VPADDD %s, Y12, Y12", sum)
+	s.op("VPAND ·hopperOne<>(SB), Y15, Y15")
+	s.op("VPOR Y15, Y12, Y12")
+	s.op("VCVTDQ2PS Y12, Y12")
+	s.op("VADDPS Y12, Y12, Y12")
+	s.op("VCVTDQ2PS Y13, Y13")
+	s.op("VBLENDVPS Y14, Y12, Y13, %s", sum)
 }
