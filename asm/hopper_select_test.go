@@ -55,6 +55,12 @@ func TestSelectArithmetic(t *testing.T) {
 			t.Errorf("SelectArithmetic(bf16, %v, %q) = %v, %v; want error %q", c.arith, c.name, k, err, c.want)
 		}
 	}
+	if k, err := Select(E4M3, ""); k != nil || err == nil || err.Error() != "asm: no kernel of native arithmetic multiplies e4m3" {
+		t.Errorf("Select(e4m3) = %v, %v", k, err)
+	}
+	if k, err := SelectArithmetic(E5M2, Hopper, ""); err != nil || !k.Accepts(E5M2) || k.KStep(E5M2) != 32 {
+		t.Errorf("SelectArithmetic(e5m2, hopper) = %v, %v", k, err)
+	}
 	if k, err := SelectArithmetic(F16, Hopper, "hopper-go"); err != nil || k.Name != "hopper-go" || k.Arithmetic != Hopper {
 		t.Errorf("hopper-go: %v, %v", k, err)
 	}
