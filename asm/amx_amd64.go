@@ -5,7 +5,7 @@ package asm
 import "unsafe"
 
 //go:noescape
-func mulAMXSquare(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+func mulAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 
 func peakAMX(n int)
 
@@ -21,7 +21,7 @@ func packPairs16(dst, src unsafe.Pointer, stride, n, k, pitch int)
 // assembleAMX gives the AMX kernel and its model their assembly.
 func assembleAMX(k *Kernel) {
 	if k.Name == "amx" {
-		k.Mul, k.Peak, k.PeakFlops = mulAMXSquare, peakAMX, peakAMXFlops
+		k.Mul, k.Peak, k.PeakFlops = mulAMX, peakAMX, peakAMXFlops
 	}
 	if machine().lacks(isaAVX512) != nil {
 		return // the model keeps its packers in Go

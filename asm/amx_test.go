@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"flag"
-	"io/fs"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -109,9 +108,6 @@ func goldenTiles(f func(kind int, c *tileCase)) {
 func TestDotTileGolden(t *testing.T) {
 	const file = "testdata/tdpbf16ps.bin"
 	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("no hardware has been recorded")
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,5 +128,56 @@ func TestDotTileGolden(t *testing.T) {
 	})
 	if len(data) > 0 {
 		t.Errorf("%s has %d bytes too many", file, len(data))
+	}
+}
+
+// TestPackTilesLong crosses the bounds on one call of an assembly packer of A, and packs nothing.
+func TestPackTilesLong(t *testing.T) {
+	const r, k = 67, 2*4096 + 11
+	kern := find("goamx")
+	src := make([]uint16, r*k)
+	for i := range src {
+		src[i] = uint16(i * 0x9e37)
+	}
+	for _, kContiguous := range []bool{true, false} {
+		stride := r * 2
+		if kContiguous {
+			stride = k * 2
+		}
+		n := (r + amxMR - 1) / amxMR * amxMR * amxWords(k)
+		got, want := make([]uint32, n), make([]uint32, n)
+		from, to := unsafe.Pointer(&src[0]), unsafe.Pointer(&got[0])
+		kern.PackA(BF16, kContiguous)(to, from, stride, 0, k)
+		kern.PackA(BF16, kContiguous)(to, from, stride, r, 0)
+		for i, w := range got {
+			if w != 0 {
+				t.Fatalf("packing nothing wrote word %d", i)
+			}
+		}
+		kern.PackA(BF16, kContiguous)(to, from, stride, r, k)
+		packTilesA(kContiguous)(unsafe.Pointer(&want[0]), from, stride, r, k)
+		for i := range want {
+			if got[i] != want[i] {
+				t.Fatalf("kContiguous=%v: word %d is %#x, want %#x", kContiguous, i, got[i], want[i])
+			}
+		}
+	}
+}
+
+// TestTilesRefused checks that a system that refuses AMX leaves the next kernel as the choice, and is quoted.
+func TestTilesRefused(t *testing.T) {
+	c := fake("intel", 6, 0xcf, isaAVX2, isaAVX512BF16, isaAMX)
+	refusal := errors.New("no tiles today")
+	c.tiles = func() error { return refusal }
+	ks := register(c)
+	want := "avx512"
+	if !assembled {
+		want = "go"
+	}
+	if chosen := choose(ks, Native)[BF16]; chosen.Name != want {
+		t.Errorf("%s is chosen, want %s", chosen.Name, want)
+	}
+	if err := ks[0].Supported(); !errors.Is(err, refusal) {
+		t.Errorf("%s: %v, want %v", ks[0].Name, err, refusal)
 	}
 }

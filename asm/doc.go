@@ -18,7 +18,8 @@
 //	KPack = 1   one float32; bf16 and f16 elements are widened when they are packed, which is exact
 //
 // Rows beyond the edge of the matrix are zero, so a kernel sees only whole tiles. Because a word is a word, transposing
-// a K-contiguous source is the same routine for pairs of bf16 and for float32.
+// a K-contiguous source is the same routine for pairs of bf16 and for float32. Only A for AMX lies otherwise: in tiles of 16
+// rows by 16 words, row after row.
 //
 // # Kernels
 //
@@ -42,10 +43,14 @@
 // [Select] picks by what a core is good at, not by the flag alone; [Kernel.Why] says the reason. The rules are in
 // dispatch.go. LEAFHOPPER_KERNEL=name pins a kernel for the whole process.
 //
+// On one core of an Emerald Rapids amx does 2,360 to 2,520 GFLOP/s in strips of 512 rows, 128 to 256 words deep, of the 3,360
+// that TDPBF16PS does from registers alone; 16 virtual processors do up to 26,800 of 49,300.
+//
 // # Arithmetic
 //
 // The f32 kernels use fused multiply-add with round to nearest even and full subnormals; the portable kernel rounds the
-// product first, because not every architecture fuses. VDPBF16PS has arithmetic of its own; see [DotBF16].
+// product first, because not every architecture fuses. VDPBF16PS has arithmetic of its own; see [DotBF16]. TDPBF16PS has
+// another, which sums blocks of 32 products; goamx gave every bit that an Emerald Rapids gave.
 //
 // Kernels whose Arithmetic is [Hopper] have the arithmetic of Hopper's tensor core instead: the bits of wgmma, and of
 // cuBLAS where it does not split K, on every processor. [SelectArithmetic] finds them. A step of theirs sums the products

@@ -36,6 +36,8 @@ func register(c cpu) []*Kernel {
 		// The order is the order of preference: f32 FMA first where VDPBF16PS is the slower of the two.
 		ks[0], ks[1] = ks[1], ks[0]
 	}
+	amx, model := newAMX(c)
+	ks = append(slices.Insert(ks, 0, amx), model)
 	for _, k := range ks {
 		for t := range Type(numTypes) {
 			if k.accepts[t] {

@@ -33,7 +33,8 @@ func TestPolicy(t *testing.T) {
 		{"Zen 3", fake("amd", 0x19, 1, isaAVX2), "avx2", "avx2", "avx2"},
 		{"Cooper Lake", fake("intel", 6, 0x55, isaAVX2, isaAVX512BF16), "avx512bf16", "avx512", "avx512"},
 		{"Skylake-SP", fake("intel", 6, 0x55, isaAVX2, isaAVX512), "avx512", "avx512", "avx512"},
-		{"Sapphire Rapids", fake("intel", 6, 0x8f, isaAVX2, isaAVX512BF16), "avx512", "avx512", "avx512"},
+		{"Sapphire Rapids without tiles", fake("intel", 6, 0x8f, isaAVX2, isaAVX512BF16), "avx512", "avx512", "avx512"},
+		{"Sapphire Rapids", fake("intel", 6, 0x8f, isaAVX2, isaAVX512BF16, isaAMX), "amx", "avx512", "avx512"},
 		{"Haswell", fake("intel", 6, 0x3c, isaAVX2), "avx2", "avx2", "avx2"},
 		{"no VL", fake("amd", 0x1a, 2, isaAVX2, withoutVL), "avx2", "avx2", "avx2"},
 		{"Nehalem", fake("intel", 6, 0x1a), "go", "go", "go"},
@@ -62,8 +63,8 @@ func TestPolicy(t *testing.T) {
 // TestSlowDotOrder checks that the order of preference follows the core.
 func TestSlowDotOrder(t *testing.T) {
 	ks := register(fake("intel", 6, 0x8f, isaAVX2, isaAVX512BF16))
-	if ks[0].Name != "avx512" || ks[1].Name != "avx512bf16" {
-		t.Errorf("preference on Sapphire Rapids begins %s, %s; want avx512, avx512bf16", ks[0].Name, ks[1].Name)
+	if ks[0].Name != "amx" || ks[1].Name != "avx512" || ks[2].Name != "avx512bf16" {
+		t.Errorf("preference on Sapphire Rapids begins %s, %s, %s; want amx, avx512, avx512bf16", ks[0].Name, ks[1].Name, ks[2].Name)
 	}
 }
 

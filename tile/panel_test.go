@@ -37,7 +37,7 @@ func panelModel(c tile.PanelConfig, row, rows, k0, k int) []byte {
 		}
 		return uint32(binary.LittleEndian.Uint16(c.Global[at:]))
 	}
-	if c.Kernel.Arithmetic == asm.Hopper {
+	if c.Kernel.KStep(c.Type) > 1 {
 		// What these panels hold beside the elements is the packer's business;
 		// what it is given, with zeros outside the operand, is Load's.
 		var box []byte
@@ -52,7 +52,7 @@ func panelModel(c tile.PanelConfig, row, rows, k0, k int) []byte {
 			panel, packer = c.Kernel.PanelB, c.Kernel.PackB(c.Type, true)
 		}
 		step := c.Kernel.KStep(c.Type)
-		out := make([]byte, (rows+width-1)/width*panel((k+step-1)/step*step))
+		out := make([]byte, (rows+width-1)/width*panel(((k+pack-1)/pack+step-1)/step*step))
 		packer(unsafe.Pointer(unsafe.SliceData(out)), unsafe.Pointer(unsafe.SliceData(box)), k*size, rows, k)
 		return out
 	}
