@@ -3,6 +3,7 @@ package gemm
 import (
 	"context"
 	"fmt"
+	"runtime"
 
 	"example.com/leafhopper/asm"
 )
@@ -169,4 +170,12 @@ func (s *settings) set(o *Option) error {
 		return fmt.Errorf("gemm: zero Option")
 	}
 	return nil
+}
+
+// workerCount returns the goroutines that a call may compute with.
+func (s *settings) workerCount() int {
+	if s.workers == 0 {
+		return runtime.GOMAXPROCS(0)
+	}
+	return s.workers
 }

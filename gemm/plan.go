@@ -1,8 +1,6 @@
 package gemm
 
 import (
-	"runtime"
-
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/pipeline"
 	"example.com/leafhopper/tile"
@@ -72,12 +70,9 @@ const (
 // result: accumulators pass from stage to stage unrounded.
 func newPlan(p *product, s *settings) plan {
 	k := p.kernel
-	g := plan{extentK: p.k, workers: s.workers, depth: s.depth}
+	g := plan{extentK: p.k, workers: s.workerCount(), depth: s.depth}
 	if g.depth == 0 {
 		g.depth = defaultDepth
-	}
-	if g.workers == 0 {
-		g.workers = runtime.GOMAXPROCS(0)
 	}
 
 	rows, ctas := balance(p.m, clusterRows), 1

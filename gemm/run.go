@@ -14,6 +14,7 @@ import (
 type run struct {
 	product
 	plan
+	stream stream // instead of product and plan, for few rows
 	grid   pipeline.Grid
 	task   pipeline.Task
 	mapA   tile.PanelMap
@@ -32,6 +33,13 @@ func (e *Engine) grid(p *product, s *settings) (Stats, error) {
 	}
 	defer e.end(r)
 	defer r.release(e)
+	if p.skinny(s) {
+		return r.runStream(e, p, s)
+	}
+	return r.runRing(e, p, s)
+}
+
+func (r *run) runRing(e *Engine, p *product, s *settings) (Stats, error) {
 	r.product, r.plan = *p, newPlan(p, s)
 	if r.plan.packed && r.chains > 1 && r.chainK%r.bk != 0 {
 		return Stats{}, fmt.Errorf("gemm: WithSplitK(%d): parts of %d elements do not begin with the packed stages of %d", p.splitK, r.chainK, r.bk)
@@ -39,35 +47,70 @@ func (e *Engine) grid(p *product, s *settings) (Stats, error) {
 	if err := r.maps(); err != nil {
 		return Stats{}, err
 	}
-	if r.memory, err = e.slots.Get(r.plan.bytes()); err != nil {
+	mem, err := r.memoryOf(e, r.plan.bytes())
+	if err != nil {
 		return Stats{}, err
 	}
-	mem := r.memory.Bytes()
 	r.stages = mem[:r.depth*r.stage()]
 	r.acc = unsafe.Pointer(unsafe.SliceData(mem[len(r.stages):]))
 	if r.bytesSum > 0 {
 		r.sum = unsafe.Add(r.acc, r.bytesAcc)
 	}
+	st := Stats{
+		Kernel: r.kernel.Name, Workers: r.workers, Depth: r.depth,
+		TileM: r.bm, TileN: r.bn, TileK: r.bk,
+		Tiles: r.tilesM * r.tilesN, Bytes: r.copied(),
+	}
+	err = r.execute(e, s, r.shape(), r, r.workers, &st)
+	return st, err
+}
 
+func (r *run) runStream(e *Engine, p *product, s *settings) (Stats, error) {
+	workers := s.workerCount()
+	if err := r.stream.init(p, workers); err != nil {
+		return Stats{}, err
+	}
+	w := &r.stream
+	mem, err := r.memoryOf(e, w.steps*w.bytesA())
+	if err != nil {
+		return Stats{}, err
+	}
+	w.slot = mem
+	st := Stats{
+		Kernel: w.kernel.Name, Workers: workers, Depth: 1,
+		TileM: w.m, TileN: w.cols, TileK: w.k,
+		Tiles: w.slabs, Bytes: int64(w.Expect(0, 0) * tile.PanelTxUnit),
+	}
+	err = r.execute(e, s, w.shape(), w, workers, &st)
+	return st, err
+}
+
+// memoryOf takes slot memory of n bytes from the engine's pool.
+func (r *run) memoryOf(e *Engine, n int) ([]byte, error) {
+	var err error
+	if r.memory, err = e.slots.Get(n); err != nil {
+		return nil, err
+	}
+	return r.memory.Bytes(), nil
+}
+
+// execute runs prog on the grid and completes st.
+func (r *run) execute(e *Engine, s *settings, shape pipeline.Shape, prog pipeline.Program, workers int, st *Stats) error {
 	var ctx context.Context
 	if s.ctx != nil && s.ctx.Done() != nil {
 		ctx = s.ctx
 	}
-	shape := r.shape()
-	if err := r.grid.Reset(ctx, shape, r, r.workers); err != nil {
-		return Stats{}, err
+	if err := r.grid.Reset(ctx, shape, prog, workers); err != nil {
+		return err
 	}
-	e.crew.Run(&r.task, &r.grid, r.workers)
+	e.crew.Run(&r.task, &r.grid, workers)
 	if err := r.grid.Err(); err != nil {
-		return Stats{}, err
+		return err
 	}
 	w := r.grid.Stats()
-	return Stats{
-		Kernel: r.kernel.Name, Workers: r.workers, Depth: r.depth,
-		TileM: r.bm, TileN: r.bn, TileK: r.bk,
-		Tiles: r.tilesM * r.tilesN, Stages: shape.Items, Bytes: r.copied(),
-		ProducerWait: w.ProducerWait, ConsumerWait: w.ConsumerWait, Copy: w.Copy,
-	}, nil
+	st.Stages = shape.Items
+	st.ProducerWait, st.ConsumerWait, st.Copy = w.ProducerWait, w.ConsumerWait, w.Copy
+	return nil
 }
 
 // release lets go of the memory and the operands.
@@ -76,7 +119,7 @@ func (r *run) release(e *Engine) {
 		e.slots.Put(r.memory)
 	}
 	r.memory, r.stages, r.acc, r.sum = nil, nil, nil, nil
-	r.product = product{}
+	r.product, r.stream = product{}, stream{}
 	r.mapA, r.mapB = tile.PanelMap{}, tile.PanelMap{}
 }
 

@@ -1,0 +1,128 @@
+package gemm
+
+import (
+	"unsafe"
+
+	"example.com/leafhopper/barrier"
+	"example.com/leafhopper/pipeline"
+	"example.com/leafhopper/tile"
+)
+
+// A product with few rows is bound by reading B, so copying B to a slot that
+// others read would double the work. Instead the grid has a single stage that holds all of A,
+// and every slab is a range of columns: its worker walks down K, block by
+// block, and uses each panel of B at once, from its own first-level cache or, if
+// B is packed, from where it lies.
+const (
+	streamRows = 64      // most rows of A
+	streamCols = 256     // most columns of a slab
+	streamMin  = 1 << 18 // fewest elements of B; smaller ones stay in a cache
+)
+
+// stream is the program of such a product.
+type stream struct {
+	product
+	bk, steps int // elements of K in a block, blocks
+	panelsA   int
+	cols      int // columns of a slab
+	slabs     int
+	mapA      tile.PanelMap
+	slot      []byte // A: [block of K][panel]
+}
+
+// skinny reports whether the product is to be streamed. A caller who names the
+// shape of the ring gets a ring.
+func (p *product) skinny(s *settings) bool {
+	return p.m <= streamRows && p.n*p.k >= streamMin && s.depth == 0 && s.tile == [3]int{} &&
+		p.splitK <= 1 && !p.c.trans && p.streamBytes()/tile.PanelTxUnit <= barrier.MaxTx
+}
+
+// streamBytes returns the size of A as panels.
+func (p *product) streamBytes() int {
+	return ceilDiv(p.m, p.kernel.MR) * (p.kernel.PanelA(p.words(p.k)) + tile.SlotAlign*ceilDiv(p.k, p.streamDepth()))
+}
+
+// streamDepth returns the elements of K in a block.
+func (p *product) streamDepth() int {
+	if p.b.packed {
+		return p.packed.bk
+	}
+	return stageDepth(p.kernel, p.kernel.KStep(p.a.elem)) * p.kernel.KPack
+}
+
+// init cuts p into slabs for workers.
+func (st *stream) init(p *product, workers int) error {
+	k := p.kernel
+	*st = stream{product: *p, bk: p.streamDepth(), panelsA: ceilDiv(p.m, k.MR)}
+	st.steps = ceilDiv(p.k, st.bk)
+	// A strip of accumulators and a panel of B are all that a slab keeps, so it
+	// may be as narrow as sharing the columns out wants.
+	panels := ceilDiv(p.n, k.NR)
+	st.cols = min(max(1, panels/(slabsEach*workers)), max(1, streamCols/k.NR)) * k.NR
+	st.slabs = ceilDiv(p.n, st.cols)
+	var err error
+	st.mapA, err = tile.NewPanelMap(tile.PanelConfig{
+		Kernel: k, Side: tile.SideA, Type: p.a.elem, Global: p.a.memory(),
+		Rows: p.m, K: p.k, Stride: p.a.stride * p.a.elem.Size(), KContiguous: !p.a.trans,
+	})
+	return err
+}
+
+// bytesA returns the size of a whole block of A.
+func (st *stream) bytesA() int { return st.panelsA * st.kernel.PanelA(st.words(st.bk)) }
+
+func (st *stream) shape() pipeline.Shape {
+	return pipeline.Shape{Depth: 1, Items: 1, CTAs: 1, Slabs: st.slabs, Private: st.steps}
+}
+
+// Expect implements [pipeline.Program].
+func (st *stream) Expect(item, cta int) int {
+	n := (st.steps - 1) * st.mapA.BoxBytes(st.m, st.bk)
+	n += st.mapA.BoxBytes(st.m, st.k-(st.steps-1)*st.bk)
+	return n / tile.PanelTxUnit
+}
+
+// Load implements [pipeline.Program]: it copies one block of A.
+func (st *stream) Load(stage, item, cta, job int, bars []barrier.Barrier) {
+	k0 := job * st.bk
+	if err := st.mapA.Load(st.slot[job*st.bytesA():], 0, st.m, k0, min(st.bk, st.k-k0), bars); err != nil {
+		panic(err) // the sizes are wrong
+	}
+}
+
+// LoadMulticast implements [pipeline.Program]; there is nothing to share.
+func (st *stream) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {}
+
+// Compute implements [pipeline.Program]: it multiplies all of A by one slab's
+// columns.
+func (st *stream) Compute(stage, item, cta, slab int) {
+	k := st.kernel
+	from := slab * st.cols
+	to := min(from+st.cols, st.n)
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	panelB := unsafe.Pointer(unsafe.SliceData(s.mem))
+	acc := unsafe.Add(panelB, roundUp(k.PanelB(st.words(st.bk)), tile.SlotAlign))
+	stripBytes := st.panelsA * k.MR * k.NR * 4
+	packB := k.PackB(st.b.elem, st.b.trans)
+	for step := range st.steps {
+		k0 := step * st.bk
+		n := min(st.bk, st.k-k0)
+		words := st.words(n)
+		a := unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
+		ph := phase{first: step == 0, ends: step == st.steps-1, last: step == st.steps-1}
+		for col := from; col < to; col += k.NR {
+			cols := min(k.NR, to-col)
+			b := panelB
+			if st.b.packed {
+				b = st.packed.at(k0, col)
+			} else {
+				packB(b, st.b.at(k0, col), st.b.stride*st.b.elem.Size(), cols, n)
+			}
+			strip := strip{col: col, rows: st.m, cols: cols, acc: unsafe.Add(acc, (col-from)/k.NR*stripBytes)}
+			st.product.multiply(&strip, words, a, b, ph)
+		}
+	}
+}
+
+var _ pipeline.Program = (*stream)(nil)
