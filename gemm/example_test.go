@@ -86,6 +86,64 @@ func ExampleMatrix_block() {
 	// Output: [106 119 170 191]
 }
 
+// Pack copies B once into the layout that the kernel reads, for many products.
+// The bits stay the same.
+func ExamplePack() {
+	weights := gemm.NewMatrix[bf16.BF16](3, 2)
+	bf16.Encode(weights.Data, []float32{
+		1, 0,
+		0, 1,
+		1, 1,
+	})
+	packed, err := gemm.Pack(weights)
+	if err != nil {
+		log.Fatal(err)
+	}
+	c := gemm.NewMatrix[float32](1, 2)
+	for i := range 3 {
+		a := gemm.NewMatrix[bf16.BF16](1, 3)
+		bf16.Encode(a.Data, []float32{float32(i), 2, 3})
+		if err := gemm.Multiply(c, a, packed); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(c.Data)
+	}
+	// Output:
+	// [3 5]
+	// [4 5]
+	// [5 5]
+}
+
+// A Packed can be kept as bytes for as long as the kernel stays the same.
+func ExamplePacked_UnmarshalBinary() {
+	b := gemm.Matrix[float32]{Rows: 2, Cols: 1, Stride: 1, Data: []float32{10, 100}}
+	p, err := gemm.Pack(b)
+	if err != nil {
+		log.Fatal(err)
+	}
+	data, err := p.MarshalBinary()
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	var q gemm.Packed[float32]
+	if err := q.UnmarshalBinary(data); err != nil {
+		log.Fatal(err) // another kernel or version, say: pack b again
+	}
+	a := gemm.Matrix[float32]{Rows: 1, Cols: 2, Stride: 2, Data: []float32{1, 2}}
+	c := gemm.NewMatrix[float32](1, 1)
+	if err := gemm.Multiply(c, a, &q); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(q.Rows(), "x", q.Cols(), "gives", c.Data[0])
+
+	data[len(data)/2] ^= 1
+	fmt.Println(q.UnmarshalBinary(data) != nil)
+	// Output:
+	// 2 x 1 gives 210
+	// true
+}
+
 // An Engine has its own workers, memory and defaults.
 func ExampleEngine() {
 	e, err := gemm.New(gemm.WithWorkers(1), gemm.WithKernel("go"))

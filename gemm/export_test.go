@@ -44,3 +44,12 @@ func RingBytes(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 	g := newPlan(&p, &s)
 	return g.bytes(), nil
 }
+
+// MovePacked moves the panels of p to memory of their size.
+func MovePacked[T Element](p *Packed[T], memory []byte) {
+	copy(memory[:len(p.p.data)], p.p.data)
+	p.p.data = memory
+}
+
+// PackedStage returns the elements of K in a stage of p.
+func PackedStage[T Element](p *Packed[T]) int { return p.p.bk }

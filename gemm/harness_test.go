@@ -3,6 +3,7 @@ package gemm_test
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -26,6 +27,7 @@ type spec struct {
 	ring             bool // on the ring, however small
 	value            func(*rand.Rand) float32
 	naive            bool // the reference must not skip zeros
+	packed           bool // B goes through Pack
 }
 
 // size returns the spec of a plain product.
@@ -69,10 +71,16 @@ func build[O, I gemm.Element](t testing.TB, s spec) operands[O, I] {
 
 func (o operands[O, I]) multiply(s spec) (st gemm.Stats, err error) {
 	opts := append([]gemm.Option{gemm.WithAlpha(s.alpha), gemm.WithBeta(s.beta)}, s.opts...)
-	if s.ring {
-		return gemm.OnRing(testEngine, o.c, o.a, o.b, opts...)
+	var b gemm.Operand[I] = o.b
+	if s.packed {
+		if b, err = gemm.Pack(o.b, s.opts...); err != nil {
+			return st, err
+		}
 	}
-	err = gemm.Multiply(o.c, o.a, o.b, append(opts, gemm.WithStats(&st))...)
+	if s.ring {
+		return gemm.OnRing(testEngine, o.c, o.a, b, opts...)
+	}
+	err = gemm.Multiply(o.c, o.a, b, append(opts, gemm.WithStats(&st))...)
 	return st, err
 }
 
@@ -190,17 +198,38 @@ func dense[T gemm.Element](m gemm.Matrix[T]) []T {
 
 // kernels returns the names of the native kernels that multiply elements of
 // type t on this machine.
-func kernels(t asm.Type) (names []string) {
+func kernels(t asm.Type) []string { return kernelsOf(gemm.Native, t) }
+
+// kernelsOf is kernels for any arithmetic.
+func kernelsOf(arith gemm.Arithmetic, t asm.Type) (names []string) {
 	for _, k := range asm.Kernels() {
-		if k.Arithmetic == gemm.Native && k.Supported() == nil && k.Accepts(t) {
+		if k.Arithmetic == arith && k.Supported() == nil && k.Accepts(t) {
 			names = append(names, k.Name)
 		}
 	}
 	return names
 }
 
+var arithmetics = []gemm.Arithmetic{gemm.Native, gemm.Hopper}
+
+// eachKernel runs f for each kernel of each arithmetic that multiplies elements
+// of type t here, with the options that choose it.
+func eachKernel(t *testing.T, typ asm.Type, f func(t *testing.T, k *asm.Kernel, opts []gemm.Option)) {
+	for _, arith := range arithmetics {
+		for _, name := range kernelsOf(arith, typ) {
+			k, err := asm.SelectArithmetic(typ, arith, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Run(name, func(t *testing.T) {
+				f(t, k, []gemm.Option{gemm.WithArithmetic(arith), gemm.WithKernel(name)})
+			})
+		}
+	}
+}
+
 // slowKernel reports whether a kernel is so slow that tests thin out its cases.
-func slowKernel(name string) bool { return name == "go" || name == "gobf16" }
+func slowKernel(name string) bool { return strings.Contains(name, "go") }
 
 // product returns the elements of the C that s computes.
 func product[O, I gemm.Element](t testing.TB, s spec) []O {

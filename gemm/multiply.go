@@ -73,11 +73,11 @@ func (s *settings) prepare(c, a, b view, packed packing, opts []Option) (product
 	if err := s.apply(opts); err != nil {
 		return product{}, err
 	}
-	if err := check(c, a, b); err != nil {
-		return product{}, err
-	}
 	if b.packed && packed.kernel == nil {
 		return product{}, fmt.Errorf("gemm: B is a nil or zero Packed; make one with Pack")
+	}
+	if err := check(c, a, b); err != nil {
+		return product{}, err
 	}
 	k, err := s.selectKernel(a.elem, packed.kernel)
 	if err != nil {

@@ -21,9 +21,11 @@ func (p *Packed[T]) operand(T) {}
 // wherever it takes B, gives the same bits, and is spared copying B: worth it for
 // weights that are multiplied many times, most of all by few rows at a time.
 //
-// A Packed is immutable and may be used by several goroutines at once. Its
-// memory is Size bytes: the size of B with its columns rounded up to the kernel's
-// NR; twice that if the kernel widens 16-bit elements.
+// A Packed is immutable and may be used by several goroutines at once; B may
+// change after it was packed. Its memory is Size bytes. With the rows of B rounded
+// up to the step of the kernel and the columns to its NR, an element takes as much
+// as in B, or 4 bytes if the kernel widens those of 16 bits, and in Hopper's
+// arithmetic 5 or 6.
 type Packed[T Element] struct {
 	p packing
 }
@@ -78,9 +80,9 @@ func (p *Packed[T]) Size() int { return len(p.p.data) }
 
 func (p *Packed[T]) view() view {
 	if p == nil {
-		return view{packed: true}
+		return view{elem: elementType[T](), packed: true}
 	}
-	return view{rows: p.p.k, cols: p.p.n, elem: p.p.elem, packed: true}
+	return view{rows: p.p.k, cols: p.p.n, elem: elementType[T](), packed: true}
 }
 
 // packing returns a copy: were the call to keep p itself, every matrix that is
@@ -96,6 +98,9 @@ func (p *Packed[T]) packing() packing {
 func (p *packing) fill(b view) error {
 	if err := p.layout(); err != nil {
 		return err
+	}
+	if len(p.data) == 0 {
+		return nil // no elements, however many rows or columns
 	}
 	m, err := tile.NewPanelMap(tile.PanelConfig{
 		Kernel: p.kernel, Side: tile.SideB, Type: p.elem, Global: b.memory(),
@@ -117,8 +122,7 @@ func (p *packing) fill(b view) error {
 
 // layout chooses the depth of a stage and allocates the memory.
 func (p *packing) layout() error {
-	step := p.kernel.KStep(p.elem)
-	p.bk = stageDepth(p.kernel, step) * p.kernel.KPack
+	p.bk = stageElements(p.kernel, p.elem)
 	size := p.offset(p.k, 0)
 	if size < 0 || p.n > 0 && p.k > 0 && size/p.n/p.k > 1<<20 {
 		return fmt.Errorf("gemm: packing a %dx%d B takes more memory than there is", p.k, p.n)
@@ -126,6 +130,9 @@ func (p *packing) layout() error {
 	p.data = tile.HeapSlots(size)
 	return nil
 }
+
+// stageElements returns the elements of K in a stage of a packed B.
+func stageElements(k *asm.Kernel, t asm.Type) int { return stageDepth(k, k.KStep(t)) * k.KPack }
 
 // offset returns where the panel of column col begins in the stage of element
 // k0 of K.

@@ -1,0 +1,214 @@
+package gemm
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"slices"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/tile"
+)
+
+// The binary form of a Packed, little-endian:
+//
+//	offset  bytes
+//	 0       8     "LHPACKED"
+//	 8       4     version of this form
+//	12       4     element type: 1 bf16, 2 f16, 3 f32
+//	16      32     name of the kernel, padded with zeros
+//	48      20     MR, NR, KPack, KStep, and the bytes of a panel one stage deep
+//	68       4     elements of K in a stage
+//	72      16     rows, columns of B
+//	88             the panels, as they lie in memory
+//	last     4     CRC-32C of all that comes before
+const (
+	packedMagic   = "LHPACKED"
+	packedVersion = 1
+
+	packedNameAt   = 16
+	packedNameSize = 32
+	packedLayoutAt = 48
+	packedShapeAt  = 72
+	packedHeader   = 88
+	packedTrailer  = 4
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// packedTypes are the element types by their code in the binary form, less 1.
+var packedTypes = [...]asm.Type{asm.BF16, asm.F16, asm.F32}
+
+var (
+	_ encoding.BinaryMarshaler   = (*Packed[float32])(nil)
+	_ encoding.BinaryAppender    = (*Packed[float32])(nil)
+	_ encoding.BinaryUnmarshaler = (*Packed[float32])(nil)
+)
+
+// MarshalBinary returns p as bytes, Size and at most 100 more, for
+// [Packed.UnmarshalBinary]. They hold the layout of p's kernel and serve where the
+// same kernel runs, in this build or another that lays panels out alike; to keep a
+// matrix for longer than that, keep the matrix. It is an error if p is nil or zero,
+// or on a big-endian machine.
+func (p *Packed[T]) MarshalBinary() ([]byte, error) {
+	if p == nil {
+		return nil, errMarshalZero
+	}
+	return p.AppendBinary(make([]byte, 0, packedHeader+len(p.p.data)+packedTrailer))
+}
+
+// AppendBinary appends what [Packed.MarshalBinary] returns to b.
+func (p *Packed[T]) AppendBinary(b []byte) ([]byte, error) {
+	switch {
+	case p == nil || p.p.kernel == nil:
+		return b, errMarshalZero
+	case !littleEndian():
+		return b, errBigEndian
+	}
+	start := len(b)
+	b = slices.Grow(b, packedHeader+len(p.p.data)+packedTrailer)
+	b = append(b, packedMagic...)
+	b = binary.LittleEndian.AppendUint32(b, packedVersion)
+	b = binary.LittleEndian.AppendUint32(b, uint32(slices.Index(packedTypes[:], p.p.elem)+1))
+	var name [packedNameSize]byte
+	if copy(name[:], p.p.kernel.Name) < len(p.p.kernel.Name) {
+		return b[:start], fmt.Errorf("gemm: MarshalBinary: the name of kernel %q is longer than %d bytes", p.p.kernel.Name, packedNameSize)
+	}
+	b = append(b, name[:]...)
+	for _, f := range p.p.fields() {
+		b = binary.LittleEndian.AppendUint32(b, uint32(f.value))
+	}
+	b = binary.LittleEndian.AppendUint64(b, uint64(p.p.k))
+	b = binary.LittleEndian.AppendUint64(b, uint64(p.p.n))
+	b = append(b, p.p.data...)
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli)), nil
+}
+
+var (
+	errMarshalZero = errors.New("gemm: MarshalBinary: nil or zero Packed; make one with Pack")
+	errBigEndian   = errors.New("gemm: the binary form of a Packed is little-endian, this machine is big-endian")
+)
+
+func littleEndian() bool { return binary.NativeEndian.Uint16([]byte{1, 0}) == 1 }
+
+// A layoutField is a number that decides where elements lie.
+type layoutField struct {
+	name  string
+	value int
+}
+
+// fields returns the layout of p's kernel as this build has it.
+func (p *packing) fields() [6]layoutField {
+	k, bk := p.kernel, stageElements(p.kernel, p.elem)
+	return [...]layoutField{
+		{"MR", k.MR}, {"NR", k.NR}, {"KPack", k.KPack}, {"KStep", k.KStep(p.elem)},
+		{"bytes of a panel", k.PanelB(bk / k.KPack)}, {"elements of K in a stage", bk},
+	}
+}
+
+// UnmarshalBinary makes p what it was when data came from [Packed.MarshalBinary];
+// data is copied. It is an error, which leaves p as it was, if data is cut short or
+// damaged, has another version or element type, or if this machine and build do not
+// run its kernel with the same layout. Like any write, it must not coincide with
+// other uses of p.
+//
+// The checksum finds damage, not malice: the elements are whatever data says. Those
+// of a kernel in Hopper's arithmetic come with exponents that the kernel trusts, so
+// data for it must not come from an adversary.
+func (p *Packed[T]) UnmarshalBinary(data []byte) error {
+	if p == nil {
+		return errors.New("gemm: UnmarshalBinary: nil Packed")
+	}
+	q, err := parsePacking(data, elementType[T]())
+	if err != nil {
+		return fmt.Errorf("gemm: UnmarshalBinary: %w", err)
+	}
+	p.p = q
+	return nil
+}
+
+// parsePacking reads the binary form of a packing of elements of type t. It
+// allocates nothing before all is found right.
+func parsePacking(data []byte, t asm.Type) (packing, error) {
+	switch {
+	case len(data) < packedHeader+packedTrailer:
+		return packing{}, fmt.Errorf("%d bytes, fewer than the %d of an empty Packed", len(data), packedHeader+packedTrailer)
+	case string(data[:len(packedMagic)]) != packedMagic:
+		return packing{}, fmt.Errorf("begins with %q, a Packed with %q", data[:len(packedMagic)], packedMagic)
+	case !littleEndian():
+		return packing{}, errBigEndian
+	}
+	word := func(at int) uint32 { return binary.LittleEndian.Uint32(data[at:]) }
+	if v := word(8); v != packedVersion {
+		return packing{}, fmt.Errorf("version %d, this build reads version %d", v, packedVersion)
+	}
+	p := packing{elem: t}
+	switch code := int64(word(12)) - 1; {
+	case code < 0 || code >= int64(len(packedTypes)):
+		return packing{}, fmt.Errorf("unknown element type %d, want %v", code+1, t)
+	case packedTypes[code] != t:
+		return packing{}, fmt.Errorf("holds %v, want %v", packedTypes[code], t)
+	}
+	var err error
+	name := bytes.TrimRight(data[packedNameAt:packedLayoutAt], "\x00")
+	if p.kernel, err = kernelNamed(string(name), t); err != nil {
+		return packing{}, err
+	}
+	for i, f := range p.fields() {
+		if v := word(packedLayoutAt + 4*i); uint64(v) != uint64(f.value) {
+			return packing{}, fmt.Errorf("packed for kernel %q with %s = %d, which is %d in this build", name, f.name, v, f.value)
+		}
+	}
+	rows, cols := binary.LittleEndian.Uint64(data[packedShapeAt:]), binary.LittleEndian.Uint64(data[packedShapeAt+8:])
+	body := data[packedHeader : len(data)-packedTrailer]
+	if err := p.shape(rows, cols, len(body)); err != nil {
+		return packing{}, err
+	}
+	if got, want := crc32.Checksum(data[:len(data)-packedTrailer], castagnoli), word(len(data)-packedTrailer); got != want {
+		return packing{}, fmt.Errorf("damaged: its CRC-32C is %#08x, not %#08x", got, want)
+	}
+	p.data = tile.HeapSlots(len(body))
+	copy(p.data, body)
+	return p, nil
+}
+
+// kernelNamed returns the kernel called name, of any arithmetic, if it can run.
+func kernelNamed(name string, t asm.Type) (*asm.Kernel, error) {
+	arith := Native
+	for _, k := range asm.Kernels() {
+		if k.Name == name {
+			arith = k.Arithmetic
+		}
+	}
+	if name == "" {
+		return nil, errors.New("no name of a kernel")
+	}
+	return asm.SelectArithmetic(t, arith, name)
+}
+
+// shape sets the size of B if that makes size bytes of panels.
+func (p *packing) shape(rows, cols uint64, size int) error {
+	wrong := func() error {
+		return fmt.Errorf("%d bytes of panels do not make a B of %dx%d for kernel %q", size, rows, cols, p.kernel.Name)
+	}
+	if rows > math.MaxInt || cols > math.MaxInt {
+		return wrong()
+	}
+	p.k, p.n, p.bk = int(rows), int(cols), stageElements(p.kernel, p.elem)
+	if p.k == 0 || p.n == 0 {
+		if size != 0 {
+			return wrong()
+		}
+		return nil
+	}
+	// Every element takes bytes of its own; once there are enough for them, the
+	// size cannot overflow.
+	if p.k > size/p.elem.Size()/p.n || p.offset(p.k, 0) != size {
+		return wrong()
+	}
+	return nil
+}
