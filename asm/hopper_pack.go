@@ -38,9 +38,10 @@ func (c *hopperPacker) pack(dst, src unsafe.Pointer, stride, r, k int, kContiguo
 	width, sub, bytes := c.width(c.side), c.sub(c.side), c.bytes(c.side, depth)
 	for first := 0; first < r; first += c.group {
 		n := min(r-first, c.group)
-		c.values(dst, sourceAt(src, c.t, stride, first, kContiguous), stride, n, k, depth)
+		group := unsafe.Add(dst, first/width*bytes)
+		c.values(group, sourceAt(src, c.t, stride, first, kContiguous), stride, n, k, depth)
 		for i := 0; i < n; i += width {
-			p := c.panelAt(dst, c.side, depth)
+			p := c.panelAt(unsafe.Add(group, i/width*bytes), c.side, depth)
 			for j := 0; j < width; j += sub {
 				from := k
 				if i+j >= n {
@@ -49,7 +50,6 @@ func (c *hopperPacker) pack(dst, src unsafe.Pointer, stride, r, k int, kContiguo
 				clear(unsafe.Slice((*uint32)(p.values), depth*width)[j*depth+from*sub : (j+sub)*depth])
 			}
 			c.finish(p, depth)
-			dst = unsafe.Add(dst, bytes)
 		}
 	}
 }

@@ -30,7 +30,8 @@ func newExact(w Workload, c0 *operand) *exact {
 		x.spec.A, x.spec.B, x.spec.L = hopper.TF32, hopper.TF32, 8
 	}
 	parts := max(1, w.SplitK)
-	x.chain = x.whole((w.K + parts - 1) / parts)
+	const unit = 64 // of gemm.WithSplitK, a multiple of every L
+	x.chain = ((w.K+parts-1)/parts + unit - 1) / unit * unit
 	return x
 }
 
