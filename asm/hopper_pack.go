@@ -36,6 +36,11 @@ type hopperPacker struct {
 func (c *hopperPacker) pack(dst, src unsafe.Pointer, stride, r, k int, kContiguous bool) {
 	depth := roundUp(k, hopperKinds[c.t].products)
 	width, sub, bytes := c.width(c.side), c.sub(c.side), c.bytes(c.side, depth)
+	if depth == 0 {
+		// Headers only, which no kernel reads.
+		clear(unsafe.Slice((*byte)(dst), roundUp(r, width)/width*bytes))
+		return
+	}
 	for first := 0; first < r; first += c.group {
 		n := min(r-first, c.group)
 		group := unsafe.Add(dst, first/width*bytes)

@@ -174,7 +174,7 @@ func (m *PanelMap) Load(dst []byte, row, rows, k0, k int, bars []barrier.Barrier
 	}
 	switch {
 	case n == 0:
-	case m.BoxBytes(inRows, inK) == n:
+	case inRows > 0 && inK > 0 && m.BoxBytes(inRows, inK) == n:
 		m.pack(unsafe.Pointer(unsafe.SliceData(dst)), unsafe.Add(m.base, at), m.stride, inRows, inK)
 	default:
 		m.loadPadded(dst, at, inRows, inK, rows, k)
