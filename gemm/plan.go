@@ -1,6 +1,8 @@
 package gemm
 
 import (
+	"github.com/klauspost/cpuid/v2"
+
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/pipeline"
 	"example.com/leafhopper/tile"
@@ -50,10 +52,13 @@ type plan struct {
 const (
 	stageWords   = 256      // depth of a panel in words, if that leaves a panel of B
 	panelBytes   = 32 << 10 // no larger than this
-	clusterRows  = 1024     // rows of a cluster tile
-	clusterCols  = 1024
-	ctaRows      = 512 // rows of a CTA in a cluster of several
-	maxSlabRows  = 128
+	tileExtent   = 1024     // most rows and columns of a cluster tile
+	manyExtent   = 2048     // the same for more workers than few, in a large cache
+	few          = 4
+	largeCache   = 48 << 20 // bytes of L3
+	ctaRows      = 512      // most rows of a CTA
+	maxSlabRows  = 128      // or
+	slabTiles    = 8        // tiles of the kernel, if that is more
 	minSlabCols  = 128
 	slabsEach    = 4         // slabs of a stage for each worker, where the tile has them
 	minJob       = 32 << 10  // bytes of a copy job: long enough to stream,
@@ -75,17 +80,18 @@ func newPlan(p *product, s *settings) plan {
 		g.depth = defaultDepth
 	}
 
-	rows, ctas := balance(p.m, clusterRows), 1
+	extent := clusterExtent(g.workers)
+	rows, ctas := balance(p.m, extent), 1
 	if s.tile[0] != 0 {
 		rows = min(s.tile[0], p.m)
-	} else if rows > ctaRows {
-		ctas = 2
+	} else {
+		ctas = ceilDiv(rows, ctaRows)
 	}
 	g.ctas = ctas
 	g.bm = roundUp(ceilDiv(rows, ctas), k.MR)
 	g.tilesM = ceilDiv(p.m, g.bm*ctas)
 
-	cols := balance(p.n, clusterCols)
+	cols := balance(p.n, extent)
 	if s.tile[1] != 0 {
 		cols = min(s.tile[1], p.n)
 	}
@@ -109,7 +115,7 @@ func newPlan(p *product, s *settings) plan {
 	g.chainSteps = ceilDiv(g.chainK, g.bk)
 	g.steps = (g.chains-1)*g.chainSteps + ceilDiv(p.k-(g.chains-1)*g.chainK, g.bk)
 
-	g.slabRows = roundUp(balance(g.bm, maxSlabRows), k.MR)
+	g.slabRows = roundUp(balance(g.bm, max(maxSlabRows, slabTiles*k.MR)), k.MR)
 	g.rowSlabs = ceilDiv(g.bm, g.slabRows)
 	g.slabCols = g.bn
 	for ctas*g.rowSlabs*ceilDiv(g.bn, g.slabCols) < slabsEach*g.workers && g.slabCols > max(minSlabCols, k.NR) {
@@ -130,6 +136,15 @@ func newPlan(p *product, s *settings) plan {
 		g.bytesSum = g.bytesAcc
 	}
 	return g
+}
+
+// clusterExtent returns the most rows and columns of a cluster tile. Many
+// workers need more slabs in a stage, and stages that are worth more.
+func clusterExtent(workers int) int {
+	if workers > few && cpuid.CPU.Cache.L3 >= largeCache {
+		return manyExtent
+	}
+	return tileExtent
 }
 
 // stageDepth returns the words of K in a stage, a multiple of step.
