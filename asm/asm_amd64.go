@@ -42,6 +42,7 @@ func assemble(k *Kernel) {
 		k.Mul, k.Peak, k.PeakFlops = mulAVX2, peakAVX2, peakAVX2Flops
 	}
 	assemblePackers(k)
+	assembleStreams(k)
 	if k.step == amxStep {
 		assembleAMX(k)
 	}

@@ -105,6 +105,7 @@ type Kernel struct {
 	err     error                 // why this machine or build cannot run it
 	packA   [numTypes][2]PackFunc // by type and orientation, see packSlot
 	packB   [numTypes][2]PackFunc
+	stream  [numTypes][2]StreamFunc
 	step    int          // what the depth of a native kernel's panels is a multiple of, if not 1
 	exact   *hopperShape // of panels for exact arithmetic, otherwise nil
 }

@@ -23,6 +23,7 @@ func generate() map[string][]byte {
 		"zz_pack_amd64.s":    packers(),
 		"zz_amx_amd64.s":     amx(),
 		"zz_hopper_amd64.s":  hopperFile(),
+		"zz_stream_amd64.s":  streams(),
 	}
 }
 

@@ -1,0 +1,56 @@
+package asm
+
+import "unsafe"
+
+// A StreamFunc multiplies m rows of A, 1 to MR, by n columns of B that it reads where they lie, once:
+//
+//	for i < m and j < n    acc = src == nil ? 0 : src(i, j)
+//	                       acc += row i of A · column j of B, k elements long, in the order of k
+//	                       dst(i, j) = acc
+//
+// It is for products with so few rows of A that to pack B would take longer than to multiply it; the bits are those of
+// [Kernel.Mul] on packed panels, wherever K and the columns are cut.
+//
+// a is one panel of A of ceil(k/KPack) words, as [Kernel.PackA] makes it; its rows beyond m are not used. b is element (0, 0) of B,
+// and stride the bytes between the rows in which B lies in memory: rows of K, n elements long, or with kContiguous
+// columns of B, k elements long. Nothing outside these k × n elements is read. src and dst are the m × n accumulators, rows
+// lds and ldd bytes apart; src may equal dst, and nothing else of dst is written. k, m and n are at least 1.
+//
+// A call may be as large as one likes: it is made of short calls of assembly. It reads fastest what is long in memory,
+// rows of 4 KB and more: a block of a matrix whose rows are K should have all the columns that there are, and one
+// whose rows are columns all of K.
+type StreamFunc func(k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+
+// Stream returns the kernel's StreamFunc for B of type t, or nil if it has none. With kContiguous the rows of B's memory are
+// its columns; see [Kernel.PackB].
+func (k *Kernel) Stream(t Type, kContiguous bool) StreamFunc {
+	if !k.Accepts(t) {
+		return nil
+	}
+	return k.stream[t][packSlot(kContiguous)]
+}
+
+// streamGeneric is the twin of the stream kernels of kern: it packs B panel by panel and multiplies with mul, which is the
+// kernel's Mul or Ref.
+func streamGeneric(kern *Kernel, mul KernelFunc, t Type, kContiguous bool) StreamFunc {
+	return func(k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+		words, pitch := (k+kern.KPack-1)/kern.KPack, kern.NR*4
+		panel, tile := make([]uint32, kern.NR*words), make([]float32, kern.MR*kern.NR)
+		acc := unsafe.Pointer(unsafe.SliceData(tile))
+		for j := 0; j < n; j += kern.NR {
+			here, column := min(kern.NR, n-j), unsafe.Add(b, j*t.Size())
+			if kContiguous {
+				column = unsafe.Add(b, j*stride)
+			}
+			packGeneric(t, kern.KPack, kern.NR, kContiguous, unsafe.Pointer(unsafe.SliceData(panel)), column, stride, here, k)
+			clear(tile)
+			for i := 0; src != nil && i < m; i++ {
+				copy(tile[i*kern.NR:], unsafe.Slice((*float32)(unsafe.Add(src, i*lds+j*4)), here))
+			}
+			mul(words, 1, a, unsafe.Pointer(unsafe.SliceData(panel)), acc, pitch, acc, pitch)
+			for i := range m {
+				copy(unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd+j*4)), here), tile[i*kern.NR:])
+			}
+		}
+	}
+}

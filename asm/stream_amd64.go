@@ -1,0 +1,168 @@
+//go:build amd64 && !purego
+
+package asm
+
+import (
+	"sync"
+	"unsafe"
+)
+
+// The stream kernels in assembly. S reads rows of K, T rows along K, P packed panels. The number is how many rows of A they
+// multiply, in the words of the packers: Pairs, Words, BF16 and F16 say what B holds.
+
+// A streamBlock is what an assembly stream kernel works on.
+type streamBlock struct {
+	k      int            // S: elements of K; T: blocks of 16 words of K, at least one; P: words of K, at least one
+	n      int            // S: columns
+	stride int            // S: bytes between the rows of B; P: between its panels
+	b      unsafe.Pointer // S and P: B
+	slots  [2]streamSlot  // S and P use the first; T uses both, or with 8 rows of A the first
+
+	room [4 * streamPanel / 4]uint32 // the last columns that were packed, for P
+	tile [8 * 32]float32             // P: accumulators of columns that are cut off by the edge of B
+}
+
+// A streamSlot is what some columns of B are multiplied by and added to. The addresses of rows beyond those that exist are that
+// of the last one that does.
+type streamSlot struct {
+	a    unsafe.Pointer     // the panel of A
+	n    int                // T: columns
+	src  [8]unsafe.Pointer  // the rows of the accumulators before, or nil
+	dst  [8]unsafe.Pointer  // and after
+	rows [16]unsafe.Pointer // T: the columns of B
+
+	// T: what is prefetched, as an offset from the place in a row: first fetch, and next where that would come to end.
+	fetch, end, next int
+}
+
+// The blocks of the stream kernels, measured on Zen 5.
+const (
+	streamDepth  = 16       // rows of K at a time: as many streams as the processor follows
+	streamWidth  = 16 << 10 // columns at a time, which bounds a call
+	streamLength = 16 << 10 // bytes at a time along each of 32 rows, which bounds a call
+	streamAhead  = 256      // bytes to prefetch ahead in a row
+	streamLag    = 1024     // bytes that one group of columns is behind another
+	streamPanel  = 16 * 128 // bytes of a panel of 16 words of K
+)
+
+var streamBlocks = sync.Pool{New: func() any { return new(streamBlock) }}
+
+//go:noescape
+func streamS1Pairs(c *streamBlock)
+
+//go:noescape
+func streamS2Pairs(c *streamBlock)
+
+//go:noescape
+func streamS4Pairs(c *streamBlock)
+
+//go:noescape
+func streamS8Pairs(c *streamBlock)
+
+//go:noescape
+func streamS1Words(c *streamBlock)
+
+//go:noescape
+func streamS2Words(c *streamBlock)
+
+//go:noescape
+func streamS4Words(c *streamBlock)
+
+//go:noescape
+func streamS8Words(c *streamBlock)
+
+//go:noescape
+func streamS1BF16(c *streamBlock)
+
+//go:noescape
+func streamS2BF16(c *streamBlock)
+
+//go:noescape
+func streamS4BF16(c *streamBlock)
+
+//go:noescape
+func streamS8BF16(c *streamBlock)
+
+//go:noescape
+func streamS1F16(c *streamBlock)
+
+//go:noescape
+func streamS2F16(c *streamBlock)
+
+//go:noescape
+func streamS4F16(c *streamBlock)
+
+//go:noescape
+func streamS8F16(c *streamBlock)
+
+//go:noescape
+func streamT1Pairs(c *streamBlock)
+
+//go:noescape
+func streamT2Pairs(c *streamBlock)
+
+//go:noescape
+func streamT4Pairs(c *streamBlock)
+
+//go:noescape
+func streamT8Pairs(c *streamBlock)
+
+//go:noescape
+func streamT1Words(c *streamBlock)
+
+//go:noescape
+func streamT2Words(c *streamBlock)
+
+//go:noescape
+func streamT4Words(c *streamBlock)
+
+//go:noescape
+func streamT8Words(c *streamBlock)
+
+//go:noescape
+func streamT1BF16(c *streamBlock)
+
+//go:noescape
+func streamT2BF16(c *streamBlock)
+
+//go:noescape
+func streamT4BF16(c *streamBlock)
+
+//go:noescape
+func streamT8BF16(c *streamBlock)
+
+//go:noescape
+func streamT1F16(c *streamBlock)
+
+//go:noescape
+func streamT2F16(c *streamBlock)
+
+//go:noescape
+func streamT4F16(c *streamBlock)
+
+//go:noescape
+func streamT8F16(c *streamBlock)
+
+//go:noescape
+func streamP1Pairs(c *streamBlock)
+
+//go:noescape
+func streamP2Pairs(c *streamBlock)
+
+//go:noescape
+func streamP4Pairs(c *streamBlock)
+
+//go:noescape
+func streamP8Pairs(c *streamBlock)
+
+//go:noescape
+func streamP1Words(c *streamBlock)
+
+//go:noescape
+func streamP2Words(c *streamBlock)
+
+//go:noescape
+func streamP4Words(c *streamBlock)
+
+//go:noescape
+func streamP8Words(c *streamBlock)

@@ -1,0 +1,203 @@
+package asm
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+)
+
+// forStreams runs f for every stream kernel.
+func forStreams(t *testing.T, f func(t *testing.T, kern *Kernel, typ Type, kContiguous bool)) {
+	forKernels(t, func(t *testing.T, kern *Kernel) {
+		for typ := range Type(numTypes) {
+			for _, kContiguous := range []bool{false, true} {
+				if kern.Stream(typ, kContiguous) != nil {
+					t.Run(fmt.Sprintf("%v/kContiguous=%v", typ, kContiguous), func(t *testing.T) { f(t, kern, typ, kContiguous) })
+				}
+			}
+		}
+	})
+}
+
+// TestStreamWhere checks which kernels have stream kernels.
+func TestStreamWhere(t *testing.T) {
+	for _, kern := range Kernels() {
+		for typ := range Type(numTypes) {
+			want := assembled && (kern.Name == "avx512" || kern.Name == "avx512bf16") && kern.Accepts(typ)
+			for _, kContiguous := range []bool{false, true} {
+				if got := kern.Stream(typ, kContiguous) != nil; got != want {
+					t.Errorf("%s has a stream kernel for %v kContiguous=%v: %v, want %v", kern.Name, typ, kContiguous, got, want)
+				}
+			}
+		}
+	}
+}
+
+// A streamCase is one call of a StreamFunc.
+type streamCase struct {
+	kern        *Kernel
+	typ         Type
+	kContiguous bool
+	k, m, n     int
+	source      int // 0 starts from zero, 1 from dst, 2 from another place
+}
+
+// A streamMemory is guarded memory for the operands of a case.
+type streamMemory struct{ a, b, src, dst, want guarded }
+
+func newStreamMemory(t *testing.T, k, n int) streamMemory {
+	a, b, c := (k+1)*32, (k+9)*(n+9)*4, 8*(n+9)*4
+	return streamMemory{newGuarded(t, a), newGuarded(t, b), newGuarded(t, c), newGuarded(t, c), newGuarded(t, c)}
+}
+
+// check compares the stream kernel with mul on packed panels. All operands lie at the end of their memory, or, B and
+// dst, at its start.
+func (c streamCase) check(mem streamMemory, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32, mul KernelFunc) error {
+	size := c.typ.Size()
+	lines, length := c.k, c.n // of B as it lies in memory
+	if c.kContiguous {
+		lines, length = c.n, c.k
+	}
+	fill := func(p unsafe.Pointer, bytes int) {
+		kpack := 1
+		if size == 2 {
+			kpack = 2
+		}
+		for i := range bytes / 4 {
+			*(*uint32)(unsafe.Add(p, i*4)) = word(r, kpack)
+		}
+		if bytes%4 != 0 {
+			*(*uint16)(unsafe.Add(p, bytes-2)) = uint16(word(r, kpack))
+		}
+	}
+	words := (c.k + c.kern.KPack - 1) / c.kern.KPack
+	as := unsafe.Slice((*uint32)(mem.a.last(words*32)), words*8)
+	for i := range as {
+		// Rows beyond m are there, but make no difference.
+		as[i] = word(r, c.kern.KPack)
+		if i >= len(as)-8 && c.k%c.kern.KPack != 0 {
+			as[i] &= 0xffff
+		}
+	}
+	a := unsafe.Pointer(unsafe.SliceData(as))
+	stride := (length + r.IntN(9)) * size
+	lds, ldd := (c.n+r.IntN(9))*4, (c.n+r.IntN(9))*4
+	if c.source == 1 {
+		lds = ldd
+	}
+	span, spanC := (lines-1)*stride+length*size, (c.m-1)*ldd+c.n*4
+	for _, atEnd := range []bool{true, false} {
+		b, dst, want := mem.b.first(span), mem.dst.first(spanC), mem.want.first(spanC)
+		if atEnd {
+			b, dst, want = mem.b.last(span), mem.dst.last(spanC), mem.want.last(spanC)
+		}
+		fill(b, span)
+		fill(dst, spanC)
+		copy(unsafe.Slice((*byte)(want), spanC), unsafe.Slice((*byte)(dst), spanC))
+		var src, wantSrc unsafe.Pointer
+		switch c.source {
+		case 1:
+			src, wantSrc = dst, want
+		case 2:
+			src = mem.src.last((c.m-1)*lds + c.n*4)
+			wantSrc = src
+			fill(src, (c.m-1)*lds+c.n*4)
+		}
+		streamGeneric(c.kern, mul, c.typ, c.kContiguous)(c.k, c.m, c.n, a, b, stride, wantSrc, lds, want, ldd)
+		c.kern.Stream(c.typ, c.kContiguous)(c.k, c.m, c.n, a, b, stride, src, lds, dst, ldd)
+		got := unsafe.Slice((*uint32)(dst), spanC/4)
+		for i, w := range unsafe.Slice((*uint32)(want), spanC/4) {
+			x, y := math.Float32frombits(got[i]), math.Float32frombits(w)
+			if in := i*4%ldd < c.n*4; got[i] != w && !(in && sameBits(x, y)) {
+				return fmt.Errorf("k=%d m=%d n=%d source=%d stride=%d atEnd=%v: row %d column %d is %#x, want %#x",
+					c.k, c.m, c.n, c.source, stride, atEnd, i*4/ldd, i*4%ldd/4, got[i], w)
+			}
+		}
+	}
+	return nil
+}
+
+// TestStream compares small shapes with Mul on packed panels, bit by bit, with all kinds of operands.
+func TestStream(t *testing.T) {
+	const maxK, maxN = 70, 64
+	forStreams(t, func(t *testing.T, kern *Kernel, typ Type, kContiguous bool) {
+		mem := newStreamMemory(t, maxK, maxN)
+		r := rand.New(rand.NewPCG(7, uint64(typ)))
+		turn := 0
+		for k := 1; k <= maxK; k++ {
+			for m := 1; m <= 8; m++ {
+				for n := 1; n <= maxN; n++ {
+					turn++
+					if few := raceEnabled || testing.Short(); few && turn%53 != 0 || turn%3 != 0 && k > 6 && n > 6 {
+						continue
+					}
+					c := streamCase{kern, typ, kContiguous, k, m, n, r.IntN(3)}
+					if err := c.check(mem, r, operands[r.IntN(len(operands))].word, kern.Mul); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestStreamTwin compares a few shapes with the plain-Go kernel.
+func TestStreamTwin(t *testing.T) {
+	forStreams(t, func(t *testing.T, kern *Kernel, typ Type, kContiguous bool) {
+		mem := newStreamMemory(t, 90, 140)
+		r := rand.New(rand.NewPCG(8, uint64(typ)))
+		for _, o := range operands {
+			for m := 1; m <= 8; m++ {
+				c := streamCase{kern, typ, kContiguous, 1 + r.IntN(90), m, 1 + r.IntN(140), m % 3}
+				if err := c.check(mem, r, o.word, kern.Ref); err != nil {
+					t.Fatalf("%s: %v", o.name, err)
+				}
+			}
+		}
+	})
+}
+
+// TestStreamLong crosses every bound on a call of assembly, and has groups of columns follow one another.
+func TestStreamLong(t *testing.T) {
+	forStreams(t, func(t *testing.T, kern *Kernel, typ Type, kContiguous bool) {
+		shapes := [][2]int{{1, 300}, {17, 1000}, {700, 33}, {1100, 16}, {1100, 17}, {1151, 81}, {2083, 130}} // k, n
+		if kContiguous {
+			shapes = append(shapes, [2]int{streamTestLength/typ.Size() + 75, 50}, [2]int{2 * streamTestLength / typ.Size(), 3})
+		} else {
+			shapes = append(shapes, [2]int{37, streamTestWidth + 75})
+		}
+		r := rand.New(rand.NewPCG(9, uint64(typ)))
+		for _, shape := range shapes {
+			mem := newStreamMemory(t, shape[0], shape[1])
+			for m := 1; m <= 8; m++ {
+				if raceEnabled && m != 3 && m != 8 {
+					continue
+				}
+				c := streamCase{kern, typ, kContiguous, shape[0], m, shape[1], m % 3}
+				if err := c.check(mem, r, operands[m%len(operands)].word, kern.Mul); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+}
+
+// What bounds a call of assembly, in bytes and columns; see streamLength and streamWidth.
+const streamTestLength, streamTestWidth = 16 << 10, 16 << 10
+
+// TestStreamAllocs checks that the working memory is used again.
+func TestStreamAllocs(t *testing.T) {
+	if raceEnabled {
+		t.Skip("under the race detector a sync.Pool forgets")
+	}
+	forStreams(t, func(t *testing.T, kern *Kernel, typ Type, kContiguous bool) {
+		const k, n = 100, 100
+		a, b, c := aligned(k*32), aligned(k*n*4), aligned(n*4)
+		f := kern.Stream(typ, kContiguous)
+		if allocs := testing.AllocsPerRun(100, func() { f(k, 1, n, a, b, n*typ.Size(), nil, 0, c, n*4) }); allocs >= 1 {
+			t.Errorf("%v allocations a call", allocs)
+		}
+	})
+}
