@@ -114,7 +114,7 @@ func TestCancelAnywhere(t *testing.T) {
 func heavy(t *testing.T) (o operands[float32, bf16.BF16], want []float32, full time.Duration) {
 	m, n, k := 1000, 900, 2000
 	if len(kernels(asm.F32)) == 1 {
-		m, n, k = 200, 200, 1000
+		m, n, k = 400, 300, 2000
 	}
 	s := size(m, n, k)
 	s.value = func(r *rand.Rand) float32 { return float32(r.IntN(9) - 4) }

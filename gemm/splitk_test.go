@@ -1,0 +1,136 @@
+package gemm_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/x448/float16"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/gemm"
+)
+
+// inParts computes s as WithSplitK(n) is documented to: products of parts of K,
+// added up in float32 in order, then alpha, beta and the rounding to O.
+func inParts[O, I gemm.Element](t *testing.T, s spec, n int) []O {
+	t.Helper()
+	o := build[O, I](t, s)
+	defer o.free()
+	// Without gaps and transposes a part is a block.
+	a, b := gemm.NewMatrix[I](s.m, s.k), gemm.NewMatrix[I](s.k, s.n)
+	copy(a.Data, dense(o.a))
+	copy(b.Data, dense(o.b))
+	size := ((s.k+n-1)/n + 63) / 64 * 64
+	var sum []float32
+	for k0 := 0; k0 < s.k; k0 += size {
+		partA, partB := a, b
+		partA.Cols, partB.Rows = min(size, s.k-k0), min(size, s.k-k0)
+		partA.Data, partB.Data = a.Data[k0:], b.Data[k0*s.n:]
+		c := gemm.NewMatrix[float32](s.m, s.n)
+		if err := gemm.Multiply(c, partA, partB, s.opts...); err != nil {
+			t.Fatal(err)
+		}
+		if sum == nil {
+			sum = c.Data
+			continue
+		}
+		for i := range sum {
+			sum[i] += c.Data[i]
+		}
+	}
+	out := make([]O, 0, len(sum))
+	for i, v := range sum {
+		if s.alpha != 1 || s.beta != 0 {
+			v *= s.alpha
+		}
+		if s.beta != 0 {
+			v = float32(v) + float32(s.beta*to(o.c.At(i/s.n, i%s.n)))
+		}
+		out = append(out, from[O](v))
+	}
+	return out
+}
+
+// TestSplitK compares products with a split K with explicit sums of products.
+func TestSplitK(t *testing.T) {
+	t.Run("bf16-f32", testSplitK[float32, bf16.BF16])
+	t.Run("bf16-bf16", testSplitK[bf16.BF16, bf16.BF16])
+	t.Run("f16-f32", testSplitK[float32, float16.Float16])
+	t.Run("f32-f32", testSplitK[float32, float32])
+	t.Run("f32-f16", testSplitK[float16.Float16, float32])
+}
+
+func testSplitK[O, I gemm.Element](t *testing.T) {
+	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		cases := []struct{ m, n, k, parts int }{
+			{9, 70, 200, 3}, {k.MR, k.NR, 64, 2}, {3, 5, 65, 2}, {70, 33, 640, 10}, {5, 40, 1500, 2}, {1, 1, 300, 1000}, {7, 9, 100, 1}, {20, 30, 700, 4},
+		}
+		if slowKernel(k.Name) || testing.Short() || raceEnabled {
+			cases = cases[:3]
+		}
+		for i, tc := range cases {
+			t.Run(fmt.Sprint(tc), func(t *testing.T) {
+				s := size(tc.m, tc.n, tc.k, opts...)
+				s.ta, s.tb, s.tc, s.padC, s.alpha = i&1 != 0, i&2 != 0, i&4 != 0, i, 1
+				if i%3 == 1 {
+					s.alpha, s.beta = 0.75, -1.5
+				}
+				want := inParts[O, I](t, s, tc.parts)
+				split := append(slices.Clip(opts), gemm.WithSplitK(tc.parts))
+				for _, more := range [][]gemm.Option{
+					nil,
+					{gemm.WithWorkers(3), gemm.WithDepth(1), gemm.WithTile(8, 32, 16)},
+					{gemm.WithWorkers(1), gemm.WithDepth(4), gemm.WithTile(24, 0, 48)},
+					{gemm.WithWorkers(2), gemm.WithTile(0, 64, 1000)},
+				} {
+					s.opts = append(slices.Clip(split), more...)
+					same(t, product[O, I](t, s), want, s.n)
+				}
+			})
+		}
+	})
+}
+
+// TestSplitKSpecial splits K with NaN, infinities and sums that overflow, and
+// without any K.
+func TestSplitKSpecial(t *testing.T) {
+	for _, arith := range arithmetics {
+		for name, value := range distributions[float32]() {
+			s := size(7, 20, 150, gemm.WithArithmetic(arith))
+			s.value = value
+			want := inParts[float32, float32](t, s, 2)
+			s.opts = append(s.opts, gemm.WithSplitK(2))
+			t.Run(fmt.Sprint(arith, "/", name), func(t *testing.T) {
+				same(t, product[float32, float32](t, s), want, s.n)
+			})
+		}
+		s := size(3, 4, 0, gemm.WithArithmetic(arith), gemm.WithSplitK(5))
+		s.beta = 0.5
+		verify[float32, bf16.BF16](t, s)
+	}
+}
+
+// TestSplitKBound holds split products to the bound of the package comment, on
+// tiles and stages of the engine's choice.
+func TestSplitKBound(t *testing.T) {
+	for _, n := range []int{2, 3, 16} {
+		s := size(90, 110, 1200, gemm.WithSplitK(n))
+		verify[float32, bf16.BF16](t, s)
+		s.alpha, s.beta, s.tc = -2, 0.5, true
+		verify[bf16.BF16, float32](t, s)
+	}
+}
+
+// TestSplitKChangesBits checks that a split is what it says: other sums.
+func TestSplitKChangesBits(t *testing.T) {
+	for _, arith := range arithmetics {
+		s := size(20, 30, 500, gemm.WithArithmetic(arith))
+		whole := product[float32, bf16.BF16](t, s)
+		s.opts = append(s.opts, gemm.WithSplitK(4))
+		if split := product[float32, bf16.BF16](t, s); equalBits(split, whole) {
+			t.Errorf("%v: 4 parts have the bits of one", arith)
+		}
+	}
+}
