@@ -16,9 +16,9 @@
 //
 // A and B hold [bf16.BF16], [float16.Float16] or float32, both the same; C holds
 // any of the three. Products are accumulated in float32, along K in the kernel's
-// own fixed order. Then alpha·acc + beta·C is computed in float32, each operation rounded, and rounded
-// once more, to nearest even, if C has 16 bits. Before that last rounding an
-// element differs from the exact value by at most
+// own fixed order. Then alpha·acc + beta·C is computed in float32, each operation
+// rounded, and rounded once more, to nearest even, if C has 16 bits. Before that
+// last rounding an element differs from the exact value by at most
 //
 //	(K+8)·2^-24 · (|alpha|·|A|·|B| + |beta|·|C|)
 //
@@ -38,6 +38,30 @@
 // matrices around it. The kernel is chosen by machine and type; [WithKernel], or
 // the environment variable LEAFHOPPER_KERNEL, pins it. Kernels differ in how they
 // round.
+//
+// # Hopper's arithmetic
+//
+// With [WithArithmetic]([Hopper]) all kernels have the same bits: those that the
+// tensor cores of an H200 leave after a chain of wgmma instructions along K, and so
+// those of cuBLAS, for bf16, f16 and, with float32 operands, tf32. A step sums 16
+// products (8 of tf32) and the accumulator at once, cut off below 2^-25 of the
+// largest and truncated; the bound above does not hold, and float32 operands lose
+// their low 13 bits. Where cuBLAS splits K among the blocks of a GPU, [WithSplitK]
+// does the same: it sums parts of K each for themselves and then adds up the
+// results, in order, in either arithmetic.
+//
+// # Packed operands
+//
+// A product needs B in panels, the order in which the kernel reads it, and makes
+// them anew in every call. [Pack] makes them once:
+//
+//	weights, err := gemm.Pack(b)
+//	...
+//	err = gemm.Multiply(c, a, weights) // the bits of gemm.Multiply(c, a, b)
+//
+// A [Packed] belongs to one kernel and arithmetic, is shared freely between
+// goroutines, and marshals to bytes that only a build with the same kernel and
+// layout takes back. K may be split only where its stages begin.
 //
 // # Errors
 //
