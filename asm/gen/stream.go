@@ -51,12 +51,16 @@ func (k stream) multiply(s *source, acc, a, b int) {
 	}
 }
 
-// rank1 adds the products of the word of each row of A that is at DX and the vectors bs of B.
-func (k stream) rank1(s *source, bs []int) {
+// rank1 adds the products of the word of each row of A that is at DX and the vectors bs of B, with the prefetches of some
+// addresses spread among them.
+func (k stream) rank1(s *source, bs []int, fetch ...string) {
 	for i := range k.rows {
 		s.op("VBROADCASTSS %d(DX), Z%d", 4*i, 24+i%4)
 		for v, b := range bs {
 			k.multiply(s, i*k.vecs+v, 24+i%4, b)
+		}
+		for f := i * len(fetch) / k.rows; f < (i+1)*len(fetch)/k.rows; f++ {
+			s.op("PREFETCHT0 %s", fetch[f])
 		}
 	}
 }
@@ -113,8 +117,9 @@ func (k stream) store(s *source, slot, first, vecs int, addr, mask func(v int) s
 	}
 }
 
-// straight writes the kernel for rows of K. It takes the columns block by block, each through all of K. Nothing is
-// prefetched: the processor sees that each row is a stream, as long as there are not many more than sixteen.
+// straight writes the kernel for rows of K. It takes the columns block by block, each through all of K. The processor
+// sees that each row is a stream, as long as there are not many more than sixteen. With one row of A it runs so far ahead
+// that this is enough; with more it needs prefetches.
 //
 //	DI streamBlock   R8 offset in a row of accumulators   R9 stride   R10 block of B   R11 elements of K   BX columns left
 //	SI row of B   DX A   CX elements left   Z0-Z15 accumulators   Z16-Z23 B   Z24-Z27 A   Z29 zero   Z30 Z31 interleave
@@ -159,11 +164,18 @@ func (k stream) straight(s *source) {
 	s.op("MOVQ R11, CX")
 	s.op("SUBQ $%d, CX", k.kpack)
 	s.op("JL rest")
-	s.label("loop")
-	k.rank1(s, k.row(s, true))
-	s.op("ADDQ $32, DX")
-	s.op("SUBQ $%d, CX", k.kpack)
-	s.op("JGE loop")
+	if k.rows == 8 {
+		// Two lines at a time are cheaper than one at every block.
+		s.op("TESTQ $%d, R8", columns*4)
+		s.op("JNZ odd")
+		k.straightLoop(s, "loop", 2*columns*k.bytes)
+		s.op("JMP rest")
+		k.straightLoop(s, "odd", 0)
+	} else if k.rows > 1 {
+		k.straightLoop(s, "loop", columns*k.bytes)
+	} else {
+		k.straightLoop(s, "loop", 0)
+	}
 	s.label("rest")
 	if k.kpack == 2 {
 		s.comment("An odd K has no second row.")
@@ -180,14 +192,31 @@ func (k stream) straight(s *source) {
 	s.ret()
 }
 
-// row loads a row of B, or a pair of rows of which the second may be missing, advances SI, and returns the vectors.
+// straightLoop writes the loop over K under a label. Of each row it prefetches as many bytes as given.
+func (k stream) straightLoop(s *source, label string, fetch int) {
+	const ahead = 512 // bytes
+	var lines []string
+	for o := ahead; o < ahead+fetch; o += 64 {
+		lines = append(lines, fmt.Sprintf("%d(SI)", o))
+		if k.kpack == 2 {
+			lines = append(lines, fmt.Sprintf("%d(SI)(R9*1)", o))
+		}
+	}
+	s.label(label)
+	k.rank1(s, k.row(s, true), lines...)
+	s.op("LEAQ (SI)(R9*%d), SI", k.kpack)
+	s.op("ADDQ $32, DX")
+	s.op("SUBQ $%d, CX", k.kpack)
+	s.op("JGE %s", label)
+}
+
+// row loads a row of B, or a pair of rows of which the second may be missing, and returns the vectors.
 func (k stream) row(s *source, second bool) (bs []int) {
 	if k.kpack == 1 {
 		for v := range k.vecs {
 			k.load512(s, fmt.Sprintf("%d(SI)", 16*v*k.bytes), fmt.Sprintf("K%d", 1+v), 16+v)
 			bs = append(bs, 16+v)
 		}
-		s.op("ADDQ R9, SI")
 		return bs
 	}
 	for v := range k.vecs / 2 {
@@ -204,7 +233,6 @@ func (k stream) row(s *source, second bool) (bs []int) {
 		s.op("VPERMT2W Z%d, Z31, Z%d", high, right)
 		bs = append(bs, low, right)
 	}
-	s.op("LEAQ (SI)(R9*2), SI")
 	return bs
 }
 
