@@ -18,9 +18,10 @@ const (
 
 // A problem is a workload with its operands, shared by its variants.
 type problem struct {
-	a, b, c []*operand // one each, or copies to rotate over
-	c0      *operand   // C's old value; nil if beta is 0
-	ref     *reference // nil if nothing is verified
+	a, b, c []*operand                  // one each, or copies to rotate over
+	packed  map[string][]gemm.AnyMatrix // each of b, by the kernel that a variant names
+	c0      *operand                    // C's old value; nil if beta is 0
+	ref     *reference                  // nil if nothing is verified
 }
 
 // firstBits are the checksum of a result and the way that gave it.
@@ -34,6 +35,7 @@ type firstBits struct {
 type caseRun struct {
 	v       Variant
 	p       *problem
+	b       []gemm.AnyMatrix // p's, packed or not
 	workers int
 	opts    []gemm.Option
 	stats   gemm.Stats // of the last call that carried WithStats
@@ -65,9 +67,12 @@ func (x *run) prepare(v Variant) (*caseRun, error) {
 	if c.p, err = x.problemOf(v.Workload); err != nil {
 		return nil, err
 	}
+	if c.b, err = x.operandB(c.p, v); err != nil {
+		return nil, x.failed(v, err)
+	}
 	c.p.resetC()
 	start := time.Now()
-	if err := x.engine.Multiply(c.p.c[0].view, c.p.a[0].view, c.p.b[0].view, append(c.opts, gemm.WithStats(&c.stats), gemm.WithContext(x.ctx))...); err != nil {
+	if err := x.engine.Multiply(c.p.c[0].view, c.p.a[0].view, c.b[0], append(c.opts, gemm.WithStats(&c.stats), gemm.WithContext(x.ctx))...); err != nil {
 		return nil, x.failed(v, err)
 	}
 	c.call = time.Since(start)
@@ -111,6 +116,32 @@ func (x *run) problemOf(w Workload) (*problem, error) {
 	return p, x.ctx.Err()
 }
 
+// operandB returns the copies of B as v wants them.
+func (x *run) operandB(p *problem, v Variant) (views []gemm.AnyMatrix, err error) {
+	if v.Prepacked && p.packed[v.Kernel] != nil {
+		return p.packed[v.Kernel], nil
+	}
+	for _, b := range p.b {
+		view := b.view
+		if v.Prepacked {
+			if view, err = b.pack(v.packOptions()...); err != nil {
+				return nil, err
+			}
+		}
+		if err := x.ctx.Err(); err != nil {
+			return nil, err
+		}
+		views = append(views, view)
+	}
+	if v.Prepacked {
+		if p.packed == nil {
+			p.packed = map[string][]gemm.AnyMatrix{}
+		}
+		p.packed[v.Kernel] = views
+	}
+	return views, nil
+}
+
 // resetC gives every C its old value: NaN if it must not be read.
 func (p *problem) resetC() {
 	for _, c := range p.c {
@@ -127,7 +158,7 @@ func (x *run) failed(v Variant, err error) error {
 	if x.ctx.Err() != nil {
 		return x.ctx.Err()
 	}
-	return fmt.Errorf("bench: %dx%dx%d %v to %v %s, depth %d, workers %d: %w", v.M, v.N, v.K, v.In, v.Out, v.Trans(), v.Depth, v.Workers, err)
+	return fmt.Errorf("bench: %dx%dx%d %v to %v %s, depth %d, workers %d, prepacked %v: %w", v.M, v.N, v.K, v.In, v.Out, v.Trans(), v.Depth, v.Workers, v.Prepacked, err)
 }
 
 // verifyFirst checks the first result, and that its bits are those of the other
@@ -149,6 +180,9 @@ func (x *run) verifyFirst(c *caseRun) {
 		x.bits[key] = firstBits{c.sum, c.v, c.stats.Kernel}
 	} else if first.sum != c.sum {
 		c.failure = fmt.Sprintf("other bits than with depth %d, workers %d, tile %v, kernel %s", first.v.Depth, first.v.Workers, first.v.Tile, first.kernel)
+		if first.v.Prepacked != c.v.Prepacked {
+			c.failure += fmt.Sprintf(", prepacked %v", first.v.Prepacked)
+		}
 	}
 }
 
@@ -178,7 +212,7 @@ func (x *run) calls(c *caseRun, n int, each func()) error {
 		if c.set++; c.set == len(c.p.c) {
 			c.set = 0
 		}
-		if err := x.engine.Multiply(c.p.c[s].view, c.p.a[s].view, c.p.b[s].view, c.opts...); err != nil {
+		if err := x.engine.Multiply(c.p.c[s].view, c.p.a[s].view, c.b[s], c.opts...); err != nil {
 			return x.failed(c.v, err)
 		}
 		if each != nil {
@@ -218,7 +252,7 @@ func (x *run) sample(c *caseRun) error {
 	c.samples = append(c.samples, d.Seconds()/float64(n))
 	c.allocs = append(c.allocs, float64(after.Mallocs-before.Mallocs)/float64(n))
 	if !c.watched {
-		if err := x.engine.Multiply(c.p.c[0].view, c.p.a[0].view, c.p.b[0].view, append(c.opts, gemm.WithStats(&c.stats))...); err != nil {
+		if err := x.engine.Multiply(c.p.c[0].view, c.p.a[0].view, c.b[0], append(c.opts, gemm.WithStats(&c.stats))...); err != nil {
 			return x.failed(c.v, err)
 		}
 		c.addWaits()
@@ -243,7 +277,7 @@ func (c *caseRun) result() Result {
 	v := c.v
 	res := Result{
 		M: v.M, N: v.N, K: v.K, DType: v.In.String(), Out: v.Out.String(), Trans: v.Trans(),
-		Depth: v.Depth, Workers: c.workers, Kernel: c.stats.Kernel, Count: len(c.samples),
+		Depth: v.Depth, Workers: c.workers, Kernel: c.stats.Kernel, Prepacked: v.Prepacked, Count: len(c.samples),
 		SecondsMedian: median(c.samples), AllocsPerOp: median(c.allocs),
 		Samples: c.samples, Inline: c.stats.Inline, Checked: c.p.ref != nil, Failure: c.failure,
 	}

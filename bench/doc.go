@@ -2,7 +2,8 @@
 // the machine can do. The command gemmbench and go test -bench share it.
 //
 // A [Variant] is a [Workload] (shapes, types, factors, seed, arithmetic, split of
-// K) together with how to run it (ring depth, workers, kernel, tile). A [Runner] takes many of them:
+// K) together with how to run it (ring depth, workers, kernel, tile,
+// prepacked or not). A [Runner] takes many of them:
 //
 //	           ┌ for each variant ┐   ┌───────── Count rounds ────────┐
 //	operands → │ first call, check│ → │ peak v1 v2 v3 │ peak v2 v3 v1 │ → Report
@@ -60,7 +61,7 @@
 // operands count as tf32, without their low 13 bits.
 //
 // C starts as NaN when beta is 0, so a product that reads it, or leaves a part
-// of it out, fails too. The bits of C are compared as well: depth, workers and
-// tile must not change them, nor the kernel in Hopper's arithmetic, and neither
+// of it out, fails too. The bits of C are compared as well: depth, workers, tile
+// and prepacking must not change them, nor the kernel in Hopper's arithmetic, and neither
 // must a later call.
 package bench

@@ -87,7 +87,7 @@ func (r *Report) WriteBenchfmt(w io.Writer) error {
 	var extra []column
 	for _, a := range axes {
 		switch a.name {
-		case "out", "trans", "kernel", "tile", "arith", "splitk":
+		case "out", "trans", "kernel", "tile", "arith", "splitk", "prepacked":
 			if r.varies(a) {
 				extra = append(extra, a)
 			} else if len(r.Results) > 0 && a.asked(&r.Results[0]) {

@@ -46,6 +46,21 @@ func newMatrix[T gemm.Element](rows, cols int, trans bool) ([]T, gemm.AnyMatrix)
 	return m.Data, m
 }
 
+// pack returns o in the layout of a kernel.
+func (o *operand) pack(opts ...gemm.Option) (gemm.AnyMatrix, error) {
+	switch o.elem {
+	case asm.BF16:
+		return packMatrix[bf16.BF16](o, opts)
+	case asm.F16:
+		return packMatrix[float16.Float16](o, opts)
+	}
+	return packMatrix[float32](o, opts)
+}
+
+func packMatrix[T gemm.Element](o *operand, opts []gemm.Option) (gemm.AnyMatrix, error) {
+	return gemm.Pack(o.view.(gemm.Matrix[T]), opts...)
+}
+
 // stored returns the rows and columns as they lie in memory.
 func (o *operand) stored() (rows, cols int) {
 	if o.trans {

@@ -79,11 +79,23 @@ func hopperReport() *Report {
 	return rep
 }
 
+// packedReport has products with B packed and without.
+func packedReport() *Report {
+	rep := sampleReport()
+	rep.Notes, rep.Results = nil, rep.Results[:2]
+	for _, r := range rep.Results {
+		r.Prepacked = true
+		rep.Results = append(rep.Results, r)
+	}
+	rep.Results[3].Verified, rep.Results[3].Failure = false, "other bits than with depth 1, workers 2, tile [0 0 0], kernel avx2, prepacked false"
+	return rep
+}
+
 func nan() float64 { var zero float64; return zero / zero }
 
 // TestGolden compares every format with testdata; -update rewrites it.
 func TestGolden(t *testing.T) {
-	for name, rep := range map[string]*Report{"plain": sampleReport(), "mixed": mixedReport(), "hopper": hopperReport(), "empty": {Machine: sampleReport().Machine}} {
+	for name, rep := range map[string]*Report{"plain": sampleReport(), "mixed": mixedReport(), "hopper": hopperReport(), "packed": packedReport(), "empty": {Machine: sampleReport().Machine}} {
 		for _, format := range Formats {
 			var b bytes.Buffer
 			if err := rep.Write(&b, format); err != nil {
@@ -153,6 +165,9 @@ func TestBenchfmtLines(t *testing.T) {
 	if err := hopperReport().WriteBenchfmt(&b); err != nil {
 		t.Fatal(err)
 	}
+	if err := packedReport().WriteBenchfmt(&b); err != nil {
+		t.Fatal(err)
+	}
 	results := 0
 	for line := range strings.Lines(b.String()) {
 		line = strings.TrimSuffix(line, "\n")
@@ -163,8 +178,8 @@ func TestBenchfmtLines(t *testing.T) {
 			results++
 		}
 	}
-	if results != 40 {
-		t.Errorf("%d result lines, want one for each of 40 samples", results)
+	if results != 60 {
+		t.Errorf("%d result lines, want one for each of 60 samples", results)
 	}
 }
 

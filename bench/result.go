@@ -14,11 +14,11 @@ type Result struct {
 	DType         string  `json:"dtype"` // of A and B
 	Out           string  `json:"out"`   // of C
 	Trans         string  `json:"trans"`
-	Depth         int     `json:"depth"`   // as asked for; if that was 0, as the engine chose
-	Workers       int     `json:"workers"` // as asked for; if that was 0, GOMAXPROCS
-	Kernel        string  `json:"kernel"`  // that ran
-	Prepacked     bool    `json:"prepacked"`
-	Count         int     `json:"count"` // samples
+	Depth         int     `json:"depth"`     // as asked for; if that was 0, as the engine chose
+	Workers       int     `json:"workers"`   // as asked for; if that was 0, GOMAXPROCS
+	Kernel        string  `json:"kernel"`    // that ran
+	Prepacked     bool    `json:"prepacked"` // B was packed before the time started
+	Count         int     `json:"count"`     // samples
 	SecondsMedian float64 `json:"seconds_median"`
 	SecondsMin    float64 `json:"seconds_min"`
 	SecondsMax    float64 `json:"seconds_max"`

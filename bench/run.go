@@ -66,7 +66,11 @@ func (r *Runner) Validate(variants []Variant) error {
 		return fmt.Errorf("bench: negative count %d or minimum time %v", r.Count, r.MinTime)
 	}
 	total := 0.0
-	seen := map[Workload]bool{}
+	type packed struct {
+		Workload
+		kernel string
+	}
+	seen, seenPacked := map[Workload]bool{}, map[packed]bool{}
 	for _, v := range variants {
 		if err := v.Validate(); err != nil {
 			return err
@@ -74,6 +78,10 @@ func (r *Runner) Validate(variants []Variant) error {
 		if !seen[v.Workload] {
 			seen[v.Workload] = true
 			total += float64(v.Bytes()) * float64(r.sets(v.Workload))
+		}
+		if key := (packed{v.Workload, v.Kernel}); v.Prepacked && !seenPacked[key] {
+			seenPacked[key] = true
+			total += float64(v.packedBytes()) * float64(r.sets(v.Workload))
 		}
 	}
 	if have := availableMemory(); have > 0 && total > 0.75*float64(have) {
@@ -165,7 +173,11 @@ func (r *Runner) compare(ctx context.Context, engine multiplier, variants []Vari
 
 func (x *run) progress(what string, v Variant) {
 	if x.Progress != nil {
-		x.Progress(Progress{Step: x.step, Steps: x.steps, What: fmt.Sprintf("%s%dx%dx%d %v %v depth %d", what, v.M, v.N, v.K, v.In, v.Arith, v.Depth), Left: x.left})
+		prepacked := ""
+		if v.Prepacked {
+			prepacked = " prepacked"
+		}
+		x.Progress(Progress{Step: x.step, Steps: x.steps, What: fmt.Sprintf("%s%dx%dx%d %v %v depth %d%s", what, v.M, v.N, v.K, v.In, v.Arith, v.Depth, prepacked), Left: x.left})
 	}
 	x.step++
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
 )
 
@@ -68,6 +69,100 @@ func TestCompare(t *testing.T) {
 	for _, p := range rep.Peak {
 		if len(p.Samples) != 3 || p.GFLOPS <= 0 {
 			t.Errorf("peak %+v: want a sample before each of 2 rounds and one after", p)
+		}
+	}
+}
+
+// TestComparePrepacked packs B for every kernel choice, type and layout.
+func TestComparePrepacked(t *testing.T) {
+	var variants []Variant
+	for i, in := range []asm.Type{asm.BF16, asm.F16, asm.F32} {
+		for _, arith := range []gemm.Arithmetic{gemm.Native, gemm.Hopper} {
+			v := square(90, in, 2)
+			v.Arith, v.TransB, v.Beta = arith, i == 1, float32(i)
+			plain := v
+			v.Prepacked = true
+			goKernel := v
+			goKernel.Kernel = map[gemm.Arithmetic]string{gemm.Native: "go", gemm.Hopper: "hopper-go"}[arith]
+			variants = append(variants, v, plain, goKernel, v)
+		}
+	}
+	for _, cold := range []bool{false, true} {
+		r := quick()
+		if r.Cold = cold; cold {
+			variants = []Variant{square(300, asm.BF16, 2), square(300, asm.BF16, 2)}
+			variants[1].Prepacked = true
+		}
+		rep, err := r.Compare(t.Context(), variants)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, res := range rep.Results {
+			if res.Prepacked != variants[i].Prepacked || !res.Verified {
+				t.Errorf("%+v: prepacked %v, verified %v, %s", variants[i], res.Prepacked, res.Verified, res.Failure)
+			}
+			if k := variants[i].Kernel; k != "" && res.Kernel != k {
+				t.Errorf("%+v: kernel %s", variants[i], res.Kernel)
+			}
+		}
+	}
+}
+
+// A forger multiplies by another matrix than the packed one.
+type forger struct {
+	multiplier
+	other gemm.AnyMatrix
+}
+
+func (f forger) Multiply(c, a, b gemm.AnyMatrix, opts ...gemm.Option) error {
+	if _, ok := b.(gemm.Matrix[float32]); !ok {
+		b = f.other
+	}
+	return f.multiplier.Multiply(c, a, b, opts...)
+}
+
+// TestPrepackedIsVerified finds out about a packed B that is not B.
+func TestPrepackedIsVerified(t *testing.T) {
+	engine, err := gemm.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	v := square(40, asm.F32, 1)
+	packed := v
+	packed.Prepacked = true
+	other := newOperand(asm.F32, 40, 40, false)
+	other.fill(mix(v.Seed, 1))
+	for name, spoil := range map[string]func(){
+		"C[":              func() { other.f32[41] += 1 },
+		"prepacked false": func() { other.f32[41] *= 1 + 0x1p-22 },
+		"":                func() {},
+	} {
+		other.fill(mix(v.Seed, 1))
+		spoil()
+		rep, err := quick().compare(t.Context(), forger{engine, other.view}, []Variant{v, packed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := rep.Results[1]; got.Verified != (name == "") || !strings.Contains(got.Failure, name) {
+			t.Errorf("verified %v, %q; want %q", got.Verified, got.Failure, name)
+		}
+	}
+}
+
+func TestPackedBytes(t *testing.T) {
+	for _, arith := range []gemm.Arithmetic{gemm.Native, gemm.Hopper} {
+		v := Variant{Workload: Workload{M: 1, N: 1000, K: 3000, In: asm.BF16, Alpha: 1, Arith: arith}}
+		if got := v.packedBytes(); got != 0 {
+			t.Errorf("%d bytes for what is not packed", got)
+		}
+		v.Prepacked = true
+		p, err := gemm.Pack(gemm.NewMatrix[bf16.BF16](v.K, v.N), v.packOptions()...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := v.packedBytes(); got < p.Size() || got > p.Size()*5/4 {
+			t.Errorf("%v: %d bytes, the packed B takes %d", arith, got, p.Size())
 		}
 	}
 }
@@ -209,6 +304,7 @@ func TestValidate(t *testing.T) {
 		{func(v *Variant) { v.Arith, v.Kernel = gemm.Hopper, "go" }, `kernel "go" computes in native arithmetic, not hopper`},
 		{func(v *Variant) { v.Arith = 7 }, "there is no arithmetic Arithmetic(7)"},
 		{func(v *Variant) { v.SplitK = gemm.MaxSplitK + 1 }, "split of K in 1025 parts is outside 0..1024"},
+		{func(v *Variant) { v.K, v.SplitK, v.Prepacked, v.Kernel = 65, 2, true, "go" }, "64x64x65 prepacked: gemm: WithSplitK(2)"},
 		{func(v *Variant) { v.M, v.N = maxDim, maxDim }, "GiB of memory available"},
 	} {
 		v := square(64, asm.BF16, 1)

@@ -35,10 +35,12 @@ var axes = []column{
 	}},
 	{"arith", func(r *Result) string { return cmp.Or(r.Arith, gemm.Native.String()) }},
 	{"splitk", func(r *Result) string { return strconv.Itoa(max(1, r.SplitK)) }},
+	{"prepacked", func(r *Result) string { return strconv.FormatBool(r.Prepacked) }},
 }
 
 // asked reports whether the variant of res was given a place on the axis: by
-// default there is no tile, no arithmetic but the native one, and no split.
+// default there is no tile, no arithmetic but the native one, no split and no
+// packing.
 func (a column) asked(res *Result) bool {
 	switch a.name {
 	case "tile":
@@ -47,6 +49,8 @@ func (a column) asked(res *Result) bool {
 		return res.Arith != ""
 	case "splitk":
 		return res.SplitK > 1
+	case "prepacked":
+		return res.Prepacked
 	}
 	return true
 }
@@ -99,10 +103,11 @@ func (r *Report) varies(a column) bool {
 type group struct {
 	m, n, k, workers, splitk               int
 	dtype, out, trans, kernel, tile, arith string
+	prepacked                              bool
 }
 
 func withoutDepth(r *Result) group {
-	return group{r.M, r.N, r.K, r.Workers, r.SplitK, r.DType, r.Out, r.Trans, r.Kernel, r.Tile, r.Arith}
+	return group{r.M, r.N, r.K, r.Workers, r.SplitK, r.DType, r.Out, r.Trans, r.Kernel, r.Tile, r.Arith, r.Prepacked}
 }
 
 // baselines returns the result with depth 1 of each group that has one.
@@ -232,6 +237,9 @@ func (r *Report) failureLines() []string {
 		kernel := f.Kernel
 		if f.SplitK > 1 {
 			kernel += fmt.Sprintf(", splitk %d", f.SplitK)
+		}
+		if f.Prepacked {
+			kernel += ", prepacked"
 		}
 		lines = append(lines, fmt.Sprintf("FAILED: %dx%dx%d %s to %s %s, depth %d, %s, kernel %s: %s",
 			f.M, f.N, f.K, f.DType, f.Out, f.Trans, f.Depth, plural(f.Workers, "worker"), kernel, f.Failure))

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -76,6 +77,8 @@ type Variant struct {
 	Workers int    // 0 is GOMAXPROCS
 	Kernel  string // "" leaves the choice to the engine
 	Tile    [3]int // m, n, k of a CTA's tile; 0 leaves a dimension to the engine
+	// Prepacked has B packed before the time starts, see [gemm.Pack].
+	Prepacked bool
 }
 
 // Validate reports what makes v impossible to measure here: a bad workload, a
@@ -95,12 +98,53 @@ func (v Variant) Validate() error {
 			return fmt.Errorf("bench: tile %s = %d is outside 0..%d", dim, v.Tile[i], gemm.MaxTile)
 		}
 	}
-	_, err := asm.SelectArithmetic(v.In, v.Arith, v.Kernel)
-	return err
+	if _, err := asm.SelectArithmetic(v.In, v.Arith, v.Kernel); err != nil {
+		return err
+	}
+	if v.Prepacked && v.SplitK > 1 {
+		return v.checkParts()
+	}
+	return nil
+}
+
+// checkParts reports whether K can be split where a packed B has its stages. One
+// row and one column are enough to ask the engine.
+func (v Variant) checkParts() error {
+	a, b, c := newOperand(v.In, 1, v.K, false), newOperand(v.In, v.K, 1, false), newOperand(v.Out, 1, 1, false)
+	packed, err := b.pack(v.packOptions()...)
+	if err != nil {
+		return err
+	}
+	e, err := gemm.New(gemm.WithWorkers(1))
+	if err != nil {
+		return err
+	}
+	err = e.Multiply(c.view, a.view, packed, append(v.packOptions(), gemm.WithSplitK(v.SplitK))...)
+	if err != nil {
+		err = fmt.Errorf("bench: %dx%dx%d prepacked: %w", v.M, v.N, v.K, err)
+	}
+	return errors.Join(err, e.Close())
+}
+
+// packOptions are what a packed B depends on.
+func (v Variant) packOptions() []gemm.Option {
+	return []gemm.Option{gemm.WithKernel(v.Kernel), gemm.WithArithmetic(v.Arith)}
+}
+
+// packedBytes returns about how much memory a packed B takes, 0 if it is not
+// packed.
+func (v Variant) packedBytes() int {
+	k, err := asm.SelectArithmetic(v.In, v.Arith, v.Kernel)
+	if err != nil || !v.Prepacked {
+		return 0
+	}
+	step := k.KStep(v.In)
+	panels, steps := (v.N+k.NR-1)/k.NR, (v.K+step*k.KPack-1)/(step*k.KPack)
+	return panels * steps * k.PanelB(step)
 }
 
 // bitsKey identifies what the bits of a result may depend on: not depth, not
-// workers, not the tile, and in Hopper's arithmetic not the kernel.
+// workers, not the tile, not prepacking, and in Hopper's arithmetic not the kernel.
 type bitsKey struct {
 	Workload
 	kernel string

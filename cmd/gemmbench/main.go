@@ -115,7 +115,7 @@ func (c command) run(ctx context.Context, args []string, stdout, stderr io.Write
 	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	do := c.setup(fs)
-	switch err := fs.Parse(args); {
+	switch err := fs.Parse(attach(fs, args)); {
 	case errors.Is(err, flag.ErrHelp):
 		return c.help(stdout)
 	case err != nil:
@@ -159,6 +159,7 @@ Examples:
 
   gemmbench -size 256,1024:4096:1024 -depth 1,2,4 -workers 1,0
   gemmbench -size 512x11008x4096 -dtype bf16,f32 -trans NN,NT -format json -o results.json
+  gemmbench -m 1,8,32 -n 4096 -k 4096 -trans NT -prepacked false,true -depth 0
   gemmbench -size 1024 -arith native,hopper -workers 1,0 -depth 2
   gemmbench -size 2048 -count 10 -format benchfmt -o new.txt && benchstat -col /depth new.txt
 `)

@@ -70,6 +70,10 @@ func TestBadArguments(t *testing.T) {
 		{"-arith hopper,", `-arith: "" is not one of native, hopper`},
 		{"-splitk 0", `-splitk: "0" is outside 1..1024`},
 		{"-splitk 2000", `-splitk: "2000" is outside 1..1024`},
+		{"-prepacked=maybe", `-prepacked: "maybe" is not one of true, false`},
+		{"-prepacked=true,", `-prepacked: "" is not one of true, false`},
+		{"-prepacked maybe", `unexpected argument "maybe"`},
+		{"-prepacked -splitk 2 -size 65", "65x65x65 prepacked: gemm: WithSplitK(2)"},
 		{"-tile 64x64", `-tile: "64x64" is not MxNxK`},
 		{"-tile 64x64x99999", `-tile: "64x64x99999" has 99999, which is outside 0..16384`},
 		{"-alpha 0", "alpha = 0 leaves no product"},
@@ -185,6 +189,30 @@ func TestCompareHopper(t *testing.T) {
 	}
 	if _, stdout, _ = gemmbench(t, quick("-workers", "1")...); strings.Contains(stdout, "arith") || strings.Contains(stdout, "splitk") {
 		t.Errorf("a word on the arithmetic without being asked:\n%s", stdout)
+	}
+}
+
+func TestComparePrepacked(t *testing.T) {
+	code, stdout, stderr := gemmbench(t, quick("-dtype", "bf16,f32", "-arith", "native,hopper", "-prepacked", "false,true", "-format", "json")...)
+	if code != exitOK || stderr != "" {
+		t.Fatalf("exit status %d, stderr %q", code, stderr)
+	}
+	for i, r := range decode(t, stdout).Results {
+		if r.Prepacked != (i/2%2 == 1) || !r.Verified {
+			t.Errorf("result %d: %+v", i, r)
+		}
+	}
+	for args, want := range map[string]int{"-prepacked": 2, "-prepacked=true": 2, "--prepacked true -workers 1": 2, "-prepacked=false": 0, "-prepacked 0": 0, "-prepacked true,0": 2} {
+		_, stdout, stderr := gemmbench(t, quick(append(strings.Fields(args), "-format", "json")...)...)
+		if n := strings.Count(stdout, `"prepacked": true`); n != want {
+			t.Errorf("%s: %d prepacked results, want %d; stderr %q", args, n, want, stderr)
+		}
+	}
+	if _, stdout, _ = gemmbench(t, quick("-prepacked")...); !strings.Contains(stdout, "prepacked true") {
+		t.Errorf("no word on the packing:\n%s", stdout)
+	}
+	if _, stdout, _ = gemmbench(t, quick()...); strings.Contains(stdout, "prepacked") {
+		t.Errorf("a word on the packing without being asked:\n%s", stdout)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"slices"
 	"strconv"
@@ -134,6 +135,40 @@ func parseArith(s string) ([]gemm.Arithmetic, error) {
 		}
 	}
 	return nil, fmt.Errorf("%q is not one of native, hopper", s)
+}
+
+func parseBool(s string) ([]bool, error) {
+	b, err := strconv.ParseBool(s)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not one of true, false", s)
+	}
+	return []bool{b}, nil
+}
+
+// A boolList is a list of true and false; the flag alone means true.
+type boolList string
+
+func (l *boolList) String() string     { return string(*l) }
+func (l *boolList) Set(s string) error { *l = boolList(s); return nil }
+func (l *boolList) IsBoolFlag() bool   { return true }
+
+// attach joins the list that follows such a flag to it, as in the other flags
+// that take a list: package flag wants an equals sign between them.
+func attach(fs *flag.FlagSet, args []string) []string {
+	var out []string
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		if f := fs.Lookup(strings.TrimLeft(arg, "-")); f != nil && strings.HasPrefix(arg, "-") && i+1 < len(args) {
+			if _, ok := f.Value.(*boolList); ok {
+				if _, err := parseList(args[i+1], parseBool); err == nil {
+					arg += "=" + args[i+1]
+					i++
+				}
+			}
+		}
+		out = append(out, arg)
+	}
+	return out
 }
 
 func parseTrans(s string) ([]string, error) {

@@ -14,6 +14,7 @@ type axes struct {
 	size, m, n, k                                   string
 	dtype, out, trans, depth, workers, kernel, tile string
 	arith, splitK                                   string
+	prepacked                                       boolList
 	alpha, beta                                     float64
 	seed                                            uint64
 }
@@ -28,6 +29,8 @@ func (a *axes) declare(fs *flag.FlagSet) {
 	fs.StringVar(&a.trans, "trans", "NN", "`list` of NN, NT, TN, TT: which of A and B lies transposed in memory")
 	fs.StringVar(&a.arith, "arith", "native", "`list` of native, hopper: the sums of the processor, or those of the tensor core bit for bit (f32 is then tf32)")
 	fs.StringVar(&a.splitK, "splitk", "1", "`list` of numbers of parts of K, each summed for itself")
+	a.prepacked = "false"
+	fs.Var(&a.prepacked, "prepacked", "pack B before the time starts; a `list` of true, false does both")
 	fs.StringVar(&a.depth, "depth", "1,2,3,4,6,8", "`list` of queue depths; 0 leaves the choice to the engine")
 	fs.StringVar(&a.workers, "workers", "0", "`list` of worker counts; 0 is GOMAXPROCS")
 	fs.StringVar(&a.kernel, "kernel", "auto", "`list` of kernels, see gemmbench kernels")
@@ -65,6 +68,7 @@ func (a *axes) variants() ([]bench.Variant, error) {
 	crossList(&s, "workers", a.workers, parseInts(0, gemm.MaxWorkers), func(v *bench.Variant, n int) { v.Workers = n })
 	crossList(&s, "kernel", a.kernel, parseKernel, func(v *bench.Variant, name string) { v.Kernel = name })
 	crossList(&s, "tile", a.tile, parseTiles(gemm.MaxTile), func(v *bench.Variant, tile [3]int) { v.Tile = tile })
+	crossList(&s, "prepacked", string(a.prepacked), parseBool, func(v *bench.Variant, p bool) { v.Prepacked = p })
 	crossList(&s, "depth", a.depth, parseInts(0, gemm.MaxDepth), func(v *bench.Variant, n int) { v.Depth = n })
 	return s.vs, s.err
 }

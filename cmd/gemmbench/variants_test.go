@@ -55,18 +55,18 @@ func TestShapes(t *testing.T) {
 }
 
 func TestVariants(t *testing.T) {
-	got, err := parseAxes(t, "-size 8 -dtype f32,f16 -out bf16 -trans nt,TN -depth 1,0 -workers 1,3 -kernel auto,go -tile auto,64x32x16 -alpha 2 -beta -1 -seed 9 -arith native,hopper -splitk 1,4").variants()
+	got, err := parseAxes(t, "-size 8 -dtype f32,f16 -out bf16 -trans nt,TN -depth 1,0 -workers 1,3 -kernel auto,go -tile auto,64x32x16 -alpha 2 -beta -1 -seed 9 -arith native,hopper -splitk 1,4 -prepacked=false,true").variants()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != 256 {
-		t.Fatalf("%d variants, want 256", len(got))
+	if len(got) != 512 {
+		t.Fatalf("%d variants, want 512", len(got))
 	}
 	want := bench.Variant{
 		Workload: bench.Workload{M: 8, N: 8, K: 8, In: asm.F16, Out: asm.BF16, TransA: true, Alpha: 2, Beta: -1, Seed: 9, Arith: gemm.Hopper, SplitK: 4},
-		Depth:    0, Workers: 3, Kernel: "go", Tile: [3]int{64, 32, 16},
+		Depth:    0, Workers: 3, Kernel: "go", Tile: [3]int{64, 32, 16}, Prepacked: true,
 	}
-	if got[255] != want {
+	if got[511] != want {
 		t.Errorf("last variant %+v\nwant %+v", got[255], want)
 	}
 	want = bench.Variant{
@@ -92,7 +92,7 @@ func TestDefaultVariants(t *testing.T) {
 	var depths []int
 	for _, v := range vs {
 		depths = append(depths, v.Depth)
-		if v.In != asm.BF16 || v.Out != asm.F32 || v.Workers != 0 || v.Arith != gemm.Native || v.SplitK != 1 || v.Alpha != 1 || v.Beta != 0 {
+		if v.In != asm.BF16 || v.Out != asm.F32 || v.Workers != 0 || v.Arith != gemm.Native || v.SplitK != 1 || v.Alpha != 1 || v.Beta != 0 || v.Prepacked {
 			t.Errorf("%+v", v)
 		}
 	}
