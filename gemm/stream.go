@@ -3,6 +3,7 @@ package gemm
 import (
 	"unsafe"
 
+	"example.com/leafhopper/asm"
 	"example.com/leafhopper/barrier"
 	"example.com/leafhopper/pipeline"
 	"example.com/leafhopper/tile"
@@ -15,7 +16,8 @@ import (
 // B is packed, from where it lies.
 const (
 	streamRows = 64      // most rows of A
-	streamCols = 256     // most columns of a slab
+	streamCols = 256     // most columns of a slab whose panels are packed
+	placeCols  = 8192    // and of one that is read in place
 	streamMin  = 1 << 18 // fewest elements of B; smaller ones stay in a cache
 )
 
@@ -26,6 +28,7 @@ type stream struct {
 	panelsA   int
 	cols      int // columns of a slab
 	slabs     int
+	inPlace   asm.StreamFunc // if B is read where it lies, without packing a panel
 	mapA      tile.PanelMap
 	slot      []byte // A: [block of K][panel]
 }
@@ -59,6 +62,12 @@ func (st *stream) init(p *product, workers int) error {
 	// may be as narrow as sharing the columns out wants.
 	panels := ceilDiv(p.n, k.NR)
 	st.cols = min(max(1, panels/(slabsEach*workers)), max(1, streamCols/k.NR)) * k.NR
+	if p.m <= k.MR && !p.b.packed {
+		if st.inPlace = k.Stream(p.b.elem, p.b.trans); st.inPlace != nil {
+			// Long pieces of memory are read fastest.
+			st.cols = min(ceilDiv(panels, workers), placeCols/k.NR) * k.NR
+		}
+	}
 	st.slabs = ceilDiv(p.n, st.cols)
 	var err error
 	st.mapA, err = tile.NewPanelMap(tile.PanelConfig{
@@ -101,6 +110,10 @@ func (st *stream) Compute(stage, item, cta, slab int) {
 	to := min(from+st.cols, st.n)
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
+	if st.inPlace != nil {
+		st.computeInPlace(unsafe.Pointer(unsafe.SliceData(s.mem)), from, to-from)
+		return
+	}
 	panelB := unsafe.Pointer(unsafe.SliceData(s.mem))
 	acc := unsafe.Add(panelB, roundUp(k.PanelB(st.words(st.bk)), tile.SlotAlign))
 	stripBytes := st.panelsA * k.MR * k.NR * 4
@@ -121,6 +134,24 @@ func (st *stream) Compute(stage, item, cta, slab int) {
 			}
 			strip := strip{col: col, rows: st.m, cols: cols, acc: unsafe.Add(acc, (col-from)/k.NR*stripBytes)}
 			st.product.multiply(&strip, words, a, b, ph)
+		}
+	}
+}
+
+// computeInPlace multiplies all of A, a single panel whose blocks of K lie one
+// after the other, by n columns from col on.
+func (st *stream) computeInPlace(acc unsafe.Pointer, col, n int) {
+	a := unsafe.Pointer(unsafe.SliceData(st.slot))
+	b, stride := st.b.at(0, col), st.b.stride*st.b.elem.Size()
+	if st.direct() {
+		st.inPlace(st.k, st.m, n, a, b, stride, nil, 0, st.c.at(0, col), st.c.stride*4)
+		return
+	}
+	st.inPlace(st.k, st.m, n, a, b, stride, nil, 0, acc, n*4)
+	for i := range st.m {
+		row := unsafe.Slice((*float32)(unsafe.Add(acc, i*n*4)), n)
+		for j := 0; j < n; j += maxNR {
+			st.storeRow(st.c.at(i, col+j), row[j:min(j+maxNR, n)])
 		}
 	}
 }
