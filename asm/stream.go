@@ -16,9 +16,8 @@ import "unsafe"
 // columns of B, k elements long. Nothing outside these k × n elements is read. src and dst are the m × n accumulators, rows
 // lds and ldd bytes apart; src may equal dst, and nothing else of dst is written. k, m and n are at least 1.
 //
-// A call may be as large as one likes: it is made of short calls of assembly. It reads fastest what is long in memory,
-// rows of 4 KB and more: a block of a matrix whose rows are K should have all the columns that there are, and one
-// whose rows are columns all of K.
+// A call may be as large as one likes: it is made of short calls of assembly. It reads fastest what is long in memory: the
+// rows that it reads should be 1 KB or more where they are rows of K, and 4 KB or more where they are columns of B.
 type StreamFunc func(k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 
 // Stream returns the kernel's StreamFunc for B of type t, or nil if it has none. With kContiguous the rows of B's memory are

@@ -15,6 +15,7 @@ type streamBlock struct {
 	k      int            // S: elements of K; T: blocks of 16 words of K, at least one; P: words of K, at least one
 	n      int            // S: columns
 	stride int            // S: bytes between the rows of B; P: between its panels
+	next   int            // S: what leads from the end of a row to the row streamDepth below
 	b      unsafe.Pointer // S and P: B
 	slots  [2]streamSlot  // S and P use the first; T uses both, or with 8 rows of A the first
 

@@ -78,6 +78,7 @@ func (s *streamKernel) across(k, m, n int, a, b unsafe.Pointer, stride int, src 
 	c.stride = stride
 	for j := 0; j < n; j += streamWidth {
 		c.n = min(n-j, streamWidth)
+		c.next = streamDepth*stride - c.n*s.size
 		c.slots[0].accumulate(m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
 		for k0 := 0; k0 < k; k0 += streamDepth {
 			c.k = min(k-k0, streamDepth)

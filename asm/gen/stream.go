@@ -117,12 +117,36 @@ func (k stream) store(s *source, slot, first, vecs int, addr, mask func(v int) s
 	}
 }
 
+// rowAhead is how far in bytes the kernels for rows of K prefetch. A row shorter than shortRow is short enough for one
+// row of A to need it too.
+const rowAhead, shortRow = 512, 2048
+
+// aim sets R13 and R12 to where the first and the second row of a pair are prefetched, seen from SI: ahead in the row, or near
+// its end at the start of the row that comes next. One row of A goes on at loop, without prefetches, inside a long row.
+func (k stream) aim(s *source) {
+	s.op("MOVQ $%d, R13", rowAhead)
+	s.op("CMPQ BX, $%d", rowAhead/k.bytes)
+	s.op("JG inside")
+	s.op("ADDQ streamBlock_next(DI), R13")
+	if k.rows == 1 {
+		s.op("JMP aimed")
+	}
+	s.label("inside")
+	if k.rows == 1 {
+		s.op("CMPQ streamBlock_n(DI), $%d", shortRow/k.bytes)
+		s.op("JG loop")
+		s.label("aimed")
+	}
+	s.op("LEAQ (R13)(R9*1), R12")
+}
+
 // straight writes the kernel for rows of K. It takes the columns block by block, each through all of K. The processor
 // sees that each row is a stream, as long as there are not many more than sixteen. With one row of A it runs so far ahead
 // that this is enough; with more it needs prefetches.
 //
 //	DI streamBlock   R8 offset in a row of accumulators   R9 stride   R10 block of B   R11 elements of K   BX columns left
-//	SI row of B   DX A   CX elements left   Z0-Z15 accumulators   Z16-Z23 B   Z24-Z27 A   Z29 zero   Z30 Z31 interleave
+//	SI row of B   DX A   CX elements left   R13 R12 what is prefetched for the rows of a pair, seen from SI
+//	Z0-Z15 accumulators   Z16-Z23 B   Z24-Z27 A   Z29 zero   Z30 Z31 interleave
 //	K1-K4 columns of the accumulators   K5 K6 columns of pairs
 func (k stream) straight(s *source) {
 	columns := 16 * k.vecs
@@ -164,17 +188,21 @@ func (k stream) straight(s *source) {
 	s.op("MOVQ R11, CX")
 	s.op("SUBQ $%d, CX", k.kpack)
 	s.op("JL rest")
-	if k.rows == 8 {
+	k.aim(s)
+	switch k.rows {
+	case 1:
+		k.straightLoop(s, "near", columns*k.bytes)
+		s.op("JMP rest")
+		k.straightLoop(s, "loop", 0)
+	case 8:
 		// Two lines at a time are cheaper than one at every block.
 		s.op("TESTQ $%d, R8", columns*4)
 		s.op("JNZ odd")
 		k.straightLoop(s, "loop", 2*columns*k.bytes)
 		s.op("JMP rest")
 		k.straightLoop(s, "odd", 0)
-	} else if k.rows > 1 {
+	default:
 		k.straightLoop(s, "loop", columns*k.bytes)
-	} else {
-		k.straightLoop(s, "loop", 0)
 	}
 	s.label("rest")
 	if k.kpack == 2 {
@@ -194,12 +222,11 @@ func (k stream) straight(s *source) {
 
 // straightLoop writes the loop over K under a label. Of each row it prefetches as many bytes as given.
 func (k stream) straightLoop(s *source, label string, fetch int) {
-	const ahead = 512 // bytes
 	var lines []string
-	for o := ahead; o < ahead+fetch; o += 64 {
-		lines = append(lines, fmt.Sprintf("%d(SI)", o))
+	for o := 0; o < fetch; o += 64 {
+		lines = append(lines, fmt.Sprintf("%d(SI)(R13*1)", o))
 		if k.kpack == 2 {
-			lines = append(lines, fmt.Sprintf("%d(SI)(R9*1)", o))
+			lines = append(lines, fmt.Sprintf("%d(SI)(R12*1)", o))
 		}
 	}
 	s.label(label)
