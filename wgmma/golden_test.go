@@ -66,7 +66,7 @@ func eachRecording(t *testing.T, f func(t *testing.T, op Op, tiles []golden.MMA)
 }
 
 // The instruction gives the recorded bits, with A in shared memory and in
-// registers, in every layout of the operands.
+// registers, in every layout of the operands, in assembly and in plain Go.
 func TestGolden(t *testing.T) {
 	eachRecording(t, func(t *testing.T, op Op, tiles []golden.MMA) {
 		shared, err := tile.NewShared(16 << 10)
@@ -81,13 +81,14 @@ func TestGolden(t *testing.T) {
 		wrong, checked := 0, 0
 		for n := range tiles {
 			m := &tiles[n]
-			for variant := range 2 {
+			for variant := range 4 {
+				w.plain = variant >= 2
 				for i := range m.C {
 					for j, u := range m.C[i] {
 						d.SetBits(i, j, u)
 					}
 				}
-				op, a, b := place(op, shared, m, n, variant == 1)
+				op, a, b := place(op, shared, m, n, variant%2 == 1)
 				w.Fence()
 				if err := w.MMA(op, d, a, b); err != nil {
 					t.Fatal(err)
@@ -108,7 +109,7 @@ func TestGolden(t *testing.T) {
 				}
 			}
 		}
-		if want := 2 * len(tiles) * 64 * 8; wrong > 0 || checked != want {
+		if want := 4 * len(tiles) * 64 * 8; wrong > 0 || checked != want {
 			t.Errorf("%d of %d elements differ, want %d checked", wrong, checked, want)
 		}
 	}, Kind.Valid)

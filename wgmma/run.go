@@ -48,6 +48,10 @@ func (w *Warpgroup) multiply(op Op, d []uint32) {
 		spec.Multiply(d, op.N, w.a[:], w.b)
 		return
 	}
+	if k := chooseKernel(op.Kind); k != nil && !w.plain {
+		w.multiplyKernel(k, op, d)
+		return
+	}
 	spec := &kinds[op.Kind].spec
 	w.pa.PackRows(spec.A, w.a[:], op.NegateA)
 	w.pb.PackRows(spec.B, w.b, op.NegateB)

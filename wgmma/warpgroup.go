@@ -30,6 +30,9 @@ type Warpgroup struct {
 	pa   hopper.Panel
 	pb   hopper.Panel
 	free [][]instruction
+
+	kernel kernelMemory
+	plain  bool // never use assembly: the twin, for tests
 }
 
 // An Operand is a matrix A: a [Descriptor] of shared memory, or a [*Fragment].
