@@ -130,7 +130,7 @@ func TestStream(t *testing.T) {
 			for m := 1; m <= 8; m++ {
 				for n := 1; n <= maxN; n++ {
 					turn++
-					if few := raceEnabled || testing.Short(); few && turn%53 != 0 || turn%3 != 0 && k > 6 && n > 6 {
+					if few := raceEnabled || testing.Short(); few && turn%53 != 0 || turn%7 != 0 && k > 6 && n > 6 {
 						continue
 					}
 					c := streamCase{kern, typ, kContiguous, k, m, n, r.IntN(3)}
