@@ -167,6 +167,23 @@ func ExampleEngine() {
 	// Output: 100 by 1 worker with kernel go
 }
 
+// A tensor core cuts the terms of a sum off below 2^-25 of the largest one, so the
+// small term is lost although the large ones cancel.
+func ExampleWithArithmetic() {
+	a := gemm.Matrix[float32]{Rows: 1, Cols: 3, Stride: 3, Data: []float32{0x1p26, -0x1p26, 0.5}}
+	b := gemm.Matrix[float32]{Rows: 3, Cols: 1, Stride: 1, Data: []float32{1, 1, 1}}
+	c := gemm.NewMatrix[float32](1, 1)
+	for _, arith := range []gemm.Arithmetic{gemm.Native, gemm.Hopper} {
+		if err := gemm.Multiply(c, a, b, gemm.WithArithmetic(arith)); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(arith, c.Data[0])
+	}
+	// Output:
+	// native 0.5
+	// hopper 0
+}
+
 func ExampleWithContext() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // another goroutine would, in the middle of the product

@@ -1,55 +1,144 @@
 package gemm_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
+
+	"github.com/x448/float16"
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
 )
 
-// TestStream compares products with few rows, which stream B, with the same
-// products on the ring, bit for bit.
+// again computes s anew on its operands, whose C was old.
+func again[O, I gemm.Element](t *testing.T, o operands[O, I], s spec, old []O) gemm.Stats {
+	t.Helper()
+	copy(o.c.Data, old)
+	st, err := o.multiply(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// TestStream multiplies few rows by a B too large for a cache. The bits are those
+// of the ring.
 func TestStream(t *testing.T) {
-	for _, name := range kernels(asm.BF16) {
-		if slowKernel(name) || name == "goamx" {
-			continue
+	t.Run("bf16-f32", testStream[float32, bf16.BF16])
+	t.Run("bf16-bf16", testStream[bf16.BF16, bf16.BF16])
+	t.Run("f16-f32", testStream[float32, float16.Float16])
+	t.Run("f32-f32", testStream[float32, float32])
+	t.Run("f32-f16", testStream[float16.Float16, float32])
+}
+
+func testStream[O, I gemm.Element](t *testing.T) {
+	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		ms := []int{1, 2, k.MR, k.MR + 1, 33, 64}
+		shapes := [][2]int{{513, 520}, {9001, 31}, {67, 4001}} // n, k
+		if slowKernel(k.Name) || raceEnabled || testing.Short() {
+			ms, shapes = ms[1:2], shapes[:1]
 		}
-		for _, trans := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/NT=%t", name, trans), func(t *testing.T) {
-				streamLikeRing[float32](t, name, trans, 1, 0)
-				streamLikeRing[bf16.BF16](t, name, trans, 0.5, -2)
-			})
+		for i, m := range ms {
+			for j, d := range shapes {
+				if (i+j)%2 == 1 && i > 2 {
+					continue
+				}
+				s := size(m, d[0], d[1], opts...)
+				if 2*s.m*s.n*s.k <= 4<<20 {
+					s.ring = true // not inline
+				}
+				s.seed, s.ta, s.tb, s.atStart = uint64(i+j), i&1 != 0, (i+j)&1 != 0, j&1 != 0
+				s.padA, s.padB, s.padC = i, j, i+j
+				if i%3 == 2 {
+					s.alpha, s.beta = -0.5, 2
+				}
+				t.Run(fmt.Sprint(m, "x", d), func(t *testing.T) {
+					o := build[O, I](t, s)
+					defer o.free()
+					old := slices.Clone(o.c.Data)
+					s.opts = append(slices.Clip(opts), gemm.WithDepth(2))
+					if st := again(t, o, s, old); st.Stages == 1 && st.TileK > 1000 {
+						t.Errorf("%v: want a ring", st)
+					}
+					want := dense(o.c)
+					for _, workers := range []int{0, 1, 2, 4} {
+						s.packed = workers == 2
+						s.opts = append(slices.Clip(opts), gemm.WithWorkers(workers))
+						if st := again(t, o, s, old); st.Inline || st.Stages != 1 || st.TileK != s.k {
+							t.Errorf("%v: want one stage of all of K", st)
+						}
+						same(t, dense(o.c), want, s.n)
+						checkGaps(t, s, o.c, old)
+					}
+				})
+			}
+		}
+	})
+}
+
+// TestStreamBound holds them to the definition, NaN and infinities among them.
+func TestStreamBound(t *testing.T) {
+	for i, p := range pairings {
+		s := size(1+7*i, 600, 470)
+		s.tb, s.alpha, s.beta = i&1 != 0, 1.5, float32(i%3)
+		p.verify(t, s)
+		if i%3 == 0 && !raceEnabled {
+			s.m, s.value, s.naive = 2, peculiar, true
+			p.verify(t, s)
 		}
 	}
 }
 
-func streamLikeRing[O gemm.Element](t *testing.T, name string, trans bool, alpha, beta float32) {
-	const n, k = 517, 1043
-	rows := []int{1, 3, 8, 9, 40, 64}
-	if raceEnabled || testing.Short() {
-		rows = []int{1, 9}
-	}
-	for _, m := range rows {
-		var want []O
-		for _, opt := range []gemm.Option{
-			gemm.WithDepth(2), // names a ring
-			gemm.WithWorkers(1),
-			gemm.WithWorkers(2),
-			gemm.WithWorkers(5),
-		} {
-			s := size(m, n, k, gemm.WithKernel(name), opt)
-			s.tb, s.alpha, s.beta, s.padB = trans, alpha, beta, 3
-			got := product[O, bf16.BF16](t, s)
-			if want == nil {
-				want = got
-				continue
+// TestStreamCancel cancels such a product the first time it looks, the second
+// time, and so on until it succeeds.
+func TestStreamCancel(t *testing.T) {
+	before := idle()
+	for _, workers := range []int{1, 3} {
+		s := size(5, 700, 900, gemm.WithWorkers(workers))
+		want := product[float32, bf16.BF16](t, s)
+		cancelled := 0
+		for n := 0; ; n++ {
+			o := build[float32, bf16.BF16](t, s)
+			err := gemm.Multiply(o.c, o.a, o.b, append(s.opts, gemm.WithContext(newCountdown(n)))...)
+			if err == nil {
+				same(t, dense(o.c), want, s.n)
+				o.free()
+				break
 			}
-			for i := range got {
-				if bitsOf(got[i]) != bitsOf(want[i]) {
-					t.Fatalf("m = %d: element %d is %v, on the ring %v", m, i, got[i], want[i])
-				}
+			if !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			cancelled++
+			mixed(t, o.c, want)
+			o.free()
+		}
+		if cancelled < 2 {
+			t.Errorf("%d workers: succeeded after %d cancellations", workers, cancelled)
+		}
+	}
+	settle(t, before)
+}
+
+// TestStreamAllocations checks that such a call allocates nothing.
+func TestStreamAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector has allocations of its own")
+	}
+	for _, m := range []int{1, 40} {
+		a, b, c := gemm.NewMatrix[bf16.BF16](m, 600), gemm.NewMatrix[bf16.BF16](600, 4000), gemm.NewMatrix[float32](m, 4000)
+		p := pack(t, b)
+		for name, call := range map[string]func() error{
+			"plain":  func() error { return gemm.Multiply(c, a, b) },
+			"packed": func() error { return gemm.Multiply(c, a, p) },
+			"alone":  func() error { return gemm.Multiply(c, a, b, gemm.WithWorkers(1)) },
+		} {
+			var err error
+			if got := testing.AllocsPerRun(20, func() { err = call() }); got != 0 || err != nil {
+				t.Errorf("%d rows, %s: %v allocations a call, error %v, want none", m, name, got, err)
 			}
 		}
 	}
