@@ -122,8 +122,9 @@
 //	depth · (ctas·m + n) · k · 4  +  ctas · m · n · 4    bytes
 //
 // each dimension rounded up to the register tile. The engine's own choice stays
-// below 16 MiB; [WithTile] (then ctas is 1) and [WithDepth] change it, and [Stats]
-// reports the dimensions. An engine has at most as many rings in use at once, and
+// below 16 MiB, and below 32 MiB for more than four workers in a large L3;
+// [WithTile] (then ctas is 1) and [WithDepth] change it, and [Stats] reports the
+// dimensions. An engine has at most as many rings in use at once, and
 // keeps as many, as GOMAXPROCS was when it was made, or WithWorkers of [New] if
 // that is more; further calls wait for their turn. [Engine.Close] gives the memory
 // back; the shared engine keeps its own. A small product borrows a buffer of less

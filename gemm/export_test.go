@@ -53,3 +53,11 @@ func MovePacked[T Element](p *Packed[T], memory []byte) {
 
 // PackedStage returns the elements of K in a stage of p.
 func PackedStage[T Element](p *Packed[T]) int { return p.p.bk }
+
+// PretendL3 makes the engine plan for a last-level cache of n bytes until the
+// function it returns is called.
+func PretendL3(n int) (restore func()) {
+	old := bytesL3
+	bytesL3 = n
+	return func() { bytesL3 = old }
+}

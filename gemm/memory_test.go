@@ -27,15 +27,17 @@ func testMemory[T gemm.Element](t *testing.T) {
 					a := gemm.Matrix[T]{Rows: m, Cols: k, Stride: k, Data: data}
 					b := gemm.Matrix[T]{Rows: k, Cols: n, Stride: n, Data: data}
 					c := gemm.Matrix[float32]{Rows: m, Cols: n, Stride: n, Data: out}
-					got, err := gemm.RingBytes(testEngine, c, a, b, gemm.WithKernel(name))
-					if err != nil {
-						t.Fatal(err)
-					}
-					if got > 16<<20 {
-						t.Errorf("%s: the ring of %dx%dx%d takes %d bytes, more than 16 MiB", name, m, n, k, got)
+					for workers, limit := range map[int]int{4: 16 << 20, 64: 32 << 20} {
+						got, err := gemm.RingBytes(testEngine, c, a, b, gemm.WithKernel(name), gemm.WithWorkers(workers))
+						if err != nil {
+							t.Fatal(err)
+						}
+						if got > limit {
+							t.Errorf("%s, %d workers: the ring of %dx%dx%d takes %d bytes, more than %d", name, workers, m, n, k, got, limit)
+						}
 					}
 					// What a caller chooses is what it gets.
-					got, err = gemm.RingBytes(testEngine, c, a, b, gemm.WithKernel(name), gemm.WithTile(64, 96, 64), gemm.WithDepth(2))
+					got, err := gemm.RingBytes(testEngine, c, a, b, gemm.WithKernel(name), gemm.WithTile(64, 96, 64), gemm.WithDepth(2))
 					if limit := 2*(64+96)*64*4 + 64*96*4 + 1024; err != nil || got > limit {
 						t.Errorf("%s: %d bytes for a tile of 64x96x64 on 2 stages, error %v, want at most %d", name, got, err, limit)
 					}

@@ -138,10 +138,13 @@ func newPlan(p *product, s *settings) plan {
 	return g
 }
 
+// bytesL3 is the size of the last-level cache, -1 if it is not known.
+var bytesL3 = cpuid.CPU.Cache.L3
+
 // clusterExtent returns the most rows and columns of a cluster tile. Many
 // workers need more slabs in a stage, and stages that are worth more.
 func clusterExtent(workers int) int {
-	if workers > few && cpuid.CPU.Cache.L3 >= largeCache {
+	if workers > few && bytesL3 >= largeCache {
 		return manyExtent
 	}
 	return tileExtent

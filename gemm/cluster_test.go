@@ -1,0 +1,37 @@
+package gemm_test
+
+import (
+	"testing"
+
+	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/gemm"
+)
+
+// TestLargeCluster compares the large cluster tile of a machine with many
+// workers and a large cache, several CTAs that share B, with the usual one.
+func TestLargeCluster(t *testing.T) {
+	if raceEnabled || testing.Short() {
+		t.Skip("takes seconds without assembly")
+	}
+	s := size(1800, 1300, 70, gemm.WithWorkers(6))
+	want := product[float32, bf16.BF16](t, s)
+	defer gemm.PretendL3(64 << 20)()
+	o := build[float32, bf16.BF16](t, s)
+	defer o.free()
+	st, err := o.multiply(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := dense(o.c)
+	if st.TileM >= 1000 || st.TileN < 1300 || st.Tiles != 1 {
+		t.Errorf("%v: want one tile of several CTAs", st)
+	}
+	for i := range got {
+		if bitsOf(got[i]) != bitsOf(want[i]) {
+			t.Fatalf("element %d is %v, in smaller tiles %v", i, got[i], want[i])
+		}
+	}
+	if n, err := gemm.RingBytes(testEngine, gemm.NewMatrix[float32](4096, 4096), gemm.NewMatrix[bf16.BF16](4096, 4096), gemm.NewMatrix[bf16.BF16](4096, 4096), gemm.WithWorkers(16)); err != nil || n > 32<<20 {
+		t.Errorf("the ring takes %d bytes, error %v; want at most 32 MiB", n, err)
+	}
+}
