@@ -55,7 +55,7 @@ func TestAllocations(t *testing.T) {
 	t.Run("f32-f32", testAllocations[float32, float32])
 }
 
-func testAllocations[O, I gemm.Element](t *testing.T) {
+func testAllocations[O gemm.Output, I gemm.Element](t *testing.T) {
 	e, err := gemm.New(gemm.WithWorkers(2))
 	if err != nil {
 		t.Fatal(err)

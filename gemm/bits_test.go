@@ -21,7 +21,7 @@ func TestSameBits(t *testing.T) {
 	t.Run("f32-f16", func(t *testing.T) { testSameBits[float16.Float16, float32](t) })
 }
 
-func testSameBits[O, I gemm.Element](t *testing.T) {
+func testSameBits[O gemm.Output, I gemm.Element](t *testing.T) {
 	for _, name := range kernels(typeOf[I]()) {
 		t.Run(name, func(t *testing.T) {
 			plain := size(61, 91, 75, gemm.WithKernel(name))

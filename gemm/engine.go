@@ -60,7 +60,8 @@ func newEngine(s settings) *Engine {
 var shared = sync.OnceValue(func() *Engine { return newEngine(settings{alpha: 1}) })
 
 // Multiply computes C = alpha·op(A)·op(B) + beta·C on the engine e; see the
-// package function [Multiply]. The inputs must have the same element type.
+// package function [Multiply]. The inputs must have the same element type, but for
+// 8-bit ones, which may be mixed.
 func (e *Engine) Multiply(c, a, b AnyMatrix, opts ...Option) error {
 	switch {
 	case e.crew == nil:

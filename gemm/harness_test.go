@@ -45,13 +45,13 @@ var testEngine = func() *gemm.Engine {
 }()
 
 // operands are the matrices of a spec, between guard pages.
-type operands[O, I gemm.Element] struct {
+type operands[O gemm.Output, I gemm.Element] struct {
 	c    gemm.Matrix[O]
 	a, b gemm.Matrix[I]
 	free func()
 }
 
-func build[O, I gemm.Element](t testing.TB, s spec) operands[O, I] {
+func build[O gemm.Output, I gemm.Element](t testing.TB, s spec) operands[O, I] {
 	t.Helper()
 	r := rand.New(rand.NewPCG(s.seed, 7))
 	value := s.value
@@ -232,7 +232,7 @@ func eachKernel(t *testing.T, typ asm.Type, f func(t *testing.T, k *asm.Kernel, 
 func slowKernel(name string) bool { return strings.Contains(name, "go") }
 
 // product returns the elements of the C that s computes.
-func product[O, I gemm.Element](t testing.TB, s spec) []O {
+func product[O gemm.Output, I gemm.Element](t testing.TB, s spec) []O {
 	t.Helper()
 	o := build[O, I](t, s)
 	defer o.free()

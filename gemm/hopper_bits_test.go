@@ -29,7 +29,7 @@ func specOf(t asm.Type) hopper.Spec {
 
 // model returns alpha·A·B + beta·C of the elements of s, step by step as the
 // tensor core computes A·B.
-func model[O, I gemm.Element](t *testing.T, s spec) []O {
+func model[O gemm.Output, I gemm.Element](t *testing.T, s spec) []O {
 	t.Helper()
 	o := build[O, I](t, s)
 	defer o.free()
@@ -129,7 +129,7 @@ func TestHopperModel(t *testing.T) {
 	t.Run("tf32-bf16", testHopperModel[bf16.BF16, float32])
 }
 
-func testHopperModel[O, I gemm.Element](t *testing.T) {
+func testHopperModel[O gemm.Output, I gemm.Element](t *testing.T) {
 	sizes := [][3]int{{11, 67, 45}, {5, 17, 130}, {1, 1, 1}, {9, 33, 16}, {3, 65, 8}, {2, 3, 7}, {8, 64, 300}}
 	if testing.Short() || raceEnabled {
 		sizes = sizes[1:3]
@@ -165,7 +165,7 @@ func TestHopperSameBits(t *testing.T) {
 	t.Run("tf32-f32", testHopperSameBits[float32, float32])
 }
 
-func testHopperSameBits[O, I gemm.Element](t *testing.T) {
+func testHopperSameBits[O gemm.Output, I gemm.Element](t *testing.T) {
 	plain := size(61, 91, 75, gemm.WithArithmetic(gemm.Hopper))
 	plain.alpha, plain.beta = 0.75, 1.5
 	want := product[O, I](t, plain)

@@ -85,7 +85,7 @@ func TestCuBLAS(t *testing.T) {
 	})
 }
 
-func checkCuBLAS[T gemm.Element](t *testing.T, p *golden.Product, opts []gemm.Option) {
+func checkCuBLAS[T gemm.Output](t *testing.T, p *golden.Product, opts []gemm.Option) {
 	a, b := gemm.NewMatrix[T](p.M, p.K), gemm.NewMatrix[T](p.K, p.N)
 	if p.Layout == "NT" {
 		b = gemm.NewMatrix[T](p.N, p.K).T()

@@ -6,11 +6,18 @@ import (
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/fp8"
 	"github.com/x448/float16"
 )
 
-// Element is the set of types a [Matrix] may hold.
+// Element is the set of types a [Matrix] may hold. The 8-bit ones are multiplied
+// in [Hopper] arithmetic only.
 type Element interface {
+	bf16.BF16 | float16.Float16 | float32 | fp8.E4M3 | fp8.E5M2
+}
+
+// Output is the set of types that C may hold.
+type Output interface {
 	bf16.BF16 | float16.Float16 | float32
 }
 
@@ -163,6 +170,10 @@ func elementType[T Element]() asm.Type {
 		return asm.BF16
 	case float16.Float16:
 		return asm.F16
+	case fp8.E4M3:
+		return asm.E4M3
+	case fp8.E5M2:
+		return asm.E5M2
 	}
 	return asm.F32
 }

@@ -20,7 +20,7 @@ import (
 // Multiply returns an error, before it writes anything, if the shapes do not
 // match, a stride is too small, a slice too short, or C shares memory with A
 // or B; and later only if the context of [WithContext] ends.
-func Multiply[O, I Element](c Matrix[O], a Matrix[I], b Operand[I], opts ...Option) error {
+func Multiply[O Output, I Element](c Matrix[O], a Matrix[I], b Operand[I], opts ...Option) error {
 	// The switch, unlike a call of b's methods, lets the compiler see that b
 	// does not escape: nothing is allocated for it.
 	switch b := b.(type) {
@@ -142,7 +142,9 @@ func check(c, a, b view) error {
 		return err
 	}
 	switch {
-	case a.elem != b.elem:
+	case is8Bit(c.elem):
+		return fmt.Errorf("gemm: C holds %v; it may hold bf16, f16 or f32", c.elem)
+	case a.elem != b.elem && !(is8Bit(a.elem) && is8Bit(b.elem)):
 		return fmt.Errorf("gemm: A holds %v but B holds %v", a.elem, b.elem)
 	case a.cols != b.rows:
 		return fmt.Errorf("gemm: A is %dx%d but B is %dx%d: K differs", a.rows, a.cols, b.rows, b.cols)
@@ -157,3 +159,5 @@ func check(c, a, b view) error {
 	}
 	return nil
 }
+
+func is8Bit(t asm.Type) bool { return t == asm.E4M3 || t == asm.E5M2 }

@@ -41,7 +41,7 @@ const (
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // packedTypes are the element types by their code in the binary form, less 1.
-var packedTypes = [...]asm.Type{asm.BF16, asm.F16, asm.F32}
+var packedTypes = [...]asm.Type{asm.BF16, asm.F16, asm.F32, asm.E4M3, asm.E5M2}
 
 var (
 	_ encoding.BinaryMarshaler   = (*Packed[float32])(nil)

@@ -14,7 +14,7 @@ import (
 
 // samePacked fails the test unless s gives the bits want with B packed, and
 // returns how it ran.
-func samePacked[O, I gemm.Element](t testing.TB, s spec, want []O) gemm.Stats {
+func samePacked[O gemm.Output, I gemm.Element](t testing.TB, s spec, want []O) gemm.Stats {
 	t.Helper()
 	s.packed = true
 	o := build[O, I](t, s)
@@ -40,7 +40,7 @@ func TestPacked(t *testing.T) {
 	t.Run("f32-bf16", testPacked[bf16.BF16, float32])
 }
 
-func testPacked[O, I gemm.Element](t *testing.T) {
+func testPacked[O gemm.Output, I gemm.Element](t *testing.T) {
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		s := size(2*k.MR+3, 2*k.NR+1, 45, opts...)
 		eachLayout(s, func(layout string, s spec) {
@@ -69,7 +69,7 @@ func TestPackedStages(t *testing.T) {
 	t.Run("f32-f32", testPackedStages[float32, float32])
 }
 
-func testPackedStages[O, I gemm.Element](t *testing.T) {
+func testPackedStages[O gemm.Output, I gemm.Element](t *testing.T) {
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		stage := gemm.PackedStage(pack(t, gemm.NewMatrix[I](1, 1), opts...))
 		thin := slowKernel(k.Name) || raceEnabled || testing.Short()

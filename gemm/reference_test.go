@@ -118,7 +118,7 @@ func TestRoundOnce(t *testing.T) {
 	t.Run("f16", testRoundOnce[float16.Float16])
 }
 
-func testRoundOnce[T gemm.Element](t *testing.T) {
+func testRoundOnce[T gemm.Output](t *testing.T) {
 	for _, exp := range []int{0, 8, 15, -10, -16, -70, 60} {
 		if typeOf[T]() != 0 && (exp > 20 || exp < -20) {
 			continue // beyond the inputs' range

@@ -44,7 +44,7 @@ func TestSpecialValues(t *testing.T) {
 	t.Run("f32-f32", testSpecialValues[float32, float32])
 }
 
-func testSpecialValues[O, I gemm.Element](t *testing.T) {
+func testSpecialValues[O gemm.Output, I gemm.Element](t *testing.T) {
 	for _, name := range kernels(typeOf[I]()) {
 		for seed := range uint64(6) {
 			s := size(21, 67, 25, gemm.WithKernel(name), gemm.WithTile(8, 32, 8))

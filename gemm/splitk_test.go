@@ -14,7 +14,7 @@ import (
 
 // inParts computes s as WithSplitK(n) is documented to: products of parts of K,
 // added up in float32 in order, then alpha, beta and the rounding to O.
-func inParts[O, I gemm.Element](t *testing.T, s spec, n int) []O {
+func inParts[O gemm.Output, I gemm.Element](t *testing.T, s spec, n int) []O {
 	t.Helper()
 	o := build[O, I](t, s)
 	defer o.free()
@@ -62,7 +62,7 @@ func TestSplitK(t *testing.T) {
 	t.Run("f32-f16", testSplitK[float16.Float16, float32])
 }
 
-func testSplitK[O, I gemm.Element](t *testing.T) {
+func testSplitK[O gemm.Output, I gemm.Element](t *testing.T) {
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		cases := []struct{ m, n, k, parts int }{
 			{9, 70, 200, 3}, {k.MR, k.NR, 64, 2}, {3, 5, 65, 2}, {70, 33, 640, 10}, {5, 40, 1500, 2}, {1, 1, 300, 1000}, {7, 9, 100, 1}, {20, 30, 700, 4},

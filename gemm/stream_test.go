@@ -15,7 +15,7 @@ import (
 )
 
 // again computes s anew on its operands, whose C was old.
-func again[O, I gemm.Element](t *testing.T, o operands[O, I], s spec, old []O) gemm.Stats {
+func again[O gemm.Output, I gemm.Element](t *testing.T, o operands[O, I], s spec, old []O) gemm.Stats {
 	t.Helper()
 	copy(o.c.Data, old)
 	st, err := o.multiply(s)
@@ -35,7 +35,7 @@ func TestStream(t *testing.T) {
 	t.Run("f32-f16", testStream[float16.Float16, float32])
 }
 
-func testStream[O, I gemm.Element](t *testing.T) {
+func testStream[O gemm.Output, I gemm.Element](t *testing.T) {
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		ms := []int{1, 2, k.MR, k.MR + 1, 33, 64}
 		shapes := [][2]int{{513, 520}, {9001, 31}, {67, 4001}} // n, k

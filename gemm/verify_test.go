@@ -33,7 +33,7 @@ var pairings = []struct {
 
 // verify computes s and checks every element of C, and that nothing else was
 // written.
-func verify[O, I gemm.Element](t testing.TB, s spec) gemm.Stats {
+func verify[O gemm.Output, I gemm.Element](t testing.TB, s spec) gemm.Stats {
 	t.Helper()
 	o := build[O, I](t, s)
 	defer o.free()
