@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,7 +27,7 @@ type output struct {
 
 func (o *output) declare(fs *flag.FlagSet, formats ...string) {
 	o.formats, o.command = formats, fs.Name()
-	fs.StringVar(&o.format, "format", "table", "`one of` "+strings.Join(formats, ", "))
+	fs.StringVar(&o.format, "format", "table", "`format` of the result: "+strings.Join(formats, ", "))
 	fs.StringVar(&o.path, "o", "", "write the result to `file`, whole or not at all (default: standard output)")
 }
 
@@ -65,6 +67,10 @@ func (o *output) open(stdout io.Writer) error {
 	}
 	if err != nil {
 		o.discard()
+		// The name in the error is the temporary file's, which nobody asked for.
+		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+			err = pathErr.Err
+		}
 		return usagef("%s: -o: cannot write %s: %w", o.command, o.path, err)
 	}
 	return nil

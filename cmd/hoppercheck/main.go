@@ -73,10 +73,13 @@ func parse(args []string, stdout io.Writer) (*config, error) {
 	var match string
 	fs := flag.NewFlagSet("hoppercheck", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	fs.StringVar(&c.format, "format", "table", "`one of` table, json")
+	fs.StringVar(&c.format, "format", "table", "`format` of the result: table, json")
 	fs.Float64Var(&c.maxFlops, "max-flops", 5e9, "leave out products of cublas.json that take more than `n` operations, 2·M·N·K")
 	fs.StringVar(&match, "run", "", "replay only files whose name matches `regexp`")
 	fs.BoolVar(&c.verbose, "v", false, "name every file before it is replayed, and all that is skipped")
+	if len(args) == 1 && args[0] == "help" { // a folder of that name is ./help
+		args = []string{"-h"}
+	}
 	for {
 		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 			fmt.Fprint(stdout, help)

@@ -262,9 +262,11 @@ func TestArguments(t *testing.T) {
 			t.Errorf("%q: exit %d, want %d and one line: %q %q", args, code, exitUnreadable, stderr, stdout)
 		}
 	}
-	code, stdout, stderr := check(t, "-h")
-	if code != exitOK || stderr != "" || !strings.Contains(stdout, "-max-flops") {
-		t.Errorf("-h: exit %d, %q, %q", code, stdout, stderr)
+	for _, arg := range []string{"-h", "--help", "help"} {
+		code, stdout, stderr := check(t, arg)
+		if code != exitOK || stderr != "" || !strings.Contains(stdout, "-max-flops") {
+			t.Errorf("%s: exit %d, %q, %q", arg, code, stdout, stderr)
+		}
 	}
 }
 

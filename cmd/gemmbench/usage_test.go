@@ -1,0 +1,109 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestBadArguments wants exit status 2, one line that names the fault, and
+// nothing on standard output, before anything is measured.
+func TestBadArguments(t *testing.T) {
+	dir := t.TempDir()
+	for _, test := range []struct {
+		args string // separated by spaces; _ stands for none
+		want string
+	}{
+		{"frobnicate", `unknown command "frobnicate"; commands: compare, peak, kernels, info, help`},
+		{"compare -frobnicate", "flag provided but not defined: -frobnicate"},
+		{"-frobnicate", "flag provided but not defined: -frobnicate"},
+		{"-size 64 extra", `unexpected argument "extra"`},
+		{"-size", "flag needs an argument: -size"},
+		{"-count x", `invalid value "x" for flag -count`},
+		{"-size 0", `-size: "0" is outside 1..1048576`},
+		{"-size 64k", `-size: "64k" is not a number or from:to:step`},
+		{"-size 64,,128", `-size: "" is not a number`},
+		{"-size 1:2:3:4", `-size: "1:2:3:4" is not a number or from:to:step`},
+		{"-size 9:3", `-size: "9:3" is an empty range`},
+		{"-size 1:9:0", `-size: "1:9:0" is an empty range`},
+		{"-size 1:100000", `-size: "1:100000" has more than 512 values`},
+		{"-size 8x8", `-size: "8x8" is not MxNxK`},
+		{"-size 8x8x0", `-size: "8x8x0" has 0, which is outside`},
+		{"-m -3", `-m: "-3" is outside 1..1048576`},
+		{"-n 5000000", `-n: "5000000" is outside`},
+		{"-k 1.5", `-k: "1.5" is not a number`},
+		{"-dtype fp8", `-dtype: "fp8" is not one of bf16, f16, f32`},
+		{"-out f64", `-out: "f64" is not one of`},
+		{"-trans NX", `-trans: "NX" is not one of NN, NT, TN, TT`},
+		{"-depth 17", `-depth: "17" is outside 0..16`},
+		{"-depth -1", `-depth: "-1" is outside 0..16`},
+		{"-workers 9999", `-workers: "9999" is outside 0..1024`},
+		{"-kernel cuda", `-kernel: "cuda" is not a kernel; kernels: auto, `},
+		{"-dtype f32 -kernel gobf16", `kernel "gobf16" does not multiply f32`},
+		{"-kernel hopper-go", `kernel "hopper-go" computes in hopper arithmetic, not native`},
+		{"-arith native,hopper -kernel go", `kernel "go" computes in native arithmetic, not hopper`},
+		{"-arith ampere", `-arith: "ampere" is not one of native, hopper`},
+		{"-arith hopper,", `-arith: "" is not one of native, hopper`},
+		{"-splitk 0", `-splitk: "0" is outside 1..1024`},
+		{"-splitk 2000", `-splitk: "2000" is outside 1..1024`},
+		{"-prepacked=maybe", `-prepacked: "maybe" is not one of true, false`},
+		{"-prepacked=true,", `-prepacked: "" is not one of true, false`},
+		{"-prepacked maybe", `unexpected argument "maybe"`},
+		{"-prepacked -splitk 2 -size 65", "65x65x65 prepacked: gemm: WithSplitK(2)"},
+		{"-tile 64x64", `-tile: "64x64" is not MxNxK`},
+		{"-tile 64x64x99999", `-tile: "64x64x99999" has 99999, which is outside 0..16384`},
+		{"-alpha 0", "alpha = 0 leaves no product"},
+		{"-alpha NaN", "-alpha: NaN is not a finite float32"},
+		{"-beta 1e39", "-beta: 1e+39 is not a finite float32"},
+		{"-seed -1", `invalid value "-1" for flag -seed`},
+		{"-count 0", "-count: 0 is outside 1..1000000"},
+		{"-min-time 0s", "-min-time: 0s is outside"},
+		{"-min-time 5", `invalid value "5" for flag -min-time`},
+		{"-size 1:100 -depth 0:16", "the lists span more than 512 variants"},
+		{"-format xml", `-format: "xml" is not one of table, json, csv, md, benchfmt`},
+		{"-o " + dir, "is a directory"},
+		{"-o " + dir + "/none/x", "compare: -o: cannot write " + dir + "/none/x: no such file or directory"},
+		{"-cpuprofile " + dir + "/none/x -size 8", "-cpuprofile: open"},
+		{"-trace " + dir + "/none/x -size 8", "-trace: open"},
+		{"help frobnicate", `help: unknown command "frobnicate"`},
+		{"help peak kernels", `help: unexpected argument "kernels"`},
+		{"peak -workers 0:3:x", `peak: -workers: "0:3:x" is not a number`},
+		{"peak -kernel cuda", `peak: -kernel: "cuda" is not a kernel`},
+		{"peak -count 0", "peak: -count: 0 is outside"},
+		{"peak -format csv", `peak: -format: "csv" is not one of table, json`},
+		{"kernels -format md", `kernels: -format: "md" is not one of table, json`},
+		{"kernels all", `kernels: unexpected argument "all"`},
+		{"info -x", "flag provided but not defined: -x"},
+	} {
+		code, stdout, stderr := gemmbench(t, strings.Fields(test.args)...)
+		if code != exitUsage || stdout != "" {
+			t.Errorf("%s: exit status %d, stdout %q", test.args, code, stdout)
+		}
+		if !strings.Contains(stderr, test.want) || !strings.HasPrefix(stderr, "gemmbench: ") || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s: stderr %q, want one line with %q", test.args, stderr, test.want)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("files left behind: %v, %v", left, err)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for args, want := range map[string]string{
+		"-h":             "Usage:",
+		"--help":         "Usage:",
+		"help":           "gemmbench kernels",
+		"help compare":   "-cpuprofile",
+		"compare -h":     "-cpuprofile",
+		"compare --help": "-min-time",
+		"-size 64 -h":    "-min-time",
+		"peak -h":        "-workers",
+		"kernels -help":  "-format",
+		"info -h":        "-format",
+	} {
+		code, stdout, stderr := gemmbench(t, strings.Fields(args)...)
+		if code != exitOK || stderr != "" || !strings.Contains(stdout, want) {
+			t.Errorf("%s: exit status %d, stderr %q, stdout without %q:\n%s", args, code, stderr, want, stdout)
+		}
+	}
+}
