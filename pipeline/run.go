@@ -81,6 +81,7 @@ type RolePanic struct {
 	Stack []byte // the role's stack
 }
 
+// Error returns the panic's value and the role's stack.
 func (p *RolePanic) Error() string {
 	return fmt.Sprintf("pipeline: role panicked: %v\n\n%s", p.Value, p.Stack)
 }
