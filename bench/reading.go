@@ -11,7 +11,7 @@ import (
 // Reading says in a sentence or two what the numbers show, and what they do not:
 // for each group of results that differ in depth alone, the fastest depth, by
 // how much and how surely it beats depth 1, and which depths cannot be told from
-// it. It says so where the peak moved while it was measured.
+// it. It says so where the peak moved while it was measured, or must be wrong.
 func (r *Report) Reading() []string {
 	groups := r.byDepth()
 	lines := readGroups(groups)
@@ -31,8 +31,19 @@ func (r *Report) Reading() []string {
 				p.Kernel, plural(p.Workers, "worker"), percent((hi-lo)/p.GFLOPS)))
 		}
 	}
+	top := 0.0
+	for i := range r.Results {
+		top = max(top, r.Results[i].PeakFraction)
+	}
+	if top > impossible {
+		lines = append(lines, fmt.Sprintf("No product beats the peak, so at %s of it the peak was measured too low: other load or a changing clock; trust GFLOP/s, not fractions.", percent(top)))
+	}
 	return lines
 }
+
+// impossible is the fraction of the peak above which the peak must be wrong;
+// below, samples of either explain it.
+const impossible = 1.05
 
 // maxGroups is the number of groups up to which each gets a sentence.
 const maxGroups = 4

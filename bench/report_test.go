@@ -214,6 +214,9 @@ func TestReading(t *testing.T) {
 				r.Results[i].Inline = true
 			}
 		}), "The product ran on its caller alone, without a ring, so depth made no difference; what differs is noise."},
+		{change(func(r *Report) { r.Results = r.Results[:1]; r.Results[0].PeakFraction = 1.42 }),
+			"No product beats the peak, so at 142.0 % of it the peak was measured too low: other load or a changing clock; trust GFLOP/s, not fractions."},
+		{change(func(r *Report) { r.Results = r.Results[:1]; r.Results[0].PeakFraction = 1.04 }), ""},
 	} {
 		if got := strings.Join(test.rep.Reading(), "\n"); got != test.want {
 			t.Errorf("got  %q\nwant %q", got, test.want)
