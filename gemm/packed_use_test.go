@@ -236,3 +236,27 @@ func TestPackedSplitK(t *testing.T) {
 		}
 	}
 }
+
+// TestPackedTallTile asks for a tile whose rows of A, as deep as the stages of a
+// packed B, are more than a barrier counts.
+func TestPackedTallTile(t *testing.T) {
+	a, b := gemm.NewMatrix[float32](gemm.MaxTile, 300), gemm.NewMatrix[float32](300, 40)
+	for i := range a.Data {
+		a.Data[i] = float32(i%13) - 6
+	}
+	for i := range b.Data {
+		b.Data[i] = float32(i%7) - 3
+	}
+	want, got := gemm.NewMatrix[float32](gemm.MaxTile, 40), gemm.NewMatrix[float32](gemm.MaxTile, 40)
+	if err := gemm.Multiply(want, a, b); err != nil {
+		t.Fatal(err)
+	}
+	var st gemm.Stats
+	if err := gemm.Multiply(got, a, pack(t, b), gemm.WithTile(gemm.MaxTile, 0, 0), gemm.WithStats(&st)); err != nil {
+		t.Fatal(err)
+	}
+	same(t, got.Data, want.Data, 40)
+	if st.TileM < gemm.MaxTile/4 {
+		t.Errorf("%v: a tile of %d rows, want about as many as a barrier counts", st, st.TileM)
+	}
+}

@@ -89,7 +89,6 @@ func newPlan(p *product, s *settings) plan {
 	}
 	g.ctas = ctas
 	g.bm = roundUp(ceilDiv(rows, ctas), k.MR)
-	g.tilesM = ceilDiv(p.m, g.bm*ctas)
 
 	cols := balance(p.n, extent)
 	if s.tile[1] != 0 {
@@ -107,8 +106,11 @@ func newPlan(p *product, s *settings) plan {
 		depth = roundUp(depth/2, step)
 	}
 	if p.b.packed {
+		// This depth is given, so it is the rows that must fit a barrier.
 		depth = min(p.words(p.packed.bk), words)
+		g.bm = min(g.bm, maxStage/k.PanelA(depth)*k.MR)
 	}
+	g.tilesM = ceilDiv(p.m, g.bm*ctas)
 	g.bk = depth * k.KPack
 	g.chainK = roundUp(ceilDiv(p.k, max(1, p.splitK)), splitUnit)
 	g.chains = ceilDiv(p.k, g.chainK)
