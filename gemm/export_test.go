@@ -61,3 +61,15 @@ func PretendL3(n int) (restore func()) {
 	bytesL3 = n
 	return func() { bytesL3 = old }
 }
+
+// StreamColumns returns the columns of a slab of e.Multiply with these arguments,
+// 0 if it is not streamed.
+func StreamColumns(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
+	p, s, err := e.productOf(c, a, b, opts)
+	if err != nil || !p.skinny(&s) {
+		return 0, err
+	}
+	var st stream
+	err = st.init(&p, s.workerCount())
+	return st.cols, err
+}

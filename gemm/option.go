@@ -44,8 +44,10 @@ func WithBeta(beta float32) Option { return Option{kind: optBeta, f: beta} }
 
 // WithContext cancels the product when ctx is done. Multiply then returns
 // ctx's error, after every worker has left the operands; C holds a mixture of
-// old and new values. The context is looked at between stages, so the delay is
-// about one stage of work (a few milliseconds at most).
+// old and new values. The context is looked at between the pieces that a worker
+// computes or copies, before a small product and not during it. With an assembly
+// kernel and the engine's own tile a piece takes a few milliseconds at most, or
+// tens where A has few rows and K is in the tens of thousands or more.
 func WithContext(ctx context.Context) Option { return Option{kind: optContext, ctx: ctx} }
 
 // WithKernel pins the microkernel by name, one of those that the command

@@ -16,9 +16,13 @@ import (
 // B is packed, from where it lies.
 const (
 	streamRows = 64      // most rows of A
-	streamCols = 256     // most columns of a slab whose panels are packed
-	placeCols  = 8192    // and of one that is read in place
+	streamCols = 256     // most columns at a time whose panels are packed
+	placeCols  = 8192    // and that are read in place
 	streamMin  = 1 << 18 // fewest elements of B; smaller ones stay in a cache
+	// Workers look at every slab to find one, and at the context between slabs.
+	maxSlabs  = 1024     // most slabs, unless the workers are many
+	slabBytes = 64 << 20 // of B, most in a slab that is read in place,
+	placeLine = 2 << 10  // unless its rows become shorter than this
 )
 
 // stream is the program of such a product.
@@ -27,6 +31,7 @@ type stream struct {
 	bk, steps int // elements of K in a block, blocks
 	panelsA   int
 	cols      int // columns of a slab
+	block     int // columns of it at a time, which scratch memory bounds
 	slabs     int
 	inPlace   asm.StreamFunc // if B is read where it lies, without packing a panel
 	mapA      tile.PanelMap
@@ -61,13 +66,18 @@ func (st *stream) init(p *product, workers int) error {
 	// A strip of accumulators and a panel of B are all that a slab keeps, so it
 	// may be as narrow as sharing the columns out wants.
 	panels := ceilDiv(p.n, k.NR)
-	st.cols = min(max(1, panels/(slabsEach*workers)), max(1, streamCols/k.NR)) * k.NR
+	block := max(1, streamCols/k.NR)
+	cols := min(max(1, panels/(slabsEach*workers)), block)
 	if p.m <= k.MR && !p.b.packed {
 		if st.inPlace = k.Stream(p.b.elem, p.b.trans); st.inPlace != nil {
 			// Long pieces of memory are read fastest.
-			st.cols = min(ceilDiv(panels, workers), placeCols/k.NR) * k.NR
+			size := p.b.elem.Size()
+			block = placeCols / k.NR
+			cols = min(ceilDiv(panels, workers), block, max(slabBytes/(p.k*size), placeLine/size)/k.NR)
 		}
 	}
+	cols = max(cols, ceilDiv(panels, max(maxSlabs, slabsEach*workers)))
+	st.cols, st.block = cols*k.NR, block*k.NR
 	st.slabs = ceilDiv(p.n, st.cols)
 	var err error
 	st.mapA, err = tile.NewPanelMap(tile.PanelConfig{
@@ -105,16 +115,23 @@ func (st *stream) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {}
 // Compute implements [pipeline.Program]: it multiplies all of A by one slab's
 // columns.
 func (st *stream) Compute(stage, item, cta, slab int) {
-	k := st.kernel
-	from := slab * st.cols
-	to := min(from+st.cols, st.n)
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
-	if st.inPlace != nil {
-		st.computeInPlace(unsafe.Pointer(unsafe.SliceData(s.mem)), from, to-from)
-		return
+	mem := unsafe.Pointer(unsafe.SliceData(s.mem))
+	end := min(slab*st.cols+st.cols, st.n)
+	for from := slab * st.cols; from < end; from += st.block {
+		if to := min(from+st.block, end); st.inPlace != nil {
+			st.computeInPlace(mem, from, to-from)
+		} else {
+			st.computePanels(mem, from, to)
+		}
 	}
-	panelB := unsafe.Pointer(unsafe.SliceData(s.mem))
+}
+
+// computePanels multiplies all of A by the columns from .. to-1, which it packs
+// to panelB panel by panel unless they are packed.
+func (st *stream) computePanels(panelB unsafe.Pointer, from, to int) {
+	k := st.kernel
 	acc := unsafe.Add(panelB, roundUp(k.PanelB(st.words(st.bk)), tile.SlotAlign))
 	stripBytes := st.panelsA * k.MR * k.NR * 4
 	packB := k.PackB(st.b.elem, st.b.trans)

@@ -143,3 +143,49 @@ func TestStreamAllocations(t *testing.T) {
 		}
 	}
 }
+
+// TestStreamWide multiplies by so many columns that a slab takes several blocks
+// of them: looking for a slab costs a look at each.
+func TestStreamWide(t *testing.T) {
+	const n = 300_001
+	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		for _, m := range []int{2, k.MR + 1} {
+			s := size(m, n, 3, opts...)
+			o := build[bf16.BF16, bf16.BF16](t, s)
+			old := slices.Clone(o.c.Data)
+			s.opts = append(slices.Clip(opts), gemm.WithDepth(2))
+			again(t, o, s, old)
+			want := dense(o.c)
+			s.opts = append(slices.Clip(opts), gemm.WithWorkers(3))
+			if st := again(t, o, s, old); st.Inline || st.Stages != 1 || st.Tiles > 1024 {
+				t.Errorf("%v: want one stage and no more than 1024 slabs", st)
+			}
+			same(t, dense(o.c), want, n)
+			o.free()
+			if slowKernel(k.Name) || raceEnabled || testing.Short() {
+				break
+			}
+		}
+	})
+}
+
+// TestStreamLatency bounds how much of B is read between looks at the context.
+func TestStreamLatency(t *testing.T) {
+	const longest = 1 << 26
+	data, out := make([]bf16.BF16, longest), make([]float32, 1<<20) // which nobody touches
+	for _, name := range kernels(asm.BF16) {
+		for k := 1 << 10; k <= 1<<15; k *= 2 {
+			n := longest / k
+			a := gemm.Matrix[bf16.BF16]{Rows: 1, Cols: k, Stride: k, Data: data}
+			b := gemm.Matrix[bf16.BF16]{Rows: k, Cols: n, Stride: n, Data: data}
+			c := gemm.Matrix[float32]{Rows: 1, Cols: n, Stride: n, Data: out}
+			cols, err := gemm.StreamColumns(testEngine, c, a, b, gemm.WithKernel(name), gemm.WithWorkers(1))
+			if err != nil || cols == 0 {
+				t.Fatalf("%s, K = %d: %d columns a slab, error %v", name, k, cols, err)
+			}
+			if got := min(cols, n) * k * 2; got > 64<<20 {
+				t.Errorf("%s, K = %d: a slab of %d columns reads %d bytes of B", name, k, cols, got)
+			}
+		}
+	}
+}
