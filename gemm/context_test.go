@@ -3,6 +3,7 @@ package gemm_test
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -210,5 +211,50 @@ func TestDeadline(t *testing.T) {
 		}
 		mixed(t, o.c, want)
 		return
+	}
+}
+
+// TestContextIsLetGo checks that an engine, which keeps what it can use again,
+// does not keep the context of a call that is over.
+func TestContextIsLetGo(t *testing.T) {
+	e, err := gemm.New(gemm.WithWorkers(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []int{4, 300} { // streamed, on the ring
+		for _, cancelled := range []bool{false, true} {
+			gone := make(chan struct{})
+			func() {
+				value := new([16]int)
+				runtime.AddCleanup(value, func(gone chan struct{}) { close(gone) }, gone)
+				ctx := newCountdown(math.MaxInt)
+				if cancelled {
+					ctx.left = 3
+				}
+				ctx.Context = context.WithValue(context.Background(), gone, value)
+				a, b, c := gemm.NewMatrix[float32](m, 700), gemm.NewMatrix[float32](700, 800), gemm.NewMatrix[float32](m, 800)
+				if err := e.Multiply(c, a, b, gemm.WithContext(ctx)); (err != nil) != cancelled {
+					t.Fatal(err)
+				}
+			}()
+			let := false
+			for range 500 {
+				runtime.GC()
+				select {
+				case <-gone:
+					let = true
+				case <-time.After(10 * time.Millisecond):
+				}
+				if let {
+					break
+				}
+			}
+			if !let {
+				t.Errorf("%d rows, cancelled %v: the context is still reachable after the call", m, cancelled)
+			}
+		}
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -113,8 +113,9 @@ func (r *run) execute(e *Engine, s *settings, shape pipeline.Shape, prog pipelin
 	return nil
 }
 
-// release lets go of the memory and the operands.
+// release lets go of the memory, the operands and the context.
 func (r *run) release(e *Engine) {
+	r.grid.Clear()
 	if r.memory != nil {
 		e.slots.Put(r.memory)
 	}

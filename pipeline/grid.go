@@ -193,6 +193,13 @@ func (g *Grid) Err() error {
 // when every worker has left.
 func (g *Grid) Stats() Stats { return g.stats }
 
+// Clear lets go of the program, the context and what Err returns, for a Grid that
+// is kept for another Reset. Call it when every worker has left.
+func (g *Grid) Clear() {
+	g.prog, g.ctx, g.panicked = nil, nil, nil
+	g.ring.clear()
+}
+
 func (g *Grid) fail(p *RolePanic) {
 	g.mu.Lock()
 	if g.panicked == nil {

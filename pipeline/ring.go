@@ -168,6 +168,13 @@ func (r *Ring) Err() error {
 	return r.err
 }
 
+// clear lets go of the error of Stop.
+func (r *Ring) clear() {
+	r.mu.Lock()
+	r.err = nil
+	r.mu.Unlock()
+}
+
 func (r *Ring) wait(b *barrier.Barrier, parity uint32) error {
 	for !b.TryWaitParity(parity, stopPoll) {
 		if err := r.Err(); err != nil {
