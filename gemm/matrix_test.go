@@ -52,3 +52,14 @@ func TestViewPanics(t *testing.T) {
 		}
 	}
 }
+
+// TestPointer passes pointers to matrices, which have the methods of matrices.
+func TestPointer(t *testing.T) {
+	a, b, c := gemm.NewMatrix[float32](1, 1), gemm.NewMatrix[float32](1, 1), gemm.NewMatrix[float32](1, 1)
+	a.Data[0], b.Data[0] = 2, 3
+	if err := gemm.Multiply(c, a, &b); err != nil || c.Data[0] != 6 {
+		t.Errorf("by a pointer to B: C = %v, error %v, want 6", c.Data[0], err)
+	}
+	var none *matF32
+	checkError(t, gemm.Multiply(c, a, none), "B is a nil Operand")
+}

@@ -26,6 +26,10 @@ func Multiply[O Output, I Element](c Matrix[O], a Matrix[I], b Operand[I], opts 
 	switch b := b.(type) {
 	case Matrix[I]:
 		return shared().multiply(c.view(), a.view(), b.view(), packing{}, opts)
+	case *Matrix[I]:
+		if b != nil {
+			return shared().multiply(c.view(), a.view(), b.view(), packing{}, opts)
+		}
 	case *Packed[I]:
 		return shared().multiply(c.view(), a.view(), b.view(), b.packing(), opts)
 	}
