@@ -151,7 +151,7 @@ func (v view) overlaps(w view) bool {
 		return false
 	}
 	vp, wp := uintptr(v.stride*v.elem.Size()), uintptr(w.stride*w.elem.Size())
-	if vp != wp {
+	if vp != wp || vp == 0 { // 0 if the stride of a single row is so large that the pitch overflows
 		return true
 	}
 	if vlo > wlo {

@@ -1,6 +1,7 @@
 package gemm_test
 
 import (
+	"math"
 	"testing"
 
 	"example.com/leafhopper/gemm"
@@ -87,5 +88,20 @@ func TestInputsMayOverlap(t *testing.T) {
 	}
 	if c.At(0, 0) != 30 || c.At(1, 2) != c.At(2, 1) || c.At(0, 1) != 80 {
 		t.Errorf("A·A' = %v", c.Data)
+	}
+}
+
+// TestOverlapOfLongStrides places single rows in one buffer. Their strides say
+// nothing and may be so large that a pitch in bytes overflows.
+func TestOverlapOfLongStrides(t *testing.T) {
+	for _, stride := range []int{4, math.MaxInt, math.MaxInt/2 + 1, math.MaxInt/4 + 1, math.MaxInt/4 + 2} {
+		buf := make([]float32, 8)
+		c := matF32{Rows: 1, Cols: 4, Stride: stride, Data: buf}
+		for from, refused := range map[int]bool{0: true, 3: true, 4: false} {
+			a := matF32{Rows: 1, Cols: 4, Stride: stride, Data: buf[from:]}
+			if err := gemm.Multiply(c, a, gemm.NewMatrix[float32](4, 4)); (err != nil) != refused {
+				t.Errorf("stride %d, A from element %d on: error %v, want one: %v", stride, from, err, refused)
+			}
+		}
 	}
 }
