@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"runtime"
 	"slices"
 
 	"example.com/leafhopper/asm"
@@ -19,7 +20,7 @@ import (
 //	offset  bytes
 //	 0       8     "LHPACKED"
 //	 8       4     version of this form
-//	12       4     element type: 1 bf16, 2 f16, 3 f32
+//	12       4     element type: 1 bf16, 2 f16, 3 f32, 4 e4m3, 5 e5m2
 //	16      32     name of the kernel, padded with zeros
 //	48      20     MR, NR, KPack, KStep, and the bytes of a panel one stage deep
 //	68       4     elements of K in a stage
@@ -85,6 +86,7 @@ func (p *Packed[T]) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint64(b, uint64(p.p.k))
 	b = binary.LittleEndian.AppendUint64(b, uint64(p.p.n))
 	b = append(b, p.p.data...)
+	runtime.KeepAlive(p) // which owns data's memory
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli)), nil
 }
 
