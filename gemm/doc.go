@@ -1,5 +1,5 @@
 // Package gemm multiplies matrices of bfloat16, half precision and float32 at
-// the speed of the machine.
+// the speed of the machine, and those and fp8 with the bits of a Hopper GPU.
 //
 //	C = alpha·A·B + beta·C
 //
@@ -15,16 +15,17 @@
 // nothing but the Rows x Cols elements is read or written.
 //
 // A and B hold [bf16.BF16], [float16.Float16] or float32, both the same; C holds
-// any of the three. Products are accumulated in float32, along K in the kernel's
+// any of the three. In Hopper's arithmetic they may also hold [fp8.E4M3] or
+// [fp8.E5M2], and with [Engine.Multiply] one of each. Products are accumulated in float32, along K in the kernel's
 // own fixed order. Then alpha·acc + beta·C is computed in float32, each operation
 // rounded, and rounded once more, to nearest even, if C has 16 bits. Before that
 // last rounding an element differs from the exact value by at most
 //
 //	(K+8)·2^-24 · (|alpha|·|A|·|B| + |beta|·|C|)
 //
-// as long as nothing overflows. The kernel avx512bf16 and its model gobf16
-// besides take subnormal operands, and results of a step, as zeros; the others
-// keep them.
+// as long as nothing overflows. The kernels avx512bf16 and amx and their models
+// gobf16 and goamx besides take subnormal operands, and results of a step, as
+// zeros; the others keep them.
 //
 // With beta = 0 the old C is never read. Otherwise NaN and Inf propagate as in
 // IEEE 754: zeros in A, in B and as alpha are multiplied like any number. Which
@@ -42,11 +43,11 @@
 // # Hopper's arithmetic
 //
 // With [WithArithmetic]([Hopper]) all kernels have the same bits: those that the
-// tensor cores of an H200 leave after a chain of wgmma instructions along K, and so
-// those of cuBLAS, for bf16, f16 and, with float32 operands, tf32. A step sums 16
-// products (8 of tf32) and the accumulator at once, cut off below 2^-25 of the
-// largest and truncated; the bound above does not hold, and float32 operands lose
-// their low 13 bits. Where cuBLAS splits K among the blocks of a GPU, [WithSplitK]
+// tensor cores of an H200 leave after a chain of wgmma instructions along K, and, as
+// recorded for bf16 and f16, those of cuBLAS. A step sums 16 products and the
+// accumulator at once, cut off below 2^-25 of the largest and truncated; with
+// float32 operands, which lose their low 13 bits and are tf32 then, 8 products; with
+// fp8 32 products, cut off below 2^-13. The bound above does not hold. Where cuBLAS splits K among the blocks of a GPU, [WithSplitK]
 // does the same: it sums parts of K each for themselves and then adds up the
 // results, in order, in either arithmetic.
 //
@@ -61,7 +62,8 @@
 //
 // A [Packed] belongs to one kernel and arithmetic, is shared freely between
 // goroutines, and marshals to bytes that only a build with the same kernel and
-// layout takes back. K may be split only where its stages begin.
+// layout takes back. In native arithmetic K may be split only where its stages,
+// of 512 bf16 elements, begin.
 //
 // # Errors
 //
@@ -121,10 +123,12 @@
 //
 //	depth · (ctas·m + n) · k · 4  +  ctas · m · n · 4    bytes
 //
-// each dimension rounded up to the register tile. The engine's own choice stays
-// below 16 MiB, and below 32 MiB for more than four workers in a large L3;
+// each dimension rounded up to the register tile, and the accumulators twice if K
+// is split. The engine's own choice stays
+// below 16 MiB, and below 32 MiB, or 48 if K is split, for more than four workers
+// in a large L3;
 // [WithTile] (then ctas is 1) and [WithDepth] change it, and [Stats] reports the
-// dimensions. An engine has at most as many rings in use at once, and
+// dimensions. For a few rows of A a ring holds no more than these, at most 8 MiB. An engine has at most as many rings in use at once, and
 // keeps as many, as GOMAXPROCS was when it was made, or WithWorkers of [New] if
 // that is more; further calls wait for their turn. [Engine.Close] gives the memory
 // back; the shared engine keeps its own. A small product borrows a buffer of less

@@ -14,6 +14,7 @@ func TestMemory(t *testing.T) {
 }
 
 func testMemory[T gemm.Element](t *testing.T) {
+	defer gemm.PretendL3(64 << 20)()
 	// Nothing is multiplied, so one buffer does for all operands.
 	const longest = 1 << 21
 	data, out := make([]T, 2*longest), make([]float32, 2*longest)
@@ -34,6 +35,16 @@ func testMemory[T gemm.Element](t *testing.T) {
 						}
 						if got > limit {
 							t.Errorf("%s, %d workers: the ring of %dx%dx%d takes %d bytes, more than %d", name, workers, m, n, k, got, limit)
+						}
+						if workers > 4 {
+							limit = 48 << 20
+						}
+						got, err = gemm.RingBytes(testEngine, c, a, b, gemm.WithKernel(name), gemm.WithWorkers(workers), gemm.WithSplitK(4))
+						if err != nil {
+							t.Fatal(err)
+						}
+						if got > limit {
+							t.Errorf("%s, %d workers: the ring of %dx%dx%d with K split takes %d bytes, more than %d", name, workers, m, n, k, got, limit)
 						}
 					}
 					// What a caller chooses is what it gets.

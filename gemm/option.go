@@ -67,7 +67,8 @@ const (
 	Hopper = asm.Hopper
 )
 
-// WithArithmetic sets the arithmetic of the product. The default is [Native].
+// WithArithmetic sets the arithmetic of the product. The default is [Native];
+// [Hopper] takes every type of element, fp8 too, and about seven times as long.
 func WithArithmetic(a Arithmetic) Option { return Option{kind: optArithmetic, n: [3]int{int(a)}} }
 
 // WithSplitK cuts K into n equal parts, rounded up to multiples of 64 so that

@@ -131,8 +131,14 @@ func (p *packing) layout() error {
 	return nil
 }
 
-// stageElements returns the elements of K in a stage of a packed B.
-func stageElements(k *asm.Kernel, t asm.Type) int { return stageDepth(k, k.KStep(t)) * k.KPack }
+// stageElements returns the elements of K in a stage of a packed B. In Hopper's
+// arithmetic K can then be split wherever cuBLAS splits it.
+func stageElements(k *asm.Kernel, t asm.Type) int {
+	if k.Arithmetic == Hopper {
+		return splitUnit
+	}
+	return stageDepth(k, k.KStep(t)) * k.KPack
+}
 
 // offset returns where the panel of column col begins in the stage of element
 // k0 of K.

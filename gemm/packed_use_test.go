@@ -205,7 +205,8 @@ func TestPackedAllocations(t *testing.T) {
 	}
 }
 
-// TestPackedSplitK splits K where a stage of the packing ends, and elsewhere.
+// TestPackedSplitK splits K where a stage of the packing ends, and elsewhere,
+// which only a native packing refuses.
 func TestPackedSplitK(t *testing.T) {
 	for _, arith := range arithmetics {
 		stage := gemm.PackedStage(pack(t, gemm.NewMatrix[bf16.BF16](1, 1), gemm.WithArithmetic(arith)))
@@ -221,7 +222,7 @@ func TestPackedSplitK(t *testing.T) {
 			{stage + 64, 2, false}, {2*unit + 1, 2, false},
 		} {
 			s := size(9, 70, tc.k, gemm.WithArithmetic(arith), gemm.WithSplitK(tc.parts))
-			if tc.fits {
+			if tc.fits || arith == gemm.Hopper { // whose stages are what K is split at
 				samePacked[float32, bf16.BF16](t, s, product[float32, bf16.BF16](t, s))
 				s.opts = append(s.opts, gemm.WithWorkers(3), gemm.WithDepth(3), gemm.WithTile(8, 32, 0))
 				samePacked[float32, bf16.BF16](t, s, product[float32, bf16.BF16](t, s))
