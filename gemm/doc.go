@@ -124,13 +124,12 @@
 //	depth · (ctas·m + n) · k · 4  +  ctas · m · n · 4    bytes
 //
 // each dimension rounded up to the register tile, and the accumulators twice if K
-// is split. The engine's own choice stays
-// below 16 MiB, and below 32 MiB, or 48 if K is split, for more than four workers
-// in a large L3;
-// [WithTile] (then ctas is 1) and [WithDepth] change it, and [Stats] reports the
-// dimensions. For a few rows of A a ring holds no more than these, at most 8 MiB. An engine has at most as many rings in use at once, and
-// keeps as many, as GOMAXPROCS was when it was made, or WithWorkers of [New] if
-// that is more; further calls wait for their turn. [Engine.Close] gives the memory
+// is split. The engine's own choice stays below 16 MiB, and for more than four
+// workers in a large L3 below 32 MiB, or 48 MiB if K is split; [WithTile] (then
+// ctas is 1) and [WithDepth] change it, and [Stats] reports the dimensions. An
+// engine has at most as many rings in use at once, and keeps as many, those of up
+// to 64 MiB, as GOMAXPROCS was when it was made, or WithWorkers of [New] if that is
+// more; further calls wait for their turn. [Engine.Close] gives the memory
 // back; the shared engine keeps its own. A small product borrows a buffer of less
 // than 1 MiB from a pool that the garbage collector empties.
 //
