@@ -62,8 +62,8 @@
 //
 // A [Packed] belongs to one kernel and arithmetic, is shared freely between
 // goroutines, and marshals to bytes that only a build with the same kernel and
-// layout takes back. In native arithmetic K may be split only where its stages,
-// of 512 bf16 elements, begin.
+// layout takes back. In native arithmetic K may be split only where its stages
+// begin; the error names their depth.
 //
 // # Errors
 //
