@@ -58,16 +58,12 @@ func (w *worker) run() {
 			}
 		}
 		if w.step() {
-			if w.idle > 0 {
-				w.endIdle()
-			}
+			w.endIdle()
 		} else {
 			w.wait()
 		}
 	}
-	if w.idle > 0 {
-		w.endIdle()
-	}
+	w.endIdle()
 }
 
 // step executes one piece of work, and reports whether there was one.
@@ -90,6 +86,7 @@ func (w *worker) copy() bool {
 				break
 			}
 			if job, ok := c.take(word); ok {
+				w.endIdle()
 				start := time.Now()
 				w.load(stage, w.copied, job)
 				w.stats.Copy += time.Since(start)
@@ -132,6 +129,7 @@ func (w *worker) stateOf(item int) PipelineState {
 
 // slab computes item of a slab that the worker has claimed.
 func (w *worker) slab(slab, item int) {
+	w.endIdle()
 	s := w.stateOf(item)
 	w.prog.Compute(s.Index, item, slab/w.shape.Slabs, slab%w.shape.Slabs)
 	w.slabs[slab].done(item)
@@ -186,7 +184,12 @@ func (w *worker) park() {
 	}
 }
 
+// endIdle books the time since the worker became idle, if it is. A piece of work
+// begins with it, so that the piece does not count.
 func (w *worker) endIdle() {
+	if w.idle == 0 {
+		return
+	}
 	if d := time.Since(w.idleSince); w.starved {
 		w.stats.ProducerWait += d
 	} else {
