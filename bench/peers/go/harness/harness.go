@@ -1,0 +1,226 @@
+// Package harness measures the matrix products of one Go library and prints a
+// line of CSV for each, as peers.c does for a native one:
+//
+//	operands → first call → check → warm-up → Count samples → median
+//
+// C (m×n) = A (m×k) · B (k×n), all row-major and dense, with B plain on every
+// call. A sample repeats the call for at least the minimum time.
+package harness
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	maxDim   = 16384
+	maxCount = 1000
+	checks   = 256 // entries of C that are compared with sums in float64
+)
+
+// A Product is one shape in one type. A and B hold multiples of 1/128 in
+// [-1, 1), which are exact in bf16.
+type Product struct {
+	BF16    bool
+	M, N, K int
+	A, B    []float32
+}
+
+func (p *Product) String() string { return fmt.Sprintf("%s %dx%dx%d", p.dtype(), p.M, p.N, p.K) }
+
+func (p *Product) dtype() string {
+	if p.BF16 {
+		return "bf16"
+	}
+	return "f32"
+}
+
+// A Call computes a product, and its result is C: as float32 if the library
+// writes that, or widened from bf16.
+type Call struct {
+	Run     func() error
+	Result  func() []float32
+	BF16Out bool // C is bf16, rounded or cut off
+}
+
+// ErrUnsupported is what Prepare returns for a type that the library lacks.
+var ErrUnsupported = errors.New("the library has no product of this type")
+
+// A Library makes the call for a product. What it does there is not timed.
+type Library struct {
+	Name    string
+	Prepare func(p *Product, threads int) (*Call, error)
+}
+
+// Main measures what the command line asks for and exits: 2 for a bad command
+// line, 1 for a failed or wrong product.
+func Main(l Library) { os.Exit(l.run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+func (l Library) run(args []string, stdout, stderr io.Writer) int {
+	fs := flag.NewFlagSet(l.Name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	threads := fs.Int("threads", 1, "GOMAXPROCS")
+	count := fs.Int("count", 3, "samples of each product")
+	minTime := fs.Int("min-time", 100, "shortest sample in milliseconds")
+	types := fs.String("dtype", "bf16,f32", "types of A and B")
+	err := fs.Parse(args)
+	var products []*Product
+	switch {
+	case err != nil:
+	case *threads < 1 || *threads > 4096:
+		err = fmt.Errorf("-threads: %d is not in 1..4096", *threads)
+	case *count < 1 || *count > maxCount:
+		err = fmt.Errorf("-count: %d is not in 1..%d", *count, maxCount)
+	case *minTime < 1 || *minTime > 60000:
+		err = fmt.Errorf("-min-time: %d is not in 1..60000", *minTime)
+	default:
+		products, err = parse(fs.Args(), *types)
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "%s: %v\n", l.Name, err)
+		return 2
+	}
+	runtime.GOMAXPROCS(*threads)
+	status := 0
+	for _, p := range products {
+		seconds, err := l.measure(p, *threads, *count, time.Duration(*minTime)*time.Millisecond)
+		switch {
+		case errors.Is(err, ErrUnsupported):
+			fmt.Fprintf(stderr, "%s: %s skipped: %v\n", l.Name, p.dtype(), err)
+		case err != nil:
+			fmt.Fprintf(stderr, "%s: %v: %v\n", l.Name, p, err)
+			status = 1
+		default:
+			fmt.Fprintf(stdout, "%s,%s,%d,%d,%d,%d,%.9g\n", l.Name, p.dtype(), p.M, p.N, p.K, *threads, seconds)
+		}
+	}
+	return status
+}
+
+// parse returns a product for every shape and type.
+func parse(shapes []string, types string) ([]*Product, error) {
+	if len(shapes) == 0 {
+		return nil, errors.New("no shapes: give N or MxNxK")
+	}
+	var products []*Product
+	for _, s := range shapes {
+		parts := strings.Split(s, "x")
+		if len(parts) == 1 {
+			parts = []string{s, s, s}
+		}
+		if len(parts) != 3 {
+			return nil, fmt.Errorf("shape: %q is not N or MxNxK", s)
+		}
+		var d [3]int
+		for i, part := range parts {
+			n, err := strconv.Atoi(part)
+			if err != nil || n < 1 || n > maxDim {
+				return nil, fmt.Errorf("shape: %q is not N or MxNxK with sizes in 1..%d", s, maxDim)
+			}
+			d[i] = n
+		}
+		for t := range strings.SplitSeq(types, ",") {
+			if t != "bf16" && t != "f32" {
+				return nil, fmt.Errorf("-dtype: %q is not one of bf16, f32", t)
+			}
+			products = append(products, &Product{BF16: t == "bf16", M: d[0], N: d[1], K: d[2]})
+		}
+	}
+	return products, nil
+}
+
+// measure returns the median time of a call in seconds.
+func (l Library) measure(p *Product, threads, count int, minTime time.Duration) (float64, error) {
+	p.A = operand(p.M*p.K, 0x9e3779b97f4a7c15)
+	p.B = operand(p.K*p.N, 0xd1b54a32d192ed03)
+	defer func() { p.A, p.B = nil, nil }()
+	call, err := l.Prepare(p, threads)
+	if err != nil {
+		return 0, err
+	}
+	if err := call.Run(); err != nil {
+		return 0, err
+	}
+	if err := p.check(call); err != nil {
+		return 0, err
+	}
+	calls := 1
+	for {
+		t, err := repeat(call, calls)
+		if err != nil {
+			return 0, err
+		}
+		if t >= minTime {
+			break
+		}
+		want := 1.2 * float64(calls) * float64(minTime) / float64(max(t, 1))
+		calls = int(min(max(want, 2*float64(calls)), 100*float64(calls)))
+	}
+	samples := make([]float64, count)
+	for i := range samples {
+		t, err := repeat(call, calls)
+		if err != nil {
+			return 0, err
+		}
+		samples[i] = t.Seconds() / float64(calls)
+	}
+	slices.Sort(samples)
+	return (samples[(count-1)/2] + samples[count/2]) / 2, nil
+}
+
+func repeat(c *Call, calls int) (time.Duration, error) {
+	start := time.Now()
+	for range calls {
+		if err := c.Run(); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(start), nil
+}
+
+func operand(n int, seed uint64) []float32 {
+	s := make([]float32, n)
+	for i := range s {
+		seed ^= seed << 13
+		seed ^= seed >> 7
+		seed ^= seed << 17
+		s[i] = float32(seed>>40&255)/128 - 1
+	}
+	return s
+}
+
+// check compares entries all over C with sums in float64, to the bound that
+// gemmbench holds its own products to, plus a whole ulp where C is bf16.
+func (p *Product) check(call *Call) error {
+	c := call.Result()
+	if len(c) != p.M*p.N {
+		return fmt.Errorf("the result has %d entries, not %d", len(c), p.M*p.N)
+	}
+	for i := range checks {
+		at := i * (len(c) - 1) / (checks - 1)
+		row, col := at/p.N, at%p.N
+		var sum, size float64
+		for l := range p.K {
+			t := float64(p.A[row*p.K+l]) * float64(p.B[l*p.N+col])
+			sum += t
+			size += math.Abs(t)
+		}
+		bound := float64(p.K+8) * 0x1p-24 * size
+		if call.BF16Out {
+			bound += (math.Abs(sum) + bound) * 0x1p-7
+		}
+		if !(math.Abs(float64(c[at])-sum) <= bound) {
+			return fmt.Errorf("entry %d, %d of C is wrong, and the product not measured: %v, want %v ± %.3g", row, col, c[at], sum, bound)
+		}
+	}
+	return nil
+}

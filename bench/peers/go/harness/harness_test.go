@@ -1,0 +1,70 @@
+package harness
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// naive multiplies row by row; spoil is added to its first entry.
+func naive(spoil float32) Library {
+	return Library{Name: "naive", Prepare: func(p *Product, _ int) (*Call, error) {
+		if p.BF16 {
+			return nil, ErrUnsupported
+		}
+		c := make([]float32, p.M*p.N)
+		run := func() error {
+			for i := range p.M {
+				for j := range p.N {
+					var sum float32
+					for l := range p.K {
+						sum += p.A[i*p.K+l] * p.B[l*p.N+j]
+					}
+					c[i*p.N+j] = sum
+				}
+			}
+			c[0] += spoil
+			return nil
+		}
+		return &Call{Run: run, Result: func() []float32 { return c }}, nil
+	}}
+}
+
+func TestRun(t *testing.T) {
+	quick := []string{"-min-time", "1", "-count", "2"}
+	for _, test := range []struct {
+		name, args  string
+		spoil       float32
+		status      int
+		out, stderr string
+	}{
+		{"one", "-dtype f32 5", 0, 0, "naive,f32,5,5,5,1,", ""},
+		{"rectangle", "-dtype f32 -threads 2 3x4x5", 0, 0, "naive,f32,3,4,5,2,", ""},
+		{"unsupported", "-dtype bf16 5", 0, 0, "", "naive: bf16 skipped"},
+		{"wrong", "-dtype f32 5", 0.5, 1, "", "entry 0, 0 of C is wrong"},
+		{"no shape", "", 0, 2, "", "no shapes"},
+		{"two sizes", "3x4", 0, 2, "", `"3x4" is not N or MxNxK`},
+		{"zero", "0", 0, 2, "", `"0" is not N or MxNxK with sizes in 1..16384`},
+		{"second is bad", "5 5x", 0, 2, "", `"5x" is not`},
+		{"type", "-dtype f64 5", 0, 2, "", `"f64" is not one of`},
+		{"count", "-count 0 5", 0, 2, "", "-count: 0 is not in 1..1000"},
+		{"flag", "-speed 5", 0, 2, "", "not defined"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var out, stderr bytes.Buffer
+			args := append(quick[:len(quick):len(quick)], strings.Fields(test.args)...)
+			if got := naive(test.spoil).run(args, &out, &stderr); got != test.status {
+				t.Errorf("status %d, want %d", got, test.status)
+			}
+			if !strings.HasPrefix(out.String(), test.out) || (test.out == "") != (out.Len() == 0) {
+				t.Errorf("stdout %q, want %q…", &out, test.out)
+			}
+			if !strings.Contains(stderr.String(), test.stderr) || (test.stderr == "") != (stderr.Len() == 0) {
+				t.Errorf("stderr %q, want …%q…", &stderr, test.stderr)
+			}
+			if test.status == 2 && strings.Count(stderr.String(), "\n") != 1 {
+				t.Errorf("stderr %q is not one line", &stderr)
+			}
+		})
+	}
+}

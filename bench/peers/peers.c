@@ -1,0 +1,384 @@
+/*
+ * peers measures matrix products of a native library, for comparison with
+ * gemmbench. One source makes one program per library, so that no library's
+ * threads disturb another's:
+ *
+ *     cc -DPEER_OPENBLAS peers.c -lopenblas    sgemm, and sbgemm where it exists
+ *     cc -DPEER_ONEDNN   peers.c -ldnnl        matmul, f32 and bf16 -> f32
+ *
+ *     peers [-dtype bf16,f32] [-threads T] [-count N] [-min-time MS] SHAPE...
+ *
+ * C (m x n, float32) = A (m x k) * B (k x n), all row-major and dense, and B plain
+ * on every call. Each product is checked, warmed up and then sampled: a sample
+ * repeats the call for at least MS milliseconds. One line of CSV per product:
+ * lib,dtype,m,n,k,threads,seconds_median.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MAX_DIM = 16384, MAX_COUNT = 1000, CHECKS = 256 };
+
+/* A product is one shape in one type, with its operands. */
+typedef struct {
+	int bf16;
+	long m, n, k;
+	void *a, *b; /* float or uint16_t */
+	float *c;
+	void *plan; /* what the library prepares once */
+} product;
+
+static void die(int status, const char *what, const char *detail)
+{
+	fprintf(stderr, "peers: %s%s\n", what, detail);
+	exit(status);
+}
+
+/*
+ * Each library defines:
+ *   LIB          its name in the CSV
+ *   lib_init     sets the number of threads and says on stderr what runs
+ *   lib_prepare  returns NULL, or why this product cannot run
+ *   lib_call     computes C once
+ *   lib_release  frees what lib_prepare made
+ */
+#if defined PEER_OPENBLAS
+
+#include <cblas.h>
+#define LIB "openblas"
+
+/* cblas_sbgemm is in builds with BUILD_BFLOAT16 only. */
+typedef void sbgemm_func(enum CBLAS_ORDER, enum CBLAS_TRANSPOSE, enum CBLAS_TRANSPOSE, blasint, blasint, blasint, float,
+                         const uint16_t *, blasint, const uint16_t *, blasint, float, float *, blasint);
+static sbgemm_func *sbgemm;
+
+static void lib_init(int threads)
+{
+	openblas_set_num_threads(threads);
+	*(void **)&sbgemm = dlsym(RTLD_DEFAULT, "cblas_sbgemm");
+	fprintf(stderr, "peers: %s, core %s, %s\n", openblas_get_config(), openblas_get_corename(),
+	        sbgemm ? "with sbgemm" : "without sbgemm");
+	if (openblas_get_num_threads() != threads)
+		die(1, "openblas does not take the number of threads", "");
+}
+
+static const char *lib_prepare(product *p)
+{
+	return p->bf16 && !sbgemm ? "this build has no sbgemm" : NULL;
+}
+
+static void lib_call(product *p)
+{
+	if (p->bf16)
+		sbgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, p->m, p->n, p->k, 1, p->a, p->k, p->b, p->n, 0, p->c, p->n);
+	else
+		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, p->m, p->n, p->k, 1, p->a, p->k, p->b, p->n, 0, p->c, p->n);
+}
+
+static void lib_release(product *p) { (void)p; }
+
+#elif defined PEER_ONEDNN
+
+#include <dnnl.h>
+#define LIB "onednn"
+
+typedef struct {
+	dnnl_primitive_t matmul;
+	dnnl_exec_arg_t args[3];
+} plan;
+
+static dnnl_engine_t engine;
+static dnnl_stream_t stream;
+
+static void must(dnnl_status_t s, const char *what)
+{
+	char code[32];
+	snprintf(code, sizeof code, ": status %d", (int)s);
+	if (s != dnnl_success)
+		die(1, what, code);
+}
+
+static void lib_init(int threads)
+{
+	const dnnl_version_t *v = dnnl_version();
+	void (*set)(int);
+	*(void **)&set = dlsym(RTLD_DEFAULT, "omp_set_num_threads");
+	if (v->cpu_runtime == DNNL_RUNTIME_OMP && set)
+		set(threads);
+	else if (v->cpu_runtime != DNNL_RUNTIME_SEQ || threads != 1)
+		die(1, "oneDNN is not built with OpenMP: the number of threads cannot be set", "");
+	fprintf(stderr, "peers: oneDNN %d.%d.%d, effective ISA %#x\n", v->major, v->minor, v->patch, (unsigned)dnnl_get_effective_cpu_isa());
+	must(dnnl_engine_create(&engine, dnnl_cpu, 0), "dnnl_engine_create");
+	must(dnnl_stream_create(&stream, engine, dnnl_stream_default_flags), "dnnl_stream_create");
+}
+
+/* Memory descriptors are values in oneDNN 2 and objects in oneDNN 3. */
+#if DNNL_VERSION_MAJOR >= 3
+#define MD(md) (md)
+static dnnl_status_t describe(dnnl_memory_desc_t *md, long rows, long cols, dnnl_data_type_t t)
+{
+	dnnl_dims_t dims = {rows, cols};
+	return dnnl_memory_desc_create_with_tag(md, 2, dims, t, dnnl_ab);
+}
+static dnnl_status_t matmul_desc(dnnl_primitive_desc_t *pd, dnnl_memory_desc_t *md)
+{
+	return dnnl_matmul_primitive_desc_create(pd, engine, md[0], md[1], NULL, md[2], NULL);
+}
+static void forget(dnnl_memory_desc_t md) { dnnl_memory_desc_destroy(md); }
+#else
+#define MD(md) (&(md))
+static dnnl_status_t describe(dnnl_memory_desc_t *md, long rows, long cols, dnnl_data_type_t t)
+{
+	dnnl_dims_t dims = {rows, cols};
+	return dnnl_memory_desc_init_by_tag(md, 2, dims, t, dnnl_ab);
+}
+static dnnl_status_t matmul_desc(dnnl_primitive_desc_t *pd, dnnl_memory_desc_t *md)
+{
+	dnnl_matmul_desc_t d;
+	dnnl_status_t s = dnnl_matmul_desc_init(&d, &md[0], &md[1], NULL, &md[2]);
+	return s == dnnl_success ? dnnl_primitive_desc_create(pd, &d, NULL, engine, NULL) : s;
+}
+static void forget(dnnl_memory_desc_t md) { (void)md; }
+#endif
+
+/* The primitive, with the code generated for it, is made once, in oneDNN's favour. */
+static const char *lib_prepare(product *p)
+{
+	dnnl_data_type_t in = p->bf16 ? dnnl_bf16 : dnnl_f32;
+	dnnl_memory_desc_t md[3];
+	dnnl_primitive_desc_t pd;
+	void *data[3] = {p->a, p->b, p->c};
+	int arg[3] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
+	plan *q = calloc(1, sizeof *q);
+	if (!q)
+		die(1, "out of memory", "");
+	must(describe(&md[0], p->m, p->k, in), "describing A");
+	must(describe(&md[1], p->k, p->n, in), "describing B");
+	must(describe(&md[2], p->m, p->n, dnnl_f32), "describing C");
+	dnnl_status_t s = matmul_desc(&pd, md);
+	if (s == dnnl_success) {
+		must(dnnl_primitive_create(&q->matmul, pd), "dnnl_primitive_create");
+		dnnl_primitive_desc_destroy(pd);
+	}
+	for (int i = 0; i < 3; i++) {
+		if (s == dnnl_success) {
+			q->args[i].arg = arg[i];
+			must(dnnl_memory_create(&q->args[i].memory, MD(md[i]), engine, data[i]), "dnnl_memory_create");
+		}
+		forget(md[i]);
+	}
+	if (s != dnnl_success) {
+		free(q);
+		return "this processor or build has no such matmul";
+	}
+	p->plan = q;
+	return NULL;
+}
+
+static void lib_call(product *p)
+{
+	plan *q = p->plan;
+	must(dnnl_primitive_execute(q->matmul, stream, 3, q->args), "dnnl_primitive_execute");
+	must(dnnl_stream_wait(stream), "dnnl_stream_wait");
+}
+
+static void lib_release(product *p)
+{
+	plan *q = p->plan;
+	for (int i = 0; i < 3; i++)
+		dnnl_memory_destroy(q->args[i].memory);
+	dnnl_primitive_destroy(q->matmul);
+	free(q);
+}
+
+#else
+#error "define PEER_OPENBLAS or PEER_ONEDNN"
+#endif
+
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+static void *aligned(size_t bytes)
+{
+	void *p = aligned_alloc(64, (bytes + 63) / 64 * 64);
+	if (!p)
+		die(1, "out of memory", "");
+	return p;
+}
+
+/* Multiples of 1/128 in [-1, 1) are exact in bf16, so both types get the same values. */
+static void *operand(long n, int bf16, uint64_t seed)
+{
+	void *p = aligned(n * (bf16 ? 2 : 4));
+	for (long i = 0; i < n; i++) {
+		seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+		float f = (int)(seed >> 40 & 255) / 128.0f - 1;
+		uint32_t bits;
+		memcpy(&bits, &f, 4);
+		if (bf16)
+			((uint16_t *)p)[i] = bits >> 16;
+		else
+			((float *)p)[i] = f;
+	}
+	return p;
+}
+
+static double value(const void *p, int bf16, long i)
+{
+	if (!bf16)
+		return ((const float *)p)[i];
+	uint32_t bits = (uint32_t)((const uint16_t *)p)[i] << 16;
+	float f;
+	memcpy(&f, &bits, 4);
+	return f;
+}
+
+/* check compares entries all over C with sums in double, to the bound that gemmbench holds its own to. */
+static int check(const product *p)
+{
+	for (long i = 0; i < CHECKS; i++) {
+		long at = (long)((double)i / (CHECKS - 1) * (p->m * p->n - 1)), row = at / p->n, col = at % p->n;
+		double sum = 0, size = 0;
+		for (long l = 0; l < p->k; l++) {
+			double t = value(p->a, p->bf16, row * p->k + l) * value(p->b, p->bf16, l * p->n + col);
+			sum += t, size += fabs(t);
+		}
+		if (!(fabs(p->c[at] - sum) <= (p->k + 8) * 0x1p-24 * size))
+			return 0;
+	}
+	return 1;
+}
+
+static double repeat(product *p, long calls)
+{
+	double start = now();
+	for (long i = 0; i < calls; i++)
+		lib_call(p);
+	return now() - start;
+}
+
+static int ascending(const void *x, const void *y)
+{
+	double a = *(const double *)x, b = *(const double *)y;
+	return (a > b) - (a < b);
+}
+
+static double median(product *p, int count, double min_time)
+{
+	double samples[MAX_COUNT];
+	long calls = 1;
+	for (double t; (t = repeat(p, calls)) < min_time;) {
+		double want = calls * 1.2 * min_time / (t > 1e-9 ? t : 1e-9);
+		calls = want > 2 * calls ? (want < 100 * calls ? want : 100 * calls) : 2 * calls;
+	}
+	for (int i = 0; i < count; i++)
+		samples[i] = repeat(p, calls) / calls;
+	qsort(samples, count, sizeof *samples, ascending);
+	return (samples[(count - 1) / 2] + samples[count / 2]) / 2;
+}
+
+/* measure prints the line of one product and returns whether C was right. */
+static int measure(product p, int threads, int count, double min_time)
+{
+	p.a = operand(p.m * p.k, p.bf16, 0x9e3779b97f4a7c15);
+	p.b = operand(p.k * p.n, p.bf16, 0xd1b54a32d192ed03);
+	p.c = aligned(p.m * p.n * 4);
+	for (long i = 0; i < p.m * p.n; i++)
+		p.c[i] = NAN;
+	const char *type = p.bf16 ? "bf16" : "f32", *why = lib_prepare(&p);
+	int right = 1;
+	if (why) {
+		fprintf(stderr, "peers: " LIB " %s skipped: %s\n", type, why);
+	} else {
+		lib_call(&p);
+		if ((right = check(&p))) {
+			printf(LIB ",%s,%ld,%ld,%ld,%d,%.9g\n", type, p.m, p.n, p.k, threads, median(&p, count, min_time));
+			fflush(stdout);
+		} else {
+			fprintf(stderr, "peers: " LIB " %s %ldx%ldx%ld is wrong, and not measured\n", type, p.m, p.n, p.k);
+		}
+		lib_release(&p);
+	}
+	free(p.a), free(p.b), free(p.c);
+	return right;
+}
+
+static long number(const char *s, char **end, long max, const char *what)
+{
+	long v = *s >= '0' && *s <= '9' ? strtol(s, end, 10) : 0;
+	if (v < 1 || v > max) {
+		fprintf(stderr, "peers: %s: \"%s\" is not in 1..%ld\n", what, s, max);
+		exit(2);
+	}
+	return v;
+}
+
+static long flag(const char *s, long max, const char *what)
+{
+	char *end;
+	long v = number(s, &end, max, what);
+	if (*end)
+		die(2, what, ": not a number");
+	return v;
+}
+
+/* shape reads N or MxNxK. */
+static product shape(const char *s)
+{
+	product p = {0};
+	char *end;
+	p.m = p.n = p.k = number(s, &end, MAX_DIM, "shape");
+	if (*end == 'x') {
+		p.n = number(end + 1, &end, MAX_DIM, "shape");
+		if (*end != 'x')
+			die(2, "shape: not N or MxNxK: ", s);
+		p.k = number(end + 1, &end, MAX_DIM, "shape");
+	}
+	if (*end)
+		die(2, "shape: not N or MxNxK: ", s);
+	return p;
+}
+
+int main(int argc, char **argv)
+{
+	int threads = 1, count = 3, i = 1, right = 1;
+	double min_time = 0.1;
+	const char *types = "bf16,f32";
+	for (; i + 1 < argc && argv[i][0] == '-'; i += 2) {
+		if (!strcmp(argv[i], "-threads"))
+			threads = flag(argv[i + 1], 4096, "-threads");
+		else if (!strcmp(argv[i], "-count"))
+			count = flag(argv[i + 1], MAX_COUNT, "-count");
+		else if (!strcmp(argv[i], "-min-time"))
+			min_time = flag(argv[i + 1], 60000, "-min-time") / 1e3;
+		else if (!strcmp(argv[i], "-dtype"))
+			types = argv[i + 1];
+		else
+			die(2, "unknown flag ", argv[i]);
+	}
+	int bf16 = !strcmp(types, "bf16") || !strcmp(types, "bf16,f32");
+	int f32 = !strcmp(types, "f32") || !strcmp(types, "bf16,f32");
+	if (!bf16 && !f32)
+		die(2, "-dtype is not one of bf16, f32, bf16,f32: ", types);
+	if (i == argc)
+		die(2, "no shapes: give N or MxNxK", "");
+	for (int j = i; j < argc; j++)
+		shape(argv[j]); /* all of them, before anything runs */
+	lib_init(threads);
+	for (; i < argc; i++) {
+		product p = shape(argv[i]);
+		for (p.bf16 = 1; p.bf16 >= 0; p.bf16--)
+			if (p.bf16 ? bf16 : f32)
+				right &= measure(p, threads, count, min_time);
+	}
+	return right ? 0 : 1;
+}

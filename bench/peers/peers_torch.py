@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Measure torch.mm on the CPU and print a line of CSV per product, as peers.c does:
+
+    peers_torch.py [-dtype bf16,f32] [-threads T] [-count N] [-min-time MS] SHAPE...
+
+    lib,dtype,m,n,k,threads,seconds_median
+
+SHAPE is N or MxNxK. A and B are plain row-major tensors on every call and C is
+given as out=, so that no call allocates it. torch writes a bf16 product in bf16.
+Each product is checked, warmed up and then sampled.
+"""
+import argparse
+import sys
+import time
+from statistics import median
+
+MAX_DIM = 16384
+CHECKS = 256
+
+
+def fail(status, what):
+    print(f"peers_torch: {what}", file=sys.stderr)
+    sys.exit(status)
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):  # without the usage, so that it stays one line
+        fail(2, message)
+
+
+def number(high):
+    def parse(s):
+        if not (s.isascii() and s.isdigit() and 1 <= int(s) <= high):
+            raise argparse.ArgumentTypeError(f'"{s}" is not in 1..{high}')
+        return int(s)
+    return parse
+
+
+def shape(s):
+    parts = s.split("x")
+    parts = parts * 3 if len(parts) == 1 else parts
+    if len(parts) != 3:
+        raise argparse.ArgumentTypeError(f'"{s}" is not N or MxNxK')
+    return tuple(number(MAX_DIM)(p) for p in parts)
+
+
+def types(s):
+    for t in s.split(","):
+        if t not in ("bf16", "f32"):
+            raise argparse.ArgumentTypeError(f'"{t}" is not one of bf16, f32')
+    return s.split(",")
+
+
+def arguments():
+    p = Parser(description=__doc__.splitlines()[0], allow_abbrev=False)
+    p.add_argument("-dtype", type=types, default=["bf16", "f32"])
+    p.add_argument("-threads", type=number(4096), default=1)
+    p.add_argument("-count", type=number(1000), default=3)
+    p.add_argument("-min-time", type=number(60000), default=100, help="milliseconds")
+    p.add_argument("shapes", type=shape, nargs="+", metavar="SHAPE")
+    return p.parse_args()
+
+
+def right(torch, a, b, c):
+    """Compare entries all over C with float64, to gemmbench's bound and an ulp of a bf16 C."""
+    m, n = c.shape
+    at = torch.linspace(0, m * n - 1, CHECKS, dtype=torch.float64).long().clamp(0, m * n - 1)
+    rows = a[at // n].double()
+    cols = b.t()[at % n].double()
+    ref = (rows * cols).sum(1)
+    bound = (a.shape[1] + 8) * 2.0**-24 * (rows * cols).abs().sum(1)
+    if c.dtype == torch.bfloat16:
+        bound += (ref.abs() + bound) * 2.0**-7
+    got = c.flatten()[at].double()
+    return bool(((got - ref).abs() <= bound).all())  # false for NaN
+
+
+def measure(torch, dtype, dims, count, min_time):
+    """Return the median time of a call in seconds, or None for a wrong product."""
+    m, n, k = dims
+    kind = {"bf16": torch.bfloat16, "f32": torch.float32}[dtype]
+    # Multiples of 1/128 in [-1, 1) are exact in bf16.
+    a = (torch.randint(-128, 128, (m, k)) / 128).to(kind)
+    b = (torch.randint(-128, 128, (k, n)) / 128).to(kind)
+    c = torch.full((m, n), float("nan"), dtype=kind)
+
+    def repeat(calls):
+        start = time.perf_counter()
+        for _ in range(calls):
+            torch.mm(a, b, out=c)
+        return time.perf_counter() - start
+
+    repeat(1)
+    if not right(torch, a, b, c):
+        return None
+    calls = 1
+    while (t := repeat(calls)) < min_time:
+        calls = int(min(max(1.2 * calls * min_time / max(t, 1e-9), 2 * calls), 100 * calls))
+    return median(repeat(calls) / calls for _ in range(count))
+
+
+def main():
+    args = arguments()
+    try:
+        import torch
+    except ImportError as e:
+        fail(1, f"torch cannot be imported: {e}")
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(1)
+    print(f"peers_torch: torch {torch.__version__}, {torch.get_num_threads()} threads, "
+          f"CPU capability {torch.backends.cpu.get_cpu_capability()}", file=sys.stderr)
+    status = 0
+    with torch.inference_mode():
+        for dims in args.shapes:
+            for dtype in args.dtype:
+                name = "{}x{}x{}".format(*dims)
+                seconds = measure(torch, dtype, dims, args.count, args.min_time / 1e3)
+                if seconds is None:
+                    print(f"peers_torch: {dtype} {name} is wrong, and not measured", file=sys.stderr)
+                    status = 1
+                    continue
+                print(f"torch,{dtype},{','.join(map(str, dims))},{args.threads},{seconds:.9g}", flush=True)
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()

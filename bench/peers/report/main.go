@@ -1,0 +1,221 @@
+// Command report joins what run.sh measured: reports of gemmbench compare in
+// JSON and lines of the peers in CSV, one file of each program for each round.
+//
+//	report FILE...
+//
+// It prints GFLOP/s of every library by the median over the rounds, and how
+// Leafhopper does against the best peer of each product: the ratio of the
+// medians, and the smallest and largest ratio within a round, which is how far
+// to trust it.
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// ours is the name of gemmbench's results among the libraries.
+const ours = "leafhopper"
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintf(os.Stderr, "report: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+func run(paths []string, w io.Writer) error {
+	if len(paths) == 0 {
+		return errors.New("no files: give the JSON and CSV files of a run")
+	}
+	t := table{}
+	for _, path := range paths {
+		if err := t.read(path); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return t.write(w)
+}
+
+// A product is a row of the table.
+type product struct {
+	dtype            string
+	m, n, k, threads int
+}
+
+func (p product) compare(q product) int {
+	return cmp.Or(cmp.Compare(p.dtype, q.dtype), cmp.Compare(p.threads, q.threads),
+		cmp.Compare(p.m*p.n*p.k, q.m*q.n*q.k), cmp.Compare(p.m, q.m), cmp.Compare(p.n, q.n))
+}
+
+// A table holds GFLOP/s of each product and library by round.
+type table map[product]map[string]map[int]float64
+
+// read adds the file at path. Its name is PROGRAM-ROUND-THREADS and the
+// extension of its format.
+func (t table) read(path string) error {
+	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	parts := strings.Split(name, "-")
+	if len(parts) != 3 {
+		return errors.New("the name is not PROGRAM-ROUND-THREADS")
+	}
+	round, err := strconv.Atoi(parts[1])
+	if err != nil {
+		return fmt.Errorf("round %q in the name is not a number", parts[1])
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	switch filepath.Ext(path) {
+	case ".json":
+		return t.readJSON(f, round)
+	case ".csv":
+		return t.readCSV(f, round)
+	}
+	return errors.New("neither .json nor .csv")
+}
+
+func (t table) readJSON(r io.Reader, round int) error {
+	var rep struct {
+		Results []struct {
+			M, N, K, Workers int
+			DType            string
+			SecondsMedian    float64 `json:"seconds_median"`
+		}
+	}
+	if err := json.NewDecoder(r).Decode(&rep); err != nil {
+		return err
+	}
+	for _, s := range rep.Results {
+		if err := t.add(product{s.DType, s.M, s.N, s.K, s.Workers}, ours, round, s.SecondsMedian); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readCSV reads lines of lib,dtype,m,n,k,threads,seconds_median.
+func (t table) readCSV(r io.Reader, round int) error {
+	lines := bufio.NewScanner(r)
+	for n := 1; lines.Scan(); n++ {
+		f := strings.Split(lines.Text(), ",")
+		if len(f) != 7 {
+			return fmt.Errorf("line %d has %d fields, not 7", n, len(f))
+		}
+		var dims [4]int
+		for i := range dims {
+			v, err := strconv.Atoi(f[2+i])
+			if err != nil || v < 1 {
+				return fmt.Errorf("line %d: %q is not a size", n, f[2+i])
+			}
+			dims[i] = v
+		}
+		seconds, err := strconv.ParseFloat(f[6], 64)
+		if err == nil {
+			err = t.add(product{f[1], dims[0], dims[1], dims[2], dims[3]}, f[0], round, seconds)
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	return lines.Err()
+}
+
+func (t table) add(p product, lib string, round int, seconds float64) error {
+	if !(seconds > 0) {
+		return fmt.Errorf("%v is not a time", seconds)
+	}
+	if t[p] == nil {
+		t[p] = map[string]map[int]float64{}
+	}
+	if t[p][lib] == nil {
+		t[p][lib] = map[int]float64{}
+	}
+	t[p][lib][round] = 2 * float64(p.m) * float64(p.n) * float64(p.k) / seconds / 1e9
+	return nil
+}
+
+// libs returns the libraries in the table, ours first.
+func (t table) libs() []string {
+	found := map[string]bool{}
+	for _, row := range t {
+		for lib := range row {
+			found[lib] = true
+		}
+	}
+	delete(found, ours)
+	return append([]string{ours}, slices.Sorted(maps.Keys(found))...)
+}
+
+func (t table) write(w io.Writer) error {
+	libs := t.libs()
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(tw, "dtype\tthreads\tMxNxK\t%s\tbest peer\tratio\tin a round\n", strings.Join(libs, "\t"))
+	for _, p := range slices.SortedFunc(maps.Keys(t), product.compare) {
+		row := t[p]
+		fmt.Fprintf(tw, "%s\t%d\t%dx%dx%d", p.dtype, p.threads, p.m, p.n, p.k)
+		best, most := "-", 0.0
+		for _, lib := range libs {
+			if len(row[lib]) == 0 {
+				fmt.Fprint(tw, "\t-")
+				continue
+			}
+			v := median(row[lib])
+			fmt.Fprintf(tw, "\t%s", significant(v))
+			if lib != ours && v > most {
+				best, most = lib, v
+			}
+		}
+		ratio, span := "-", "-"
+		if len(row[ours]) > 0 && most > 0 {
+			ratio = fmt.Sprintf("%.2f", median(row[ours])/most)
+			if lo, hi, ok := ratios(row[ours], row[best]); ok {
+				span = fmt.Sprintf("%.2f..%.2f", lo, hi)
+			}
+		}
+		fmt.Fprintf(tw, "\t%s\t%s\t%s\n", best, ratio, span)
+	}
+	return tw.Flush()
+}
+
+// significant keeps three digits of small numbers and all of large ones.
+func significant(v float64) string {
+	if v < 100 {
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 0, 64)
+}
+
+func median(rounds map[int]float64) float64 {
+	s := slices.Sorted(maps.Values(rounds))
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+// ratios returns the smallest and the largest x/y over the rounds that have both.
+func ratios(x, y map[int]float64) (lo, hi float64, ok bool) {
+	for round, v := range x {
+		u, both := y[round]
+		if !both {
+			continue
+		}
+		r := v / u
+		if !ok {
+			lo, hi, ok = r, r, true
+		}
+		lo, hi = min(lo, r), max(hi, r)
+	}
+	return lo, hi, ok
+}

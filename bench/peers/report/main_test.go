@@ -1,0 +1,82 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// files writes contents by name and returns their paths.
+func files(t *testing.T, contents map[string]string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	var paths []string
+	for name, s := range contents {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(s), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// oursJSON is a report of gemmbench on 1000³, whose flops are 2e9.
+func oursJSON(seconds string) string {
+	return `{"results": [{"m": 1000, "n": 1000, "k": 1000, "dtype": "f32", "workers": 2, "seconds_median": ` + seconds + `}]}`
+}
+
+func TestTable(t *testing.T) {
+	paths := files(t, map[string]string{
+		"leafhopper-1-2.json": oursJSON("0.010"),
+		"leafhopper-2-2.json": oursJSON("0.008"),
+		"leafhopper-3-2.json": oursJSON("0.020"),
+		// The best peer by its median is fast, though slow has the best round.
+		"fast-1-2.csv": "fast,f32,1000,1000,1000,2,0.016\n",
+		"fast-2-2.csv": "fast,f32,1000,1000,1000,2,0.016\n",
+		"fast-3-2.csv": "fast,f32,1000,1000,1000,2,0.020\n",
+		"slow-1-2.csv": "slow,f32,1000,1000,1000,2,0.002\nslow,bf16,10,20,30,2,0.000001\n",
+		"slow-2-2.csv": "slow,f32,1000,1000,1000,2,1\n",
+		"slow-3-2.csv": "slow,f32,1000,1000,1000,2,1\n",
+	})
+	var out strings.Builder
+	if err := run(paths, &out); err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{
+		{"dtype", "threads", "MxNxK", "leafhopper", "fast", "slow", "best", "peer", "ratio", "in", "a", "round"},
+		{"bf16", "2", "10x20x30", "-", "-", "12", "slow", "-", "-"},
+		{"f32", "2", "1000x1000x1000", "200", "125", "2", "fast", "1.60", "1.00..2.00"},
+	}
+	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	if len(lines) != len(want) {
+		t.Fatalf("%d lines, want %d:\n%s", len(lines), len(want), &out)
+	}
+	for i, line := range lines {
+		if got := strings.Join(strings.Fields(line), " "); got != strings.Join(want[i], " ") {
+			t.Errorf("line %d is %q, want %q", i, got, want[i])
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for _, test := range []struct{ name, content, want string }{
+		{"x.csv", "", "PROGRAM-ROUND-THREADS"},
+		{"x-one-2.csv", "", `round "one"`},
+		{"x-1-2.txt", "", "neither .json nor .csv"},
+		{"x-1-2.json", "{", "unexpected EOF"},
+		{"x-1-2.json", oursJSON("0"), "0 is not a time"},
+		{"x-1-2.csv", "x,f32,1,1,1,1,1\nx,f32\n", "line 2 has 2 fields"},
+		{"x-1-2.csv", "x,f32,1,0,1,1,1\n", `line 1: "0" is not a size`},
+		{"x-1-2.csv", "x,f32,1,1,1,1,-1\n", "line 1: -1 is not a time"},
+		{"x-1-2.csv", "x,f32,1,1,1,1,nan\n", "line 1: NaN is not a time"},
+	} {
+		if err := run(files(t, map[string]string{test.name: test.content}), &strings.Builder{}); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s %q: error %v, want …%s…", test.name, test.content, err, test.want)
+		}
+	}
+	if err := run(nil, &strings.Builder{}); err == nil {
+		t.Error("no files: no error")
+	}
+}
