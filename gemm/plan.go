@@ -102,7 +102,7 @@ func newPlan(p *product, s *settings) plan {
 	if s.tile[2] != 0 {
 		depth = min(p.words(s.tile[2]), words)
 	}
-	for depth > step && g.load(k, depth) > maxStage {
+	for depth > step && (g.load(k, depth) > maxStage || tileFlops(k, depth) > callLimit(k)) {
 		depth = roundUp(depth/2, step)
 	}
 	if p.b.packed {

@@ -81,14 +81,21 @@ const (
 	exactFlops = 4 << 20
 )
 
+// callLimit returns the flops of a call of k.
+func callLimit(k *asm.Kernel) int {
+	if k.Arithmetic == Hopper {
+		return exactFlops
+	}
+	return callFlops
+}
+
+// tileFlops returns the flops of a register tile of k, words deep.
+func tileFlops(k *asm.Kernel, words int) int { return 2 * k.KPack * k.MR * k.NR * words }
+
 // mul calls the microkernel for m tiles, a bounded number at a time.
 func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	k := p.kernel
-	flops := callFlops
-	if k.Arithmetic == Hopper {
-		flops = exactFlops
-	}
-	most := max(1, flops/(2*k.KPack*k.MR*k.NR*max(1, words)))
+	most := max(1, callLimit(k)/tileFlops(k, max(1, words)))
 	for ; m > most; m -= most {
 		k.Mul(words, most, a, b, src, lds, dst, ldd)
 		a = unsafe.Add(a, most*k.PanelA(words))
