@@ -64,6 +64,7 @@ const (
 	minJob       = 32 << 10  // bytes of a copy job: long enough to stream,
 	maxJob       = 256 << 10 // short enough to share
 	defaultDepth = 2
+	manyDepth    = 3 // for more workers than few
 	// splitUnit is what the parts of a split K are multiples of: the depth of a
 	// stage of cuBLAS's kernels, and of the steps of every kernel here.
 	splitUnit = 64
@@ -78,6 +79,9 @@ func newPlan(p *product, s *settings) plan {
 	g := plan{extentK: p.k, workers: s.workerCount(), depth: s.depth}
 	if g.depth == 0 {
 		g.depth = defaultDepth
+		if g.workers > few {
+			g.depth = manyDepth
+		}
 	}
 
 	extent := clusterExtent(g.workers)
