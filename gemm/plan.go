@@ -50,21 +50,22 @@ type plan struct {
 // flops in bytes, so tiles are as large as leaves a ring of them, with the
 // accumulators, in a few megabytes of L3.
 const (
-	stageWords   = 256      // depth of a panel in words, if that leaves a panel of B
-	panelBytes   = 32 << 10 // no larger than this
-	tileExtent   = 1024     // most rows and columns of a cluster tile
-	manyExtent   = 2048     // the same for more workers than few, in a large cache
-	few          = 4
-	largeCache   = 48 << 20 // bytes of L3
-	ctaRows      = 512      // most rows of a CTA
-	maxSlabRows  = 128      // or
-	slabTiles    = 8        // tiles of the kernel, if that is more
-	minSlabCols  = 128
-	slabsEach    = 4         // slabs of a stage for each worker, where the tile has them
-	minJob       = 32 << 10  // bytes of a copy job: long enough to stream,
-	maxJob       = 256 << 10 // short enough to share
-	defaultDepth = 2
-	manyDepth    = 3 // for more workers than few
+	stageWords  = 256      // depth of a panel in words, if that leaves a panel of B
+	panelBytes  = 32 << 10 // no larger than this
+	tileExtent  = 1024     // most rows and columns of a cluster tile
+	manyExtent  = 2048     // the same for more workers than few, in a large cache
+	few         = 4
+	largeCache  = 48 << 20 // bytes of L3
+	ctaRows     = 512      // most rows of a CTA
+	maxSlabRows = 128      // or
+	slabTiles   = 8        // tiles of the kernel, if that is more
+	minSlabCols = 128
+	slabsEach   = 4         // slabs of a stage for each worker, where the tile has them
+	minJob      = 32 << 10  // bytes of a copy job: long enough to stream,
+	maxJob      = 256 << 10 // short enough to share
+	loneDepth   = 1         // of the ring: one worker has nothing to overlap,
+	fewDepth    = 2         // and a smaller ring stays in the cache
+	manyDepth   = 3
 	// splitUnit is what the parts of a split K are multiples of: the depth of a
 	// stage of cuBLAS's kernels, and of the steps of every kernel here.
 	splitUnit = 64
@@ -78,8 +79,12 @@ func newPlan(p *product, s *settings) plan {
 	k := p.kernel
 	g := plan{extentK: p.k, workers: s.workerCount(), depth: s.depth}
 	if g.depth == 0 {
-		g.depth = defaultDepth
-		if g.workers > few {
+		switch {
+		case g.workers == 1:
+			g.depth = loneDepth
+		case g.workers <= few:
+			g.depth = fewDepth
+		default:
 			g.depth = manyDepth
 		}
 	}
