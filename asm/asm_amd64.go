@@ -4,16 +4,16 @@ package asm
 
 import "unsafe"
 
-// The strip kernels; see [KernelFunc].
+// The strip kernels; see [KernelFunc] and [Ahead]. next may be nil.
 
 //go:noescape
-func mulAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+func mulAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
 
 //go:noescape
-func mulAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+func mulAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
 
 //go:noescape
-func mulAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+func mulAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
 
 // The loops that measure peaks; see [Kernel.Peak].
 
@@ -35,15 +35,38 @@ const assembled = true
 func assemble(k *Kernel) {
 	switch k.Name {
 	case "avx512bf16":
-		k.Mul, k.Peak, k.PeakFlops = mulAVX512BF16, peakAVX512BF16, peakAVX512BF16Flops
+		k.strips, k.Peak, k.PeakFlops = stripsAVX512BF16, peakAVX512BF16, peakAVX512BF16Flops
 	case "avx512":
-		k.Mul, k.Peak, k.PeakFlops = mulAVX512, peakAVX512, peakAVX512Flops
+		k.strips, k.Peak, k.PeakFlops = stripsAVX512, peakAVX512, peakAVX512Flops
 	case "avx2":
-		k.Mul, k.Peak, k.PeakFlops = mulAVX2, peakAVX2, peakAVX2Flops
+		k.strips, k.Peak, k.PeakFlops = stripsAVX2, peakAVX2, peakAVX2Flops
+	}
+	if k.strips != stripsNone {
+		kern := k
+		k.Mul = func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+			kern.mulAhead(k, m, a, b, src, lds, dst, ldd, nil)
+		}
 	}
 	assemblePackers(k)
 	assembleStreams(k)
+	assembleFuse(k)
 	if k.step == amxStep {
 		assembleAMX(k)
 	}
+}
+
+// mulAhead is the strip kernel of k, and reports whether it has one. Calls by name, unlike those of a function value, let the
+// compiler see that next does not escape.
+func (k *Kernel) mulAhead(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) bool {
+	switch k.strips {
+	case stripsAVX512BF16:
+		mulAVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
+	case stripsAVX512:
+		mulAVX512(words, m, a, b, src, lds, dst, ldd, next)
+	case stripsAVX2:
+		mulAVX2(words, m, a, b, src, lds, dst, ldd, next)
+	default:
+		return false
+	}
+	return true
 }

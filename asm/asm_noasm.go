@@ -2,8 +2,15 @@
 
 package asm
 
+import "unsafe"
+
 // assembled says that this build has none.
 const assembled = false
 
 // assemble leaves k as it is.
 func assemble(k *Kernel) {}
+
+// mulAhead reports that k has no strip kernel.
+func (k *Kernel) mulAhead(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) bool {
+	return false
+}

@@ -78,6 +78,32 @@ func (a Arithmetic) String() string {
 // The assembly cannot be preempted, so keep a call under about 100 µs.
 type KernelFunc func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 
+// An Ahead is memory that will be read soon: rows of so many chunks of 128 bytes. While a kernel multiplies, it brings them
+// closer, a chunk with every few steps of K, row after row, until all is done or the call is over. It reads nothing that a
+// program could notice, so the memory may end inside a chunk.
+type Ahead struct {
+	Base   unsafe.Pointer
+	Pitch  int // bytes from one row to the next
+	Rows   int // 0 for nothing to do
+	Chunks int // at least 1
+}
+
+// AheadChunk is the size in bytes of a chunk of an [Ahead], and AheadSteps how many steps of K go by before the next.
+const (
+	AheadChunk = 128
+	AheadSteps = 4
+)
+
+// strips says which of the generated strip kernels a kernel has.
+type strips uint8
+
+const (
+	stripsNone strips = iota
+	stripsAVX512BF16
+	stripsAVX512
+	stripsAVX2
+)
+
 // A PackFunc copies r rows (of A) or columns (of B) by k elements of a source into ceil(r/R) consecutive panels, each
 // ceil(k/KPack) words deep, rounded up to a multiple of KStep. Rows beyond r and elements beyond k become zero. stride is the distance in bytes
 // between rows of the source as it lies in memory. r and k may be zero. Nothing outside the r × k source elements is
@@ -100,14 +126,23 @@ type Kernel struct {
 	Peak      func(n int)
 	PeakFlops int
 
+	strips  strips // which strip kernel Mul is, if one of the generated ones
 	accepts [numTypes]bool
 	why     [numTypes]string
 	err     error                 // why this machine or build cannot run it
 	packA   [numTypes][2]PackFunc // by type and orientation, see packSlot
 	packB   [numTypes][2]PackFunc
 	stream  [numTypes][2]StreamFunc
+	fuse    [numTypes]FuseFunc
 	step    int          // what the depth of a native kernel's panels is a multiple of, if not 1
 	exact   *hopperShape // of panels for exact arithmetic, otherwise nil
+}
+
+// MulAhead is Mul, and brings next closer if the kernel can and next is not nil.
+func (k *Kernel) MulAhead(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) {
+	if !k.mulAhead(words, m, a, b, src, lds, dst, ldd, next) {
+		k.Mul(words, m, a, b, src, lds, dst, ldd)
+	}
 }
 
 // KStep returns what the depth of a panel of type t, in words, is a multiple of: 1, for AMX the 16 of a tile, and for

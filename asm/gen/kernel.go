@@ -60,24 +60,39 @@ func (k kernel) zero(s *source, i int) {
 	}
 }
 
-// mul writes the strip kernel; see KernelFunc for its contract.
+// mul writes the strip kernel; see KernelFunc and Ahead for its contract.
 //
 // The accumulators come first in the register file, row by row, then the vectors of B; what is left takes the broadcast
 // words of A in turn.
 //
-// C comes from L3 or memory and its rows are too short and too far apart for the processor to fetch ahead, so every turn
-// of the loop prefetches one row: of the next tile of src, or, where there is none, of the tile that will be stored. All rows
+// C comes from L3 or memory and its rows are too short and too far apart for the processor to fetch ahead, so the first turns
+// of the loop over K prefetch a row each of the tile that will be stored and of the next tile of src, if there is one. All rows
 // at once would hold up the loads of A and B, and fetching past the strip would take lines from the core that writes them.
+// The turns that follow prefetch what the caller asked for, and the rest, most of them, nothing: two more loads in every turn
+// cost 2 % of the speed.
 //
 //	BX tiles left   CX steps left   SI A   DI B   R8 src   R9 lds   R10 dst   R11 ldd
-//	AX first row to prefetch   DX the end of them   R12 the next of them   R13 their pitch
+//	AX row of src to prefetch   R13 their pitch   DX row of dst to prefetch   16(SP) the end of them
+//	R15 what to prefetch ahead   R14 rows left   R12 chunks left in the row   0(SP) chunks in a row   8(SP) from its end to the next
 func (k kernel) mul(s *source) {
 	accs := k.mr * k.vecs
-	b0, bcast := accs, accs+k.vecs
-	spare := k.registers() - bcast
 	row := k.vecs * k.bytes()
 
-	s.function("mul"+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", 0, k.doc+".")
+	s.function("mul"+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead", 24, k.doc+".")
+	s.load(8, "next", "DX")
+	s.op("XORQ R14, R14")
+	s.op("TESTQ DX, DX")
+	s.op("JZ begin")
+	s.op("MOVQ Ahead_Base(DX), R15")
+	s.op("MOVQ Ahead_Pitch(DX), AX")
+	s.op("MOVQ Ahead_Rows(DX), R14")
+	s.op("MOVQ Ahead_Chunks(DX), R12")
+	s.op("MOVQ R12, 0(SP)")
+	s.op("MOVQ R12, R13")
+	s.op("SHLQ $%d, R13", chunkShift)
+	s.op("SUBQ R13, AX")
+	s.op("MOVQ AX, 8(SP)")
+	s.label("begin")
 	s.load(1, "m", "BX", "a", "SI")
 	s.load(4, "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
 
@@ -106,43 +121,52 @@ func (k kernel) mul(s *source) {
 	}
 
 	s.label("start")
-	s.op("MOVQ AX, R12")
-	s.op("LEAQ (AX)(R13*%d), DX", k.mr)
+	s.op("LEAQ (R10)(R11*%d), DX", k.mr)
+	s.op("MOVQ DX, 16(SP)")
+	s.op("MOVQ R10, DX")
 	s.op("SUBQ $%d, CX", k.unroll)
 	s.op("JL rest")
 	s.op("PCALIGN $64")
-	s.label("loop")
-	step := func(u int) {
-		for v := range k.vecs {
-			s.op("VMOVUPS %d(DI), %s", u*row+v*k.bytes(), k.reg(b0+v))
-		}
-		for i := range k.mr {
-			r := bcast + i%spare
-			s.op("VBROADCASTSS %d(SI), %s", 4*(u*k.mr+i), k.reg(r))
-			for v := range k.vecs {
-				k.multiply(s, i*k.vecs+v, r, b0+v)
-			}
-		}
-	}
+	s.label("first")
 	for o := 0; o < row; o += 64 {
-		s.op("PREFETCHT0 %d(R12)", o)
+		s.op("PREFETCHT0 %d(AX)", o)
+		s.op("PREFETCHT0 %d(DX)", o)
 	}
-	s.op("ADDQ R13, R12")
-	s.op("CMPQ R12, DX")
-	s.op("CMOVQEQ AX, R12")
-	for u := range k.unroll {
-		step(u)
+	s.op("ADDQ R13, AX")
+	s.op("ADDQ R11, DX")
+	k.turn(s)
+	s.op("JL rest")
+	s.op("CMPQ DX, 16(SP)")
+	s.op("JNE first")
+	s.op("TESTQ R14, R14")
+	s.op("JZ loop")
+
+	s.label("ahead")
+	for o := 0; o < 1<<chunkShift; o += 64 {
+		s.op("PREFETCHT1 %d(R15)", o)
 	}
-	s.op("ADDQ $%d, SI", 4*k.unroll*k.mr)
-	s.op("ADDQ $%d, DI", k.unroll*row)
-	s.op("SUBQ $%d, CX", k.unroll)
+	s.op("ADDQ $%d, R15", 1<<chunkShift)
+	s.op("DECQ R12")
+	s.op("JNZ along")
+	s.op("ADDQ 8(SP), R15")
+	s.op("MOVQ 0(SP), R12")
+	s.op("DECQ R14")
+	s.op("JZ loop")
+	s.label("along")
+	k.turn(s)
+	s.op("JGE ahead")
+	s.op("JMP rest")
+
+	s.op("PCALIGN $64")
+	s.label("loop")
+	k.turn(s)
 	s.op("JGE loop")
 
 	s.label("rest")
 	s.op("ADDQ $%d, CX", k.unroll)
 	s.op("JZ store")
 	s.label("one")
-	step(0)
+	k.step(s, 0)
 	s.op("ADDQ $%d, SI", 4*k.mr)
 	s.op("ADDQ $%d, DI", row)
 	s.op("DECQ CX")
@@ -158,6 +182,37 @@ func (k kernel) mul(s *source) {
 	s.op("DECQ BX")
 	s.op("JNZ tile")
 	s.ret()
+}
+
+// chunkShift is the logarithm of the size of an Ahead's chunks.
+const chunkShift = 7
+
+// step writes step u of a turn of the loop over K.
+func (k kernel) step(s *source, u int) {
+	accs := k.mr * k.vecs
+	b0, bcast := accs, accs+k.vecs
+	spare := k.registers() - bcast
+	row := k.vecs * k.bytes()
+	for v := range k.vecs {
+		s.op("VMOVUPS %d(DI), %s", u*row+v*k.bytes(), k.reg(b0+v))
+	}
+	for i := range k.mr {
+		r := bcast + i%spare
+		s.op("VBROADCASTSS %d(SI), %s", 4*(u*k.mr+i), k.reg(r))
+		for v := range k.vecs {
+			k.multiply(s, i*k.vecs+v, r, b0+v)
+		}
+	}
+}
+
+// turn writes a turn of the loop over K. It leaves the flags of CX, which has fallen below zero if there is no other turn.
+func (k kernel) turn(s *source) {
+	for u := range k.unroll {
+		k.step(s, u)
+	}
+	s.op("ADDQ $%d, SI", 4*k.unroll*k.mr)
+	s.op("ADDQ $%d, DI", k.unroll*k.vecs*k.bytes())
+	s.op("SUBQ $%d, CX", k.unroll)
 }
 
 // peakAccs returns how many independent accumulators the peak loop uses: more than latency × rate of any core, and two

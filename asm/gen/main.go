@@ -14,11 +14,23 @@ import (
 func generate() map[string][]byte {
 	var mul source
 	mul.WriteString(header)
+	mul.WriteString("#include \"go_asm.h\"\n")
 	for _, k := range kernels {
 		k.mul(&mul)
 		k.peak(&mul)
 	}
+	var fuse source
+	fuse.WriteString(header)
+	for _, f := range []form{pairs, words, bf16, f16} {
+		k := kernels[1]
+		if f.kpack == 2 {
+			k = kernels[0]
+		}
+		k.fuse(&fuse, f)
+	}
+	fuse.words("interleave", interleave())
 	return map[string][]byte{
+		"zz_fuse_amd64.s":    fuse.Bytes(),
 		"zz_kernels_amd64.s": mul.Bytes(),
 		"zz_pack_amd64.s":    packers(),
 		"zz_amx_amd64.s":     amx(),

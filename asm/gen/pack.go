@@ -40,13 +40,7 @@ func packers() []byte {
 		copy256x4(&s, f)
 		copy256x24(&s, f)
 	}
-	// interleave[h] picks words 16h..16h+15 of two vectors in turn, for VPERMT2W.
-	var low, high []uint16
-	for i := range uint16(16) {
-		low = append(low, i, i+32)
-		high = append(high, i+16, i+48)
-	}
-	s.words("interleave", append(low, high...))
+	s.words("interleave", interleave())
 	return s.Bytes()
 }
 

@@ -1,0 +1,29 @@
+//go:build amd64 && !purego
+
+package asm
+
+import "unsafe"
+
+// The fused kernels; see [FuseFunc]. Pairs, Words, BF16 and F16 say what B holds.
+
+//go:noescape
+func fusePairs(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+
+//go:noescape
+func fuseWords(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+
+//go:noescape
+func fuseBF16(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+
+//go:noescape
+func fuseF16(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+
+// assembleFuse gives k the fused kernels that fit its panels.
+func assembleFuse(k *Kernel) {
+	switch k.Name {
+	case "avx512bf16":
+		k.fuse[BF16] = fusePairs
+	case "avx512":
+		k.fuse[F32], k.fuse[BF16], k.fuse[F16] = fuseWords, fuseBF16, fuseF16
+	}
+}

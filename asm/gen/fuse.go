@@ -1,0 +1,93 @@
+package main
+
+import "fmt"
+
+// fuseAhead is how many rows of K a fused kernel prefetches ahead. The rows often lie a power of two apart, and a cache of
+// 16 ways then keeps few of them.
+const fuseAhead = 64
+
+// fuse writes the kernel that packs a panel of B from rows of K while it multiplies it by a panel of A; see FuseFunc for its
+// contract. The loads, the interleaving and the stores of B hide behind the products of a row of A each.
+//
+//	CX steps of K left   SI B   R9 stride   R15 B some rows further   DX A   R12 panel
+//	R8 src   R10 lds   R11 dst   R13 ldd
+func (k kernel) fuse(s *source, f form) {
+	accs := k.mr * k.vecs
+	b0, bcast := accs, accs+k.vecs+1 // one more for what an interleaving needs
+	spare := k.registers() - bcast - 2
+
+	s.function("fuse"+f.name, "k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", 0, "One panel of 32 columns.")
+	s.load(0, "k", "CX", "a", "DX", "b", "SI", "stride", "R9", "panel", "R12")
+	s.load(5, "src", "R8", "lds", "R10", "dst", "R11", "ldd", "R13")
+	if f.kpack == 2 {
+		s.op("SHRQ $1, CX")
+		s.op("VMOVDQU32 ·interleave<>+0(SB), Z30")
+		s.op("VMOVDQU32 ·interleave<>+64(SB), Z31")
+	}
+	s.op("MOVQ R9, R15")
+	s.op("IMULQ $%d, R15", fuseAhead)
+	s.op("ADDQ SI, R15")
+	s.op("TESTQ R8, R8")
+	s.op("JZ zero")
+	for i := range k.mr {
+		for v := range k.vecs {
+			s.op("VMOVUPS %d(R8), %s", v*k.bytes(), k.reg(i*k.vecs+v))
+		}
+		s.op("ADDQ R10, R8")
+	}
+	s.op("JMP start")
+	s.label("zero")
+	for i := range accs {
+		k.zero(s, i)
+	}
+
+	s.label("start")
+	s.label("loop")
+	row := func(op string) {
+		for o := 0; o < 32*f.bytes; o += 64 {
+			s.op("%s %d(R15)", op, o)
+		}
+		s.op("ADDQ R9, R15")
+	}
+	step := func() {
+		if f.kpack == 2 {
+			f.load512(s, "(SI)", "", b0)
+			f.load512(s, "(SI)(R9*1)", "", b0+2)
+			s.op("LEAQ (SI)(R9*2), SI")
+			s.op("VMOVDQA64 Z%d, Z%d", b0, b0+1)
+			s.op("VPERMT2W Z%d, Z30, Z%d", b0+2, b0)
+			s.op("VPERMT2W Z%d, Z31, Z%d", b0+2, b0+1)
+		} else {
+			for v := range k.vecs {
+				f.load512(s, fmt.Sprintf("%d(SI)", v*16*f.bytes), "", b0+v)
+			}
+			s.op("ADDQ R9, SI")
+		}
+		for v := range k.vecs {
+			s.op("VMOVUPS %s, %d(R12)", k.reg(b0+v), v*k.bytes())
+		}
+		s.op("ADDQ $%d, R12", k.vecs*k.bytes())
+		for i := range k.mr {
+			r := bcast + i%spare
+			s.op("VBROADCASTSS %d(DX), %s", 4*i, k.reg(r))
+			for v := range k.vecs {
+				k.multiply(s, i*k.vecs+v, r, b0+v)
+			}
+		}
+		s.op("ADDQ $%d, DX", 4*k.mr)
+	}
+	for range f.kpack {
+		row("PREFETCHT1")
+	}
+	step()
+	s.op("DECQ CX")
+	s.op("JNZ loop")
+
+	for i := range k.mr {
+		for v := range k.vecs {
+			s.op("VMOVUPS %s, %d(R11)", k.reg(i*k.vecs+v), v*k.bytes())
+		}
+		s.op("ADDQ R13, R11")
+	}
+	s.ret()
+}
