@@ -11,9 +11,9 @@ const (
 	// inlineFlops is the size of a product up to which a hand-over to another
 	// core costs more than it saves.
 	inlineFlops = 4 << 20
-	// inlineBytes is the size of the scratch memory of an inline product: both
-	// operands as panels and one strip of accumulators, well inside an L2 cache.
-	inlineBytes = 384 << 10
+	// inlineBytes is the most scratch memory of an inline product: both operands
+	// as panels and one strip of accumulators, well inside an L2 cache.
+	inlineBytes = streamB + streamAcc
 )
 
 // scratch is the memory of one inline product.

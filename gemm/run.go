@@ -216,12 +216,15 @@ func (r *run) Compute(stage, item, cta, slab int) {
 		b = unsafe.Pointer(unsafe.SliceData(r.slotB(stage)))
 	}
 	ph := r.phaseOf(step)
+	calls := ceilDiv(r.slabCols, k.NR)
+	next := r.feed(item+r.depth, r.ctas*r.rowSlabs*r.colSlabs*calls)
+	call := (cta*r.rowSlabs*r.colSlabs + slab) * calls
 	slabAt := (cta*r.rowSlabs*r.slabRows + at) * r.bn * 4
 	for j := from; j < to; j += k.NR {
 		stripAt := slabAt + j*r.slabRows*4
 		s := strip{
 			row: first + at, col: col + j, rows: rows, cols: min(k.NR, to-j),
-			acc: unsafe.Add(r.acc, stripAt),
+			acc: unsafe.Add(r.acc, stripAt), next: next.share(call + (j-from)/k.NR),
 		}
 		if r.sum != nil {
 			s.sum = unsafe.Add(r.sum, stripAt)

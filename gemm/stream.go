@@ -12,13 +12,14 @@ import (
 // A product with few rows is bound by reading B, so copying B to a slot that
 // others read would double the work. Instead the grid has a single stage that holds all of A,
 // and every slab is a range of columns: its worker walks down K, block by
-// block, and uses each panel of B at once, from its own first-level cache or, if
-// B is packed, from where it lies.
+// block, and uses the panels of B at once, from its own cache or, if B is
+// packed, from where they lie.
 const (
-	streamRows = 64      // most rows of A
-	streamCols = 256     // most columns at a time whose panels are packed
-	placeCols  = 8192    // and that are read in place
-	streamMin  = 1 << 18 // fewest elements of B; smaller ones stay in a cache
+	streamRows = 64        // most rows of A
+	streamB    = 256 << 10 // bytes of scratch memory for panels of B
+	streamAcc  = 128 << 10 // and for accumulators
+	placeCols  = 8192      // most columns at a time that are read in place
+	streamMin  = 1 << 18   // fewest elements of B; smaller ones stay in a cache
 	// Workers look at every slab to find one, and at the context between slabs.
 	maxSlabs  = 1024     // most slabs, unless the workers are many
 	slabBytes = 64 << 20 // of B, most in a slab that is read in place,
@@ -34,6 +35,7 @@ type stream struct {
 	block     int // columns of it at a time, which scratch memory bounds
 	slabs     int
 	inPlace   asm.StreamFunc // if B is read where it lies, without packing a panel
+	fuse      asm.FuseFunc   // if B is packed while the first panel of A is multiplied
 	mapA      tile.PanelMap
 	slot      []byte // A: [block of K][panel]
 }
@@ -55,18 +57,25 @@ func (p *product) streamDepth() int {
 	if p.b.packed {
 		return p.packed.bk
 	}
-	return stageDepth(p.kernel, p.kernel.KStep(p.a.elem)) * p.kernel.KPack
+	words := stageDepth(p.kernel, p.kernel.KStep(p.a.elem))
+	if !p.b.trans && p.kernel.Fuse(p.b.elem) != nil {
+		words /= 2 // rows of K, of which a cache with few ways does not keep many
+	}
+	return words * p.kernel.KPack
 }
 
 // init cuts p into slabs for workers.
 func (st *stream) init(p *product, workers int) error {
 	k := p.kernel
 	*st = stream{product: *p, bk: p.streamDepth(), panelsA: ceilDiv(p.m, k.MR)}
+	if !p.b.packed && !p.b.trans {
+		st.fuse = k.Fuse(p.b.elem)
+	}
 	st.steps = ceilDiv(p.k, st.bk)
 	// A strip of accumulators and a panel of B are all that a slab keeps, so it
 	// may be as narrow as sharing the columns out wants.
 	panels := ceilDiv(p.n, k.NR)
-	block := max(1, streamCols/k.NR)
+	block := max(1, min(streamB/k.PanelB(st.words(st.bk)), streamAcc/(st.panelsA*k.MR*k.NR*4)))
 	cols := min(max(1, panels/(slabsEach*workers)), block)
 	if p.m <= k.MR && !p.b.packed {
 		if st.inPlace = k.Stream(p.b.elem, p.b.trans); st.inPlace != nil {
@@ -129,28 +138,72 @@ func (st *stream) Compute(stage, item, cta, slab int) {
 }
 
 // computePanels multiplies all of A by the columns from .. to-1, which it packs
-// to panelB panel by panel unless they are packed.
-func (st *stream) computePanels(panelB unsafe.Pointer, from, to int) {
+// to mem, a block of K at a time, unless they are packed.
+func (st *stream) computePanels(mem unsafe.Pointer, from, to int) {
 	k := st.kernel
-	acc := unsafe.Add(panelB, roundUp(k.PanelB(st.words(st.bk)), tile.SlotAlign))
+	acc := unsafe.Add(mem, streamB)
 	stripBytes := st.panelsA * k.MR * k.NR * 4
-	packB := k.PackB(st.b.elem, st.b.trans)
 	for step := range st.steps {
 		k0 := step * st.bk
 		n := min(st.bk, st.k-k0)
 		words := st.words(n)
 		a := unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
 		ph := phase{first: step == 0, ends: step == st.steps-1, last: step == st.steps-1}
-		for col := from; col < to; col += k.NR {
-			cols := min(k.NR, to-col)
-			b := panelB
-			if st.b.packed {
-				b = st.packed.at(k0, col)
-			} else {
-				packB(b, st.b.at(k0, col), st.b.stride*st.b.elem.Size(), cols, n)
+		b, pitch, done := mem, k.PanelB(words), 0
+		switch {
+		case st.b.packed:
+			b = st.packed.at(k0, from)
+		case st.fuse != nil && n%k.KPack == 0:
+			done = (to - from) / k.NR
+			st.fused(k0, n, from, done, a, b, acc, ph.first)
+			fallthrough
+		default:
+			if col := from + done*k.NR; col < to {
+				k.PackB(st.b.elem, st.b.trans)(unsafe.Add(b, done*pitch), st.b.at(k0, col), st.b.stride*st.b.elem.Size(), to-col, n)
 			}
-			strip := strip{col: col, rows: st.m, cols: cols, acc: unsafe.Add(acc, (col-from)/k.NR*stripBytes)}
-			st.product.multiply(&strip, words, a, b, ph)
+		}
+		next := st.feed(step+1, from, to)
+		for j := 0; from+j*k.NR < to; j++ {
+			col := from + j*k.NR
+			s := strip{
+				col: col, rows: st.m, cols: min(k.NR, to-col), acc: unsafe.Add(acc, j*stripBytes),
+				next: next.share(j),
+			}
+			a := a
+			if j < done {
+				if ph.last {
+					st.product.epilogue(s.acc, 0, col, min(k.MR, st.m), k.NR)
+				}
+				if s.row, s.rows = k.MR, s.rows-k.MR; s.rows <= 0 {
+					continue
+				}
+				s.acc, a = unsafe.Add(s.acc, k.MR*k.NR*4), unsafe.Add(a, k.PanelA(words))
+			}
+			st.product.multiply(&s, words, a, unsafe.Add(b, j*pitch), ph)
+		}
+	}
+}
+
+// fuseRows is how many rows of K are taken through all panels before the next:
+// each lies on a page of its own, and a TLB holds few.
+const fuseRows = 64
+
+// fused packs panels of B from column col and n elements of K from k0 on to b,
+// and adds their products with the first panel of A to the accumulators.
+func (st *stream) fused(k0, n, col, panels int, a, b, acc unsafe.Pointer, first bool) {
+	k := st.kernel
+	size, pitch := st.b.elem.Size(), k.NR*4
+	panelB, stripBytes := k.PanelB(n/k.KPack), st.panelsA*k.MR*k.NR*4
+	for at := 0; at < n; at += fuseRows {
+		rows := min(fuseRows, n-at)
+		for j := range panels {
+			dst := unsafe.Add(acc, j*stripBytes)
+			src := dst
+			if first && at == 0 {
+				src = nil
+			}
+			st.fuse(rows, unsafe.Add(a, at/k.KPack*k.MR*4), st.b.at(k0+at, col+j*k.NR), st.b.stride*size,
+				unsafe.Add(b, j*panelB+at/k.KPack*k.NR*4), src, pitch, dst, pitch)
 		}
 	}
 }
