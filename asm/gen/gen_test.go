@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"example.com/leafhopper/asm"
 )
 
 // TestStale fails if the generated files are not what the generator writes.
@@ -99,5 +101,19 @@ func TestVZEROUPPER(t *testing.T) {
 		if clean := strings.Count(string(text), "\tVZEROUPPER\n\tRET\n"); clean != returns || returns == 0 {
 			t.Errorf("%s: %d of %d returns come after VZEROUPPER", name, clean, returns)
 		}
+	}
+}
+
+// TestAhead checks that the kernels fetch ahead as the package says they do.
+func TestAhead(t *testing.T) {
+	check := func(name string, generated, said int) {
+		if generated != said {
+			t.Errorf("%s: %d, the package says %d", name, generated, said)
+		}
+	}
+	check("AheadChunk", 1<<chunkShift, asm.AheadChunk)
+	check("FuseAhead", fuseAhead, asm.FuseAhead)
+	for _, k := range kernels {
+		check("AheadSteps of "+k.name, k.unroll, asm.AheadSteps)
 	}
 }

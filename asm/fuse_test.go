@@ -1,0 +1,240 @@
+package asm
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"unsafe"
+)
+
+// forFuses runs f for every fused kernel.
+func forFuses(t *testing.T, f func(t *testing.T, kern *Kernel, typ Type)) {
+	forKernels(t, func(t *testing.T, kern *Kernel) {
+		for typ := range Type(numTypes) {
+			if kern.Fuse(typ) != nil {
+				t.Run(typ.String(), func(t *testing.T) { f(t, kern, typ) })
+			}
+		}
+	})
+}
+
+// TestFuseWhere checks which kernels have fused kernels, and for which types.
+func TestFuseWhere(t *testing.T) {
+	fused := map[string][]Type{"avx512bf16": {BF16}, "avx512": {BF16, F16, F32}}
+	for _, kern := range Kernels() {
+		for typ := range Type(numTypes + 1) {
+			want := assembled && slices.Contains(fused[kern.Name], typ)
+			if got := kern.Fuse(typ) != nil; got != want {
+				t.Errorf("%s has a fused kernel for %v: %v, want %v", kern.Name, typ, got, want)
+			}
+		}
+	}
+}
+
+const fuseMaxK, fuseMaxStride = 200, 4096 + 4
+
+// fuseStrides returns distances in bytes between the rows of B: one after the other, a few elements apart, and about a page.
+func fuseStrides(kern *Kernel, typ Type) []int {
+	row, size := kern.NR*typ.Size(), typ.Size()
+	return []int{row, row + size, row + 3*size, row + 31*size, 2 * row, 1024, 1024 + size, 4096, 4096 + size}
+}
+
+// A fuseMemory is guarded memory for the operands of a [fuseCase], and what those that are only read held.
+type fuseMemory struct {
+	a, b, panel, src, dst guarded
+	kept                  []byte
+}
+
+func newFuseMemory(t *testing.T, kern *Kernel) fuseMemory {
+	c := kern.MR*(kern.NR*4+76) + canary
+	return fuseMemory{
+		newGuarded(t, kern.PanelA(fuseMaxK)+64), newGuarded(t, fuseMaxK*fuseMaxStride), newGuarded(t, kern.PanelB(fuseMaxK)+2*canary),
+		newGuarded(t, c), newGuarded(t, c), nil,
+	}
+}
+
+// A fuseCase is one call of a FuseFunc.
+type fuseCase struct {
+	kern   *Kernel
+	typ    Type
+	k      int
+	stride int
+	source int // 0 starts from zero, 1 from dst, 2 from another place
+}
+
+// check compares the fused kernel with twins: the panel and the tile, what lies beside them, and that nothing else changes. All
+// operands lie at the end of their memory, or at its start.
+func (c fuseCase) check(mem *fuseMemory, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32, twins ...FuseFunc) error {
+	kern, row := c.kern, c.kern.NR*c.typ.Size()
+	kpack := 1
+	if c.typ.Size() == 2 {
+		kpack = 2
+	}
+	fill := func(p unsafe.Pointer, n, kpack int) {
+		for i := range n / 4 {
+			*(*uint32)(unsafe.Add(p, i*4)) = word(r, kpack)
+		}
+	}
+	pitch := func() int { return kern.NR*4 + []int{0, 4, 12, 64, 76}[r.IntN(5)] }
+	lds, ldd := pitch(), pitch()
+	if c.source == 1 {
+		lds = ldd
+	}
+	spanA, spanB, spanPanel := kern.PanelA(c.k/kern.KPack), (c.k-1)*c.stride+row, kern.PanelB(c.k/kern.KPack)
+	spanC := func(pitch int) int { return (kern.MR-1)*pitch + kern.NR*4 }
+	for _, atEnd := range []bool{true, false} {
+		place := func(g guarded, n int) unsafe.Pointer {
+			if atEnd {
+				return g.last(n)
+			}
+			return g.first(n)
+		}
+		a, b, dst := place(mem.a, spanA), place(mem.b, spanB), place(mem.dst, spanC(ldd))
+		// Half of the panels are not aligned.
+		panel, shift := place(mem.panel, spanPanel), 4*r.IntN(2)
+		if atEnd {
+			shift = -shift
+		}
+		panel = unsafe.Add(panel, shift)
+		fill(a, spanA, kern.KPack)
+		for i := range c.k {
+			fill(unsafe.Add(b, i*c.stride), row, kpack)
+		}
+		fill(place(mem.src, spanC(lds)), spanC(lds), 1)
+		fill(unsafe.Pointer(unsafe.SliceData(mem.dst.mem)), len(mem.dst.mem), 1)
+		for i := range mem.panel.mem {
+			mem.panel.mem[i] = 0x5a
+		}
+		mem.kept = mem.kept[:0]
+		for _, g := range [][]byte{mem.a.mem, mem.src.mem, unsafe.Slice((*byte)(b), spanB)} {
+			mem.kept = append(mem.kept, g...)
+		}
+		panelBefore, dstBefore := bytes.Clone(mem.panel.mem), bytes.Clone(mem.dst.mem)
+		run := func(f FuseFunc) (panelAfter, dstAfter []byte) {
+			copy(mem.panel.mem, panelBefore)
+			copy(mem.dst.mem, dstBefore)
+			src := []unsafe.Pointer{nil, dst, place(mem.src, spanC(lds))}[c.source]
+			f(c.k, a, b, c.stride, panel, src, lds, dst, ldd)
+			return bytes.Clone(mem.panel.mem), bytes.Clone(mem.dst.mem)
+		}
+		report := func(format string, args ...any) error {
+			return fmt.Errorf("k=%d stride=%d source=%d lds=%d ldd=%d atEnd=%v: %s", c.k, c.stride, c.source, lds, ldd, atEnd, fmt.Sprintf(format, args...))
+		}
+
+		gotPanel, gotDst := run(kern.Fuse(c.typ))
+		if g := mem.kept; !bytes.Equal(g[:len(mem.a.mem)], mem.a.mem) ||
+			!bytes.Equal(g[len(mem.a.mem):][:len(mem.src.mem)], mem.src.mem) ||
+			!bytes.Equal(g[len(mem.a.mem)+len(mem.src.mem):], unsafe.Slice((*byte)(b), spanB)) {
+			return report("an operand that is only read was written")
+		}
+		for _, twin := range twins {
+			wantPanel, wantDst := run(twin)
+			if !bytes.Equal(gotPanel, wantPanel) {
+				at := mismatch(gotPanel, wantPanel)
+				from := int(uintptr(panel) - uintptr(unsafe.Pointer(unsafe.SliceData(mem.panel.mem))))
+				return report("byte %d of the panel of %d is %#x, want %#x", at-from, spanPanel, gotPanel[at], wantPanel[at])
+			}
+			from := int(uintptr(dst) - uintptr(unsafe.Pointer(unsafe.SliceData(mem.dst.mem))))
+			for i := 0; i < len(gotDst); i += 4 {
+				got, want := *(*uint32)(unsafe.Pointer(&gotDst[i])), *(*uint32)(unsafe.Pointer(&wantDst[i]))
+				at := i - from
+				in := at >= 0 && at < spanC(ldd) && at%ldd < kern.NR*4
+				if got != want && !(in && sameBits(math.Float32frombits(got), math.Float32frombits(want))) {
+					return report("byte %d of dst is %#x, want %#x", at, got, want)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// mismatch returns the first index at which x and y, of one length, differ.
+func mismatch(x, y []byte) int {
+	for i := range x {
+		if x[i] != y[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+// anyWord makes words of all bits: of each type and in each half, normal, subnormal, infinite and NaN, quiet or not.
+func anyWord(r *rand.Rand, kpack int) uint32 {
+	if r.IntN(4) > 0 {
+		return r.Uint32()
+	}
+	special := []uint32{0, 0x8000, 0x3c00, 0x7c00, 0xfc00, 0x7c01, 0x7dff, 0x7e00, 0xfe01, 0x0001, 0x83ff, 0x0400, 0x7bff, 0x7f80, 0xff80, 0x7f81, 0x7fc0}
+	return special[r.IntN(len(special))]<<16 | special[r.IntN(len(special))]
+}
+
+// TestFuse compares the fused kernels with packing and multiplying, one after the other, for all kinds of operands.
+func TestFuse(t *testing.T) {
+	forFuses(t, func(t *testing.T, kern *Kernel, typ Type) {
+		mem := newFuseMemory(t, kern)
+		r := rand.New(rand.NewPCG(33, uint64(typ)))
+		viaMul, viaRef := fuseGeneric(kern, kern.Mul, typ), fuseGeneric(kern, kern.Ref, typ)
+		turn := 0
+		for k := kern.KPack; k <= fuseMaxK; k += kern.KPack {
+			for _, stride := range fuseStrides(kern, typ) {
+				turn++
+				if (raceEnabled || testing.Short()) && turn%13 != 0 || k > 40 && turn%4 != 0 {
+					continue
+				}
+				twins := []FuseFunc{viaMul, viaRef}
+				if k > 40 && turn%16 != 0 {
+					twins = twins[:1]
+				}
+				word := anyWord
+				if o := r.IntN(len(operands) + 1); o < len(operands) {
+					word = operands[o].word
+				}
+				c := fuseCase{kern, typ, k, stride, (turn + k/kern.KPack) % 3}
+				if err := c.check(&mem, r, word, twins...); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+}
+
+// TestFuseCut checks that neither the panel nor the tile depends on where K is cut, and that they are those of PackB and Mul.
+func TestFuseCut(t *testing.T) {
+	forFuses(t, func(t *testing.T, kern *Kernel, typ Type) {
+		const k = 160
+		words, pitch, stride := k/kern.KPack, kern.NR*4, kern.NR*typ.Size()
+		a, b := aligned(kern.PanelA(words)), aligned(k*stride)
+		panel, whole := aligned(kern.PanelB(words)), aligned(kern.PanelB(words))
+		tile, want := aligned(kern.MR*pitch), aligned(kern.MR*pitch)
+		view := func(p unsafe.Pointer, n int) []uint32 { return unsafe.Slice((*uint32)(p), n/4) }
+		r := rand.New(rand.NewPCG(35, uint64(typ)))
+		for i := range view(a, kern.PanelA(words)) {
+			view(a, kern.PanelA(words))[i] = operands[0].word(r, kern.KPack)
+		}
+		for i := range view(b, k*stride) {
+			view(b, k*stride)[i] = 0x2c003c00 + r.Uint32()&0x83ff83ff // of 1/16 to 2 in size in f16, and no NaN in bf16
+		}
+		kern.PackB(typ, false)(whole, b, stride, kern.NR, k)
+		kern.Mul(words, 1, a, whole, nil, 0, want, pitch)
+		fuse := func(from, to int, src unsafe.Pointer) {
+			fuse := kern.Fuse(typ)
+			at := from / kern.KPack
+			fuse(to-from, unsafe.Add(a, at*kern.MR*4), unsafe.Add(b, from*stride), stride, unsafe.Add(panel, at*kern.NR*4), src, pitch, tile, pitch)
+		}
+		for cut := kern.KPack; cut <= k; cut += kern.KPack {
+			clear(view(panel, kern.PanelB(words)))
+			fuse(0, cut, nil)
+			if cut < k {
+				fuse(cut, k, tile)
+			}
+			if !slices.Equal(view(panel, kern.PanelB(words)), view(whole, kern.PanelB(words))) {
+				t.Fatalf("cut at %d: the panel is not that of PackB", cut)
+			}
+			if i := differ(view(tile, kern.MR*pitch), view(want, kern.MR*pitch)); i >= 0 {
+				t.Fatalf("cut at %d: element %d is %#x, uncut %#x", cut, i, view(tile, kern.MR*pitch)[i], view(want, kern.MR*pitch)[i])
+			}
+		}
+	})
+}
