@@ -1,0 +1,115 @@
+package gemm
+
+import (
+	"fmt"
+	"testing"
+	"unsafe"
+
+	"example.com/leafhopper/asm"
+)
+
+// TestStreamMemory checks that no stream takes more scratch memory than there
+// is, whatever its shape. What a block of columns takes is counted here anew, as
+// computePanels and computeInPlace lay it out.
+func TestStreamMemory(t *testing.T) {
+	counts := map[string]int{}
+	for _, k := range asm.Kernels() {
+		if k.Supported() != nil {
+			continue
+		}
+		for _, a := range streamTypes {
+			for _, b := range streamTypes {
+				if a != b && !(is8Bit(a) && is8Bit(b)) || !k.Accepts(a) {
+					continue
+				}
+				for _, v := range []view{{elem: b}, {elem: b, trans: true}, {elem: b, packed: true}} {
+					forStreamShapes(k, a, v, func(p *product, workers int) {
+						var st stream
+						err := st.init(p, workers)
+						if err == nil {
+							err = checkStreamMemory(&st)
+						}
+						if err != nil {
+							t.Fatalf("%s, %v·%v, B transposed: %v, packed: %v, %dx%dx%d, %d workers: %v",
+								k.Name, a, b, v.trans, v.packed, p.m, p.n, p.k, workers, err)
+						}
+						switch {
+						case st.inPlace != nil:
+							counts["in place"]++
+						case st.fuse != nil:
+							counts["fused"]++
+						default:
+							counts["packed"]++
+						}
+					})
+				}
+			}
+		}
+	}
+	t.Log(counts)
+	_, err := asm.Select(asm.F32, "avx512")
+	for _, kind := range []string{"in place", "fused", "packed"} {
+		if counts[kind] == 0 && (kind == "packed" || err == nil) {
+			t.Errorf("no stream reads B %s", kind)
+		}
+	}
+}
+
+var streamTypes = []asm.Type{asm.BF16, asm.F16, asm.F32, asm.E4M3, asm.E5M2}
+
+// forStreamShapes calls f with products of all shapes, which have an A but only
+// the description of a B, and with numbers of workers.
+func forStreamShapes(kernel *asm.Kernel, elem asm.Type, b view, f func(p *product, workers int)) {
+	const longest = 5000
+	data := make([]uint32, streamRows*longest) // untouched
+	for _, m := range []int{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 25, 32, 33, 48, 63, 64} {
+		for _, n := range []int{1, 31, 32, 33, 95, 97, 256, 300, 511, 1000, 1025, 4097, 8192, 10007, 20000, 300_001} {
+			for _, k := range []int{1, 2, 3, 16, 17, 63, 64, 65, 127, 128, 255, 256, 257, 512, 513, 1024, 4096, longest} {
+				p := product{m: m, n: n, k: k, kernel: kernel, alpha: 1, b: b}
+				p.a = view{
+					ptr:  unsafe.Pointer(unsafe.SliceData(data)),
+					elem: elem, rows: m, cols: k, stride: k, len: m * k,
+				}
+				p.b.rows, p.b.cols, p.b.stride = k, n, n
+				if b.trans {
+					p.b.stride = k
+				}
+				if b.packed {
+					p.packed = packing{kernel: kernel, elem: b.elem, k: k, n: n, bk: stageElements(kernel, b.elem)}
+				}
+				for _, workers := range []int{1, 2, 5, 64} {
+					f(&p, workers)
+				}
+			}
+		}
+	}
+}
+
+// checkStreamMemory reports what of the scratch memory st exceeds, or why its
+// blocks are not blocks of whole panels that cover the product.
+func checkStreamMemory(st *stream) error {
+	k := st.kernel
+	switch {
+	case st.cols < 1 || st.block < 1 || st.cols%k.NR != 0 || st.block%k.NR != 0:
+		return fmt.Errorf("slabs of %d columns and blocks of %d are not panels of %d", st.cols, st.block, k.NR)
+	case st.bk < 1 || st.bk%k.KPack != 0:
+		return fmt.Errorf("blocks of %d elements of K are not words of %d", st.bk, k.KPack)
+	case st.slabs*st.cols < st.n || st.steps*st.bk < st.k:
+		return fmt.Errorf("%d slabs of %d columns and %d steps of %d elements of K do not cover the product", st.slabs, st.cols, st.steps, st.bk)
+	}
+	cols := min(st.block, st.cols, st.n)
+	if st.inPlace != nil {
+		if got := st.m * cols * 4; got > inlineBytes {
+			return fmt.Errorf("%d rows of %d columns take %d bytes, there are %d", st.m, cols, got, inlineBytes)
+		}
+		return nil
+	}
+	panels := ceilDiv(cols, k.NR)
+	if got := panels * ceilDiv(st.m, k.MR) * k.MR * k.NR * 4; got > streamAcc {
+		return fmt.Errorf("the accumulators of %d columns take %d bytes, there are %d", cols, got, streamAcc)
+	}
+	if got := panels * k.PanelB(st.words(min(st.bk, st.k))); !st.b.packed && got > streamB {
+		return fmt.Errorf("%d panels of B take %d bytes, there are %d", panels, got, streamB)
+	}
+	return nil
+}
