@@ -122,7 +122,7 @@ func (r *Report) WriteBenchfmt(w io.Writer) error {
 }
 
 // Formats are the names that Write takes.
-var Formats = []string{"table", "json", "csv", "md", "benchfmt"}
+var Formats = []string{"table", "json", "csv", "md", "benchfmt", "svg"}
 
 // Write writes the report in the format called name, one of Formats.
 func (r *Report) Write(w io.Writer, name string) error {
@@ -137,6 +137,8 @@ func (r *Report) Write(w io.Writer, name string) error {
 		return r.WriteMarkdown(w)
 	case "benchfmt":
 		return r.WriteBenchfmt(w)
+	case "svg":
+		return r.WriteSVG(w)
 	}
 	return fmt.Errorf("bench: unknown format %q", name)
 }

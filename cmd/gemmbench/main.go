@@ -162,6 +162,7 @@ Examples:
   gemmbench -m 1,8,32 -n 4096 -k 4096 -trans NT -prepacked false,true -depth 0
   gemmbench -size 1024 -arith native,hopper -workers 1,0 -depth 2
   gemmbench -size 2048 -count 10 -format benchfmt -o new.txt && benchstat -col /depth new.txt
+  gemmbench -size 64,256,1024,2048 -workers 1,2 -depth 0 -format svg -o plot.svg
 `)
 	return nil
 }

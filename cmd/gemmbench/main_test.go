@@ -120,6 +120,7 @@ func TestCompareFormats(t *testing.T) {
 		"md":       "| depth |",
 		"csv":      "m,n,k,dtype",
 		"benchfmt": "BenchmarkMultiply/dtype=bf16/m=64/n=64/k=64/depth=2/workers=1",
+		"svg":      "<title>Matrix products: 64×64×64, bf16 to f32, NN, 1 worker",
 	} {
 		code, stdout, stderr := gemmbench(t, quick("-format", format, "-workers", "1", "-verify=false", "-cold")...)
 		if code != exitOK || stderr != "" || !strings.Contains(stdout, want) {

@@ -60,7 +60,7 @@ func TestBadArguments(t *testing.T) {
 		{"-min-time 0s", "-min-time: 0s is outside"},
 		{"-min-time 5", `invalid value "5" for flag -min-time`},
 		{"-size 1:100 -depth 0:16", "the lists span more than 512 variants"},
-		{"-format xml", `-format: "xml" is not one of table, json, csv, md, benchfmt`},
+		{"-format xml", `-format: "xml" is not one of table, json, csv, md, benchfmt, svg`},
 		{"-o " + dir, "is a directory"},
 		{"-o " + dir + "/none/x", "compare: -o: cannot write " + dir + "/none/x: no such file or directory"},
 		{"-cpuprofile " + dir + "/none/x -size 8", "-cpuprofile: open"},
