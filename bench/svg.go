@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -187,6 +188,11 @@ func (d *drawing) captions() []string {
 				values = append(values, v)
 			}
 		}
+		slices.SortStableFunc(values, func(a, b string) int {
+			x, _ := strconv.Atoi(a)
+			y, _ := strconv.Atoi(b)
+			return cmp.Compare(x, y) // names stay as they come
+		})
 		lines = append(lines, a.name+" varies with the rest: "+strings.Join(values, ", "))
 	}
 	if c.failed > 0 {
