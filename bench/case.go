@@ -19,6 +19,7 @@ const (
 // A problem is a workload with its operands, shared by its variants.
 type problem struct {
 	a, b, c []*operand                  // one each, or copies to rotate over
+	more    []*operand                  // C of the callers after the first
 	packed  map[string][]gemm.AnyMatrix // each of b, by the kernel that a variant names
 	c0      *operand                    // C's old value; nil if beta is 0
 	ref     *reference                  // nil if nothing is verified
@@ -37,19 +38,16 @@ type caseRun struct {
 	p       *problem
 	b       []gemm.AnyMatrix // p's, packed or not
 	workers int
-	opts    []gemm.Option
-	stats   gemm.Stats // of the last call that carried WithStats
+	callers []*caller
 	watched bool
-	set     int // of operands, for the next call
-	batch   int // calls between two looks at the clock
-	call    time.Duration
+	batch   int           // calls of each caller between two looks at the clock
+	call    time.Duration // in which each caller makes a call
 	peak    *peakRun
 	sum     uint32 // of the verified result
 	outcome outcome
 	failure string
 
-	samples, allocs        []float64
-	producer, consumer, of time.Duration // waits, and workers × elapsed
+	samples, allocs []float64
 }
 
 // prepare makes the first call of v, verifies it, and warms up.
@@ -58,7 +56,7 @@ func (x *run) prepare(v Variant) (*caseRun, error) {
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
-	c.opts = []gemm.Option{
+	opts := []gemm.Option{
 		gemm.WithAlpha(v.Alpha), gemm.WithBeta(v.Beta), gemm.WithWorkers(v.Workers), gemm.WithDepth(v.Depth),
 		gemm.WithKernel(v.Kernel), gemm.WithTile(v.Tile[0], v.Tile[1], v.Tile[2]),
 		gemm.WithArithmetic(v.Arith), gemm.WithSplitK(max(1, v.SplitK)),
@@ -70,19 +68,17 @@ func (x *run) prepare(v Variant) (*caseRun, error) {
 	if c.b, err = x.operandB(c.p, v); err != nil {
 		return nil, x.failed(v, err)
 	}
-	c.p.resetC()
-	start := time.Now()
-	if err := x.engine.Multiply(c.p.c[0].view, c.p.a[0].view, c.b[0], append(c.opts, gemm.WithStats(&c.stats), gemm.WithContext(x.ctx))...); err != nil {
-		return nil, x.failed(v, err)
+	if err := x.hire(c, opts); err != nil {
+		return nil, err
 	}
-	c.call = time.Since(start)
-	if c.peak, err = x.peakOf(c.stats.Kernel, c.workers); err != nil {
+	c.resetC()
+	if c.call, _, err = c.together(func(k *caller, _ time.Time) error { return x.watch(c, k) }); err != nil {
+		return nil, err
+	}
+	if c.peak, err = x.peakOf(c.callers[0].stats.Kernel, c.threads()); err != nil {
 		return nil, err
 	}
 	x.verifyFirst(c)
-	if c.watched {
-		c.opts = append(c.opts, gemm.WithStats(&c.stats), gemm.WithContext(x.ctx))
-	}
 	return c, x.warmUp(c)
 }
 
@@ -142,46 +138,39 @@ func (x *run) operandB(p *problem, v Variant) (views []gemm.AnyMatrix, err error
 	return views, nil
 }
 
-// resetC gives every C its old value: NaN if it must not be read.
-func (p *problem) resetC() {
-	for _, c := range p.c {
-		if p.c0 != nil {
-			copy(c.raw(), p.c0.raw())
-		} else {
-			c.poison()
-		}
-	}
-}
-
 // failed wraps an error of the engine; a cancellation is passed on as it is.
 func (x *run) failed(v Variant, err error) error {
 	if x.ctx.Err() != nil {
 		return x.ctx.Err()
 	}
-	return fmt.Errorf("bench: %dx%dx%d %v to %v %s, depth %d, workers %d, prepacked %v: %w", v.M, v.N, v.K, v.In, v.Out, v.Trans(), v.Depth, v.Workers, v.Prepacked, err)
+	return fmt.Errorf("bench: %dx%dx%d %v to %v %s, depth %d, workers %d, callers %d, prepacked %v: %w",
+		v.M, v.N, v.K, v.In, v.Out, v.Trans(), v.Depth, v.Workers, v.callers(), v.Prepacked, err)
 }
 
-// verifyFirst checks the first result, and that its bits are those of the other
-// variants of the same workload and kernel, or arithmetic if that is Hopper's.
+// verifyFirst checks the first result of every caller, and that its bits are
+// those of the other variants of the same workload and kernel, or arithmetic if
+// that is Hopper's.
 func (x *run) verifyFirst(c *caseRun) {
 	if c.p.ref == nil {
 		return
 	}
-	c.sum = checksum(c.p.c[0])
-	if c.outcome = c.p.ref.check(c.p.c[0]); !c.outcome.passed() {
-		c.failure = c.outcome.String()
+	kernel := c.callers[0].stats.Kernel
+	if !c.verifyCallers() {
 		return
 	}
-	key := bitsKey{c.v.Workload, c.stats.Kernel}
+	key := bitsKey{c.v.Workload, kernel}
 	if c.v.Arith == gemm.Hopper {
 		key.kernel = ""
 	}
 	if first, ok := x.bits[key]; !ok {
-		x.bits[key] = firstBits{c.sum, c.v, c.stats.Kernel}
+		x.bits[key] = firstBits{c.sum, c.v, kernel}
 	} else if first.sum != c.sum {
 		c.failure = fmt.Sprintf("other bits than with depth %d, workers %d, tile %v, kernel %s", first.v.Depth, first.v.Workers, first.v.Tile, first.kernel)
 		if first.v.Prepacked != c.v.Prepacked {
 			c.failure += fmt.Sprintf(", prepacked %v", first.v.Prepacked)
+		}
+		if first.v.callers() != c.v.callers() {
+			c.failure += fmt.Sprintf(", callers %d", first.v.callers())
 		}
 	}
 }
@@ -190,11 +179,10 @@ func (x *run) verifyFirst(c *caseRun) {
 func (x *run) warmUp(c *caseRun) error {
 	if c.call < 2*calibration {
 		for n := 1; ; n *= 2 {
-			start := time.Now()
-			if err := x.calls(c, n, nil); err != nil {
+			d, _, err := c.together(func(k *caller, _ time.Time) error { return x.calls(c, k, n, false) })
+			if err != nil {
 				return err
 			}
-			d := time.Since(start)
 			c.call = d / time.Duration(n)
 			if d >= calibration {
 				break
@@ -205,90 +193,65 @@ func (x *run) warmUp(c *caseRun) error {
 	return nil
 }
 
-// calls multiplies n times, and calls each, if it is set, after each.
-func (x *run) calls(c *caseRun, n int, each func()) error {
-	for range n {
-		s := c.set
-		if c.set++; c.set == len(c.p.c) {
-			c.set = 0
-		}
-		if err := x.engine.Multiply(c.p.c[s].view, c.p.a[s].view, c.b[s], c.opts...); err != nil {
-			return x.failed(c.v, err)
-		}
-		if each != nil {
-			each()
-		}
-	}
-	return x.ctx.Err()
-}
-
 // sample takes one sample of c.
 func (x *run) sample(c *caseRun) error {
 	if c.p.c0 != nil {
-		c.p.resetC() // or C would grow from sample to sample
+		c.resetC() // or C would grow from sample to sample
 	}
 	// The measurement of the peak, or another variant, came before. A product
 	// that is long enough not to notice is not run for nothing.
 	if c.call < x.minTime()/8 {
-		if err := x.calls(c, 1, nil); err != nil {
+		if _, _, err := c.together(func(k *caller, _ time.Time) error { return x.calls(c, k, 1, false) }); err != nil {
 			return err
 		}
 	}
-	var each func()
-	if c.watched {
-		each = c.addWaits
+	for _, k := range c.callers {
+		k.first, k.made = k.set, 0
 	}
-	first := c.set
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	n, d := 0, time.Duration(0)
-	for start := time.Now(); n == 0 || d < x.minTime(); d = time.Since(start) {
-		if err := x.calls(c, c.batch, each); err != nil {
-			return err
-		}
-		n += c.batch
+	d, mallocs, err := x.timed(c)
+	if err != nil {
+		return err
 	}
-	runtime.ReadMemStats(&after)
-	c.samples = append(c.samples, d.Seconds()/float64(n))
-	c.allocs = append(c.allocs, float64(after.Mallocs-before.Mallocs)/float64(n))
+	n := 0
+	for _, k := range c.callers {
+		n += k.made
+	}
+	c.samples = append(c.samples, d.Seconds()*float64(len(c.callers))/float64(n))
+	c.allocs = append(c.allocs, float64(mallocs)/float64(n))
 	if !c.watched {
-		if err := x.engine.Multiply(c.p.c[0].view, c.p.a[0].view, c.b[0], append(c.opts, gemm.WithStats(&c.stats))...); err != nil {
-			return x.failed(c.v, err)
+		_, _, err := c.together(func(k *caller, _ time.Time) error {
+			defer k.addWaits()
+			return x.watch(c, k)
+		})
+		if err != nil {
+			return err
 		}
-		c.addWaits()
 	}
 	if c.p.ref != nil && c.p.c0 == nil && c.failure == "" {
-		for i := range min(n, len(c.p.c)) {
-			if checksum(c.p.c[(first+i)%len(c.p.c)]) != c.sum {
-				c.failure = "a later call gave other bits than the first"
-			}
-		}
+		c.verifyLater()
 	}
 	return nil
 }
 
-func (c *caseRun) addWaits() {
-	c.producer += c.stats.ProducerWait
-	c.consumer += c.stats.ConsumerWait
-	c.of += c.stats.Elapsed * time.Duration(max(1, c.stats.Workers))
-}
-
 func (c *caseRun) result() Result {
-	v := c.v
+	v, stats := c.v, &c.callers[0].stats
 	res := Result{
 		M: v.M, N: v.N, K: v.K, DType: v.In.String(), Out: v.Out.String(), Trans: v.Trans(),
-		Depth: v.Depth, Workers: c.workers, Kernel: c.stats.Kernel, Prepacked: v.Prepacked, Count: len(c.samples),
+		Depth: v.Depth, Workers: c.workers, Kernel: stats.Kernel, Prepacked: v.Prepacked, Count: len(c.samples),
 		SecondsMedian: median(c.samples), AllocsPerOp: median(c.allocs),
-		Samples: c.samples, Inline: c.stats.Inline, Checked: c.p.ref != nil, Failure: c.failure,
+		Samples: c.samples, Inline: stats.Inline, Checked: c.p.ref != nil, Failure: c.failure,
 	}
 	if res.Depth == 0 {
-		res.Depth = c.stats.Depth
+		res.Depth = stats.Depth
 	}
 	if v.Arith != gemm.Native {
 		res.Arith = v.Arith.String()
 	}
 	if v.SplitK > 1 {
 		res.SplitK = v.SplitK
+	}
+	if v.Callers > 1 {
+		res.Callers = v.Callers
 	}
 	if v.Tile != [3]int{} {
 		res.Tile = fmt.Sprintf("%dx%dx%d", v.Tile[0], v.Tile[1], v.Tile[2])
@@ -300,14 +263,18 @@ func (c *caseRun) result() Result {
 		res.SecondsMax = max(res.SecondsMax, s)
 	}
 	if res.SecondsMedian > 0 {
-		res.GFLOPS = v.Flops() / res.SecondsMedian / 1e9
+		res.GFLOPS = res.gflops(res.SecondsMedian)
 	}
 	if peak := c.peak.result().GFLOPS; peak > 0 {
 		res.PeakFraction = res.GFLOPS / peak
 	}
-	if c.of > 0 {
-		res.ProducerWait = c.producer.Seconds() / c.of.Seconds()
-		res.ConsumerWait = c.consumer.Seconds() / c.of.Seconds()
+	var producer, consumer, of time.Duration
+	for _, k := range c.callers {
+		producer, consumer, of = producer+k.producer, consumer+k.consumer, of+k.of
+	}
+	if of > 0 {
+		res.ProducerWait = producer.Seconds() / of.Seconds()
+		res.ConsumerWait = consumer.Seconds() / of.Seconds()
 	}
 	if res.Checked {
 		res.Verified = c.failure == ""

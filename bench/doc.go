@@ -2,7 +2,7 @@
 // the machine can do. The command gemmbench and go test -bench share it.
 //
 // A [Variant] is a [Workload] (shapes, types, factors, seed, arithmetic, split of
-// K) together with how to run it (ring depth, workers, kernel, tile,
+// K) together with how to run it (ring depth, workers, callers, kernel, tile,
 // prepacked or not). A [Runner] takes many of them:
 //
 //	           ┌ for each variant ┐   ┌───────── Count rounds ────────┐
@@ -18,6 +18,19 @@
 // median, the smallest and the largest sample; the spread is (largest -
 // smallest) / median.
 //
+// # Callers and scaling
+//
+// Several callers are goroutines that multiply at once, as the requests of a server
+// do: they share A, B and a packed B, and each has its own C. All begin a sample
+// together and call until it is over. Its GFLOP/s are those of all calls over the
+// time to the last end, and its seconds the mean time that a call takes its caller,
+// waiting included.
+//
+// Where workers or callers vary, a result's scaling is the ratio of its GFLOP/s to
+// those of the variant that is the same but for 1 worker and 1 caller; where that
+// was not measured, to those with 1 worker and as many callers, or with as many
+// workers and 1 caller.
+//
 // # Peak
 //
 // The peak of a kernel and a number of workers is what the kernel's
@@ -27,14 +40,16 @@
 // kernel and worker count in the set, and a product's peak fraction is against
 // the median of those, so it compares speeds of the same minute. A product so
 // small that it runs on its caller alone is compared with the workers that were
-// asked for, too. In Hopper's arithmetic the loop is the sequence that a product
+// asked for, too, and one of several callers with the workers of all of them, as far
+// as GOMAXPROCS lets them run at once. In Hopper's arithmetic the loop is the sequence that a product
 // takes: two multiplications, a conversion and an addition for two flops.
 //
 // # Waits
 //
 // The producer and consumer waits are [gemm.Stats]' sums over the workers,
 // divided by workers × elapsed time. Products under 0.1 GFLOP are timed without
-// statistics, and one more call per sample, outside the timing, yields them.
+// statistics, and one more call of each caller per sample, outside the timing,
+// yields them.
 //
 // # Verification
 //
@@ -60,8 +75,8 @@
 // right, every other row is as close to the reference as a right one. float32
 // operands count as tf32, without their low 13 bits.
 //
-// C starts as NaN when beta is 0, so a product that reads it, or leaves a part
-// of it out, fails too. The bits of C are compared as well: depth, workers, tile
-// and prepacking must not change them, nor the kernel in Hopper's arithmetic, and neither
-// must a later call.
+// Every caller's C is checked. It starts as NaN when beta is 0, so a product that
+// reads it, or leaves a part of it out, fails too. The bits of C are compared as
+// well: depth, workers, callers, tile and prepacking must not change them, nor the
+// kernel in Hopper's arithmetic, and neither must a later call.
 package bench

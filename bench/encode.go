@@ -31,18 +31,27 @@ var csvHeader = []string{
 }
 
 // WriteCSV writes the results, one a line under a line of names. The columns
-// arith and splitk follow the others if a result was asked for another
-// arithmetic, or a split, than the default.
+// callers, arith and splitk follow the others if a result was asked for more
+// callers, another arithmetic, or a split, than the default, and scaling if
+// workers or callers vary; where it is not known it is empty.
 func (r *Report) WriteCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	var extra []column
 	for _, a := range axes {
-		if a.name != "arith" && a.name != "splitk" {
+		if a.name != "callers" && a.name != "arith" && a.name != "splitk" {
 			continue
 		}
 		if slices.ContainsFunc(r.Results, func(s Result) bool { return a.asked(&s) }) {
 			extra = append(extra, a)
 		}
+	}
+	if r.scales() {
+		extra = append(extra, column{scaling.name, func(s *Result) string {
+			if s.Scaling == 0 {
+				return ""
+			}
+			return strconv.FormatFloat(s.Scaling, 'g', -1, 64)
+		}})
 	}
 	header := slices.Clone(csvHeader)
 	for _, a := range extra {
@@ -87,7 +96,7 @@ func (r *Report) WriteBenchfmt(w io.Writer) error {
 	var extra []column
 	for _, a := range axes {
 		switch a.name {
-		case "out", "trans", "kernel", "tile", "arith", "splitk", "prepacked":
+		case "out", "trans", "callers", "kernel", "tile", "arith", "splitk", "prepacked":
 			if r.varies(a) {
 				extra = append(extra, a)
 			} else if len(r.Results) > 0 && a.asked(&r.Results[0]) {
@@ -109,7 +118,7 @@ func (r *Report) WriteBenchfmt(w io.Writer) error {
 			name += fmt.Sprintf("-%d", m.GOMAXPROCS)
 		}
 		for _, seconds := range s.Samples {
-			gflops := s.Flops() / seconds / 1e9
+			gflops := s.gflops(seconds)
 			peak := 0.0
 			if s.GFLOPS > 0 {
 				peak = 100 * s.PeakFraction * gflops / s.GFLOPS

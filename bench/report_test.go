@@ -95,7 +95,7 @@ func nan() float64 { var zero float64; return zero / zero }
 
 // TestGolden compares every format with testdata; -update rewrites it.
 func TestGolden(t *testing.T) {
-	for name, rep := range map[string]*Report{"plain": sampleReport(), "mixed": mixedReport(), "hopper": hopperReport(), "packed": packedReport(), "empty": {Machine: sampleReport().Machine}} {
+	for name, rep := range map[string]*Report{"plain": sampleReport(), "mixed": mixedReport(), "hopper": hopperReport(), "packed": packedReport(), "callers": callersReport(), "empty": {Machine: sampleReport().Machine}} {
 		for _, format := range Formats {
 			var b bytes.Buffer
 			if err := rep.Write(&b, format); err != nil {
@@ -168,6 +168,9 @@ func TestBenchfmtLines(t *testing.T) {
 	if err := packedReport().WriteBenchfmt(&b); err != nil {
 		t.Fatal(err)
 	}
+	if err := callersReport().WriteBenchfmt(&b); err != nil {
+		t.Fatal(err)
+	}
 	results := 0
 	for line := range strings.Lines(b.String()) {
 		line = strings.TrimSuffix(line, "\n")
@@ -178,8 +181,8 @@ func TestBenchfmtLines(t *testing.T) {
 			results++
 		}
 	}
-	if results != 60 {
-		t.Errorf("%d result lines, want one for each of 60 samples", results)
+	if results != 80 {
+		t.Errorf("%d result lines, want one for each of 80 samples", results)
 	}
 }
 

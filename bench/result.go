@@ -14,26 +14,28 @@ type Result struct {
 	DType         string  `json:"dtype"` // of A and B
 	Out           string  `json:"out"`   // of C
 	Trans         string  `json:"trans"`
-	Depth         int     `json:"depth"`     // as asked for; if that was 0, as the engine chose
-	Workers       int     `json:"workers"`   // as asked for; if that was 0, GOMAXPROCS
-	Kernel        string  `json:"kernel"`    // that ran
-	Prepacked     bool    `json:"prepacked"` // B was packed before the time started
-	Count         int     `json:"count"`     // samples
-	SecondsMedian float64 `json:"seconds_median"`
+	Depth         int     `json:"depth"`          // as asked for; if that was 0, as the engine chose
+	Workers       int     `json:"workers"`        // as asked for; if that was 0, GOMAXPROCS
+	Kernel        string  `json:"kernel"`         // that ran
+	Prepacked     bool    `json:"prepacked"`      // B was packed before the time started
+	Count         int     `json:"count"`          // samples
+	SecondsMedian float64 `json:"seconds_median"` // that a call takes its caller
 	SecondsMin    float64 `json:"seconds_min"`
 	SecondsMax    float64 `json:"seconds_max"`
-	GFLOPS        float64 `json:"gflops"`        // at the median
-	PeakFraction  float64 `json:"peak_fraction"` // of the median peak of kernel and Workers, even if fewer ran
+	GFLOPS        float64 `json:"gflops"`        // of all callers, at the median
+	PeakFraction  float64 `json:"peak_fraction"` // of the median peak of kernel and Workers, even if fewer ran; of those of all callers up to GOMAXPROCS
 	ProducerWait  float64 `json:"producer_wait"` // fraction of workers × elapsed
 	ConsumerWait  float64 `json:"consumer_wait"`
 	AllocsPerOp   float64 `json:"allocs_per_op"`
 	Verified      bool    `json:"verified"`
-	MaxError      float64 `json:"max_error"`        // largest |c - ref| / bound, which is 0 or infinite in Hopper's arithmetic; 0 if not checked
-	Tile          string  `json:"tile,omitempty"`   // "MxNxK", if one was asked for
-	Arith         string  `json:"arith,omitempty"`  // "hopper"; native is not named
-	SplitK        int     `json:"splitk,omitempty"` // parts of K, if more than 1
+	MaxError      float64 `json:"max_error"`         // largest |c - ref| / bound, which is 0 or infinite in Hopper's arithmetic; 0 if not checked
+	Tile          string  `json:"tile,omitempty"`    // "MxNxK", if one was asked for
+	Arith         string  `json:"arith,omitempty"`   // "hopper"; native is not named
+	SplitK        int     `json:"splitk,omitempty"`  // parts of K, if more than 1
+	Callers       int     `json:"callers,omitempty"` // at once, if more than 1
+	Scaling       float64 `json:"scaling,omitempty"` // GFLOPS over that with 1 worker and 1 caller, if either varies and that was measured
 
-	Samples []float64 `json:"-"` // seconds a call, in the order of the rounds
+	Samples []float64 `json:"-"` // seconds that a call takes its caller, in the order of the rounds
 	Inline  bool      `json:"-"` // ran on the caller alone, without a ring
 	Checked bool      `json:"-"` // verification was on
 	Failure string    `json:"-"` // why Checked but not Verified
@@ -41,6 +43,11 @@ type Result struct {
 
 // Flops returns the floating-point operations of one product.
 func (r *Result) Flops() float64 { return 2 * float64(r.M) * float64(r.N) * float64(r.K) }
+
+// gflops returns the speed of all callers whose calls take that many seconds.
+func (r *Result) gflops(seconds float64) float64 {
+	return r.Flops() * float64(max(1, r.Callers)) / seconds / 1e9
+}
 
 // Spread returns (largest sample - smallest sample) / median.
 func (r *Result) Spread() float64 {

@@ -28,7 +28,8 @@ type Runner struct {
 	MinTime    time.Duration // shortest sample; 0 is DefaultMinTime
 	SkipVerify bool
 	// Cold rotates over copies of the operands that together exceed twice the
-	// last-level cache, so that no call finds its operands there.
+	// last-level cache, so that no call finds its operands there. Several callers
+	// share theirs and cannot be measured so.
 	Cold bool
 	// Progress, if set, is called before every step.
 	Progress func(Progress)
@@ -70,14 +71,22 @@ func (r *Runner) Validate(variants []Variant) error {
 		Workload
 		kernel string
 	}
-	seen, seenPacked := map[Workload]bool{}, map[packed]bool{}
+	seen, seenPacked := map[Workload]int{}, map[packed]bool{} // callers of a workload
 	for _, v := range variants {
 		if err := v.Validate(); err != nil {
 			return err
 		}
-		if !seen[v.Workload] {
-			seen[v.Workload] = true
+		if r.Cold && v.Callers > 1 {
+			return fmt.Errorf("bench: %d callers share A and B and find them in each other's caches: they cannot be measured cold", v.Callers)
+		}
+		callers := seen[v.Workload]
+		if callers == 0 {
+			callers, seen[v.Workload] = 1, 1
 			total += float64(v.Bytes()) * float64(r.sets(v.Workload))
+		}
+		if n := v.callers(); n > callers {
+			seen[v.Workload] = n
+			total += float64(n-callers) * float64(v.M*v.N*v.Out.Size())
 		}
 		if key := (packed{v.Workload, v.Kernel}); v.Prepacked && !seenPacked[key] {
 			seenPacked[key] = true
@@ -173,11 +182,14 @@ func (r *Runner) compare(ctx context.Context, engine multiplier, variants []Vari
 
 func (x *run) progress(what string, v Variant) {
 	if x.Progress != nil {
-		prepacked := ""
+		extra := ""
 		if v.Prepacked {
-			prepacked = " prepacked"
+			extra = " prepacked"
 		}
-		x.Progress(Progress{Step: x.step, Steps: x.steps, What: fmt.Sprintf("%s%dx%dx%d %v %v depth %d%s", what, v.M, v.N, v.K, v.In, v.Arith, v.Depth, prepacked), Left: x.left})
+		if v.Callers > 1 {
+			extra += fmt.Sprintf(" %d callers", v.Callers)
+		}
+		x.Progress(Progress{Step: x.step, Steps: x.steps, What: fmt.Sprintf("%s%dx%dx%d %v %v depth %d%s", what, v.M, v.N, v.K, v.In, v.Arith, v.Depth, extra), Left: x.left})
 	}
 	x.step++
 }
@@ -224,5 +236,6 @@ func (x *run) report() *Report {
 	for _, c := range x.cases {
 		rep.Results = append(rep.Results, c.result())
 	}
+	x.scale(rep.Results)
 	return rep
 }

@@ -298,6 +298,9 @@ func TestValidate(t *testing.T) {
 		{func(v *Variant) { v.Depth = gemm.MaxDepth + 1 }, "depth 17 is outside 0..16"},
 		{func(v *Variant) { v.Workers = -1 }, "workers -1 is outside"},
 		{func(v *Variant) { v.Tile[1] = -4 }, "tile n = -4 is outside"},
+		{func(v *Variant) { v.Callers = -1 }, "callers -1 is outside 0..4096"},
+		{func(v *Variant) { v.Callers = MaxCallers + 1 }, "callers 4097 is outside 0..4096"},
+		{func(v *Variant) { v.M, v.N, v.Callers = 1<<15, 1<<15, MaxCallers }, "GiB of memory available"},
 		{func(v *Variant) { v.Kernel = "cuda" }, `kernel "cuda" is unknown`},
 		{func(v *Variant) { v.In, v.Kernel = asm.F32, "gobf16" }, `kernel "gobf16" does not multiply f32`},
 		{func(v *Variant) { v.Kernel = "hopper-go" }, `kernel "hopper-go" computes in hopper arithmetic, not native`},
@@ -315,6 +318,11 @@ func TestValidate(t *testing.T) {
 		if err := quick().Validate([]Variant{square(32, asm.BF16, 1), v}); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("error %v, want %q", err, test.want)
 		}
+	}
+	four := square(64, asm.BF16, 1)
+	four.Callers = 4
+	if err := (&Runner{Cold: true}).Validate([]Variant{four}); err == nil || !strings.Contains(err.Error(), "4 callers share A and B") {
+		t.Errorf("4 callers, cold: %v", err)
 	}
 	if err := quick().Validate(nil); err == nil {
 		t.Error("no variants: no error")

@@ -26,6 +26,7 @@ var axes = []column{
 	{"out", func(r *Result) string { return r.Out }},
 	{"trans", func(r *Result) string { return r.Trans }},
 	{"workers", func(r *Result) string { return strconv.Itoa(r.Workers) }},
+	{"callers", func(r *Result) string { return strconv.Itoa(max(1, r.Callers)) }},
 	{"kernel", func(r *Result) string { return r.Kernel }},
 	{"tile", func(r *Result) string {
 		if r.Tile == "" {
@@ -39,10 +40,12 @@ var axes = []column{
 }
 
 // asked reports whether the variant of res was given a place on the axis: by
-// default there is no tile, no arithmetic but the native one, no split and no
-// packing.
+// default there is one caller, no tile, no arithmetic but the native one, no split
+// and no packing.
 func (a column) asked(res *Result) bool {
 	switch a.name {
+	case "callers":
+		return res.Callers > 1
 	case "tile":
 		return res.Tile != ""
 	case "arith":
@@ -64,7 +67,7 @@ func (r *Report) columns() []column {
 		}
 	}
 	base := r.baselines()
-	return append(cs,
+	cs = append(cs,
 		column{"depth", func(r *Result) string { return strconv.Itoa(r.Depth) }},
 		column{"median", func(r *Result) string { return duration(r.SecondsMedian) }},
 		column{"spread", func(r *Result) string { return percent(r.Spread()) }},
@@ -76,6 +79,11 @@ func (r *Report) columns() []column {
 			}
 			return "-"
 		}},
+	)
+	if r.scales() {
+		cs = append(cs, scaling)
+	}
+	return append(cs,
 		column{"producer wait", func(r *Result) string { return percent(r.ProducerWait) }},
 		column{"consumer wait", func(r *Result) string { return percent(r.ConsumerWait) }},
 		column{"verified", func(r *Result) string {
@@ -101,13 +109,13 @@ func (r *Report) varies(a column) bool {
 
 // group identifies what two results must share to be compared by depth.
 type group struct {
-	m, n, k, workers, splitk               int
+	m, n, k, workers, splitk, callers      int
 	dtype, out, trans, kernel, tile, arith string
 	prepacked                              bool
 }
 
 func withoutDepth(r *Result) group {
-	return group{r.M, r.N, r.K, r.Workers, r.SplitK, r.DType, r.Out, r.Trans, r.Kernel, r.Tile, r.Arith, r.Prepacked}
+	return group{r.M, r.N, r.K, r.Workers, r.SplitK, r.Callers, r.DType, r.Out, r.Trans, r.Kernel, r.Tile, r.Arith, r.Prepacked}
 }
 
 // baselines returns the result with depth 1 of each group that has one.
@@ -193,6 +201,9 @@ func (r *Report) WriteTable(w io.Writer) error {
 		fmt.Fprintln(t)
 		t.Flush()
 		fmt.Fprintf(&b, "\nspread: (slowest - fastest) / median of %s; waits: share of workers x time\n", plural(r.Results[0].Count, "interleaved sample"))
+		for _, line := range r.footnotes() {
+			fmt.Fprintln(&b, line)
+		}
 	}
 	for _, line := range append(r.failureLines(), r.Reading()...) {
 		fmt.Fprintln(&b, line)
@@ -240,6 +251,9 @@ func (r *Report) failureLines() []string {
 		}
 		if f.Prepacked {
 			kernel += ", prepacked"
+		}
+		if f.Callers > 1 {
+			kernel += fmt.Sprintf(", %d callers", f.Callers)
 		}
 		lines = append(lines, fmt.Sprintf("FAILED: %dx%dx%d %s to %s %s, depth %d, %s, kernel %s: %s",
 			f.M, f.N, f.K, f.DType, f.Out, f.Trans, f.Depth, plural(f.Workers, "worker"), kernel, f.Failure))

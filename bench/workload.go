@@ -77,6 +77,7 @@ type Variant struct {
 	Workers int    // 0 is GOMAXPROCS
 	Kernel  string // "" leaves the choice to the engine
 	Tile    [3]int // m, n, k of a CTA's tile; 0 leaves a dimension to the engine
+	Callers int    // goroutines that multiply at once, each to its own C; 0 is 1
 	// Prepacked has B packed before the time starts, see [gemm.Pack].
 	Prepacked bool
 }
@@ -92,6 +93,9 @@ func (v Variant) Validate() error {
 	}
 	if v.Workers < 0 || v.Workers > gemm.MaxWorkers {
 		return fmt.Errorf("bench: workers %d is outside 0..%d", v.Workers, gemm.MaxWorkers)
+	}
+	if v.Callers < 0 || v.Callers > MaxCallers {
+		return fmt.Errorf("bench: callers %d is outside 0..%d", v.Callers, MaxCallers)
 	}
 	for i, dim := range [...]string{"m", "n", "k"} {
 		if v.Tile[i] < 0 || v.Tile[i] > gemm.MaxTile {
@@ -144,7 +148,7 @@ func (v Variant) packedBytes() int {
 }
 
 // bitsKey identifies what the bits of a result may depend on: not depth, not
-// workers, not the tile, not prepacking, and in Hopper's arithmetic not the kernel.
+// workers, not callers, not the tile, not prepacking, and in Hopper's arithmetic not the kernel.
 type bitsKey struct {
 	Workload
 	kernel string
