@@ -30,7 +30,7 @@ func setupCompare(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) 
 	fs.IntVar(&f.count, "count", bench.DefaultCount, "samples of each variant, `n` >= 1")
 	fs.DurationVar(&f.minTime, "min-time", bench.DefaultMinTime, "shortest sample: short products repeat until it is over")
 	fs.BoolVar(&f.verify, "verify", true, "check every result against a float64 reference, or its bits with -arith hopper")
-	fs.BoolVar(&f.cold, "cold", false, "rotate over operands that exceed twice the last-level cache")
+	fs.BoolVar(&f.cold, "cold", false, "rotate over operands that exceed twice the last-level cache; for one caller")
 	fs.StringVar(&f.cpuprofile, "cpuprofile", "", "write a CPU profile of the run to `file`")
 	fs.StringVar(&f.trace, "trace", "", "write an execution trace of the run to `file`")
 	return f.run

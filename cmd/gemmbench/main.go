@@ -1,6 +1,6 @@
 // Gemmbench measures matrix products of package gemm.
 //
-//	gemmbench [compare] [flags]   compare ring depths, sizes, types, arithmetics, kernels, workers, tiles
+//	gemmbench [compare] [flags]   compare ring depths, sizes, types, arithmetics, kernels, workers, callers, tiles
 //	gemmbench peak [flags]        what each kernel reaches from registers alone
 //	gemmbench kernels [flags]     which kernels run here, which is chosen, and why
 //	gemmbench info [flags]        the machine and the build
@@ -8,7 +8,8 @@
 //
 // Without arguments it compares the queue depths 1, 2, 3, 4, 6 and 8 on a bf16
 // product that uses every core, with a size that suits the machine's speed, and
-// verifies every result. "gemmbench help compare" lists the flags.
+// verifies every result. "gemmbench help compare" lists the flags. Where workers
+// or callers vary, the report says how the speed scales with them.
 //
 // The exit status is 0 if all went well, 1 if a result failed its verification
 // or something could not be done, 2 for bad arguments and 130 after an
@@ -62,7 +63,7 @@ type command struct {
 }
 
 var commands = []command{
-	{"compare", "compare ring depths, sizes, types, arithmetics, kernels, workers, tiles (the default)", setupCompare},
+	{"compare", "compare ring depths, sizes, types, arithmetics, kernels, workers, callers, tiles (the default)", setupCompare},
 	{"peak", "measure what each kernel reaches from registers alone", setupPeak},
 	{"kernels", "list the kernels: which run here, which is chosen, and why", setupKernels},
 	{"info", "describe the machine and the build", setupInfo},
@@ -155,12 +156,17 @@ func help(args []string, w io.Writer) error {
 Without arguments it compares queue depths on a bf16 product on every core, and
 verifies every result. "gemmbench help COMMAND" lists the flags of a command.
 
+Where workers or callers vary, the column "scaling" is the ratio of a variant's
+GFLOP/s to those of the same variant with 1 worker and 1 caller or, where that was
+not measured, with either: 1.97x is nearly twice as fast.
+
 Examples:
 
   gemmbench -size 256,1024:4096:1024 -depth 1,2,4 -workers 1,0
   gemmbench -size 512x11008x4096 -dtype bf16,f32 -trans NN,NT -format json -o results.json
   gemmbench -m 1,8,32 -n 4096 -k 4096 -trans NT -prepacked false,true -depth 0
   gemmbench -size 1024 -arith native,hopper -workers 1,0 -depth 2
+  gemmbench -size 64,256,8x1024x1024 -callers 1,2,4,8,16,32,64 -depth 0
   gemmbench -size 2048 -count 10 -format benchfmt -o new.txt && benchstat -col /depth new.txt
   gemmbench -size 64,256,1024,2048 -workers 1,2 -depth 0 -format svg -o plot.svg
 `)

@@ -114,6 +114,35 @@ func TestComparePrepacked(t *testing.T) {
 	}
 }
 
+func TestCompareCallers(t *testing.T) {
+	code, stdout, stderr := gemmbench(t, quick("-size", "64,200", "-depth", "0", "-callers", "1,3", "-workers", "1,2", "-prepacked", "false,true", "-format", "json")...)
+	if code != exitOK || stderr != "" {
+		t.Fatalf("exit status %d, stderr %q", code, stderr)
+	}
+	results := decode(t, stdout).Results
+	if len(results) != 16 {
+		t.Fatalf("%d results, want 16", len(results))
+	}
+	for i, r := range results {
+		base := results[i/8*8+i%2]
+		if r.Workers != 1+i/4%2 || r.Callers != []int{0, 3}[i/2%2] || !r.Verified || r.Scaling != r.GFLOPS/base.GFLOPS {
+			t.Errorf("result %d: %+v\nwant a scaling over %v GFLOP/s", i, r, base.GFLOPS)
+		}
+	}
+	if n := strings.Count(stdout, `"callers": 3`); n != 8 || strings.Contains(stdout, `"callers": 1`) {
+		t.Errorf("%d of 16 results are of 3 callers, want 8:\n%s", n, stdout)
+	}
+	if _, stdout, _ = gemmbench(t, quick("-callers", "2")...); !strings.Contains(stdout, "callers 2") || strings.Contains(stdout, "scaling") {
+		t.Errorf("want a word on the callers and none on scaling:\n%s", stdout)
+	}
+	if _, stdout, _ = gemmbench(t, quick("-workers", "1,2")...); strings.Contains(stdout, "callers") || !strings.Contains(stdout, "scaling") {
+		t.Errorf("want the scaling and no word on callers:\n%s", stdout)
+	}
+	if _, stdout, _ = gemmbench(t, quick("-workers", "1")...); strings.Contains(stdout, "callers") || strings.Contains(stdout, "scaling") {
+		t.Errorf("a word on callers or scaling without being asked:\n%s", stdout)
+	}
+}
+
 func TestCompareFormats(t *testing.T) {
 	for format, want := range map[string]string{
 		"table":    "producer wait",

@@ -31,7 +31,7 @@ func chooseSize(ctx context.Context, r *bench.Runner, variants []bench.Variant) 
 		workers int
 	}
 	peaks := map[pair]float64{}
-	seconds := 0.0 // for a product of size 1
+	calls, seconds := 0, 0.0 // for products of size 1
 	for _, v := range variants {
 		k, err := asm.SelectArithmetic(v.In, v.Arith, v.Kernel)
 		if err != nil {
@@ -47,7 +47,9 @@ func chooseSize(ctx context.Context, r *bench.Runner, variants []bench.Variant) 
 			}
 		}
 		// More workers than cores do not add up; the measured peak knows.
-		seconds += float64(r.Count+1) * 2 / (expected * peaks[p])
+		n := (r.Count + 1) * max(1, v.Callers)
+		calls += n
+		seconds += float64(n) * 2 / (expected * peaks[p])
 	}
 	size := roundSize(math.Cbrt(budget.Seconds() / seconds))
 	for {
@@ -65,7 +67,7 @@ func chooseSize(ctx context.Context, r *bench.Runner, variants []bench.Variant) 
 		size = roundSize(float64(size) / 2)
 	}
 	return fmt.Sprintf("size chosen so that %d calls take about %.0f s here (-size sets it)",
-		len(variants)*(r.Count+1), float64(size)*float64(size)*float64(size)*seconds), nil
+		calls, float64(size)*float64(size)*float64(size)*seconds), nil
 }
 
 // roundSize rounds down to a size that is round at its magnitude.

@@ -13,7 +13,7 @@ import (
 type axes struct {
 	size, m, n, k                                   string
 	dtype, out, trans, depth, workers, kernel, tile string
-	arith, splitK                                   string
+	arith, splitK, callers                          string
 	prepacked                                       boolList
 	alpha, beta                                     float64
 	seed                                            uint64
@@ -32,7 +32,8 @@ func (a *axes) declare(fs *flag.FlagSet) {
 	a.prepacked = "false"
 	fs.Var(&a.prepacked, "prepacked", "pack B before the time starts; a `list` of true, false does both")
 	fs.StringVar(&a.depth, "depth", "1,2,3,4,6,8", "`list` of queue depths; 0 leaves the choice to the engine")
-	fs.StringVar(&a.workers, "workers", "0", "`list` of worker counts; 0 is GOMAXPROCS")
+	fs.StringVar(&a.workers, "workers", "0", "`list` of worker counts; 0 is GOMAXPROCS; with 1 among others the report has the scaling")
+	fs.StringVar(&a.callers, "callers", "1", "`list` of numbers of callers, goroutines that multiply the same A and B at once, each to its own C: GFLOP/s are of all; with 1 among others the report has the scaling")
 	fs.StringVar(&a.kernel, "kernel", "auto", "`list` of kernels, see gemmbench kernels")
 	fs.StringVar(&a.tile, "tile", "auto", "`list` of tiles MxNxK")
 	fs.Float64Var(&a.alpha, "alpha", 1, "factor of the product")
@@ -66,6 +67,7 @@ func (a *axes) variants() ([]bench.Variant, error) {
 	crossList(&s, "arith", a.arith, parseArith, func(v *bench.Variant, arith gemm.Arithmetic) { v.Arith = arith })
 	crossList(&s, "splitk", a.splitK, parseInts(1, gemm.MaxSplitK), func(v *bench.Variant, n int) { v.SplitK = n })
 	crossList(&s, "workers", a.workers, parseInts(0, gemm.MaxWorkers), func(v *bench.Variant, n int) { v.Workers = n })
+	crossList(&s, "callers", a.callers, parseInts(1, bench.MaxCallers), func(v *bench.Variant, n int) { v.Callers = n })
 	crossList(&s, "kernel", a.kernel, parseKernel, func(v *bench.Variant, name string) { v.Kernel = name })
 	crossList(&s, "tile", a.tile, parseTiles(gemm.MaxTile), func(v *bench.Variant, tile [3]int) { v.Tile = tile })
 	crossList(&s, "prepacked", string(a.prepacked), parseBool, func(v *bench.Variant, p bool) { v.Prepacked = p })

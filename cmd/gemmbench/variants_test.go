@@ -64,14 +64,14 @@ func TestVariants(t *testing.T) {
 	}
 	want := bench.Variant{
 		Workload: bench.Workload{M: 8, N: 8, K: 8, In: asm.F16, Out: asm.BF16, TransA: true, Alpha: 2, Beta: -1, Seed: 9, Arith: gemm.Hopper, SplitK: 4},
-		Depth:    0, Workers: 3, Kernel: "go", Tile: [3]int{64, 32, 16}, Prepacked: true,
+		Depth:    0, Workers: 3, Callers: 1, Kernel: "go", Tile: [3]int{64, 32, 16}, Prepacked: true,
 	}
 	if got[511] != want {
 		t.Errorf("last variant %+v\nwant %+v", got[255], want)
 	}
 	want = bench.Variant{
 		Workload: bench.Workload{M: 8, N: 8, K: 8, In: asm.F32, Out: asm.BF16, TransB: true, Alpha: 2, Beta: -1, Seed: 9, SplitK: 1},
-		Depth:    1, Workers: 1,
+		Depth:    1, Workers: 1, Callers: 1,
 	}
 	if got[0] != want {
 		t.Errorf("first variant %+v\nwant %+v", got[0], want)
@@ -80,6 +80,21 @@ func TestVariants(t *testing.T) {
 		if slices.Index(got, v) != i {
 			t.Errorf("variant %d comes twice: %+v", i, v)
 		}
+	}
+}
+
+// TestCallers wants callers inside workers and around the rest.
+func TestCallers(t *testing.T) {
+	vs, err := parseAxes(t, "-size 8 -callers 1,4,1:16:5 -workers 1,2 -depth 1,2").variants()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, v := range vs {
+		got = append(got, fmt.Sprint(v.Workers, v.Callers, v.Depth))
+	}
+	if want := "1 1 1,1 1 2,1 4 1,1 4 2,1 6 1,1 6 2,1 11 1,1 11 2,1 16 1,1 16 2,2 1 1"; !strings.HasPrefix(strings.Join(got, ","), want) || len(got) != 20 {
+		t.Errorf("%v\nwant %s", got, want)
 	}
 }
 
@@ -92,7 +107,7 @@ func TestDefaultVariants(t *testing.T) {
 	var depths []int
 	for _, v := range vs {
 		depths = append(depths, v.Depth)
-		if v.In != asm.BF16 || v.Out != asm.F32 || v.Workers != 0 || v.Arith != gemm.Native || v.SplitK != 1 || v.Alpha != 1 || v.Beta != 0 || v.Prepacked {
+		if v.In != asm.BF16 || v.Out != asm.F32 || v.Workers != 0 || v.Arith != gemm.Native || v.SplitK != 1 || v.Alpha != 1 || v.Beta != 0 || v.Prepacked || v.Callers != 1 {
 			t.Errorf("%+v", v)
 		}
 	}
@@ -103,11 +118,12 @@ func TestDefaultVariants(t *testing.T) {
 
 func TestChooseSize(t *testing.T) {
 	for _, args := range []string{"-kernel gobf16 -depth 1,2", "-arith hopper -kernel hopper-go -depth 1,2"} {
-		testChooseSize(t, args)
+		testChooseSize(t, args, "12 calls")
 	}
+	testChooseSize(t, "-kernel gobf16 -depth 1 -callers 1,3", "24 calls")
 }
 
-func testChooseSize(t *testing.T, args string) {
+func testChooseSize(t *testing.T, args, calls string) {
 	vs, err := parseAxes(t, args).variants()
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +133,7 @@ func testChooseSize(t *testing.T, args string) {
 		t.Fatal(err)
 	}
 	n := vs[0].M
-	if n < minSize || n > maxSize || !strings.Contains(note, "12 calls") {
+	if n < minSize || n > maxSize || !strings.Contains(note, calls) {
 		t.Errorf("size %d: %s", n, note)
 	}
 	for _, v := range vs {
