@@ -15,6 +15,17 @@ func mulAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, 
 //go:noescape
 func mulAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
 
+// The same with A in rows; see [RowsFunc].
+
+//go:noescape
+func rowsAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+
+//go:noescape
+func rowsAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+
+//go:noescape
+func rowsAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+
 // The loops that measure peaks; see [Kernel.Peak].
 
 func peakAVX512BF16(n int)
@@ -36,10 +47,13 @@ func assemble(k *Kernel) {
 	switch k.Name {
 	case "avx512bf16":
 		k.strips, k.Peak, k.PeakFlops = stripsAVX512BF16, peakAVX512BF16, peakAVX512BF16Flops
+		k.rows[BF16] = rowsAVX512BF16
 	case "avx512":
 		k.strips, k.Peak, k.PeakFlops = stripsAVX512, peakAVX512, peakAVX512Flops
+		k.rows[F32] = rowsAVX512
 	case "avx2":
 		k.strips, k.Peak, k.PeakFlops = stripsAVX2, peakAVX2, peakAVX2Flops
+		k.rows[F32] = rowsAVX2
 	}
 	if k.strips != stripsNone {
 		kern := k

@@ -18,12 +18,21 @@ func fuseBF16(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer,
 //go:noescape
 func fuseF16(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 
+// The same with A in rows; see [FuseRowsFunc].
+
+//go:noescape
+func fuseRowsPairs(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+
+//go:noescape
+func fuseRowsWords(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+
 // assembleFuse gives k the fused kernels that fit its panels.
 func assembleFuse(k *Kernel) {
 	switch k.Name {
 	case "avx512bf16":
-		k.fuse[BF16] = fusePairs
+		k.fuse[BF16], k.fuseRows[BF16] = fusePairs, fuseRowsPairs
 	case "avx512":
 		k.fuse[F32], k.fuse[BF16], k.fuse[F16] = fuseWords, fuseBF16, fuseF16
+		k.fuseRows[F32] = fuseRowsWords
 	}
 }

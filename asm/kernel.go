@@ -134,8 +134,11 @@ type Kernel struct {
 	packB   [numTypes][2]PackFunc
 	stream  [numTypes][2]StreamFunc
 	fuse    [numTypes]FuseFunc
-	step    int          // what the depth of a native kernel's panels is a multiple of, if not 1
-	exact   *hopperShape // of panels for exact arithmetic, otherwise nil
+
+	rows     [numTypes]RowsFunc
+	fuseRows [numTypes]FuseRowsFunc
+	step     int          // what the depth of a native kernel's panels is a multiple of, if not 1
+	exact    *hopperShape // of panels for exact arithmetic, otherwise nil
 }
 
 // MulAhead is Mul, and brings next closer if the kernel can and next is not nil.

@@ -9,16 +9,29 @@ const fuseAhead = 64
 // fuse writes the kernel that packs a panel of B from rows of K while it multiplies it by a panel of A; see FuseFunc for its
 // contract. The loads, the interleaving and the stores of B hide behind the products of a row of A each.
 //
+// With rows A is not a panel but lies in rows, whose elements must be words or pairs.
+//
 //	CX steps of K left   SI B   R9 stride   R15 B some rows further   DX A   R12 panel
-//	R8 src   R10 lds   R11 dst   R13 ldd
-func (k kernel) fuse(s *source, f form) {
+//	R8 src   R10 lds   R11 dst   R13 ldd   AX BX DI rows of A
+func (k kernel) fuse(s *source, f form, rows bool) {
+	var a operandA = panelA{"DX", k.mr}
+	inRows := rowsA{"DX", "AX", "BX", "DI", k.mr}
 	accs := k.mr * k.vecs
 	b0, bcast := accs, accs+k.vecs+1 // one more for what an interleaving needs
 	spare := k.registers() - bcast - 2
 
-	s.function("fuse"+f.name, "k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", 0, "One panel of 32 columns.")
+	if rows {
+		a = inRows
+		s.function("fuseRows"+f.name, "k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", 0, "One panel of 32 columns by 8 rows.")
+		s.load(9, "lda", "BX")
+	} else {
+		s.function("fuse"+f.name, "k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", 0, "One panel of 32 columns by a panel of 8 rows.")
+	}
 	s.load(0, "k", "CX", "a", "DX", "b", "SI", "stride", "R9", "panel", "R12")
 	s.load(5, "src", "R8", "lds", "R10", "dst", "R11", "ldd", "R13")
+	if rows {
+		inRows.start(s)
+	}
 	if f.kpack == 2 {
 		s.op("SHRQ $1, CX")
 		s.op("VMOVDQU32 ·interleave<>+0(SB), Z30")
@@ -69,12 +82,12 @@ func (k kernel) fuse(s *source, f form) {
 		s.op("ADDQ $%d, R12", k.vecs*k.bytes())
 		for i := range k.mr {
 			r := bcast + i%spare
-			s.op("VBROADCASTSS %d(DX), %s", 4*i, k.reg(r))
+			s.op("VBROADCASTSS %s, %s", a.word(0, i), k.reg(r))
 			for v := range k.vecs {
 				k.multiply(s, i*k.vecs+v, r, b0+v)
 			}
 		}
-		s.op("ADDQ $%d, DX", 4*k.mr)
+		a.advance(s, 1)
 	}
 	for range f.kpack {
 		row("PREFETCHT1")

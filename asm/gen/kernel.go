@@ -60,7 +60,67 @@ func (k kernel) zero(s *source, i int) {
 	}
 }
 
-// mul writes the strip kernel; see KernelFunc and Ahead for its contract.
+// An operand of A is where the words of a step of K are: side by side in a panel, or in rows as they lie in memory.
+type operandA interface {
+	word(u, i int) string     // the place of word i of step u from here
+	advance(s *source, n int) // by n steps
+}
+
+// panelA is a panel of mr words a step.
+type panelA struct {
+	at string // register
+	mr int
+}
+
+func (a panelA) word(u, i int) string     { return fmt.Sprintf("%d(%s)", 4*(u*a.mr+i), a.at) }
+func (a panelA) advance(s *source, n int) { s.op("ADDQ $%d, %s", 4*n*a.mr, a.at) }
+
+// rowsA is mr rows, 4 or 8, lda bytes apart. lda3 is a register for three times as much, and at4, of 8 rows, one for the fifth.
+type rowsA struct {
+	at, at4, lda, lda3 string
+	mr                 int
+}
+
+func (a rowsA) word(u, i int) string {
+	at := a.at
+	if i >= 4 {
+		at = a.at4
+	}
+	return fmt.Sprintf("%d(%s)%s", 4*u, at, [4]string{"", "(" + a.lda + "*1)", "(" + a.lda + "*2)", "(" + a.lda3 + "*1)"}[i%4])
+}
+
+func (a rowsA) advance(s *source, n int) {
+	s.op("ADDQ $%d, %s", 4*n, a.at)
+	if a.mr == 8 {
+		s.op("ADDQ $%d, %s", 4*n, a.at4)
+	}
+}
+
+// start sets the registers for rows of which lda and at are known.
+func (a rowsA) start(s *source) {
+	s.op("LEAQ (%s)(%s*2), %s", a.lda, a.lda, a.lda3)
+	a.tile(s)
+}
+
+// tile sets at4.
+func (a rowsA) tile(s *source) {
+	if a.mr == 8 {
+		s.op("LEAQ (%s)(%s*4), %s", a.at, a.lda, a.at4)
+	}
+}
+
+// next goes from the end of rows of k words, a parameter, to the start of the next rows; it clobbers a register.
+func (a rowsA) next(s *source, k, tmp string) {
+	if a.mr == 8 {
+		s.op("MOVQ %s, %s", a.at4, a.at)
+	}
+	s.op("LEAQ (%s)(%s*4), %s", a.at, a.lda, a.at)
+	s.op("MOVQ %s, %s", k, tmp)
+	s.op("SHLQ $2, %s", tmp)
+	s.op("SUBQ %s, %s", tmp, a.at)
+}
+
+// mul writes the strip kernel; see KernelFunc and Ahead for its contract, or, with rows, RowsFunc.
 //
 // The accumulators come first in the register file, row by row, then the vectors of B; what is left takes the broadcast
 // words of A in turn.
@@ -74,28 +134,25 @@ func (k kernel) zero(s *source, i int) {
 //	BX tiles left   CX steps left   SI A   DI B   R8 src   R9 lds   R10 dst   R11 ldd
 //	AX row of src to prefetch   R13 their pitch   DX row of dst to prefetch   16(SP) the end of them
 //	R15 what to prefetch ahead   R14 rows left   R12 chunks left in the row   0(SP) chunks in a row   8(SP) from its end to the next
-func (k kernel) mul(s *source) {
+func (k kernel) mul(s *source, rows bool) {
 	accs := k.mr * k.vecs
 	row := k.vecs * k.bytes()
+	var a operandA = panelA{"SI", k.mr}
+	inRows := rowsA{"SI", "R15", "R12", "R14", k.mr}
 
-	s.function("mul"+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead", 24, k.doc+".")
-	s.load(8, "next", "DX")
-	s.op("XORQ R14, R14")
-	s.op("TESTQ DX, DX")
-	s.op("JZ begin")
-	s.op("MOVQ Ahead_Base(DX), R15")
-	s.op("MOVQ Ahead_Pitch(DX), AX")
-	s.op("MOVQ Ahead_Rows(DX), R14")
-	s.op("MOVQ Ahead_Chunks(DX), R12")
-	s.op("MOVQ R12, 0(SP)")
-	s.op("MOVQ R12, R13")
-	s.op("SHLQ $%d, R13", chunkShift)
-	s.op("SUBQ R13, AX")
-	s.op("MOVQ AX, 8(SP)")
-	s.label("begin")
+	if rows {
+		a = inRows
+		s.function("rows"+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", 24, k.doc+".")
+		s.load(8, "lda", "R12")
+	} else {
+		s.function("mul"+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead", 24, k.doc+".")
+		k.aheadStart(s)
+	}
 	s.load(1, "m", "BX", "a", "SI")
 	s.load(4, "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
-
+	if rows {
+		inRows.start(s)
+	}
 	s.label("tile")
 	s.op("MOVQ b+24(FP), DI")
 	s.op("MOVQ k+0(FP), CX")
@@ -134,13 +191,67 @@ func (k kernel) mul(s *source) {
 	}
 	s.op("ADDQ R13, AX")
 	s.op("ADDQ R11, DX")
-	k.turn(s)
+	k.turn(s, a)
 	s.op("JL rest")
 	s.op("CMPQ DX, 16(SP)")
 	s.op("JNE first")
+	if !rows {
+		k.aheadLoop(s, a)
+	}
+
+	s.op("PCALIGN $64")
+	s.label("loop")
+	k.turn(s, a)
+	s.op("JGE loop")
+
+	s.label("rest")
+	s.op("ADDQ $%d, CX", k.unroll)
+	s.op("JZ store")
+	s.label("one")
+	k.step(s, a, 0)
+	a.advance(s, 1)
+	s.op("ADDQ $%d, DI", row)
+	s.op("DECQ CX")
+	s.op("JNZ one")
+
+	s.label("store")
+	for i := range k.mr {
+		for v := range k.vecs {
+			s.op("VMOVUPS %s, %d(R10)", k.reg(i*k.vecs+v), v*k.bytes())
+		}
+		s.op("ADDQ R11, R10")
+	}
+	if rows {
+		inRows.next(s, "k+0(FP)", "CX")
+		inRows.tile(s)
+	}
+	s.op("DECQ BX")
+	s.op("JNZ tile")
+	s.ret()
+}
+
+// aheadStart sets the registers for what is to be prefetched.
+func (k kernel) aheadStart(s *source) {
+	s.load(8, "next", "DX")
+	s.op("XORQ R14, R14")
+	s.op("TESTQ DX, DX")
+	s.op("JZ begin")
+	s.op("MOVQ Ahead_Base(DX), R15")
+	s.op("MOVQ Ahead_Pitch(DX), AX")
+	s.op("MOVQ Ahead_Rows(DX), R14")
+	s.op("MOVQ Ahead_Chunks(DX), R12")
+	s.op("MOVQ R12, 0(SP)")
+	s.op("MOVQ R12, R13")
+	s.op("SHLQ $%d, R13", chunkShift)
+	s.op("SUBQ R13, AX")
+	s.op("MOVQ AX, 8(SP)")
+	s.label("begin")
+}
+
+// aheadLoop writes the turns that prefetch, which go on to loop or, where K ends, to rest.
+func (k kernel) aheadLoop(s *source, a operandA) {
 	s.op("TESTQ R14, R14")
 	s.op("JZ loop")
-
 	s.label("ahead")
 	for o := 0; o < 1<<chunkShift; o += 64 {
 		s.op("PREFETCHT1 %d(R15)", o)
@@ -153,42 +264,16 @@ func (k kernel) mul(s *source) {
 	s.op("DECQ R14")
 	s.op("JZ loop")
 	s.label("along")
-	k.turn(s)
+	k.turn(s, a)
 	s.op("JGE ahead")
 	s.op("JMP rest")
-
-	s.op("PCALIGN $64")
-	s.label("loop")
-	k.turn(s)
-	s.op("JGE loop")
-
-	s.label("rest")
-	s.op("ADDQ $%d, CX", k.unroll)
-	s.op("JZ store")
-	s.label("one")
-	k.step(s, 0)
-	s.op("ADDQ $%d, SI", 4*k.mr)
-	s.op("ADDQ $%d, DI", row)
-	s.op("DECQ CX")
-	s.op("JNZ one")
-
-	s.label("store")
-	for i := range k.mr {
-		for v := range k.vecs {
-			s.op("VMOVUPS %s, %d(R10)", k.reg(i*k.vecs+v), v*k.bytes())
-		}
-		s.op("ADDQ R11, R10")
-	}
-	s.op("DECQ BX")
-	s.op("JNZ tile")
-	s.ret()
 }
 
 // chunkShift is the logarithm of the size of an Ahead's chunks.
 const chunkShift = 7
 
 // step writes step u of a turn of the loop over K.
-func (k kernel) step(s *source, u int) {
+func (k kernel) step(s *source, a operandA, u int) {
 	accs := k.mr * k.vecs
 	b0, bcast := accs, accs+k.vecs
 	spare := k.registers() - bcast
@@ -198,7 +283,7 @@ func (k kernel) step(s *source, u int) {
 	}
 	for i := range k.mr {
 		r := bcast + i%spare
-		s.op("VBROADCASTSS %d(SI), %s", 4*(u*k.mr+i), k.reg(r))
+		s.op("VBROADCASTSS %s, %s", a.word(u, i), k.reg(r))
 		for v := range k.vecs {
 			k.multiply(s, i*k.vecs+v, r, b0+v)
 		}
@@ -206,11 +291,11 @@ func (k kernel) step(s *source, u int) {
 }
 
 // turn writes a turn of the loop over K. It leaves the flags of CX, which has fallen below zero if there is no other turn.
-func (k kernel) turn(s *source) {
+func (k kernel) turn(s *source, a operandA) {
 	for u := range k.unroll {
-		k.step(s, u)
+		k.step(s, a, u)
 	}
-	s.op("ADDQ $%d, SI", 4*k.unroll*k.mr)
+	a.advance(s, k.unroll)
 	s.op("ADDQ $%d, DI", k.unroll*k.vecs*k.bytes())
 	s.op("SUBQ $%d, CX", k.unroll)
 }

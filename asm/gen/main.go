@@ -16,7 +16,8 @@ func generate() map[string][]byte {
 	mul.WriteString(header)
 	mul.WriteString("#include \"go_asm.h\"\n")
 	for _, k := range kernels {
-		k.mul(&mul)
+		k.mul(&mul, false)
+		k.mul(&mul, true)
 		k.peak(&mul)
 	}
 	var fuse source
@@ -26,7 +27,10 @@ func generate() map[string][]byte {
 		if f.kpack == 2 {
 			k = kernels[0]
 		}
-		k.fuse(&fuse, f)
+		k.fuse(&fuse, f, false)
+		if f == pairs || f == words {
+			k.fuse(&fuse, f, true)
+		}
 	}
 	fuse.words("interleave", interleave())
 	return map[string][]byte{

@@ -1,0 +1,45 @@
+package asm
+
+import "unsafe"
+
+// A RowsFunc is a [KernelFunc] that reads A where it lies: row i of tile p starts at a + (p·MR + i)·lda and is k words long.
+// It spares small products the packing of A.
+type RowsFunc func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+
+// Rows returns the kernel's RowsFunc for A of type t, with K along its rows, or nil if it has none: the elements of A must be
+// what the kernel multiplies, words or pairs.
+func (k *Kernel) Rows(t Type) RowsFunc {
+	if !k.Accepts(t) {
+		return nil
+	}
+	return k.rows[t]
+}
+
+// A FuseRowsFunc is a [FuseFunc] that reads A where it lies, MR rows that are lda bytes apart.
+type FuseRowsFunc func(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+
+// FuseRows returns the kernel's FuseRowsFunc for A and B of type t, or nil if it has none.
+func (k *Kernel) FuseRows(t Type) FuseRowsFunc {
+	if !k.Accepts(t) {
+		return nil
+	}
+	return k.fuseRows[t]
+}
+
+// rowsGeneric is the twin of the kernels of kern that read A in rows; mul is the kernel's Mul or Ref.
+func rowsGeneric(kern *Kernel, mul KernelFunc, t Type) RowsFunc {
+	return func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int) {
+		panels := make([]uint32, m*kern.MR*k)
+		to := unsafe.Pointer(unsafe.SliceData(panels))
+		packGeneric(t, kern.KPack, kern.MR, true, to, a, lda, m*kern.MR, k*kern.KPack)
+		mul(k, m, to, b, src, lds, dst, ldd)
+	}
+}
+
+// fuseRowsGeneric is the twin of the fused kernels of kern that read A in rows.
+func fuseRowsGeneric(kern *Kernel, mul KernelFunc, t Type) FuseRowsFunc {
+	return func(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int) {
+		packGeneric(t, kern.KPack, kern.NR, false, panel, b, stride, kern.NR, k)
+		rowsGeneric(kern, mul, t)(k/kern.KPack, 1, a, panel, src, lds, dst, ldd, lda)
+	}
+}
