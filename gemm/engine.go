@@ -69,7 +69,8 @@ func (e *Engine) Multiply(c, a, b AnyMatrix, opts ...Option) error {
 	case c == nil || a == nil || b == nil:
 		return fmt.Errorf("gemm: an operand of Multiply is a nil AnyMatrix")
 	}
-	return e.multiply(c.view(), a.view(), b.view(), b.packing(), opts)
+	cv, av, bv, packed := c.view(), a.view(), b.view(), b.packing()
+	return e.multiply(&cv, &av, &bv, &packed, opts)
 }
 
 // Close waits for the calls under way and the helpers to end and returns the

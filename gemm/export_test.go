@@ -17,20 +17,23 @@ func OnRing(e *Engine, c, a, b AnyMatrix, opts ...Option) (Stats, error) {
 // Inline multiplies as e.Multiply does, but on the caller's goroutine alone. It
 // reports an error if the product is too large for that.
 func Inline(e *Engine, c, a, b AnyMatrix, opts ...Option) error {
-	p, _, err := e.productOf(c, a, b, opts)
+	p, s, err := e.productOf(c, a, b, opts)
 	if err != nil {
 		return err
 	}
-	if !p.small() {
+	in := inlined{product: p}
+	if !in.init(&s) {
 		return fmt.Errorf("a product of %dx%dx%d does not run inline", p.m, p.n, p.k)
 	}
-	p.inline()
+	in.run()
 	return nil
 }
 
 func (e *Engine) productOf(c, a, b AnyMatrix, opts []Option) (product, settings, error) {
 	s := e.defaults
-	p, err := s.prepare(c.view(), a.view(), b.view(), b.packing(), opts)
+	var p product
+	cv, av, bv, packed := c.view(), a.view(), b.view(), b.packing()
+	err := s.prepare(&p, &cv, &av, &bv, &packed, opts)
 	return p, s, err
 }
 

@@ -4,15 +4,19 @@ import (
 	"sync"
 	"unsafe"
 
+	"example.com/leafhopper/asm"
 	"example.com/leafhopper/tile"
 )
 
 const (
 	// inlineFlops is the size of a product up to which a hand-over to another
-	// core costs more than it saves.
+	// core costs more than it saves; loneFlops and loneBytes, of A, that up to
+	// which a lone worker gains nothing from a ring.
 	inlineFlops = 4 << 20
-	// inlineBytes is the most scratch memory of an inline product: both operands
-	// as panels and one strip of accumulators, well inside an L2 cache.
+	loneFlops   = 512 << 20
+	loneBytes   = 512 << 10
+	// inlineBytes is the most scratch memory of an inline product, well inside
+	// an L2 cache.
 	inlineBytes = streamB + streamAcc
 )
 
@@ -23,80 +27,128 @@ var scratches = sync.Pool{New: func() any {
 	return &scratch{mem: tile.HeapSlots(inlineBytes)}
 }}
 
-// inlineSizes returns the bytes of A's and B's panels and of the accumulators,
-// which only a packed B of several stages needs for more than one strip.
-func (p *product) inlineSizes() (a, b, acc int) {
-	k, depth := p.kernel, p.k
-	panelsA, panelsB := ceilDiv(p.m, k.MR), ceilDiv(p.n, k.NR)
-	strips := 1
-	if p.b.packed {
-		depth = min(depth, p.packed.bk)
-		if depth < p.k {
-			strips = panelsB
-		}
-		panelsB = 0
-	}
-	words := p.words(depth)
-	return roundUp(panelsA*k.PanelA(words), tile.SlotAlign), roundUp(panelsB*k.PanelB(words), tile.SlotAlign), strips * panelsA * k.MR * k.NR * 4
+// inlined is a product computed on its caller's goroutine without a ring: one
+// panel of B after the other is packed, unless B is, and multiplied by all of A.
+// A is read where it lies if the kernel can, but for rows that are too few for a
+// tile; a panel of B is then packed while it is multiplied by the first tile.
+type inlined struct {
+	product
+	depth    int // elements of K at a time: all, unless B is packed in stages
+	whole    int // tiles of A that are read where they lie
+	rows     asm.RowsFunc
+	fuse     asm.FuseRowsFunc
+	sizeA    int // bytes of the panels of A in scratch memory, of a panel of B,
+	sizeB    int // and of the accumulators of a strip, of which there is one,
+	accBytes int // or as many as there are strips if K has stages
 }
 
-// small reports whether the product runs on the caller's goroutine without a
-// ring.
-func (p *product) small() bool {
+// init lays out the product, and reports whether to compute it inline.
+func (in *inlined) init(s *settings) bool {
+	p := &in.product
+	in.depth = p.k
 	if p.k == 0 {
 		return true
 	}
-	if p.splitK > 1 {
+	flops := 2 * float64(p.m) * float64(p.n) * float64(p.k)
+	lone := flops > inlineFlops
+	if lone && (flops > loneFlops || !s.lone()) || p.splitK > 1 || p.skinny(s) {
 		return false
 	}
-	if p.m > inlineFlops || p.n > inlineFlops || p.k > inlineFlops {
+	k := p.kernel
+	strips := 1
+	if p.b.packed && p.packed.bk < p.k {
+		in.depth, strips = p.packed.bk, ceilDiv(p.n, k.NR)
+	} else if in.rows = k.Rows(p.a.elem); in.rows != nil && p.k%k.KPack == 0 && !p.a.trans {
+		in.whole = p.m / k.MR
+		if in.whole > 0 && !p.b.packed && !p.b.trans {
+			in.fuse = k.FuseRows(p.a.elem)
+		}
+	}
+	words := p.words(in.depth)
+	if lone && (in.whole*k.MR != p.m || words > stageDepth(k, 1) || p.m*p.a.stride*p.a.elem.Size() > loneBytes) {
 		return false
 	}
-	if 2*p.m*p.n*p.k > inlineFlops {
-		return false
+	panels := ceilDiv(p.m, k.MR)
+	in.sizeA = (panels - in.whole) * k.PanelA(words)
+	if !p.b.packed {
+		in.sizeB = k.PanelB(words)
 	}
-	a, b, acc := p.inlineSizes()
-	return a+b+acc <= inlineBytes
+	in.accBytes = panels * k.MR * k.NR * 4
+	return in.sizeA+in.sizeB+strips*in.accBytes <= inlineBytes-2*tile.SlotAlign
 }
 
-// inline computes a small product on the caller's goroutine.
-func (p *product) inline() {
-	if p.k == 0 {
-		p.withoutK()
+// lone reports whether there is nobody to share a product with. A caller who
+// names the shape of the ring gets a ring, and so does one who may cancel it.
+func (s *settings) lone() bool {
+	return s.workers == 1 && s.ctx == nil && s.tile == [3]int{} && s.depth == 0
+}
+
+// run computes the product.
+func (in *inlined) run() {
+	if in.k == 0 {
+		in.withoutK()
 		return
 	}
 	s := scratches.Get().(*scratch)
-	defer scratches.Put(s)
-	sizeA, sizeB, _ := p.inlineSizes()
-	mem := unsafe.Pointer(unsafe.SliceData(s.mem))
-	a, b, acc := mem, unsafe.Add(mem, sizeA), unsafe.Add(mem, sizeA+sizeB)
-	depth, stripBytes := p.k, 0
-	if !p.b.packed {
-		p.kernel.PackB(p.b.elem, p.b.trans)(b, p.b.ptr, p.b.stride*p.b.elem.Size(), p.n, p.k)
-	} else if depth = min(depth, p.packed.bk); depth < p.k {
-		stripBytes = roundUp(p.m, p.kernel.MR) * p.kernel.NR * 4
+	k := in.kernel
+	a := unsafe.Pointer(unsafe.SliceData(s.mem))
+	b := unsafe.Add(a, roundUp(in.sizeA, tile.SlotAlign))
+	acc := unsafe.Add(b, roundUp(in.sizeB, tile.SlotAlign))
+	first := in.whole * k.MR // row of A that is packed
+	for k0 := 0; k0 < in.k; k0 += in.depth {
+		n := min(in.depth, in.k-k0)
+		words := in.words(n)
+		ph := phase{first: k0 == 0, ends: k0+n == in.k, last: k0+n == in.k}
+		if first < in.m {
+			k.PackA(in.a.elem, !in.a.trans)(a, in.a.at(first, k0), in.a.pitch(), in.m-first, n)
+		}
+		acc := acc
+		for col := 0; col < in.n; col += k.NR {
+			cols := min(k.NR, in.n-col)
+			panel, fuse := b, in.fuse
+			switch {
+			case in.b.packed:
+				panel = in.packed.at(k0, col)
+			case fuse == nil || cols < k.NR:
+				k.PackB(in.b.elem, in.b.trans)(b, in.b.at(k0, col), in.b.pitch(), cols, n)
+				fuse = nil
+			}
+			if in.whole > 0 {
+				in.tiles(col, cols, words, panel, acc, fuse)
+			}
+			if first < in.m {
+				st := strip{row: first, col: col, rows: in.m - first, cols: cols, acc: unsafe.Add(acc, first*k.NR*4)}
+				in.multiply(&st, words, a, panel, ph)
+			}
+			if in.depth < in.k {
+				acc = unsafe.Add(acc, in.accBytes)
+			}
+		}
 	}
-	packA := p.kernel.PackA(p.a.elem, !p.a.trans)
-	for k0 := 0; k0 < p.k; k0 += depth {
-		n := min(depth, p.k-k0)
-		packA(a, p.a.at(0, k0), p.a.stride*p.a.elem.Size(), p.m, n)
-		ph := phase{first: k0 == 0, ends: k0+n == p.k, last: k0+n == p.k}
-		p.strips(a, b, acc, stripBytes, k0, n, ph)
-	}
+	scratches.Put(s)
 }
 
-// strips multiplies all of A, from element k0 of K on, by one panel of B after
-// the other.
-func (p *product) strips(a, b, acc unsafe.Pointer, stripBytes, k0, n int, ph phase) {
-	words := p.words(n)
-	if p.b.packed {
-		b = p.packed.at(k0, 0)
+// tiles multiplies the tiles of A that are read where they lie by one panel of
+// B, which fuse, if it is not nil, packs.
+func (in *inlined) tiles(col, cols, words int, b, acc unsafe.Pointer, fuse asm.FuseRowsFunc) {
+	k := in.kernel
+	a, lda := in.a.ptr, in.a.pitch()
+	dst, ldd := acc, k.NR*4
+	direct := in.direct() && cols == k.NR
+	if direct {
+		dst, ldd = in.c.at(0, col), in.c.pitch()
 	}
-	step := p.kernel.PanelB(words)
-	for col := 0; col < p.n; col += p.kernel.NR {
-		j := col / p.kernel.NR
-		st := strip{col: col, rows: p.m, cols: min(p.kernel.NR, p.n-col), acc: unsafe.Add(acc, j*stripBytes)}
-		p.multiply(&st, words, a, unsafe.Add(b, j*step), ph)
+	m := in.whole
+	if fuse != nil {
+		fuse(in.k, a, in.b.at(0, col), in.b.pitch(), b, nil, 0, dst, ldd, lda)
+		m--
+		a, dst = unsafe.Add(a, k.MR*lda), unsafe.Add(dst, k.MR*ldd)
+	}
+	if m > 0 {
+		in.rows(words, m, a, b, nil, 0, dst, ldd, lda)
+	}
+	if !direct {
+		in.epilogue(acc, 0, col, in.whole*k.MR, cols)
 	}
 }
 

@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"fmt"
+	"math/bits"
 	"unsafe"
 
 	"example.com/leafhopper/asm"
@@ -94,7 +95,7 @@ func (v view) t() view {
 }
 
 // stored returns the rows and columns as they lie in memory.
-func (v view) stored() (rows, cols int) {
+func (v *view) stored() (rows, cols int) {
 	if v.trans {
 		return v.cols, v.rows
 	}
@@ -102,15 +103,18 @@ func (v view) stored() (rows, cols int) {
 }
 
 // at returns the address of element (i, j), which may be one past an edge.
-func (v view) at(i, j int) unsafe.Pointer {
+func (v *view) at(i, j int) unsafe.Pointer {
 	if v.trans {
 		i, j = j, i
 	}
 	return unsafe.Add(v.ptr, (i*v.stride+j)*v.elem.Size())
 }
 
+// pitch returns the bytes from one row of memory to the next.
+func (v *view) pitch() int { return v.stride * v.elem.Size() }
+
 // check reports why v cannot be used as the operand name.
-func (v view) check(name string) error {
+func (v *view) check(name string) error {
 	rows, cols := v.stored()
 	switch {
 	case v.packed && name != "B":
@@ -125,14 +129,14 @@ func (v view) check(name string) error {
 		return nil
 	}
 	// (rows-1)*stride + cols <= len, without overflow.
-	if cols > v.len || (rows-1) > (v.len-cols)/v.stride {
+	if hi, lo := bits.Mul64(uint64(rows-1), uint64(v.stride)); cols > v.len || hi != 0 || lo > uint64(v.len-cols) {
 		return fmt.Errorf("gemm: %s is %dx%d with stride %d but its Data holds only %d elements", name, v.rows, v.cols, v.stride, v.len)
 	}
 	return nil
 }
 
 // bytes returns the address range [lo, hi) that v's elements span.
-func (v view) bytes() (lo, hi uintptr) {
+func (v *view) bytes() (lo, hi uintptr) {
 	rows, cols := v.stored()
 	if rows == 0 || cols == 0 || v.packed {
 		return 0, 0
@@ -144,13 +148,13 @@ func (v view) bytes() (lo, hi uintptr) {
 // overlaps reports whether v and w share memory. Interleaved views, such as
 // the left and right half of one wider matrix, span common addresses without
 // sharing elements; those are told apart when both have the same row pitch.
-func (v view) overlaps(w view) bool {
+func (v *view) overlaps(w *view) bool {
 	vlo, vhi := v.bytes()
 	wlo, whi := w.bytes()
 	if vlo >= whi || wlo >= vhi {
 		return false
 	}
-	vp, wp := uintptr(v.stride*v.elem.Size()), uintptr(w.stride*w.elem.Size())
+	vp, wp := uintptr(v.pitch()), uintptr(w.pitch())
 	if vp != wp || vp == 0 { // 0 if the stride of a single row is so large that the pitch overflows
 		return true
 	}

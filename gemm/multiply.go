@@ -23,26 +23,31 @@ import (
 func Multiply[O Output, I Element](c Matrix[O], a Matrix[I], b Operand[I], opts ...Option) error {
 	// The switch, unlike a call of b's methods, lets the compiler see that b
 	// does not escape: nothing is allocated for it.
+	cv, av := c.view(), a.view()
 	switch b := b.(type) {
 	case Matrix[I]:
-		return shared().multiply(c.view(), a.view(), b.view(), packing{}, opts)
+		bv := b.view()
+		return shared().multiply(&cv, &av, &bv, &packing{}, opts)
 	case *Matrix[I]:
 		if b != nil {
-			return shared().multiply(c.view(), a.view(), b.view(), packing{}, opts)
+			bv := b.view()
+			return shared().multiply(&cv, &av, &bv, &packing{}, opts)
 		}
 	case *Packed[I]:
-		return shared().multiply(c.view(), a.view(), b.view(), b.packing(), opts)
+		bv, packed := b.view(), b.packing()
+		return shared().multiply(&cv, &av, &bv, &packed, opts)
 	}
 	return fmt.Errorf("gemm: B is a nil Operand")
 }
 
-func (e *Engine) multiply(c, a, b view, packed packing, opts []Option) error {
+func (e *Engine) multiply(c, a, b *view, packed *packing, opts []Option) error {
 	if e.closed.Load() {
 		return ErrClosed
 	}
 	s := e.defaults
-	p, err := s.prepare(c, a, b, packed, opts)
-	if err != nil {
+	var in inlined
+	p := &in.product
+	if err := s.prepare(p, c, a, b, packed, opts); err != nil {
 		return err
 	}
 	if s.ctx != nil {
@@ -54,47 +59,58 @@ func (e *Engine) multiply(c, a, b view, packed packing, opts []Option) error {
 	if s.stats != nil {
 		start = time.Now()
 	}
-	st := Stats{Kernel: p.kernel.Name, Workers: 1, Inline: true}
+	workers, ring := 1, false
 	switch {
 	case p.m == 0 || p.n == 0:
-		st.Workers = 0
-	case p.small():
-		p.inline()
+		workers = 0
+	case in.init(&s):
+		in.run()
 	default:
-		if st, err = e.grid(&p, &s); err != nil {
+		ring = true
+	}
+	var st Stats
+	if ring {
+		var err error
+		if st, err = e.grid(p, &s); err != nil {
 			return err
 		}
 	}
 	if s.stats != nil {
+		if !ring {
+			st = Stats{Kernel: p.kernel.Name, Workers: workers, Inline: true}
+		}
 		st.Elapsed = time.Since(start)
 		*s.stats = st
 	}
 	return nil
 }
 
-// prepare applies opts to s and returns the product of checked operands.
-func (s *settings) prepare(c, a, b view, packed packing, opts []Option) (product, error) {
+// prepare applies opts to s and makes p the product of checked operands.
+func (s *settings) prepare(p *product, c, a, b *view, packed *packing, opts []Option) error {
 	if err := s.apply(opts); err != nil {
-		return product{}, err
+		return err
 	}
 	if b.packed && packed.kernel == nil {
-		return product{}, fmt.Errorf("gemm: B is a nil or zero Packed; make one with Pack")
+		return fmt.Errorf("gemm: B is a nil or zero Packed; make one with Pack")
 	}
 	if err := check(c, a, b); err != nil {
-		return product{}, err
+		return err
 	}
 	k, err := s.selectKernel(a.elem, packed.kernel)
 	if err != nil {
-		return product{}, err
+		return err
 	}
+	p.c, p.a, p.b = *c, *a, *b
 	if c.trans && !b.packed {
 		// C' = B'·A': the products commute, so the bits stay the same.
-		c, a, b = c.t(), b.t(), a.t()
+		p.c, p.a, p.b = c.t(), b.t(), a.t()
 	}
-	return product{
-		c: c, a: a, b: b, packed: packed, m: c.rows, n: c.cols, k: a.cols,
-		kernel: k, alpha: s.alpha, beta: s.beta, splitK: s.splitK,
-	}, nil
+	if b.packed {
+		p.packed = *packed
+	}
+	p.m, p.n, p.k = p.c.rows, p.c.cols, p.a.cols
+	p.kernel, p.alpha, p.beta, p.splitK = k, s.alpha, s.beta, s.splitK
+	return nil
 }
 
 // selectKernel returns the kernel for operands of type t; a packed B has
@@ -135,7 +151,7 @@ func (s *settings) checkKernel() error {
 	return fmt.Errorf("gemm: %w", first)
 }
 
-func check(c, a, b view) error {
+func check(c, a, b *view) error {
 	if err := a.check("A"); err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func (p *packing) fill(b view) error {
 	}
 	m, err := tile.NewPanelMap(tile.PanelConfig{
 		Kernel: p.kernel, Side: tile.SideB, Type: p.elem, Global: b.memory(),
-		Rows: p.n, K: p.k, Stride: b.stride * b.elem.Size(), KContiguous: b.trans,
+		Rows: p.n, K: p.k, Stride: b.pitch(), KContiguous: b.trans,
 	})
 	if err != nil {
 		return err

@@ -128,14 +128,14 @@ func (r *run) release(e *Engine) {
 func (r *run) maps() (err error) {
 	r.mapA, err = tile.NewPanelMap(tile.PanelConfig{
 		Kernel: r.kernel, Side: tile.SideA, Type: r.a.elem, Global: r.a.memory(),
-		Rows: r.m, K: r.k, Stride: r.a.stride * r.a.elem.Size(), KContiguous: !r.a.trans,
+		Rows: r.m, K: r.k, Stride: r.a.pitch(), KContiguous: !r.a.trans,
 	})
 	if err != nil || r.plan.packed {
 		return err
 	}
 	r.mapB, err = tile.NewPanelMap(tile.PanelConfig{
 		Kernel: r.kernel, Side: tile.SideB, Type: r.b.elem, Global: r.b.memory(),
-		Rows: r.n, K: r.k, Stride: r.b.stride * r.b.elem.Size(), KContiguous: r.b.trans,
+		Rows: r.n, K: r.k, Stride: r.b.pitch(), KContiguous: r.b.trans,
 	})
 	return err
 }
@@ -249,7 +249,7 @@ func (r *run) copied() int64 {
 }
 
 // memory returns the bytes from v's first element to the end of its Data.
-func (v view) memory() []byte {
+func (v *view) memory() []byte {
 	return unsafe.Slice((*byte)(v.ptr), v.len*v.elem.Size())
 }
 

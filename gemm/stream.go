@@ -91,7 +91,7 @@ func (st *stream) init(p *product, workers int) error {
 	var err error
 	st.mapA, err = tile.NewPanelMap(tile.PanelConfig{
 		Kernel: k, Side: tile.SideA, Type: p.a.elem, Global: p.a.memory(),
-		Rows: p.m, K: p.k, Stride: p.a.stride * p.a.elem.Size(), KContiguous: !p.a.trans,
+		Rows: p.m, K: p.k, Stride: p.a.pitch(), KContiguous: !p.a.trans,
 	})
 	return err
 }
@@ -159,7 +159,7 @@ func (st *stream) computePanels(mem unsafe.Pointer, from, to int) {
 			fallthrough
 		default:
 			if col := from + done*k.NR; col < to {
-				k.PackB(st.b.elem, st.b.trans)(unsafe.Add(b, done*pitch), st.b.at(k0, col), st.b.stride*st.b.elem.Size(), to-col, n)
+				k.PackB(st.b.elem, st.b.trans)(unsafe.Add(b, done*pitch), st.b.at(k0, col), st.b.pitch(), to-col, n)
 			}
 		}
 		next := st.feed(step+1, from, to)
@@ -212,7 +212,7 @@ func (st *stream) fused(k0, n, col, panels int, a, b, acc unsafe.Pointer, first 
 // after the other, by n columns from col on.
 func (st *stream) computeInPlace(acc unsafe.Pointer, col, n int) {
 	a := unsafe.Pointer(unsafe.SliceData(st.slot))
-	b, stride := st.b.at(0, col), st.b.stride*st.b.elem.Size()
+	b, stride := st.b.at(0, col), st.b.pitch()
 	if st.direct() {
 		st.inPlace(st.k, st.m, n, a, b, stride, nil, 0, st.c.at(0, col), st.c.stride*4)
 		return
