@@ -148,11 +148,6 @@ const (
 	// shared out to all workers, running or not, and the kernel is slower on
 	// narrow ranges: 8 workers a core reach 0.57 to 0.77.
 	narrow = 0.45
-	// A timing fails if strikes attempts at it are too slow while the cores were
-	// free and the inner samples of one caller alone differed by at most steady
-	// of their median.
-	steady  = 0.1
-	strikes = 3
 )
 
 // A timing is a throughput that must not be lower than bar times that of one
@@ -194,7 +189,7 @@ func newStopwatch(t *testing.T, limit time.Duration) *stopwatch {
 
 var chained atomic.Uint64
 
-// chain takes a core about 2 ms. Each step waits for the one before, so a second
+// chain takes a core about 3 ms. Each step waits for the one before, so a second
 // thread of the core hardly slows it down.
 func chain() {
 	x := uint64(88172645463325252)
@@ -208,6 +203,7 @@ func chain() {
 
 // free reports whether every processor has a core to itself.
 func (s *stopwatch) free() bool {
+	time.Sleep(time.Millisecond) // helpers spin for a while before they end
 	var wg sync.WaitGroup
 	start := time.Now()
 	for range runtime.GOMAXPROCS(0) {
@@ -217,43 +213,42 @@ func (s *stopwatch) free() bool {
 	return time.Since(start) < s.alone*5/4
 }
 
-// hold fails the test if the timing stays below its bar. It skips the rest if the
-// machine was too busy to tell by the end.
+// hold fails the test if the timing stays below its bar: first in a few pairs of
+// samples, and if not there, in more, between which the cores were free. It skips
+// the rest if the machine was too busy for those.
 func (s *stopwatch) hold(w *crowd, m timing) {
 	s.t.Helper()
-	slow := 0
-	for attempt := 0; ; attempt++ {
-		// Most timings hold at once, so the cores are looked at from the second
-		// attempt on.
-		r, counts := s.compare(w, m, attempt > 0)
-		says := fmt.Sprintf("%v, %s: %.2f of one caller's throughput (%.0f of %.0f GFLOP/s)", w, m.name, r.ratio, r.all, r.one)
-		late := time.Now().After(s.end)
-		switch {
-		case s.t.Failed():
-			return
-		case r.ratio >= m.bar:
-			s.t.Log(says)
-			return
-		case counts:
-			slow++
+	if time.Now().After(s.end) {
+		s.t.Skip("on a machine so busy, what is left would take too long")
+	}
+	var first, quiet readings
+	for range pairs {
+		first.add(s.pair(w, m))
+	}
+	says := func(r *readings) string { return fmt.Sprintf("%v, %s: %v", w, m.name, r) }
+	if s.t.Failed() || middle(first.ratio) >= m.bar {
+		s.t.Log(says(&first))
+		return
+	}
+	for free := s.free(); len(quiet.ratio) < 2*pairs-1 && time.Now().Before(s.end); {
+		one, all := s.pair(w, m)
+		before := free
+		if free = s.free(); before && free {
+			quiet.add(one, all)
 		}
-		switch {
-		case slow == strikes || late && slow > 0:
-			s.t.Errorf("%s, want %v", says, m.bar)
-			return
-		case late:
-			s.t.Skipf("%s, on a machine that is too busy to tell why", says)
-		}
+	}
+	switch {
+	case len(quiet.ratio) < pairs:
+		s.t.Skipf("%s, on a machine that is too busy to tell why", says(&first))
+	case middle(quiet.ratio) < m.bar:
+		s.t.Errorf("%s, want %v", says(&quiet), m.bar)
+	default:
+		s.t.Log(says(&quiet))
 	}
 }
 
-// A reading is the throughput in GFLOP/s of one caller and of a timing, and the
-// median of the ratio within pairs of samples, which see the same load.
-type reading struct{ one, all, ratio float64 }
-
-// compare takes samples of one caller and of m in turn. It reports whether they
-// count: if it is to look at the cores, they were free.
-func (s *stopwatch) compare(w *crowd, m timing, look bool) (reading, bool) {
+// pair returns the GFLOP/s of one caller and of m, one after the other.
+func (s *stopwatch) pair(w *crowd, m timing) (one, all float64) {
 	if w.calls == 0 {
 		w.run(s.t, 1, 10)
 		w.calls = int(max(1, 20*sampleTime/max(1, w.run(s.t, 1, 20))))
@@ -262,26 +257,28 @@ func (s *stopwatch) compare(w *crowd, m timing, look bool) (reading, bool) {
 		d := w.run(s.t, callers, each, opts...)
 		return 2 * float64(w.m*w.n*w.k) * float64(callers*each) / d.Seconds() / 1e9
 	}
-	var ratios, ones, alls []float64
-	free := look
-	for range pairs {
-		one := speed(1, w.calls, m.base)
-		var old int
-		if m.procs > 0 {
-			old = runtime.GOMAXPROCS(m.procs)
-		}
-		all := speed(m.callers, max(leastCalls, w.calls/m.callers), m.opts)
-		if m.procs > 0 {
-			runtime.GOMAXPROCS(old)
-		}
-		ratios, ones, alls = append(ratios, all/one), append(ones, one), append(alls, all)
-		free = free && s.free()
+	one = speed(1, w.calls, m.base)
+	if m.procs > 0 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(m.procs))
 	}
-	for _, s := range [][]float64{ratios, ones, alls} {
-		slices.Sort(s)
-	}
-	const mid = pairs / 2
-	return reading{ones[mid], alls[mid], ratios[mid]}, free && ones[pairs-2]-ones[1] <= steady*ones[mid]
+	return one, speed(m.callers, max(leastCalls, w.calls/m.callers), m.opts)
+}
+
+// readings are pairs of GFLOP/s, and their ratios: both of a pair see the same
+// load of the machine.
+type readings struct{ one, all, ratio []float64 }
+
+func (r *readings) add(one, all float64) {
+	r.one, r.all, r.ratio = append(r.one, one), append(r.all, all), append(r.ratio, all/one)
+}
+
+func (r *readings) String() string {
+	return fmt.Sprintf("%.2f of one caller's throughput (%.0f of %.0f GFLOP/s)", middle(r.ratio), middle(r.all), middle(r.one))
+}
+
+func middle(s []float64) float64 {
+	s = slices.Sorted(slices.Values(s))
+	return s[len(s)/2]
 }
 
 // TestConcurrentThroughput wants callers who multiply at once to get about as
