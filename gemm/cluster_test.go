@@ -13,7 +13,7 @@ func TestLargeCluster(t *testing.T) {
 	if raceEnabled || testing.Short() {
 		t.Skip("takes seconds without assembly")
 	}
-	s := size(1800, 1300, 70, gemm.WithWorkers(6))
+	s := size(1800, 1300, 300, gemm.WithWorkers(6))
 	want := product[float32, bf16.BF16](t, s)
 	defer gemm.PretendL3(64 << 20)()
 	o := build[float32, bf16.BF16](t, s)

@@ -4,14 +4,17 @@ import (
 	"fmt"
 )
 
-// OnRing multiplies as e.Multiply does, but on the ring, however small the
-// product is. No dimension may be 0.
+// OnRing multiplies as e.Multiply does, but on the ring, or streamed if the rows
+// are few, however small the product is. No dimension may be 0.
 func OnRing(e *Engine, c, a, b AnyMatrix, opts ...Option) (Stats, error) {
 	p, s, err := e.productOf(c, a, b, opts)
 	if err != nil {
 		return Stats{}, err
 	}
-	return e.grid(&p, &s)
+	if !p.skinny(&s) && s.depth == 0 {
+		s.depth = 1 // not in place
+	}
+	return e.grid(&inlined{product: p}, &s)
 }
 
 // Inline multiplies as e.Multiply does, but on the caller's goroutine alone. It
@@ -22,10 +25,10 @@ func Inline(e *Engine, c, a, b AnyMatrix, opts ...Option) error {
 		return err
 	}
 	in := inlined{product: p}
-	if !in.init(&s) {
+	if !in.inline(&s) {
 		return fmt.Errorf("a product of %dx%dx%d does not run inline", p.m, p.n, p.k)
 	}
-	in.run()
+	in.run(0, p.n)
 	return nil
 }
 
@@ -73,6 +76,6 @@ func StreamColumns(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 		return 0, err
 	}
 	var st stream
-	err = st.init(&p, s.workerCount())
+	err = st.init(&p, s.parallelism())
 	return st.cols, err
 }

@@ -10,11 +10,8 @@ import (
 
 const (
 	// inlineFlops is the size of a product up to which a hand-over to another
-	// core costs more than it saves; loneFlops and loneBytes, of A, that up to
-	// which a lone worker gains nothing from a ring.
+	// core costs more than it saves.
 	inlineFlops = 4 << 20
-	loneFlops   = 512 << 20
-	loneBytes   = 512 << 10
 	// inlineBytes is the most scratch memory of an inline product, well inside
 	// an L2 cache.
 	inlineBytes = streamB + streamAcc
@@ -42,17 +39,12 @@ type inlined struct {
 	accBytes int // or as many as there are strips if K has stages
 }
 
-// init lays out the product, and reports whether to compute it inline.
-func (in *inlined) init(s *settings) bool {
+// init lays out the product, and reports whether the scratch memory is enough.
+func (in *inlined) init() bool {
 	p := &in.product
 	in.depth = p.k
 	if p.k == 0 {
 		return true
-	}
-	flops := 2 * float64(p.m) * float64(p.n) * float64(p.k)
-	lone := flops > inlineFlops
-	if lone && (flops > loneFlops || !s.lone()) || p.splitK > 1 || p.skinny(s) {
-		return false
 	}
 	k := p.kernel
 	strips := 1
@@ -65,9 +57,6 @@ func (in *inlined) init(s *settings) bool {
 		}
 	}
 	words := p.words(in.depth)
-	if lone && (in.whole*k.MR != p.m || words > stageDepth(k, 1) || p.m*p.a.stride*p.a.elem.Size() > loneBytes) {
-		return false
-	}
 	panels := ceilDiv(p.m, k.MR)
 	in.sizeA = (panels - in.whole) * k.PanelA(words)
 	if !p.b.packed {
@@ -77,14 +66,19 @@ func (in *inlined) init(s *settings) bool {
 	return in.sizeA+in.sizeB+strips*in.accBytes <= inlineBytes-2*tile.SlotAlign
 }
 
-// lone reports whether there is nobody to share a product with. A caller who
-// names the shape of the ring gets a ring, and so does one who may cancel it.
-func (s *settings) lone() bool {
-	return s.workers == 1 && s.ctx == nil && s.tile == [3]int{} && s.depth == 0
+// inline reports whether to compute the product inline, and lays it out.
+func (in *inlined) inline(s *settings) bool {
+	p := &in.product
+	if flops := p.flops(); flops <= inlineFlops {
+		return (p.splitK <= 1 || p.k == 0) && !p.skinny(s) && in.init()
+	} else if flops > placeFlops || s.ctx != nil || s.workerCount() > 1 {
+		return false
+	}
+	return in.placed(s)
 }
 
-// run computes the product.
-func (in *inlined) run() {
+// run computes the columns from .. to-1.
+func (in *inlined) run(from, to int) {
 	if in.k == 0 {
 		in.withoutK()
 		return
@@ -103,8 +97,8 @@ func (in *inlined) run() {
 			k.PackA(in.a.elem, !in.a.trans)(a, in.a.at(first, k0), in.a.pitch(), in.m-first, n)
 		}
 		acc := acc
-		for col := 0; col < in.n; col += k.NR {
-			cols := min(k.NR, in.n-col)
+		for col := from; col < to; col += k.NR {
+			cols := min(k.NR, to-col)
 			panel, fuse := b, in.fuse
 			switch {
 			case in.b.packed:

@@ -63,15 +63,15 @@ func (e *Engine) multiply(c, a, b *view, packed *packing, opts []Option) error {
 	switch {
 	case p.m == 0 || p.n == 0:
 		workers = 0
-	case in.init(&s):
-		in.run()
+	case in.inline(&s):
+		in.run(0, p.n)
 	default:
 		ring = true
 	}
 	var st Stats
 	if ring {
 		var err error
-		if st, err = e.grid(p, &s); err != nil {
+		if st, err = e.grid(&in, &s); err != nil {
 			return err
 		}
 	}

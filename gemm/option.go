@@ -182,3 +182,7 @@ func (s *settings) workerCount() int {
 	}
 	return s.workers
 }
+
+// parallelism returns how many workers can run at once, for what is to be cut
+// into shares for them.
+func (s *settings) parallelism() int { return min(s.workerCount(), runtime.GOMAXPROCS(0)) }

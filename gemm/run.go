@@ -15,6 +15,7 @@ type run struct {
 	product
 	plan
 	stream stream // instead of product and plan, for few rows
+	place  place  // or for an A that stays in a cache
 	grid   pipeline.Grid
 	task   pipeline.Task
 	mapA   tile.PanelMap
@@ -25,16 +26,20 @@ type run struct {
 	sum    unsafe.Pointer // the same, if K is split
 }
 
-// grid computes p on a ring and returns how it went.
-func (e *Engine) grid(p *product, s *settings) (Stats, error) {
+// grid computes the product on a grid and returns how it went.
+func (e *Engine) grid(in *inlined, s *settings) (Stats, error) {
 	r, err := e.begin(s)
 	if err != nil {
 		return Stats{}, err
 	}
 	defer e.end(r)
 	defer r.release(e)
-	if p.skinny(s) {
+	p := &in.product
+	switch {
+	case p.skinny(s):
 		return r.runStream(e, p, s)
+	case in.placed(s):
+		return r.runPlace(e, in, s)
 	}
 	return r.runRing(e, p, s)
 }
@@ -67,7 +72,7 @@ func (r *run) runRing(e *Engine, p *product, s *settings) (Stats, error) {
 
 func (r *run) runStream(e *Engine, p *product, s *settings) (Stats, error) {
 	workers := s.workerCount()
-	if err := r.stream.init(p, workers); err != nil {
+	if err := r.stream.init(p, s.parallelism()); err != nil {
 		return Stats{}, err
 	}
 	w := &r.stream
@@ -82,6 +87,18 @@ func (r *run) runStream(e *Engine, p *product, s *settings) (Stats, error) {
 		Tiles: w.slabs, Bytes: int64(w.Expect(0, 0) * tile.PanelTxUnit),
 	}
 	err = r.execute(e, s, w.shape(), w, workers, &st)
+	return st, err
+}
+
+func (r *run) runPlace(e *Engine, in *inlined, s *settings) (Stats, error) {
+	pl := &r.place
+	workers := s.workerCount()
+	pl.init(in, s.parallelism())
+	st := Stats{
+		Kernel: pl.kernel.Name, Workers: workers, Depth: 1,
+		TileM: pl.m, TileN: pl.cols, TileK: pl.k, Tiles: pl.slabs,
+	}
+	err := r.execute(e, s, pl.shape(), pl, workers, &st)
 	return st, err
 }
 
@@ -120,7 +137,7 @@ func (r *run) release(e *Engine) {
 		e.slots.Put(r.memory)
 	}
 	r.memory, r.stages, r.acc, r.sum = nil, nil, nil, nil
-	r.product, r.stream = product{}, stream{}
+	r.product, r.stream, r.place = product{}, stream{}, place{}
 	r.mapA, r.mapB = tile.PanelMap{}, tile.PanelMap{}
 }
 

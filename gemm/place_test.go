@@ -1,0 +1,56 @@
+package gemm_test
+
+import (
+	"fmt"
+	"testing"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/gemm"
+)
+
+// TestPlace compares products whose A is read where it lies with those of the
+// ring, bit for bit.
+func TestPlace(t *testing.T) {
+	t.Run("bf16-f32", testPlace[float32, bf16.BF16])
+	t.Run("bf16-bf16", testPlace[bf16.BF16, bf16.BF16])
+	t.Run("f32-f32", testPlace[float32, float32])
+}
+
+func testPlace[O gemm.Output, I gemm.Element](t *testing.T) {
+	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		if k.Rows(typeOf[I]()) == nil {
+			t.Skip("packs A")
+		}
+		for i, tc := range []struct{ m, n, k int }{
+			{128, 200, 128}, {192, 133, 256}, {40 * k.MR, 5*k.NR + 7, 200}, {256, 64, 250}, {400, 130, 64}, {65 * k.MR, 3 * k.NR, 200},
+		} {
+			t.Run(fmt.Sprint(tc), func(t *testing.T) {
+				s := size(tc.m, tc.n, tc.k, opts...)
+				s.tb, s.padA, s.padC, s.alpha = i&1 != 0, i, i&2, 1
+				if i%3 == 1 {
+					s.alpha, s.beta = 0.75, -1.5
+				}
+				s.ring = true
+				want := product[O, I](t, s)
+				s.ring = false
+				for _, workers := range []int{1, 2, 3} {
+					for _, packed := range []bool{false, true} {
+						s.packed = packed
+						s.opts = append(opts[:len(opts):len(opts)], gemm.WithWorkers(workers))
+						o := build[O, I](t, s)
+						st, err := o.multiply(s)
+						if err != nil {
+							t.Fatal(err)
+						}
+						same(t, dense(o.c), want, s.n)
+						o.free()
+						if st.Bytes != 0 || st.Inline != (workers == 1) {
+							t.Errorf("%d workers, packed %v: %v: copied to a ring", workers, packed, st)
+						}
+					}
+				}
+			})
+		}
+	})
+}
