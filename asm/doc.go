@@ -38,6 +38,11 @@
 // chosen so that there are enough independent accumulators to hide the latency of the multiply-add (latency × rate: 12 for
 // VDPBF16PS on Zen 5, 8 to 10 for FMA) while broadcasts and loads of B stay under the two loads a cycle that a core issues.
 //
+// [Kernel.Mul] wants both operands packed, by [Kernel.PackA] and [Kernel.PackB]; [Kernel.MulAhead] brings closer, meanwhile,
+// what will be packed next. Where packing costs too much of a product, some kernels spare it: [Kernel.Stream] reads B where it
+// lies, for few rows of A; [Kernel.Rows] reads A where it lies; [Kernel.Fuse] packs a panel of B as it multiplies it by the
+// first tile, and [Kernel.FuseRows] does both. All give the bits of Mul.
+//
 // # Choice
 //
 // [Select] picks by what a core is good at, not by the flag alone; [Kernel.Why] says the reason. The rules are in

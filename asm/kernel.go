@@ -79,8 +79,9 @@ func (a Arithmetic) String() string {
 type KernelFunc func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 
 // An Ahead is memory that will be read soon: rows of so many chunks of 128 bytes. While a kernel multiplies, it brings them
-// closer, a chunk with every few steps of K, row after row, until all is done or the call is over. It reads nothing that a
-// program could notice, so the memory may end inside a chunk.
+// closer, row after row, until all is done or the call is over: of each tile, the first MR turns of AheadSteps steps of K
+// fetch C, and every turn after them a chunk. It reads nothing that a program could notice, so the memory may end inside a
+// chunk.
 type Ahead struct {
 	Base   unsafe.Pointer
 	Pitch  int // bytes from one row to the next
