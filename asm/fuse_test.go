@@ -34,6 +34,7 @@ func TestFuseWhere(t *testing.T) {
 	}
 }
 
+// The largest k of [TestFuse], and the largest distance between the rows of B.
 const fuseMaxK, fuseMaxStride = 200, 4096 + 4
 
 // fuseStrides returns distances in bytes between the rows of B: one after the other, a few elements apart, and about a page.
@@ -48,21 +49,38 @@ type fuseMemory struct {
 	kept                  []byte
 }
 
-func newFuseMemory(t *testing.T, kern *Kernel) fuseMemory {
+// newFuseMemory returns memory for up to maxK elements of K, and for A of sizeA bytes.
+func newFuseMemory(t *testing.T, kern *Kernel, maxK, sizeA int) fuseMemory {
 	c := kern.MR*(kern.NR*4+76) + canary
 	return fuseMemory{
-		newGuarded(t, kern.PanelA(fuseMaxK)+64), newGuarded(t, fuseMaxK*fuseMaxStride), newGuarded(t, kern.PanelB(fuseMaxK)+2*canary),
+		newGuarded(t, sizeA), newGuarded(t, maxK*fuseMaxStride), newGuarded(t, kern.PanelB(maxK)+2*canary),
 		newGuarded(t, c), newGuarded(t, c), nil,
 	}
 }
 
-// A fuseCase is one call of a FuseFunc.
+// A fuseCase is one call of a FuseFunc, or, with lda, of a FuseRowsFunc.
 type fuseCase struct {
 	kern   *Kernel
 	typ    Type
 	k      int
 	stride int
 	source int // 0 starts from zero, 1 from dst, 2 from another place
+	lda    int // 0 if A is a panel
+}
+
+// fused returns the kernel to test.
+func (c fuseCase) fused() FuseFunc {
+	if c.lda == 0 {
+		return c.kern.Fuse(c.typ)
+	}
+	return atPitch(c.kern.FuseRows(c.typ), c.lda)
+}
+
+// atPitch returns f for rows of A that lie lda bytes apart.
+func atPitch(f FuseRowsFunc, lda int) FuseFunc {
+	return func(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+		f(k, a, b, stride, panel, src, lds, dst, ldd, lda)
+	}
 }
 
 // check compares the fused kernel with twins: the panel and the tile, what lies beside them, and that nothing else changes. All
@@ -83,7 +101,11 @@ func (c fuseCase) check(mem *fuseMemory, r *rand.Rand, word func(r *rand.Rand, k
 	if c.source == 1 {
 		lds = ldd
 	}
-	spanA, spanB, spanPanel := kern.PanelA(c.k/kern.KPack), (c.k-1)*c.stride+row, kern.PanelB(c.k/kern.KPack)
+	rowsA, rowA := 1, kern.PanelA(c.k/kern.KPack)
+	if c.lda > 0 {
+		rowsA, rowA = kern.MR, c.k/kern.KPack*4
+	}
+	spanA, spanB, spanPanel := (rowsA-1)*c.lda+rowA, (c.k-1)*c.stride+row, kern.PanelB(c.k/kern.KPack)
 	spanC := func(pitch int) int { return (kern.MR-1)*pitch + kern.NR*4 }
 	for _, atEnd := range []bool{true, false} {
 		place := func(g guarded, n int) unsafe.Pointer {
@@ -99,7 +121,9 @@ func (c fuseCase) check(mem *fuseMemory, r *rand.Rand, word func(r *rand.Rand, k
 			shift = -shift
 		}
 		panel = unsafe.Add(panel, shift)
-		fill(a, spanA, kern.KPack)
+		for i := range rowsA {
+			fill(unsafe.Add(a, i*c.lda), rowA, kern.KPack)
+		}
 		for i := range c.k {
 			fill(unsafe.Add(b, i*c.stride), row, kpack)
 		}
@@ -121,10 +145,10 @@ func (c fuseCase) check(mem *fuseMemory, r *rand.Rand, word func(r *rand.Rand, k
 			return bytes.Clone(mem.panel.mem), bytes.Clone(mem.dst.mem)
 		}
 		report := func(format string, args ...any) error {
-			return fmt.Errorf("k=%d stride=%d source=%d lds=%d ldd=%d atEnd=%v: %s", c.k, c.stride, c.source, lds, ldd, atEnd, fmt.Sprintf(format, args...))
+			return fmt.Errorf("k=%d stride=%d source=%d lda=%d lds=%d ldd=%d atEnd=%v: %s", c.k, c.stride, c.source, c.lda, lds, ldd, atEnd, fmt.Sprintf(format, args...))
 		}
 
-		gotPanel, gotDst := run(kern.Fuse(c.typ))
+		gotPanel, gotDst := run(c.fused())
 		if g := mem.kept; !bytes.Equal(g[:len(mem.a.mem)], mem.a.mem) ||
 			!bytes.Equal(g[len(mem.a.mem):][:len(mem.src.mem)], mem.src.mem) ||
 			!bytes.Equal(g[len(mem.a.mem)+len(mem.src.mem):], unsafe.Slice((*byte)(b), spanB)) {
@@ -138,13 +162,8 @@ func (c fuseCase) check(mem *fuseMemory, r *rand.Rand, word func(r *rand.Rand, k
 				return report("byte %d of the panel of %d is %#x, want %#x", at-from, spanPanel, gotPanel[at], wantPanel[at])
 			}
 			from := int(uintptr(dst) - uintptr(unsafe.Pointer(unsafe.SliceData(mem.dst.mem))))
-			for i := 0; i < len(gotDst); i += 4 {
-				got, want := *(*uint32)(unsafe.Pointer(&gotDst[i])), *(*uint32)(unsafe.Pointer(&wantDst[i]))
-				at := i - from
-				in := at >= 0 && at < spanC(ldd) && at%ldd < kern.NR*4
-				if got != want && !(in && sameBits(math.Float32frombits(got), math.Float32frombits(want))) {
-					return report("byte %d of dst is %#x, want %#x", at, got, want)
-				}
+			if at, got, want := mismatchC(gotDst, wantDst, from, spanC(ldd), ldd, kern.NR*4); at >= 0 {
+				return report("byte %d of dst is %#x, want %#x", at-from, got, want)
 			}
 		}
 	}
@@ -161,6 +180,19 @@ func mismatch(x, y []byte) int {
 	return -1
 }
 
+// mismatchC is mismatch for memory that holds rows of float32 from one byte on, in a span of bytes, and also returns the words
+// there. In the rows, and nowhere else, one NaN is as good as another.
+func mismatchC(x, y []byte, from, span, pitch, row int) (at int, wordX, wordY uint32) {
+	for at := 0; at < len(x); at += 4 {
+		wordX, wordY := *(*uint32)(unsafe.Pointer(&x[at])), *(*uint32)(unsafe.Pointer(&y[at]))
+		in := at >= from && at < from+span && (at-from)%pitch < row
+		if wordX != wordY && !(in && sameBits(math.Float32frombits(wordX), math.Float32frombits(wordY))) {
+			return at, wordX, wordY
+		}
+	}
+	return -1, 0, 0
+}
+
 // anyWord makes words of all bits: of each type and in each half, normal, subnormal, infinite and NaN, quiet or not.
 func anyWord(r *rand.Rand, kpack int) uint32 {
 	if r.IntN(4) > 0 {
@@ -173,7 +205,7 @@ func anyWord(r *rand.Rand, kpack int) uint32 {
 // TestFuse compares the fused kernels with packing and multiplying, one after the other, for all kinds of operands.
 func TestFuse(t *testing.T) {
 	forFuses(t, func(t *testing.T, kern *Kernel, typ Type) {
-		mem := newFuseMemory(t, kern)
+		mem := newFuseMemory(t, kern, fuseMaxK, kern.PanelA(fuseMaxK)+64)
 		r := rand.New(rand.NewPCG(33, uint64(typ)))
 		viaMul, viaRef := fuseGeneric(kern, kern.Mul, typ), fuseGeneric(kern, kern.Ref, typ)
 		turn := 0
@@ -191,7 +223,7 @@ func TestFuse(t *testing.T) {
 				if o := r.IntN(len(operands) + 1); o < len(operands) {
 					word = operands[o].word
 				}
-				c := fuseCase{kern, typ, k, stride, (turn + k/kern.KPack) % 3}
+				c := fuseCase{kern, typ, k, stride, (turn + k/kern.KPack) % 3, 0}
 				if err := c.check(&mem, r, word, twins...); err != nil {
 					t.Fatal(err)
 				}

@@ -29,6 +29,24 @@ func newGuarded(t testing.TB, n int) guarded {
 	return guarded{all[page : page+n]}
 }
 
+// fenced is pages that each lie between pages that fault on any access.
+type fenced struct {
+	mem  []byte // from the first page on
+	page int
+}
+
+// newFenced returns n pages.
+func newFenced(t testing.TB, n int) fenced {
+	page := unix.Getpagesize()
+	g := newGuarded(t, (2*n-1)*page)
+	for i := page; i < len(g.mem); i += 2 * page {
+		if err := unix.Mprotect(g.mem[i:][:page], unix.PROT_NONE); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return fenced{g.mem, page}
+}
+
 // first returns the n bytes after the front guard, last the n bytes before the back guard.
 func (g guarded) first(n int) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(g.mem[:n])) }
 func (g guarded) last(n int) unsafe.Pointer {

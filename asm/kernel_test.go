@@ -153,6 +153,9 @@ func TestConformance(t *testing.T) {
 						if (raceEnabled || testing.Short()) && (depth/k.KStep(BF16)%9 > 2 || m == maxM) {
 							continue
 						}
+						if m == maxM && depth > 16 && depth%5 > 0 && k.KStep(BF16) == 1 {
+							continue // long strips of all remainders of a turn, but not of all depths
+						}
 						for source := range 3 {
 							word := func() uint32 { return o.word(r, k.KPack) }
 							conform(t, k, s, r, word, depth, m, source)

@@ -1,0 +1,259 @@
+package asm
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"unsafe"
+)
+
+// forRows runs f for every kernel that reads A in rows.
+func forRows(t *testing.T, f func(t *testing.T, kern *Kernel, typ Type)) {
+	forKernels(t, func(t *testing.T, kern *Kernel) {
+		for typ := range Type(numTypes) {
+			if kern.Rows(typ) != nil {
+				t.Run(typ.String(), func(t *testing.T) { f(t, kern, typ) })
+			}
+		}
+	})
+}
+
+// TestRowsWhere checks which kernels read A in rows, and which of them pack B meanwhile, and for which types.
+func TestRowsWhere(t *testing.T) {
+	inRows := map[string]Type{"avx512bf16": BF16, "avx512": F32, "avx2": F32}
+	fused := map[string]Type{"avx512bf16": BF16, "avx512": F32}
+	for _, kern := range Kernels() {
+		for _, typ := range []Type{BF16, F16, F32, E4M3, E5M2, numTypes, numTypes + 1, 255} {
+			for _, is := range []struct {
+				what string
+				of   map[string]Type
+				got  bool
+			}{{"RowsFunc", inRows, kern.Rows(typ) != nil}, {"FuseRowsFunc", fused, kern.FuseRows(typ) != nil}} {
+				of, ok := is.of[kern.Name]
+				if want := assembled && ok && typ == of; is.got != want {
+					t.Errorf("%s has a %s for %v: %v, want %v", kern.Name, is.what, typ, is.got, want)
+				}
+			}
+		}
+	}
+}
+
+// The largest number of words and tiles in the tests, and the largest distance between rows of A.
+const rowsMaxWords, rowsMaxM, rowsMaxPitch = 300, 5, 4096 + 4
+
+// rowsDepths returns numbers of words: all that are small, and larger ones.
+func rowsDepths() (depths []int) {
+	for words := range 71 {
+		depths = append(depths, words)
+	}
+	return append(depths, 96, 127, 128, 200, 255, rowsMaxWords)
+}
+
+// rowsPitches returns distances in bytes between rows of A of so many words: one after the other, bytes and words apart, and
+// about a page.
+func rowsPitches(words int) []int {
+	row := words * 4
+	return []int{row, row + 1, row + 2, row + 3, row + 4, row + 60, row + 61, 4095, 4096, 4097, rowsMaxPitch}
+}
+
+// A rowsCase is one call of a RowsFunc.
+type rowsCase struct {
+	kern     *Kernel
+	typ      Type
+	words, m int
+	lda      int
+	source   int  // 0 starts from zero, 1 from dst, 2 from another place
+	atEnd    bool // all operands lie at the end of their memory, otherwise at its start
+}
+
+// check compares the kernel with twins: the tiles, what lies beside them, and that no operand changes.
+func (c rowsCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32, twins ...RowsFunc) error {
+	kern, row, rows := c.kern, c.kern.NR*4, c.m*c.kern.MR
+	pitch := func() int { return row + []int{0, 4, 12, 64, 76}[r.IntN(5)] }
+	lds, ldd := pitch(), pitch()
+	if c.source == 1 {
+		lds = ldd
+	}
+	place := func(g guarded, n int) (unsafe.Pointer, []byte) {
+		p := g.first(n)
+		if c.atEnd {
+			p = g.last(n)
+		}
+		return p, unsafe.Slice((*byte)(p), n)
+	}
+	fill := func(p unsafe.Pointer, n, kpack int) {
+		for i := range n / 4 {
+			*(*uint32)(unsafe.Add(p, i*4)) = word(r, kpack)
+		}
+	}
+	spanA, spanC := (rows-1)*c.lda+c.words*4, func(pitch int) int { return (rows-1)*pitch + row }
+	if c.words == 0 {
+		spanA = 0 // so that not even one byte may be read
+	}
+	a, bytesA := place(mem.a, spanA)
+	b, bytesB := place(mem.b, kern.PanelB(c.words))
+	src, bytesSrc := place(mem.src, spanC(lds))
+	dst, _ := place(mem.dst, spanC(ldd))
+	for i := range bytesA {
+		bytesA[i] = 0xff // a NaN between the rows
+	}
+	for i := range rows {
+		fill(unsafe.Add(a, i*c.lda), c.words*4, kern.KPack)
+	}
+	fill(b, len(bytesB), kern.KPack)
+	fill(src, len(bytesSrc), 1)
+	fill(dst, spanC(ldd), 1)
+	src = []unsafe.Pointer{nil, dst, src}[c.source]
+	readOnly := [][]byte{bytesA, bytesB, bytesSrc}
+	before, dstBefore := slices.Concat(readOnly...), bytes.Clone(mem.dst.mem)
+	run := func(f RowsFunc) []byte {
+		copy(mem.dst.mem, dstBefore)
+		f(c.words, c.m, a, b, src, lds, dst, ldd, c.lda)
+		return bytes.Clone(mem.dst.mem)
+	}
+	report := func(format string, args ...any) error {
+		return fmt.Errorf("k=%d m=%d lda=%d source=%d lds=%d ldd=%d atEnd=%v: %s", c.words, c.m, c.lda, c.source, lds, ldd, c.atEnd, fmt.Sprintf(format, args...))
+	}
+
+	got := run(kern.Rows(c.typ))
+	if !bytes.Equal(before, slices.Concat(readOnly...)) {
+		return report("an operand that is only read was written")
+	}
+	from := int(uintptr(dst) - uintptr(unsafe.Pointer(unsafe.SliceData(mem.dst.mem))))
+	for i, twin := range twins {
+		if at, got, want := mismatchC(got, run(twin), from, spanC(ldd), ldd, row); at >= 0 {
+			return report("byte %d of dst is %#x, twin %d makes it %#x", at-from, got, i, want)
+		}
+	}
+	return nil
+}
+
+// anyOperands returns one of all kinds of operands.
+func anyOperands(r *rand.Rand) func(r *rand.Rand, kpack int) uint32 {
+	if o := r.IntN(len(operands) + 1); o < len(operands) {
+		return operands[o].word
+	}
+	return anyWord
+}
+
+// TestRows compares the kernels that read A in rows with packing and multiplying, one after the other, for all kinds of operands.
+func TestRows(t *testing.T) {
+	forRows(t, func(t *testing.T, kern *Kernel, typ Type) {
+		sizeC := rowsMaxM*kern.MR*(kern.NR*4+76) + canary
+		mem := strip{
+			newGuarded(t, rowsMaxM*kern.MR*rowsMaxPitch), newGuarded(t, kern.PanelB(rowsMaxWords)),
+			newGuarded(t, sizeC), newGuarded(t, sizeC),
+		}
+		r := rand.New(rand.NewPCG(41, uint64(typ)))
+		viaMul, viaRef := rowsGeneric(kern, kern.Mul, typ), rowsGeneric(kern, kern.Ref, typ)
+		turn := 0
+		for _, words := range rowsDepths() {
+			for m := 1; m <= rowsMaxM; m++ {
+				for _, lda := range rowsPitches(words) {
+					for _, atEnd := range []bool{true, false} {
+						turn++
+						if (raceEnabled || testing.Short()) && turn%23 != 0 || words > 20 && turn%3 != 0 || words > 70 && turn%5 != 0 {
+							continue
+						}
+						twins := []RowsFunc{viaMul, viaRef}
+						if r.IntN(8) > 0 {
+							twins = twins[:1]
+						}
+						c := rowsCase{kern, typ, words, m, lda, r.IntN(3), atEnd}
+						if err := c.check(mem, r, anyOperands(r), twins...); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestFuseRows is TestFuse for the kernels that read A in rows.
+func TestFuseRows(t *testing.T) {
+	forRows(t, func(t *testing.T, kern *Kernel, typ Type) {
+		if kern.FuseRows(typ) == nil {
+			t.Skip("it does not pack B meanwhile")
+		}
+		mem := newFuseMemory(t, kern, rowsMaxWords*kern.KPack, kern.MR*rowsMaxPitch)
+		r := rand.New(rand.NewPCG(43, uint64(typ)))
+		viaMul, viaRef := fuseRowsGeneric(kern, kern.Mul, typ), fuseRowsGeneric(kern, kern.Ref, typ)
+		strides := fuseStrides(kern, typ)
+		turn := 0
+		for _, words := range rowsDepths() {
+			if words == 0 {
+				continue // which a FuseRowsFunc does not take
+			}
+			for _, lda := range rowsPitches(words) {
+				turn++
+				if (raceEnabled || testing.Short()) && turn%13 != 0 || words > 70 && turn%3 != 0 {
+					continue
+				}
+				twins := []FuseFunc{atPitch(viaMul, lda), atPitch(viaRef, lda)}
+				if turn%4 != 0 {
+					twins = twins[:1]
+				}
+				c := fuseCase{kern, typ, words * kern.KPack, strides[turn%len(strides)], r.IntN(3), lda}
+				if err := c.check(&mem, r, anyOperands(r), twins...); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+}
+
+// TestRowsFenced checks that nothing is read beside any row of A: each ends before a page that faults, or starts after one. The
+// bits must be those of rows that lie one after the other.
+func TestRowsFenced(t *testing.T) {
+	forRows(t, func(t *testing.T, kern *Kernel, typ Type) {
+		pitch := kern.NR * 4
+		fences := newFenced(t, rowsMaxM*kern.MR)
+		near, b := aligned(rowsMaxM*kern.MR*rowsMaxWords*4), aligned(kern.PanelB(rowsMaxWords))
+		panel, tiles := aligned(kern.PanelB(rowsMaxWords)), aligned(rowsMaxM*kern.MR*pitch)
+		view := func(p unsafe.Pointer, n int) []uint32 { return unsafe.Slice((*uint32)(p), n/4) }
+		r := rand.New(rand.NewPCG(45, uint64(typ)))
+		for i := range view(b, kern.PanelB(rowsMaxWords)) {
+			view(b, kern.PanelB(rowsMaxWords))[i] = operands[0].word(r, kern.KPack)
+		}
+		for _, words := range rowsDepths() {
+			row := words * 4
+			for m := 1; m <= rowsMaxM; m++ {
+				for _, atEnd := range []bool{true, false} {
+					a, lda := unsafe.Pointer(unsafe.SliceData(fences.mem)), 2*fences.page
+					if atEnd {
+						a = unsafe.Add(a, fences.page-row)
+					}
+					for i := range m * kern.MR {
+						from, to := view(unsafe.Add(a, i*lda), row), view(unsafe.Add(near, i*row), row)
+						for j := range from {
+							from[j] = operands[0].word(r, kern.KPack)
+						}
+						copy(to, from)
+					}
+					n := m * kern.MR * pitch
+					rows := func(a unsafe.Pointer, lda int) []uint32 {
+						kern.Rows(typ)(words, m, a, b, nil, 0, tiles, pitch, lda)
+						return slices.Clone(view(tiles, n))
+					}
+					if i := differ(rows(a, lda), rows(near, row)); i >= 0 {
+						t.Fatalf("k=%d m=%d atEnd=%v: element %d differs between rows far apart and close together", words, m, atEnd, i)
+					}
+					if m > 1 || words == 0 || kern.FuseRows(typ) == nil {
+						continue
+					}
+					// The rows of B lie one after the other, and are as many bytes as its panel.
+					fuse := func(a unsafe.Pointer, lda int) []uint32 {
+						kern.FuseRows(typ)(words*kern.KPack, a, b, kern.NR*typ.Size(), panel, nil, 0, tiles, pitch, lda)
+						return slices.Clone(view(tiles, n))
+					}
+					if i := differ(fuse(a, lda), fuse(near, row)); i >= 0 {
+						t.Fatalf("fused k=%d atEnd=%v: element %d differs between rows far apart and close together", words, atEnd, i)
+					}
+				}
+			}
+		}
+	})
+}
