@@ -134,6 +134,7 @@ type Kernel struct {
 	packA   [numTypes][2]PackFunc // by type and orientation, see packSlot
 	packB   [numTypes][2]PackFunc
 	stream  [numTypes][2]StreamFunc
+	panels  [numTypes]PanelsFunc
 	fuse    [numTypes]FuseFunc
 
 	rows     [numTypes]RowsFunc

@@ -29,6 +29,37 @@ func (k *Kernel) Stream(t Type, kContiguous bool) StreamFunc {
 	return k.stream[t][packSlot(kContiguous)]
 }
 
+// A PanelsFunc is a [StreamFunc] for a B that is packed: n columns in panels that lie pitch bytes apart, k words deep, which
+// like those of A is a whole number of words.
+type PanelsFunc func(k, m, n int, a, b unsafe.Pointer, pitch int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+
+// StreamPanels returns the kernel's PanelsFunc for operands of type t, or nil if it has none.
+func (k *Kernel) StreamPanels(t Type) PanelsFunc {
+	if !k.Accepts(t) {
+		return nil
+	}
+	return k.panels[t]
+}
+
+// panelsGeneric is the twin of the PanelsFunc of kern, whose Mul or Ref is mul.
+func panelsGeneric(kern *Kernel, mul KernelFunc) PanelsFunc {
+	return func(k, m, n int, a, b unsafe.Pointer, pitch int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+		tile, row := make([]float32, kern.MR*kern.NR), kern.NR*4
+		acc := unsafe.Pointer(unsafe.SliceData(tile))
+		for j := 0; j < n; j += kern.NR {
+			here := min(kern.NR, n-j)
+			clear(tile)
+			for i := 0; src != nil && i < m; i++ {
+				copy(tile[i*kern.NR:][:here], unsafe.Slice((*float32)(unsafe.Add(src, i*lds+j*4)), here))
+			}
+			mul(k, 1, a, unsafe.Add(b, j/kern.NR*pitch), acc, row, acc, row)
+			for i := range m {
+				copy(unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd+j*4)), here), tile[i*kern.NR:])
+			}
+		}
+	}
+}
+
 // streamGeneric is the twin of the stream kernels of kern: it packs B panel by panel and multiplies with mul, which is the
 // kernel's Mul or Ref.
 func streamGeneric(kern *Kernel, mul KernelFunc, t Type, kContiguous bool) StreamFunc {

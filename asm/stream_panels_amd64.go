@@ -43,9 +43,14 @@ func assembleStreams(k *Kernel) {
 	slots := func(s *streamKernel) [2]StreamFunc { return [2]StreamFunc{s.across, s.along} }
 	switch k.Name {
 	case "avx512bf16":
-		k.stream[BF16] = slots(&streamPairs)
+		k.stream[BF16], k.panels[BF16] = slots(&streamPairs), streamPairs.packed
 	case "avx512":
 		k.stream[BF16], k.stream[F16], k.stream[F32] = slots(&streamBF16), slots(&streamF16), slots(&streamWords)
+		for t := range k.panels {
+			if k.accepts[t] {
+				k.panels[t] = streamWords.packed
+			}
+		}
 	}
 }
 
@@ -187,8 +192,7 @@ func (s *streamKernel) blocks(c *streamBlock, blocks, m, n int, a, b unsafe.Poin
 func (s *streamKernel) rest(c *streamBlock, k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	v := s.panels.of(m)
 	width := min(128, 256>>v) // columns of the kernel
-	slot := &c.slots[0]
-	slot.a = a
+	c.slots[0].a = a
 	c.stride, c.b = streamPanel, unsafe.Pointer(&c.room[0])
 	c.k = (k + s.kpack - 1) / s.kpack
 	for j := 0; j < n; j += width {
@@ -196,23 +200,44 @@ func (s *streamKernel) rest(c *streamBlock, k, m, n int, a, b unsafe.Pointer, st
 		for i := 0; i < here; i += 32 {
 			s.pack(unsafe.Add(c.b, i/32*streamPanel), unsafe.Add(b, (j+i)*stride), stride, min(here-i, 32), k)
 		}
-		from, to := forward(src, j*4), unsafe.Add(dst, j*4)
-		if here == width {
-			slot.accumulate(m, from, lds, to, ldd)
-			s.panels[v](c)
-			continue
-		}
-		tile := unsafe.Pointer(&c.tile[0])
-		slot.accumulate(m, nil, 0, tile, width*4)
-		if from != nil {
-			slot.src = slot.dst
-			for i := range m {
-				copy(c.tile[i*width:][:here], unsafe.Slice((*float32)(unsafe.Add(from, i*lds)), here))
-			}
-		}
+		s.columns(c, v, here, m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
+	}
+}
+
+// columns multiplies the panels of c by kernel v, whose first n columns exist.
+func (s *streamKernel) columns(c *streamBlock, v, n, m int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	width := min(128, 256>>v)
+	slot := &c.slots[0]
+	if n == width {
+		slot.accumulate(m, src, lds, dst, ldd)
 		s.panels[v](c)
+		return
+	}
+	tile := unsafe.Pointer(&c.tile[0])
+	slot.accumulate(m, nil, 0, tile, width*4)
+	if src != nil {
+		slot.src = slot.dst
 		for i := range m {
-			copy(unsafe.Slice((*float32)(unsafe.Add(to, i*ldd)), here), c.tile[i*width:][:here])
+			copy(c.tile[i*width:][:n], unsafe.Slice((*float32)(unsafe.Add(src, i*lds)), n))
 		}
 	}
+	s.panels[v](c)
+	for i := range m {
+		copy(unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd)), n), c.tile[i*width:][:n])
+	}
+}
+
+// packed is the PanelsFunc. Where there are fewer panels than the kernel has columns for, it reads one of them over and over.
+func (s *streamKernel) packed(k, m, n int, a, b unsafe.Pointer, pitch int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	c := streamBlocks.Get().(*streamBlock)
+	v := s.panels.of(m)
+	c.slots[0].a, c.k, c.stride = a, k, pitch
+	for j, width := 0, min(128, 256>>v); j < n; j += width {
+		if n-j < width {
+			c.stride, width = 0, 32
+		}
+		c.b = unsafe.Add(b, j/32*pitch)
+		s.columns(c, v, min(n-j, width), m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
+	}
+	c.release()
 }

@@ -351,6 +351,10 @@ func quad(s *source, r int) {
 	}
 }
 
+// panelsAhead is how far in bytes the kernels for panels prefetch, in all the panels together: what memory delivers while one
+// waits for it.
+const panelsAhead = 4096
+
 // panels writes the kernel for panels of 32 columns that lie stride bytes apart.
 //
 //	DI streamBlock   R9 stride   R10 3·stride   SI B   DX A   CX words left
@@ -367,11 +371,13 @@ func (k stream) panels(s *source) {
 	k.accumulators(s, 0, 0, k.vecs, addr, nil)
 	s.label("loop")
 	var bs []int
+	var fetch []string
 	for v := range k.vecs {
-		s.op("VMOVUPS %d(SI)%s, Z%d", v%2*64, []string{"", "(R9*1)", "(R9*2)", "(R10*1)"}[v/2], 16+v)
-		bs = append(bs, 16+v)
+		at := []string{"", "(R9*1)", "(R9*2)", "(R10*1)"}[v/2]
+		s.op("VMOVUPS %d(SI)%s, Z%d", v%2*64, at, 16+v)
+		bs, fetch = append(bs, 16+v), append(fetch, fmt.Sprintf("%d(SI)%s", panelsAhead/max(1, k.vecs/2)+v%2*64, at))
 	}
-	k.rank1(s, bs)
+	k.rank1(s, bs, fetch...)
 	s.op("ADDQ $128, SI")
 	s.op("ADDQ $32, DX")
 	s.op("DECQ CX")

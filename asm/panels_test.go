@@ -1,0 +1,97 @@
+package asm
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+)
+
+// TestStreamPanels compares the stream kernels for panels with Mul and Ref, bit for bit, with every operand at the end of its
+// memory.
+func TestStreamPanels(t *testing.T) {
+	forKernels(t, func(t *testing.T, kern *Kernel) {
+		want := assembled && (kern.Name == "avx512" || kern.Name == "avx512bf16")
+		for typ := range Type(numTypes) {
+			if got := kern.StreamPanels(typ) != nil; got != (want && kern.Accepts(typ)) {
+				t.Errorf("a kernel for panels of %v: %v", typ, got)
+			}
+		}
+		if !want {
+			return
+		}
+		const maxK, maxN = 70, 300
+		panels := (maxN + kern.NR - 1) / kern.NR
+		a, b := newGuarded(t, kern.PanelA(maxK)), newGuarded(t, panels*(kern.PanelB(maxK)+64))
+		src, dst, wanted := newGuarded(t, 8*(maxN+9)*4), newGuarded(t, 8*(maxN+9)*4), newGuarded(t, 8*(maxN+9)*4)
+		r := rand.New(rand.NewPCG(7, 7))
+		for i := range 3000 {
+			c := panelsCase{kern: kern, k: 1 + r.IntN(maxK), m: 1 + r.IntN(kern.MR), n: 1 + r.IntN(maxN), source: i % 3}
+			word := operands[r.IntN(len(operands))].word
+			mul := kern.Mul
+			if i%2 == 0 {
+				mul = kern.Ref
+			}
+			if err := c.check(a, b, src, dst, wanted, r, word, mul); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// A panelsCase is one call of a PanelsFunc.
+type panelsCase struct {
+	kern    *Kernel
+	k, m, n int
+	source  int // 0 starts from zero, 1 from dst, 2 from another place
+}
+
+func (c panelsCase) check(a, b, src, dst, want guarded, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32, mul KernelFunc) error {
+	kern := c.kern
+	fill := func(p unsafe.Pointer, words int) unsafe.Pointer {
+		for i := range words {
+			*(*uint32)(unsafe.Add(p, i*4)) = word(r, kern.KPack)
+		}
+		return p
+	}
+	panels := (c.n + kern.NR - 1) / kern.NR
+	pitch := kern.PanelB(c.k) + 64*r.IntN(2)
+	sizeB := (panels-1)*pitch + kern.PanelB(c.k)
+	pa, pb := fill(a.last(kern.PanelA(c.k)), kern.PanelA(c.k)/4), fill(b.last(sizeB), sizeB/4)
+	lds, ldd := (c.n+r.IntN(9))*4, (c.n+r.IntN(9))*4
+	if c.source == 1 {
+		lds = ldd
+	}
+	span := ((c.m-1)*ldd + c.n*4) / 4
+	to, ref := fill(dst.last(span*4), span), want.last(span*4)
+	copy(unsafe.Slice((*uint32)(ref), span), unsafe.Slice((*uint32)(to), span))
+	var from, fromRef unsafe.Pointer
+	switch c.source {
+	case 1:
+		from, fromRef = to, ref
+	case 2:
+		n := ((c.m-1)*lds + c.n*4) / 4
+		from = fill(src.last(n*4), n)
+		fromRef = from
+	}
+	panelsGeneric(kern, mul)(c.k, c.m, c.n, pa, pb, pitch, fromRef, lds, ref, ldd)
+	kern.StreamPanels(typeOfWord(kern))(c.k, c.m, c.n, pa, pb, pitch, from, lds, to, ldd)
+	got := unsafe.Slice((*uint32)(to), span)
+	for i, w := range unsafe.Slice((*uint32)(ref), span) {
+		in := i*4%ldd < c.n*4
+		if got[i] != w && !(in && sameBits(math.Float32frombits(got[i]), math.Float32frombits(w))) {
+			return fmt.Errorf("k=%d m=%d n=%d source=%d pitch=%d: word %d of dst (row %d, column %d) is %#x, want %#x",
+				c.k, c.m, c.n, c.source, pitch, i, i*4/ldd, i*4%ldd/4, got[i], w)
+		}
+	}
+	return nil
+}
+
+// typeOfWord returns a type that kern multiplies.
+func typeOfWord(kern *Kernel) Type {
+	if kern.KPack == 2 {
+		return BF16
+	}
+	return F32
+}
