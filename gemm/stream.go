@@ -35,6 +35,7 @@ type stream struct {
 	block     int // columns of it at a time, which scratch memory bounds
 	slabs     int
 	inPlace   asm.StreamFunc // if B is read where it lies, without packing a panel
+	panels    asm.PanelsFunc // if B is packed and the rows fit a panel of A
 	fuse      asm.FuseFunc   // if B is packed while the first panel of A is multiplied
 	mapA      tile.PanelMap
 	slot      []byte // A: [block of K][panel]
@@ -77,6 +78,12 @@ func (st *stream) init(p *product, workers int) error {
 	panels := ceilDiv(p.n, k.NR)
 	block := max(1, min(streamB/k.PanelB(st.words(st.bk)), streamAcc/(st.panelsA*k.MR*k.NR*4)))
 	cols := min(max(1, panels/(slabsEach*workers)), block)
+	if p.m <= k.MR && p.b.packed {
+		if st.panels = k.StreamPanels(p.b.elem); st.panels != nil {
+			block = min(streamAcc/(p.m*4), placeCols) / k.NR
+			cols = min(max(1, panels/(slabsEach*workers)), block)
+		}
+	}
 	if p.m <= k.MR && !p.b.packed {
 		if st.inPlace = k.Stream(p.b.elem, p.b.trans); st.inPlace != nil {
 			// Long pieces of memory are read fastest.
@@ -129,9 +136,12 @@ func (st *stream) Compute(stage, item, cta, slab int) {
 	mem := unsafe.Pointer(unsafe.SliceData(s.mem))
 	end := min(slab*st.cols+st.cols, st.n)
 	for from := slab * st.cols; from < end; from += st.block {
-		if to := min(from+st.block, end); st.inPlace != nil {
+		switch to := min(from+st.block, end); {
+		case st.inPlace != nil:
 			st.computeInPlace(mem, from, to-from)
-		} else {
+		case st.panels != nil:
+			st.computePacked(mem, from, to-from)
+		default:
 			st.computePanels(mem, from, to)
 		}
 	}
@@ -210,16 +220,43 @@ func (st *stream) fused(k0, n, col, panels int, a, b, acc unsafe.Pointer, first 
 
 // computeInPlace multiplies all of A, a single panel whose blocks of K lie one
 // after the other, by n columns from col on.
-func (st *stream) computeInPlace(acc unsafe.Pointer, col, n int) {
+func (st *stream) computeInPlace(mem unsafe.Pointer, col, n int) {
+	dst, ldd := st.sums(mem, col, n)
 	a := unsafe.Pointer(unsafe.SliceData(st.slot))
-	b, stride := st.b.at(0, col), st.b.pitch()
+	st.inPlace(st.k, st.m, n, a, st.b.at(0, col), st.b.pitch(), nil, 0, dst, ldd)
+	st.store(mem, col, n)
+}
+
+// computePacked does the same with a packed B.
+func (st *stream) computePacked(mem unsafe.Pointer, col, n int) {
+	dst, ldd := st.sums(mem, col, n)
+	var src unsafe.Pointer
+	for step := range st.steps {
+		k0 := step * st.bk
+		words := st.words(min(st.bk, st.k-k0))
+		a := unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
+		st.panels(words, st.m, n, a, st.packed.at(k0, col), st.kernel.PanelB(words), src, ldd, dst, ldd)
+		src = dst
+	}
+	st.store(mem, col, n)
+}
+
+// sums returns where the sums of n columns go and the bytes between their rows:
+// C, if that holds them as they are, or mem.
+func (st *stream) sums(mem unsafe.Pointer, col, n int) (unsafe.Pointer, int) {
 	if st.direct() {
-		st.inPlace(st.k, st.m, n, a, b, stride, nil, 0, st.c.at(0, col), st.c.stride*4)
+		return st.c.at(0, col), st.c.pitch()
+	}
+	return mem, n * 4
+}
+
+// store writes sums that are not in C yet.
+func (st *stream) store(mem unsafe.Pointer, col, n int) {
+	if st.direct() {
 		return
 	}
-	st.inPlace(st.k, st.m, n, a, b, stride, nil, 0, acc, n*4)
 	for i := range st.m {
-		row := unsafe.Slice((*float32)(unsafe.Add(acc, i*n*4)), n)
+		row := unsafe.Slice((*float32)(unsafe.Add(mem, i*n*4)), n)
 		for j := 0; j < n; j += maxNR {
 			st.storeRow(st.c.at(i, col+j), row[j:min(j+maxNR, n)])
 		}

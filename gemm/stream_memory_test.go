@@ -10,7 +10,7 @@ import (
 
 // TestStreamMemory checks that no stream takes more scratch memory than there
 // is, whatever its shape. What a block of columns takes is counted here anew, as
-// computePanels and computeInPlace lay it out.
+// computePanels, computeInPlace and computePacked lay it out.
 func TestStreamMemory(t *testing.T) {
 	counts := map[string]int{}
 	for _, k := range asm.Kernels() {
@@ -36,6 +36,8 @@ func TestStreamMemory(t *testing.T) {
 						switch {
 						case st.inPlace != nil:
 							counts["in place"]++
+						case st.panels != nil:
+							counts["in panels"]++
 						case st.fuse != nil:
 							counts["fused"]++
 						default:
@@ -48,7 +50,7 @@ func TestStreamMemory(t *testing.T) {
 	}
 	t.Log(counts)
 	_, err := asm.Select(asm.F32, "avx512")
-	for _, kind := range []string{"in place", "fused", "packed"} {
+	for _, kind := range []string{"in place", "in panels", "fused", "packed"} {
 		if counts[kind] == 0 && (kind == "packed" || err == nil) {
 			t.Errorf("no stream reads B %s", kind)
 		}
@@ -98,7 +100,7 @@ func checkStreamMemory(st *stream) error {
 		return fmt.Errorf("%d slabs of %d columns and %d steps of %d elements of K do not cover the product", st.slabs, st.cols, st.steps, st.bk)
 	}
 	cols := min(st.block, st.cols, st.n)
-	if st.inPlace != nil {
+	if st.inPlace != nil || st.panels != nil {
 		if got := st.m * cols * 4; got > inlineBytes {
 			return fmt.Errorf("%d rows of %d columns take %d bytes, there are %d", st.m, cols, got, inlineBytes)
 		}
