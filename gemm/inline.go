@@ -30,7 +30,7 @@ var scratches = sync.Pool{New: func() any {
 // tile; a panel of B is then packed while it is multiplied by the first tile.
 type inlined struct {
 	product
-	depth    int // elements of K at a time: all, unless B is packed in stages
+	depth    int // elements of K at a time
 	whole    int // tiles of A that are read where they lie
 	rows     asm.RowsFunc
 	fuse     asm.FuseRowsFunc
@@ -42,15 +42,16 @@ type inlined struct {
 // init lays out the product, and reports whether the scratch memory is enough.
 func (in *inlined) init() bool {
 	p := &in.product
-	in.depth = p.k
+	k := p.kernel
 	if p.k == 0 {
 		return true
 	}
-	k := p.kernel
+	in.depth = min(p.k, p.panelDepth())
 	strips := 1
-	if p.b.packed && p.packed.bk < p.k {
-		in.depth, strips = p.packed.bk, ceilDiv(p.n, k.NR)
-	} else if in.rows = k.Rows(p.a.elem); in.rows != nil && p.k%k.KPack == 0 && !p.a.trans {
+	if in.depth < p.k {
+		strips = ceilDiv(p.n, k.NR)
+	}
+	if in.rows = k.Rows(p.a.elem); in.rows != nil && p.k%k.KPack == 0 && !p.a.trans {
 		in.whole = p.m / k.MR
 		if in.whole > 0 && !p.b.packed && !p.b.trans {
 			in.fuse = k.FuseRows(p.a.elem)
@@ -64,6 +65,14 @@ func (in *inlined) init() bool {
 	}
 	in.accBytes = panels * k.MR * k.NR * 4
 	return in.sizeA+in.sizeB+strips*in.accBytes <= inlineBytes-2*tile.SlotAlign
+}
+
+// panelDepth returns the elements of K that a panel of B holds at most.
+func (p *product) panelDepth() int {
+	if p.b.packed {
+		return p.packed.bk
+	}
+	return stageDepth(p.kernel, p.kernel.KStep(p.a.elem)) * p.kernel.KPack
 }
 
 // inline reports whether to compute the product inline, and lays it out.
@@ -108,7 +117,7 @@ func (in *inlined) run(from, to int) {
 				fuse = nil
 			}
 			if in.whole > 0 {
-				in.tiles(col, cols, words, panel, acc, fuse)
+				in.tiles(k0, n, col, cols, panel, acc, fuse, ph)
 			}
 			if first < in.m {
 				st := strip{row: first, col: col, rows: in.m - first, cols: cols, acc: unsafe.Add(acc, first*k.NR*4)}
@@ -122,26 +131,33 @@ func (in *inlined) run(from, to int) {
 	scratches.Put(s)
 }
 
-// tiles multiplies the tiles of A that are read where they lie by one panel of
-// B, which fuse, if it is not nil, packs.
-func (in *inlined) tiles(col, cols, words int, b, acc unsafe.Pointer, fuse asm.FuseRowsFunc) {
+// tiles multiplies n elements of K from k0 on of the tiles of A that are read
+// where they lie by one panel of B, which fuse, if it is not nil, packs.
+func (in *inlined) tiles(k0, n, col, cols int, b, acc unsafe.Pointer, fuse asm.FuseRowsFunc, ph phase) {
 	k := in.kernel
-	a, lda := in.a.ptr, in.a.pitch()
+	a, lda := in.a.at(0, k0), in.a.pitch()
 	dst, ldd := acc, k.NR*4
-	direct := in.direct() && cols == k.NR
+	direct := ph.last && in.direct() && cols == k.NR
 	if direct {
 		dst, ldd = in.c.at(0, col), in.c.pitch()
 	}
+	src := acc
+	if ph.first {
+		src = nil
+	}
 	m := in.whole
 	if fuse != nil {
-		fuse(in.k, a, in.b.at(0, col), in.b.pitch(), b, nil, 0, dst, ldd, lda)
+		fuse(n, a, in.b.at(k0, col), in.b.pitch(), b, src, k.NR*4, dst, ldd, lda)
 		m--
 		a, dst = unsafe.Add(a, k.MR*lda), unsafe.Add(dst, k.MR*ldd)
+		if src != nil {
+			src = unsafe.Add(src, k.MR*k.NR*4)
+		}
 	}
 	if m > 0 {
-		in.rows(words, m, a, b, nil, 0, dst, ldd, lda)
+		in.rows(in.words(n), m, a, b, src, k.NR*4, dst, ldd, lda)
 	}
-	if !direct {
+	if ph.last && !direct {
 		in.epilogue(acc, 0, col, in.whole*k.MR, cols)
 	}
 }

@@ -11,7 +11,8 @@ import (
 // slabs are ranges of columns.
 const (
 	placeFlops = 1 << 30
-	placeBytes = 512 << 10 // of A, at most
+	placeBytes = 512 << 10 // of A, at most, in a block of K
+	placeDeep  = 256       // columns, at most, if there are several of them
 )
 
 // place is the program of such a product.
@@ -24,9 +25,17 @@ type place struct {
 // caller who names the shape of the ring gets a ring.
 func (in *inlined) placed(s *settings) bool {
 	p := &in.product
-	return p.flops() <= placeFlops && p.splitK <= 1 && !p.skinny(s) && s.depth == 0 && s.tile == [3]int{} &&
-		p.words(p.k) <= stageDepth(p.kernel, 1) && p.m*p.a.pitch() <= placeBytes &&
-		in.init() && in.whole*p.kernel.MR == p.m
+	if p.flops() > placeFlops || p.splitK > 1 || s.depth != 0 || s.tile != [3]int{} {
+		return false
+	}
+	depth := min(p.k, p.panelDepth())
+	switch {
+	case depth == p.k && (p.m*p.a.pitch() > placeBytes || p.skinny(s)):
+		return false
+	case depth < p.k && (p.m*depth*p.a.elem.Size() > placeBytes || p.m <= p.kernel.MR || p.n > placeDeep):
+		return false
+	}
+	return in.init() && in.whole*p.kernel.MR == p.m
 }
 
 // flops returns the floating-point operations of the product.

@@ -36,10 +36,10 @@ func (e *Engine) grid(in *inlined, s *settings) (Stats, error) {
 	defer r.release(e)
 	p := &in.product
 	switch {
-	case p.skinny(s):
-		return r.runStream(e, p, s)
 	case in.placed(s):
 		return r.runPlace(e, in, s)
+	case p.skinny(s):
+		return r.runStream(e, p, s)
 	}
 	return r.runRing(e, p, s)
 }

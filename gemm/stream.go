@@ -55,14 +55,10 @@ func (p *product) streamBytes() int {
 
 // streamDepth returns the elements of K in a block.
 func (p *product) streamDepth() int {
-	if p.b.packed {
-		return p.packed.bk
+	if !p.b.packed && !p.b.trans && p.kernel.Fuse(p.b.elem) != nil {
+		return p.panelDepth() / 2 // rows of K, of which a cache with few ways does not keep many
 	}
-	words := stageDepth(p.kernel, p.kernel.KStep(p.a.elem))
-	if !p.b.trans && p.kernel.Fuse(p.b.elem) != nil {
-		words /= 2 // rows of K, of which a cache with few ways does not keep many
-	}
-	return words * p.kernel.KPack
+	return p.panelDepth()
 }
 
 // init cuts p into slabs for workers.
