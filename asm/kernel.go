@@ -150,6 +150,9 @@ func (k *Kernel) MulAhead(words, m int, a, b, src unsafe.Pointer, lds int, dst u
 	}
 }
 
+// Ahead reports whether MulAhead brings anything closer.
+func (k *Kernel) Ahead() bool { return k.strips != stripsNone }
+
 // KStep returns what the depth of a panel of type t, in words, is a multiple of: 1, for AMX the 16 of a tile, and for
 // Hopper's arithmetic the products that one step sums. A K that is not a multiple is padded with zeros by the packers.
 func (k *Kernel) KStep(t Type) int {

@@ -25,10 +25,8 @@ func (r *run) feed(item, calls int) (f feed) {
 	row, col, step := r.tile(item)
 	k0, k := r.depthOf(step)
 	f.a = box(&r.a, !r.a.trans, row, min(r.m-row, r.bm*r.ctas), k0, k)
-	if cols := r.colsOf(col); r.plan.packed {
-		f.b = line(r.product.packed.at(k0, col), ceilDiv(cols, r.kernel.NR)*r.kernel.PanelB(r.words(k)))
-	} else {
-		f.b = box(&r.b, r.b.trans, col, cols, k0, k)
+	if !r.late {
+		f.b = r.feedB(col, col+r.colsOf(col), k0, k, 1).b
 	}
 	chunksA, chunksB := f.a.Rows*f.a.Chunks, f.b.Rows*f.b.Chunks
 	f.callsA = max(1, calls*chunksA/(chunksA+chunksB))
@@ -74,21 +72,14 @@ func line(at unsafe.Pointer, n int) asm.Ahead {
 	return asm.Ahead{Base: at, Pitch: row, Rows: ceilDiv(n, row), Chunks: row / asm.AheadChunk}
 }
 
-// feed returns what packing the columns from .. to-1 of a block of K will read,
-// for as many calls as they have panels.
-func (st *stream) feed(step, from, to int) (f feed) {
-	k := st.kernel
-	if step >= st.steps {
-		return f
-	}
-	k0 := step * st.bk
-	n := min(st.bk, st.k-k0)
-	panels := ceilDiv(to-from, k.NR)
-	if st.b.packed {
-		f.b = line(st.packed.at(k0, from), panels*k.PanelB(st.words(n)))
+// feedB returns what packing the columns from .. to-1 of n elements of K from k0
+// on will read, or multiplying them if they are packed.
+func (p *product) feedB(from, to, k0, n, calls int) (f feed) {
+	if p.b.packed {
+		f.b = line(p.packed.at(k0, from), ceilDiv(to-from, p.kernel.NR)*p.kernel.PanelB(p.words(n)))
 	} else {
-		f.b = box(&st.b, st.b.trans, from, to-from, k0, n)
+		f.b = box(&p.b, p.b.trans, from, to-from, k0, n)
 	}
-	f.callsB, f.rowsB = panels, ceilDiv(f.b.Rows, panels)
+	f.callsB, f.rowsB = calls, ceilDiv(f.b.Rows, calls)
 	return f
 }

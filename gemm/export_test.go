@@ -17,6 +17,15 @@ func OnRing(e *Engine, c, a, b AnyMatrix, opts ...Option) (Stats, error) {
 	return e.grid(&inlined{product: p}, &s)
 }
 
+// OnGrid multiplies as e.Multiply does, but never inline.
+func OnGrid(e *Engine, c, a, b AnyMatrix, opts ...Option) (Stats, error) {
+	p, s, err := e.productOf(c, a, b, opts)
+	if err != nil {
+		return Stats{}, err
+	}
+	return e.grid(&inlined{product: p}, &s)
+}
+
 // Inline multiplies as e.Multiply does, but on the caller's goroutine alone. It
 // reports an error if the product is too large for that.
 func Inline(e *Engine, c, a, b AnyMatrix, opts ...Option) error {

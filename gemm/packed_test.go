@@ -237,11 +237,13 @@ func TestPackedMemory(t *testing.T) {
 		for _, d := range [][3]int{{8, 2000, 900}, {1000, 1000, 600}, {3000, 30, 2000}} {
 			a, b, c := gemm.NewMatrix[bf16.BF16](d[0], d[2]), gemm.NewMatrix[bf16.BF16](d[2], d[1]), gemm.NewMatrix[float32](d[0], d[1])
 			p := pack(t, b, gemm.WithArithmetic(arith))
-			plain, err := gemm.RingBytes(testEngine, c, a, b, gemm.WithArithmetic(arith))
+			// Without a given depth the ring may hold no B in either case.
+			depth := gemm.WithDepth(1)
+			plain, err := gemm.RingBytes(testEngine, c, a, b, depth, gemm.WithArithmetic(arith))
 			if err != nil {
 				t.Fatal(err)
 			}
-			packed, err := gemm.RingBytes(testEngine, c, a, p, gemm.WithArithmetic(arith))
+			packed, err := gemm.RingBytes(testEngine, c, a, p, depth, gemm.WithArithmetic(arith))
 			if err != nil || packed >= plain || packed > 16<<20 {
 				t.Errorf("%v: %v: %d bytes with B packed, error %v, and %d without", arith, d, packed, err, plain)
 			}

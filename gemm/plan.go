@@ -37,7 +37,8 @@ type plan struct {
 	jobCols        int // columns of B in one copy job
 	depth          int
 	workers        int
-	packed         bool // B needs no slot
+	bare           bool // the ring holds no B: it is packed, or
+	late           bool // the workers pack it, panel by panel, as they multiply
 	bytesA, bytesB int  // of a stage: one CTA's A, the cluster's B
 	bytesAcc       int  // accumulators of a cluster tile
 	bytesSum       int  // sums of the chains before, laid out like them, if K is split
@@ -55,6 +56,9 @@ const (
 	tileExtent  = 1024     // most rows and columns of a cluster tile
 	manyExtent  = 2048     // the same for more workers than few, in a large cache
 	few         = 4
+	lateRows    = 512      // most rows of a tile whose B is packed late: A stays in L2
+	lateCols    = 2048     // most columns
+	lateTiles   = 4        // most such tiles one below the other
 	largeCache  = 48 << 20 // bytes of L3
 	ctaRows     = 512      // most rows of a CTA
 	maxSlabRows = 128      // or
@@ -89,8 +93,13 @@ func newPlan(p *product, s *settings) plan {
 		}
 	}
 
-	extent := clusterExtent(g.workers)
-	rows, ctas := balance(p.m, extent), 1
+	g.late = p.packsLate(s)
+	g.bare = p.b.packed || g.late
+	most, across := clusterExtent(g.workers), clusterExtent(g.workers)
+	if g.late {
+		most, across = lateRows, lateCols
+	}
+	rows, ctas := balance(p.m, most), 1
 	if s.tile[0] != 0 {
 		rows = min(s.tile[0], p.m)
 	} else {
@@ -99,7 +108,7 @@ func newPlan(p *product, s *settings) plan {
 	g.ctas = ctas
 	g.bm = roundUp(ceilDiv(rows, ctas), k.MR)
 
-	cols := balance(p.n, extent)
+	cols := balance(p.n, across)
 	if s.tile[1] != 0 {
 		cols = min(s.tile[1], p.n)
 	}
@@ -126,7 +135,10 @@ func newPlan(p *product, s *settings) plan {
 	g.chainSteps = ceilDiv(g.chainK, g.bk)
 	g.steps = (g.chains-1)*g.chainSteps + ceilDiv(p.k-(g.chains-1)*g.chainK, g.bk)
 
-	g.slabRows = roundUp(balance(g.bm, max(maxSlabRows, slabTiles*k.MR)), k.MR)
+	g.slabRows = g.bm
+	if !g.late {
+		g.slabRows = roundUp(balance(g.bm, max(maxSlabRows, slabTiles*k.MR)), k.MR)
+	}
 	g.rowSlabs = ceilDiv(g.bm, g.slabRows)
 	g.slabCols = g.bn
 	for ctas*g.rowSlabs*ceilDiv(g.bn, g.slabCols) < slabsEach*g.workers && g.slabCols > max(minSlabCols, k.NR) {
@@ -135,18 +147,27 @@ func newPlan(p *product, s *settings) plan {
 	g.colSlabs = ceilDiv(g.bn, g.slabCols)
 
 	g.bytesA = roundUp(g.bm/k.MR*k.PanelA(depth), tile.SlotAlign)
-	if !p.b.packed {
+	if !g.bare {
 		g.bytesB = roundUp(g.bn/k.NR*k.PanelB(depth), tile.SlotAlign)
 	}
 	job := min(max(g.stage()/(2*g.workers), minJob), maxJob)
 	g.jobRows = min(max(1, job/k.PanelA(depth))*k.MR, g.bm)
 	g.jobCols = min(max(1, job/k.PanelB(depth))*k.NR, g.bn)
-	g.packed = p.b.packed
 	g.bytesAcc = g.ctas * g.rowSlabs * g.slabRows * g.bn * 4
 	if g.chains > 1 {
 		g.bytesSum = g.bytesAcc
 	}
 	return g
+}
+
+// packsLate reports whether the ring holds A alone and the workers pack B, each
+// panel when they come to multiply it by all the tile's rows. That costs less
+// than to copy B to the ring and to read it from there; but every tile of rows
+// reads and packs B again, so there must be few, and few workers. A caller who
+// names the shape of the ring gets B in it.
+func (p *product) packsLate(s *settings) bool {
+	return !p.b.packed && p.splitK <= 1 && s.depth == 0 && s.tile == [3]int{} &&
+		p.m <= lateTiles*lateRows && s.workerCount() <= few && p.kernel.Ahead()
 }
 
 // bytesL3 is the size of the last-level cache, -1 if it is not known.
@@ -187,7 +208,7 @@ func (g *plan) shape() pipeline.Shape {
 		Private: ceilDiv(g.bm, g.jobRows),
 		Shared:  ceilDiv(g.bn, g.jobCols),
 	}
-	if g.packed {
+	if g.bare {
 		s.Shared = 0
 	}
 	return s

@@ -32,7 +32,7 @@ type strip struct {
 	row, col, rows, cols int
 	acc                  unsafe.Pointer
 	sum                  unsafe.Pointer // of the chains before this one
-	next                 asm.Ahead      // to bring closer
+	next, then           asm.Ahead      // to bring closer
 }
 
 // multiply adds the product of A's panels and one panel of B, both words deep,
@@ -50,7 +50,7 @@ func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, ph phase) {
 	if ph.last && ph.chain == 0 && p.direct() && s.cols == k.NR {
 		// Whole tiles go from the accumulators straight to C.
 		if full := s.rows / k.MR; full > 0 {
-			p.mul(words, full, a, b, src, pitch, p.c.at(s.row, s.col), p.c.stride*4, &s.next)
+			p.mul(words, full, a, b, src, pitch, p.c.at(s.row, s.col), p.c.stride*4, s)
 			done = full
 		}
 		if done == panels {
@@ -65,7 +65,7 @@ func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, ph phase) {
 	if ph.ends && !ph.last && ph.chain == 0 {
 		dst = s.sum
 	}
-	p.mul(words, panels-done, a, b, src, pitch, dst, pitch, &s.next)
+	p.mul(words, panels-done, a, b, src, pitch, dst, pitch, s)
 	if ph.ends && ph.chain > 0 {
 		dst = s.sum
 		asm.Combine(dst, pitch, s.acc, pitch, panels*k.MR, k.NR, 1, 1)
@@ -94,18 +94,28 @@ func callLimit(k *asm.Kernel) int {
 func tileFlops(k *asm.Kernel, words int) int { return 2 * k.KPack * k.MR * k.NR * words }
 
 // mul calls the microkernel for m tiles, a bounded number at a time. The first
-// call brings next closer.
-func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *asm.Ahead) {
+// half brings closer what s names first, the second what comes then.
+func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, s *strip) {
 	k := p.kernel
 	most := max(1, callLimit(k)/tileFlops(k, max(1, words)))
-	for ; m > most; m -= most {
-		k.MulAhead(words, most, a, b, src, lds, dst, ldd, next)
+	next, second := &s.next, 0
+	if s.then.Rows > 0 {
+		second = m / 2
+	}
+	for m > 0 {
+		n := min(m, most)
+		if m > second {
+			n = min(n, m-second)
+		}
+		k.MulAhead(words, n, a, b, src, lds, dst, ldd, next)
 		next = nil
-		a = unsafe.Add(a, most*k.PanelA(words))
-		dst = unsafe.Add(dst, most*k.MR*ldd)
+		if m -= n; m == second {
+			next = &s.then
+		}
+		a = unsafe.Add(a, n*k.PanelA(words))
+		dst = unsafe.Add(dst, n*k.MR*ldd)
 		if src != nil {
-			src = unsafe.Add(src, most*k.MR*lds)
+			src = unsafe.Add(src, n*k.MR*lds)
 		}
 	}
-	k.MulAhead(words, m, a, b, src, lds, dst, ldd, next)
 }

@@ -46,7 +46,7 @@ func (e *Engine) grid(in *inlined, s *settings) (Stats, error) {
 
 func (r *run) runRing(e *Engine, p *product, s *settings) (Stats, error) {
 	r.product, r.plan = *p, newPlan(p, s)
-	if r.plan.packed && r.chains > 1 && r.chainK%r.bk != 0 {
+	if r.b.packed && r.chains > 1 && r.chainK%r.bk != 0 {
 		return Stats{}, fmt.Errorf("gemm: WithSplitK(%d): parts of %d elements do not begin with the packed stages of %d", p.splitK, r.chainK, r.bk)
 	}
 	if err := r.maps(); err != nil {
@@ -147,7 +147,7 @@ func (r *run) maps() (err error) {
 		Kernel: r.kernel, Side: tile.SideA, Type: r.a.elem, Global: r.a.memory(),
 		Rows: r.m, K: r.k, Stride: r.a.pitch(), KContiguous: !r.a.trans,
 	})
-	if err != nil || r.plan.packed {
+	if err != nil || r.bare {
 		return err
 	}
 	r.mapB, err = tile.NewPanelMap(tile.PanelConfig{
@@ -180,7 +180,7 @@ func (r *run) Expect(item, cta int) int {
 	_, rows := r.rowsOf(row, cta)
 	_, k := r.depthOf(step)
 	n := r.mapA.BoxBytes(rows, k)
-	if !r.plan.packed {
+	if !r.bare {
 		n += r.mapB.BoxBytes(r.colsOf(col), k)
 	}
 	return n / tile.PanelTxUnit
@@ -226,17 +226,25 @@ func (r *run) Compute(stage, item, cta, slab int) {
 	k0, depth := r.depthOf(step)
 	k, words := r.kernel, r.words(depth)
 	a := unsafe.Pointer(unsafe.SliceData(r.slotA(stage, cta)[at/k.MR*k.PanelA(words):]))
+	ph := r.phaseOf(step)
+	slabAt := (cta*r.rowSlabs*r.slabRows + at) * r.bn * 4
+	calls := ceilDiv(r.slabCols, k.NR)
+	next := r.feed(item+r.depth, r.ctas*r.rowSlabs*r.colSlabs*calls)
+	call := (cta*r.rowSlabs*r.colSlabs + slab) * calls
+	if r.late {
+		g := group{
+			row: first + at, rows: rows, k0: k0, n: depth, a: a, stripBytes: r.slabRows * k.NR * 4,
+			fuse: r.fuses(), ph: ph, then: next, call: call,
+		}
+		r.computeLate(&g, col, from, to, slabAt)
+		return
+	}
 	var b unsafe.Pointer
-	if r.plan.packed {
+	if r.b.packed {
 		b = r.product.packed.at(k0, col)
 	} else {
 		b = unsafe.Pointer(unsafe.SliceData(r.slotB(stage)))
 	}
-	ph := r.phaseOf(step)
-	calls := ceilDiv(r.slabCols, k.NR)
-	next := r.feed(item+r.depth, r.ctas*r.rowSlabs*r.colSlabs*calls)
-	call := (cta*r.rowSlabs*r.colSlabs + slab) * calls
-	slabAt := (cta*r.rowSlabs*r.slabRows + at) * r.bn * 4
 	for j := from; j < to; j += k.NR {
 		stripAt := slabAt + j*r.slabRows*4
 		s := strip{
@@ -250,6 +258,25 @@ func (r *run) Compute(stage, item, cta, slab int) {
 	}
 }
 
+// computeLate multiplies the columns from .. to-1 of the tile that begins at col,
+// a panel of B at a time.
+func (r *run) computeLate(g *group, col, from, to, slabAt int) {
+	nr := r.kernel.NR
+	s := scratches.Get().(*scratch)
+	g.b = unsafe.Pointer(unsafe.SliceData(s.mem))
+	for j := from; j < to; j += nr {
+		end := min(j+nr, to)
+		g.from, g.to, g.acc = col+j, col+end, unsafe.Add(r.acc, slabAt+j*r.slabRows*4)
+		g.next = feed{}
+		if end < to {
+			g.next = r.feedB(col+end, col+min(end+nr, to), g.k0, g.n, 1)
+		}
+		r.multiplyGroup(g)
+		g.call++
+	}
+	scratches.Put(s)
+}
+
 // copied returns the bytes that the copies wrote to slots.
 func (r *run) copied() int64 {
 	var n int64
@@ -258,7 +285,7 @@ func (r *run) copied() int64 {
 		for row := 0; row < r.m; row += r.bm {
 			n += int64(r.mapA.BoxBytes(min(r.bm, r.m-row), k) * r.tilesN)
 		}
-		for col := 0; col < r.n && !r.plan.packed; col += r.bn {
+		for col := 0; col < r.n && !r.bare; col += r.bn {
 			n += int64(r.mapB.BoxBytes(r.colsOf(col), k) * r.tilesM)
 		}
 	}

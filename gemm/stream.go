@@ -55,7 +55,7 @@ func (p *product) streamBytes() int {
 
 // streamDepth returns the elements of K in a block.
 func (p *product) streamDepth() int {
-	if !p.b.packed && !p.b.trans && p.kernel.Fuse(p.b.elem) != nil {
+	if p.fuses() != nil {
 		return p.panelDepth() / 2 // rows of K, of which a cache with few ways does not keep many
 	}
 	return p.panelDepth()
@@ -64,10 +64,7 @@ func (p *product) streamDepth() int {
 // init cuts p into slabs for workers.
 func (st *stream) init(p *product, workers int) error {
 	k := p.kernel
-	*st = stream{product: *p, bk: p.streamDepth(), panelsA: ceilDiv(p.m, k.MR)}
-	if !p.b.packed && !p.b.trans {
-		st.fuse = k.Fuse(p.b.elem)
-	}
+	*st = stream{product: *p, bk: p.streamDepth(), panelsA: ceilDiv(p.m, k.MR), fuse: p.fuses()}
 	st.steps = ceilDiv(p.k, st.bk)
 	// A strip of accumulators and a panel of B are all that a slab keeps, so it
 	// may be as narrow as sharing the columns out wants.
@@ -147,71 +144,27 @@ func (st *stream) Compute(stage, item, cta, slab int) {
 // to mem, a block of K at a time, unless they are packed.
 func (st *stream) computePanels(mem unsafe.Pointer, from, to int) {
 	k := st.kernel
-	acc := unsafe.Add(mem, streamB)
-	stripBytes := st.panelsA * k.MR * k.NR * 4
+	panels := ceilDiv(to-from, k.NR)
 	for step := range st.steps {
-		k0 := step * st.bk
-		n := min(st.bk, st.k-k0)
-		words := st.words(n)
-		a := unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
-		ph := phase{first: step == 0, ends: step == st.steps-1, last: step == st.steps-1}
-		b, pitch, done := mem, k.PanelB(words), 0
-		switch {
-		case st.b.packed:
-			b = st.packed.at(k0, from)
-		case st.fuse != nil && n%k.KPack == 0:
-			done = (to - from) / k.NR
-			st.fused(k0, n, from, done, a, b, acc, ph.first)
-			fallthrough
-		default:
-			if col := from + done*k.NR; col < to {
-				k.PackB(st.b.elem, st.b.trans)(unsafe.Add(b, done*pitch), st.b.at(k0, col), st.b.pitch(), to-col, n)
-			}
+		k0, n := st.blockOf(step)
+		g := group{
+			rows: st.m, from: from, to: to, k0: k0, n: n,
+			a: unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():])), b: mem, acc: unsafe.Add(mem, streamB),
+			stripBytes: st.panelsA * k.MR * k.NR * 4, fuse: st.fuse,
+			ph: phase{first: step == 0, ends: step == st.steps-1, last: step == st.steps-1},
 		}
-		next := st.feed(step+1, from, to)
-		for j := 0; from+j*k.NR < to; j++ {
-			col := from + j*k.NR
-			s := strip{
-				col: col, rows: st.m, cols: min(k.NR, to-col), acc: unsafe.Add(acc, j*stripBytes),
-				next: next.share(j),
-			}
-			a := a
-			if j < done {
-				if ph.last {
-					st.product.epilogue(s.acc, 0, col, min(k.MR, st.m), k.NR)
-				}
-				if s.row, s.rows = k.MR, s.rows-k.MR; s.rows <= 0 {
-					continue
-				}
-				s.acc, a = unsafe.Add(s.acc, k.MR*k.NR*4), unsafe.Add(a, k.PanelA(words))
-			}
-			st.product.multiply(&s, words, a, unsafe.Add(b, j*pitch), ph)
+		if step+1 < st.steps {
+			k0, n := st.blockOf(step + 1)
+			g.next = st.feedB(from, to, k0, n, panels)
 		}
+		st.multiplyGroup(&g)
 	}
 }
 
-// fuseRows is how many rows of K are taken through all panels before the next:
-// each lies on a page of its own, and a TLB holds few.
-const fuseRows = 64
-
-// fused packs panels of B from column col and n elements of K from k0 on to b,
-// and adds their products with the first panel of A to the accumulators.
-func (st *stream) fused(k0, n, col, panels int, a, b, acc unsafe.Pointer, first bool) {
-	k := st.kernel
-	size, pitch := st.b.elem.Size(), k.NR*4
-	panelB, stripBytes := k.PanelB(n/k.KPack), st.panelsA*k.MR*k.NR*4
-	for at := 0; at < n; at += fuseRows {
-		rows := min(fuseRows, n-at)
-		for j := range panels {
-			dst := unsafe.Add(acc, j*stripBytes)
-			src := dst
-			if first && at == 0 {
-				src = nil
-			}
-			st.fuse(rows, unsafe.Add(a, at/k.KPack*k.MR*4), st.b.at(k0+at, col+j*k.NR), st.b.stride*size,
-				unsafe.Add(b, j*panelB+at/k.KPack*k.NR*4), src, pitch, dst, pitch)
-		}
-	}
+// blockOf returns the first element of K of a step and how many it has.
+func (st *stream) blockOf(step int) (k0, n int) {
+	k0 = step * st.bk
+	return k0, min(st.bk, st.k-k0)
 }
 
 // computeInPlace multiplies all of A, a single panel whose blocks of K lie one

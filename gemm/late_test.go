@@ -1,0 +1,57 @@
+package gemm_test
+
+import (
+	"fmt"
+	"testing"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/gemm"
+	"github.com/x448/float16"
+)
+
+// TestLate compares products whose B is packed as it is multiplied with those
+// that copy it to the ring, bit for bit.
+func TestLate(t *testing.T) {
+	t.Run("bf16-f32", testLate[float32, bf16.BF16])
+	t.Run("bf16-bf16", testLate[bf16.BF16, bf16.BF16])
+	t.Run("f16-f32", testLate[float32, float16.Float16])
+	t.Run("f32-f32", testLate[float32, float32])
+}
+
+func testLate[O gemm.Output, I gemm.Element](t *testing.T) {
+	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		if !k.Ahead() {
+			t.Skip("copies B to the ring")
+		}
+		cases := []struct{ m, n, k int }{{65, 130, 1030}, {79, 71, 999}, {520, 64, 600}, {517, 100, 601}, {1030, 33, 513}, {100, 2100, 66}}
+		if testing.Short() || raceEnabled {
+			cases = cases[:2]
+		}
+		for i, tc := range cases {
+			t.Run(fmt.Sprint(tc), func(t *testing.T) {
+				s := size(tc.m, tc.n, tc.k)
+				s.ta, s.tb, s.padB, s.padC, s.alpha = i%3 == 2, i&1 != 0, i, i&2, 1
+				if i%4 >= 2 {
+					s.alpha, s.beta = 0.75, -1.5
+				}
+				s.ring = true
+				s.opts = append(opts[:len(opts):len(opts)], gemm.WithDepth(2))
+				want := product[O, I](t, s)
+				for _, workers := range []int{1, 2, 4} {
+					s.opts = append(opts[:len(opts):len(opts)], gemm.WithWorkers(workers))
+					o := build[O, I](t, s)
+					st, err := gemm.OnGrid(testEngine, o.c, o.a, o.b, append(s.opts, gemm.WithAlpha(s.alpha), gemm.WithBeta(s.beta))...)
+					if err != nil {
+						t.Fatal(err)
+					}
+					same(t, dense(o.c), want, s.n)
+					o.free()
+					if most := int64(5 * st.TileM * tc.k * st.Tiles); st.Bytes > most {
+						t.Errorf("%v: copied more than %d bytes, so B too", st, most)
+					}
+				}
+			})
+		}
+	})
+}
