@@ -15,6 +15,14 @@ func mulAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, 
 //go:noescape
 func mulAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
 
+// The same past the caches; see [Kernel.MulPast].
+
+//go:noescape
+func pastAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
+
+//go:noescape
+func pastAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
+
 // The same with A in rows; see [RowsFunc].
 
 //go:noescape
@@ -79,6 +87,19 @@ func (k *Kernel) mulAhead(words, m int, a, b, src unsafe.Pointer, lds int, dst u
 		mulAVX512(words, m, a, b, src, lds, dst, ldd, next)
 	case stripsAVX2:
 		mulAVX2(words, m, a, b, src, lds, dst, ldd, next)
+	default:
+		return false
+	}
+	return true
+}
+
+// mulPast is the strip kernel of k that stores past the caches, and reports whether it has one.
+func (k *Kernel) mulPast(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) bool {
+	switch k.strips {
+	case stripsAVX512BF16:
+		pastAVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
+	case stripsAVX512:
+		pastAVX512(words, m, a, b, src, lds, dst, ldd, next)
 	default:
 		return false
 	}

@@ -14,3 +14,8 @@ func assemble(k *Kernel) {}
 func (k *Kernel) mulAhead(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) bool {
 	return false
 }
+
+// mulPast reports the same.
+func (k *Kernel) mulPast(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) bool {
+	return false
+}

@@ -150,6 +150,17 @@ func (k *Kernel) MulAhead(words, m int, a, b, src unsafe.Pointer, lds int, dst u
 	}
 }
 
+// PastLine is what dst and ldd must be multiples of, in bytes, for MulPast to store past the caches.
+const PastLine = 64
+
+// MulPast is MulAhead for a dst that is larger than the caches and read by nobody soon: if the kernel can, and the lines of
+// dst are whole, it stores them past the caches, which saves reading them first. src must not be dst.
+func (k *Kernel) MulPast(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) {
+	if (uintptr(dst)|uintptr(ldd))%PastLine != 0 || !k.mulPast(words, m, a, b, src, lds, dst, ldd, next) {
+		k.MulAhead(words, m, a, b, src, lds, dst, ldd, next)
+	}
+}
+
 // Ahead reports whether MulAhead brings anything closer.
 func (k *Kernel) Ahead() bool { return k.strips != stripsNone }
 

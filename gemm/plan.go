@@ -67,6 +67,7 @@ const (
 	slabsEach   = 4         // slabs of a stage for each worker, where the tile has them
 	minJob      = 32 << 10  // bytes of a copy job: long enough to stream,
 	maxJob      = 256 << 10 // short enough to share
+	pastBytes   = 32 << 20  // of C, least to be stored past caches of unknown or smaller size
 	loneDepth   = 1         // of the ring: one worker has nothing to overlap,
 	fewDepth    = 2         // and a smaller ring stays in the cache
 	manyDepth   = 3

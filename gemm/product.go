@@ -14,6 +14,7 @@ type product struct {
 	alpha, beta float32
 	splitK      int     // chains that K is to be cut into
 	packed      packing // B, if it is packed
+	past        bool    // C is larger than the caches
 }
 
 // words returns the depth in words of the kernel's panels of k elements.
@@ -50,7 +51,7 @@ func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, ph phase) {
 	if ph.last && ph.chain == 0 && p.direct() && s.cols == k.NR {
 		// Whole tiles go from the accumulators straight to C.
 		if full := s.rows / k.MR; full > 0 {
-			p.mul(words, full, a, b, src, pitch, p.c.at(s.row, s.col), p.c.stride*4, s)
+			p.mul(words, full, a, b, src, pitch, p.c.at(s.row, s.col), p.c.stride*4, s, p.past)
 			done = full
 		}
 		if done == panels {
@@ -65,7 +66,7 @@ func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, ph phase) {
 	if ph.ends && !ph.last && ph.chain == 0 {
 		dst = s.sum
 	}
-	p.mul(words, panels-done, a, b, src, pitch, dst, pitch, s)
+	p.mul(words, panels-done, a, b, src, pitch, dst, pitch, s, false)
 	if ph.ends && ph.chain > 0 {
 		dst = s.sum
 		asm.Combine(dst, pitch, s.acc, pitch, panels*k.MR, k.NR, 1, 1)
@@ -95,7 +96,7 @@ func tileFlops(k *asm.Kernel, words int) int { return 2 * k.KPack * k.MR * k.NR 
 
 // mul calls the microkernel for m tiles, a bounded number at a time. The first
 // half brings closer what s names first, the second what comes then.
-func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, s *strip) {
+func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, s *strip, past bool) {
 	k := p.kernel
 	most := max(1, callLimit(k)/tileFlops(k, max(1, words)))
 	next, second := &s.next, 0
@@ -107,7 +108,11 @@ func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 		if m > second {
 			n = min(n, m-second)
 		}
-		k.MulAhead(words, n, a, b, src, lds, dst, ldd, next)
+		if past {
+			k.MulPast(words, n, a, b, src, lds, dst, ldd, next)
+		} else {
+			k.MulAhead(words, n, a, b, src, lds, dst, ldd, next)
+		}
 		next = nil
 		if m -= n; m == second {
 			next = &s.then

@@ -46,6 +46,7 @@ func (e *Engine) grid(in *inlined, s *settings) (Stats, error) {
 
 func (r *run) runRing(e *Engine, p *product, s *settings) (Stats, error) {
 	r.product, r.plan = *p, newPlan(p, s)
+	r.past = p.direct() && p.m*p.c.pitch() > max(bytesL3, pastBytes)
 	if r.b.packed && r.chains > 1 && r.chainK%r.bk != 0 {
 		return Stats{}, fmt.Errorf("gemm: WithSplitK(%d): parts of %d elements do not begin with the packed stages of %d", p.splitK, r.chainK, r.bk)
 	}

@@ -120,7 +120,16 @@ func (a rowsA) next(s *source, k, tmp string) {
 	s.op("SUBQ %s, %s", tmp, a.at)
 }
 
-// mul writes the strip kernel; see KernelFunc and Ahead for its contract, or, with rows, RowsFunc.
+// A variant of the strip kernel.
+type variant int
+
+const (
+	inPanels   variant = iota // see KernelFunc and Ahead
+	inRows                    // see RowsFunc
+	pastCaches                // see Kernel.MulPast
+)
+
+// mul writes a strip kernel.
 //
 // The accumulators come first in the register file, row by row, then the vectors of B; what is left takes the broadcast
 // words of A in turn.
@@ -134,30 +143,42 @@ func (a rowsA) next(s *source, k, tmp string) {
 //	BX tiles left   CX steps left   SI A   DI B   R8 src   R9 lds   R10 dst   R11 ldd
 //	AX row of src to prefetch   R13 their pitch   DX row of dst to prefetch   16(SP) the end of them
 //	R15 what to prefetch ahead   R14 rows left   R12 chunks left in the row   0(SP) chunks in a row   8(SP) from its end to the next
-func (k kernel) mul(s *source, rows bool) {
+//
+// A strip that goes past the caches is stored there, a line at a time, and not prefetched.
+func (k kernel) mul(s *source, v variant) {
+	rows, past := v == inRows, v == pastCaches
 	accs := k.mr * k.vecs
 	row := k.vecs * k.bytes()
 	var a operandA = panelA{"SI", k.mr}
-	inRows := rowsA{"SI", "R15", "R12", "R14", k.mr}
+	lie := rowsA{"SI", "R15", "R12", "R14", k.mr}
 
 	if rows {
-		a = inRows
+		a = lie
 		s.function("rows"+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", 24, k.doc+".")
 		s.load(8, "lda", "R12")
 	} else {
-		s.function("mul"+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead", 24, k.doc+".")
+		name := "mul"
+		if past {
+			name = "past"
+		}
+		s.function(name+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead", 24, k.doc+".")
 		k.aheadStart(s)
 	}
 	s.load(1, "m", "BX", "a", "SI")
 	s.load(4, "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
 	if rows {
-		inRows.start(s)
+		lie.start(s)
 	}
 	s.label("tile")
 	s.op("MOVQ b+24(FP), DI")
 	s.op("MOVQ k+0(FP), CX")
-	s.op("MOVQ R10, AX")
-	s.op("MOVQ R11, R13")
+	if past {
+		s.op("MOVQ DI, AX")
+		s.op("XORQ R13, R13")
+	} else {
+		s.op("MOVQ R10, AX")
+		s.op("MOVQ R11, R13")
+	}
 	s.op("TESTQ R8, R8")
 	s.op("JZ zero")
 	for i := range k.mr {
@@ -187,7 +208,9 @@ func (k kernel) mul(s *source, rows bool) {
 	s.label("first")
 	for o := 0; o < row; o += 64 {
 		s.op("PREFETCHT0 %d(AX)", o)
-		s.op("PREFETCHT0 %d(DX)", o)
+		if !past {
+			s.op("PREFETCHT0 %d(DX)", o)
+		}
 	}
 	s.op("ADDQ R13, AX")
 	s.op("ADDQ R11, DX")
@@ -215,18 +238,25 @@ func (k kernel) mul(s *source, rows bool) {
 	s.op("JNZ one")
 
 	s.label("store")
+	store := "VMOVUPS"
+	if past {
+		store = "VMOVNTPS"
+	}
 	for i := range k.mr {
 		for v := range k.vecs {
-			s.op("VMOVUPS %s, %d(R10)", k.reg(i*k.vecs+v), v*k.bytes())
+			s.op("%s %s, %d(R10)", store, k.reg(i*k.vecs+v), v*k.bytes())
 		}
 		s.op("ADDQ R11, R10")
 	}
 	if rows {
-		inRows.next(s, "k+0(FP)", "CX")
-		inRows.tile(s)
+		lie.next(s, "k+0(FP)", "CX")
+		lie.tile(s)
 	}
 	s.op("DECQ BX")
 	s.op("JNZ tile")
+	if past {
+		s.op("SFENCE")
+	}
 	s.ret()
 }
 

@@ -16,8 +16,11 @@ func generate() map[string][]byte {
 	mul.WriteString(header)
 	mul.WriteString("#include \"go_asm.h\"\n")
 	for _, k := range kernels {
-		k.mul(&mul, false)
-		k.mul(&mul, true)
+		k.mul(&mul, inPanels)
+		k.mul(&mul, inRows)
+		if k.zmm {
+			k.mul(&mul, pastCaches)
+		}
 		k.peak(&mul)
 	}
 	var fuse source

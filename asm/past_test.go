@@ -1,0 +1,49 @@
+package asm
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"unsafe"
+)
+
+// TestMulPast compares MulPast with Mul: dst on lines of the cache and elsewhere, at the end of its memory, with gaps between
+// the rows that must stay as they are.
+func TestMulPast(t *testing.T) {
+	forKernels(t, func(t *testing.T, kern *Kernel) {
+		const maxM, maxK, gap = 4, 70, 2 * PastLine
+		row := kern.NR*4 + gap
+		a, b := newGuarded(t, maxM*kern.PanelA(96)), newGuarded(t, kern.PanelB(96))
+		src, dst, want := newGuarded(t, maxM*kern.MR*row), newGuarded(t, maxM*kern.MR*row+PastLine), newGuarded(t, maxM*kern.MR*row+PastLine)
+		r := rand.New(rand.NewPCG(3, 3))
+		words := func(g guarded) []uint32 {
+			return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(g.mem))), len(g.mem)/4)
+		}
+		for i := range 1500 {
+			k, m := r.IntN(maxK)/max(1, kern.step)*max(1, kern.step), 1+r.IntN(maxM)
+			ldd := kern.NR*4 + []int{0, PastLine, 4, 60, gap}[r.IntN(5)]
+			off := []int{0, 0, 4, 32}[r.IntN(4)]
+			for _, g := range []guarded{a, b, src, dst} {
+				for j := i % 7; j < len(g.mem)/4; j += 7 {
+					words(g)[j] = operands[i%len(operands)].word(r, kern.KPack)
+				}
+			}
+			copy(words(want), words(dst))
+			span := (m*kern.MR-1)*ldd + kern.NR*4
+			at := func(g guarded) unsafe.Pointer {
+				p := g.last(span + off)
+				return unsafe.Add(p, -int(uintptr(p)%PastLine)+off%PastLine)
+			}
+			pa, pb := a.last(m*kern.PanelA(k)), b.last(kern.PanelB(k))
+			var from unsafe.Pointer
+			if i%2 == 0 {
+				from = src.last(m * kern.MR * kern.NR * 4)
+			}
+			kern.MulPast(k, m, pa, pb, from, kern.NR*4, at(dst), ldd, nil)
+			kern.Mul(k, m, pa, pb, from, kern.NR*4, at(want), ldd)
+			if !slices.Equal(words(dst), words(want)) {
+				t.Fatalf("k=%d m=%d ldd=%d offset=%d source=%v: not what Mul makes", k, m, ldd, off, from != nil)
+			}
+		}
+	})
+}
