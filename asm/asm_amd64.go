@@ -23,7 +23,21 @@ func pastAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Poin
 //go:noescape
 func pastAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
 
-// The same with A in rows; see [RowsFunc].
+// The same for the left half of the columns; see [Kernel.MulHalf].
+
+//go:noescape
+func mulHalfAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
+
+//go:noescape
+func mulHalfAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
+
+// The same with A in rows; see [RowsFunc] and [Kernel.RowsHalf].
+
+//go:noescape
+func rowsHalfAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+
+//go:noescape
+func rowsHalfAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
 
 //go:noescape
 func rowsAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
@@ -55,10 +69,10 @@ func assemble(k *Kernel) {
 	switch k.Name {
 	case "avx512bf16":
 		k.strips, k.Peak, k.PeakFlops = stripsAVX512BF16, peakAVX512BF16, peakAVX512BF16Flops
-		k.rows[BF16] = rowsAVX512BF16
+		k.rows[BF16], k.rowsHalf[BF16] = rowsAVX512BF16, rowsHalfAVX512BF16
 	case "avx512":
 		k.strips, k.Peak, k.PeakFlops = stripsAVX512, peakAVX512, peakAVX512Flops
-		k.rows[F32] = rowsAVX512
+		k.rows[F32], k.rowsHalf[F32] = rowsAVX512, rowsHalfAVX512
 	case "avx2":
 		k.strips, k.Peak, k.PeakFlops = stripsAVX2, peakAVX2, peakAVX2Flops
 		k.rows[F32] = rowsAVX2
@@ -100,6 +114,19 @@ func (k *Kernel) mulPast(words, m int, a, b, src unsafe.Pointer, lds int, dst un
 		pastAVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
 	case stripsAVX512:
 		pastAVX512(words, m, a, b, src, lds, dst, ldd, next)
+	default:
+		return false
+	}
+	return true
+}
+
+// mulHalf is the strip kernel of k for half the columns, and reports whether it has one.
+func (k *Kernel) mulHalf(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) bool {
+	switch k.strips {
+	case stripsAVX512BF16:
+		mulHalfAVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
+	case stripsAVX512:
+		mulHalfAVX512(words, m, a, b, src, lds, dst, ldd, next)
 	default:
 		return false
 	}

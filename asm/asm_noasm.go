@@ -19,3 +19,8 @@ func (k *Kernel) mulAhead(words, m int, a, b, src unsafe.Pointer, lds int, dst u
 func (k *Kernel) mulPast(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) bool {
 	return false
 }
+
+// mulHalf reports the same.
+func (k *Kernel) mulHalf(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) bool {
+	return false
+}

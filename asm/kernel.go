@@ -138,6 +138,7 @@ type Kernel struct {
 	fuse    [numTypes]FuseFunc
 
 	rows     [numTypes]RowsFunc
+	rowsHalf [numTypes]RowsFunc
 	fuseRows [numTypes]FuseRowsFunc
 	step     int          // what the depth of a native kernel's panels is a multiple of, if not 1
 	exact    *hopperShape // of panels for exact arithmetic, otherwise nil
@@ -157,6 +158,14 @@ const PastLine = 64
 // dst are whole, it stores them past the caches, which saves reading them first. src must not be dst.
 func (k *Kernel) MulPast(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) {
 	if (uintptr(dst)|uintptr(ldd))%PastLine != 0 || !k.mulPast(words, m, a, b, src, lds, dst, ldd, next) {
+		k.MulAhead(words, m, a, b, src, lds, dst, ldd, next)
+	}
+}
+
+// MulHalf is MulAhead for tiles of which only the left NR/2 columns are wanted: it takes less time if the kernel can do
+// without the others, which then are neither read from src nor written to dst.
+func (k *Kernel) MulHalf(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) {
+	if !k.mulHalf(words, m, a, b, src, lds, dst, ldd, next) {
 		k.MulAhead(words, m, a, b, src, lds, dst, ldd, next)
 	}
 }

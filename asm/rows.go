@@ -15,6 +15,14 @@ func (k *Kernel) Rows(t Type) RowsFunc {
 	return k.rows[t]
 }
 
+// RowsHalf returns the RowsFunc that is to Rows what [Kernel.MulHalf] is to Mul: Rows itself if there is no better one.
+func (k *Kernel) RowsHalf(t Type) RowsFunc {
+	if rows := k.Rows(t); rows == nil || k.rowsHalf[t] == nil {
+		return rows
+	}
+	return k.rowsHalf[t]
+}
+
 // A FuseRowsFunc is a [FuseFunc] that reads A where it lies, MR rows that are lda bytes apart.
 type FuseRowsFunc func(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
 

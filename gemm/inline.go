@@ -154,8 +154,11 @@ func (in *inlined) tiles(k0, n, col, cols int, b, acc unsafe.Pointer, fuse asm.F
 			src = unsafe.Add(src, k.MR*k.NR*4)
 		}
 	}
-	if m > 0 {
-		in.rows(in.words(n), m, a, b, src, k.NR*4, dst, ldd, lda)
+	if rows := in.rows; m > 0 {
+		if cols <= k.NR/2 {
+			rows = k.RowsHalf(in.a.elem)
+		}
+		rows(in.words(n), m, a, b, src, k.NR*4, dst, ldd, lda)
 	}
 	if ph.last && !direct {
 		in.epilogue(acc, 0, col, in.whole*k.MR, cols)

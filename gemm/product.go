@@ -51,7 +51,11 @@ func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, ph phase) {
 	if ph.last && ph.chain == 0 && p.direct() && s.cols == k.NR {
 		// Whole tiles go from the accumulators straight to C.
 		if full := s.rows / k.MR; full > 0 {
-			p.mul(words, full, a, b, src, pitch, p.c.at(s.row, s.col), p.c.stride*4, s, p.past)
+			how := wayPlain
+			if p.past {
+				how = wayPast
+			}
+			p.mul(words, full, a, b, src, pitch, p.c.at(s.row, s.col), p.c.pitch(), s, how)
 			done = full
 		}
 		if done == panels {
@@ -66,7 +70,11 @@ func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, ph phase) {
 	if ph.ends && !ph.last && ph.chain == 0 {
 		dst = s.sum
 	}
-	p.mul(words, panels-done, a, b, src, pitch, dst, pitch, s, false)
+	how := wayPlain
+	if s.cols <= k.NR/2 {
+		how = wayHalf
+	}
+	p.mul(words, panels-done, a, b, src, pitch, dst, pitch, s, how)
 	if ph.ends && ph.chain > 0 {
 		dst = s.sum
 		asm.Combine(dst, pitch, s.acc, pitch, panels*k.MR, k.NR, 1, 1)
@@ -94,9 +102,18 @@ func callLimit(k *asm.Kernel) int {
 // tileFlops returns the flops of a register tile of k, words deep.
 func tileFlops(k *asm.Kernel, words int) int { return 2 * k.KPack * k.MR * k.NR * words }
 
+// A way is which of its multiplications a kernel is called for.
+type way uint8
+
+const (
+	wayPlain way = iota
+	wayPast      // dst is C, which is larger than the caches
+	wayHalf      // the strip has few columns
+)
+
 // mul calls the microkernel for m tiles, a bounded number at a time. The first
 // half brings closer what s names first, the second what comes then.
-func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, s *strip, past bool) {
+func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, s *strip, how way) {
 	k := p.kernel
 	most := max(1, callLimit(k)/tileFlops(k, max(1, words)))
 	next, second := &s.next, 0
@@ -108,10 +125,13 @@ func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 		if m > second {
 			n = min(n, m-second)
 		}
-		if past {
-			k.MulPast(words, n, a, b, src, lds, dst, ldd, next)
-		} else {
+		switch how {
+		case wayPlain:
 			k.MulAhead(words, n, a, b, src, lds, dst, ldd, next)
+		case wayPast:
+			k.MulPast(words, n, a, b, src, lds, dst, ldd, next)
+		case wayHalf:
+			k.MulHalf(words, n, a, b, src, lds, dst, ldd, next)
 		}
 		next = nil
 		if m -= n; m == second {

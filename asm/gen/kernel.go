@@ -8,6 +8,7 @@ type kernel struct {
 	doc    string
 	mr     int  // rows of the tile
 	vecs   int  // vectors in a row of the tile
+	width  int  // vectors in a row of a panel of B, if they are not as many
 	unroll int  // steps of K in a turn of the loop
 	zmm    bool // 512-bit registers, otherwise 256-bit
 	dot    bool // VDPBF16PS, otherwise VFMADD231PS
@@ -32,6 +33,16 @@ func (k kernel) bytes() int {
 		return 64
 	}
 	return 32
+}
+
+// rowB is the size of a row of a panel of B.
+func (k kernel) rowB() int { return max(k.width, k.vecs) * k.bytes() }
+
+// half returns the kernel for the left half of the columns.
+func (k kernel) half() kernel {
+	k.width, k.vecs = k.vecs, k.vecs/2
+	k.doc += ", the left half of the columns"
+	return k
 }
 
 // registers is the number of vector registers there are.
@@ -148,20 +159,20 @@ const (
 func (k kernel) mul(s *source, v variant) {
 	rows, past := v == inRows, v == pastCaches
 	accs := k.mr * k.vecs
-	row := k.vecs * k.bytes()
+	row := k.rowB()
 	var a operandA = panelA{"SI", k.mr}
 	lie := rowsA{"SI", "R15", "R12", "R14", k.mr}
 
 	if rows {
 		a = lie
-		s.function("rows"+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", 24, k.doc+".")
+		s.function(k.prefix("rows")+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", 24, k.doc+".")
 		s.load(8, "lda", "R12")
 	} else {
 		name := "mul"
 		if past {
 			name = "past"
 		}
-		s.function(name+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead", 24, k.doc+".")
+		s.function(k.prefix(name)+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead", 24, k.doc+".")
 		k.aheadStart(s)
 	}
 	s.load(1, "m", "BX", "a", "SI")
@@ -206,7 +217,7 @@ func (k kernel) mul(s *source, v variant) {
 	s.op("JL rest")
 	s.op("PCALIGN $64")
 	s.label("first")
-	for o := 0; o < row; o += 64 {
+	for o := 0; o < k.vecs*k.bytes(); o += 64 {
 		s.op("PREFETCHT0 %d(AX)", o)
 		if !past {
 			s.op("PREFETCHT0 %d(DX)", o)
@@ -260,6 +271,14 @@ func (k kernel) mul(s *source, v variant) {
 	s.ret()
 }
 
+// prefix returns the start of the name of a variant.
+func (k kernel) prefix(name string) string {
+	if k.width > k.vecs {
+		return name + "Half"
+	}
+	return name
+}
+
 // aheadStart sets the registers for what is to be prefetched.
 func (k kernel) aheadStart(s *source) {
 	s.load(8, "next", "DX")
@@ -307,7 +326,7 @@ func (k kernel) step(s *source, a operandA, u int) {
 	accs := k.mr * k.vecs
 	b0, bcast := accs, accs+k.vecs
 	spare := k.registers() - bcast
-	row := k.vecs * k.bytes()
+	row := k.rowB()
 	for v := range k.vecs {
 		s.op("VMOVUPS %d(DI), %s", u*row+v*k.bytes(), k.reg(b0+v))
 	}
@@ -326,7 +345,7 @@ func (k kernel) turn(s *source, a operandA) {
 		k.step(s, a, u)
 	}
 	a.advance(s, k.unroll)
-	s.op("ADDQ $%d, DI", k.unroll*k.vecs*k.bytes())
+	s.op("ADDQ $%d, DI", k.unroll*k.rowB())
 	s.op("SUBQ $%d, CX", k.unroll)
 }
 

@@ -1,0 +1,78 @@
+package asm
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+)
+
+// TestHalf compares the kernels for half the columns with Ref: the left half of every tile, and, of the kernels that can do
+// without it, that the right half stays as it is.
+func TestHalf(t *testing.T) {
+	forKernels(t, func(t *testing.T, kern *Kernel) {
+		const maxM, maxK = 4, 96
+		can := assembled && (kern.Name == "avx512" || kern.Name == "avx512bf16")
+		row := (kern.NR + 16) * 4
+		a, b := newGuarded(t, maxM*kern.MR*(maxK*4+64)), newGuarded(t, kern.PanelB(maxK))
+		src, dst, want := newGuarded(t, maxM*kern.MR*row), newGuarded(t, maxM*kern.MR*row), newGuarded(t, maxM*kern.MR*row)
+		r := rand.New(rand.NewPCG(5, 5))
+		fill := func(p unsafe.Pointer, bytes, i int) unsafe.Pointer {
+			for j := range bytes / 4 {
+				*(*uint32)(unsafe.Add(p, j*4)) = operands[i%len(operands)].word(r, kern.KPack)
+			}
+			return p
+		}
+		check := func(t *testing.T, what string, m, ldd int, got, want unsafe.Pointer) {
+			t.Helper()
+			for i := range m * kern.MR {
+				for j := range kern.NR {
+					at := i*ldd + j*4
+					x, y := *(*float32)(unsafe.Add(got, at)), *(*float32)(unsafe.Add(want, at))
+					if j < kern.NR/2 && !sameBits(x, y) {
+						t.Fatalf("%s: element (%d, %d) is %v, want %v", what, i, j, x, y)
+					}
+					if j >= kern.NR/2 && can && math.Float32bits(x) != canaryHalf {
+						t.Fatalf("%s: element (%d, %d) was written", what, i, j)
+					}
+				}
+			}
+		}
+		for i := range 1200 {
+			k, m := r.IntN(maxK+1)/max(1, kern.step)*max(1, kern.step), 1+r.IntN(maxM)
+			ldd := kern.NR*4 + []int{0, 4, 64}[r.IntN(3)]
+			span := (m*kern.MR-1)*ldd + kern.NR*4
+			pa, pb := fill(a.last(m*kern.PanelA(k)), m*kern.PanelA(k), i), fill(b.last(kern.PanelB(k)), kern.PanelB(k), i)
+			var from unsafe.Pointer
+			if i%2 == 0 {
+				from = fill(src.last(m*kern.MR*kern.NR*4), m*kern.MR*kern.NR*4, i)
+			}
+			to, ref := dst.last(span), want.last(span)
+			for j := range span / 4 {
+				*(*uint32)(unsafe.Add(to, j*4)) = canaryHalf
+			}
+			what := fmt.Sprintf("k=%d m=%d ldd=%d source=%v", k, m, ldd, from != nil)
+			kern.MulHalf(k, m, pa, pb, from, kern.NR*4, to, ldd, nil)
+			kern.Ref(k, m, pa, pb, from, kern.NR*4, ref, ldd)
+			check(t, what, m, ldd, to, ref)
+
+			typ := typeOfWord(kern)
+			rows := kern.RowsHalf(typ)
+			if rows == nil {
+				continue
+			}
+			lda := k*4 + []int{0, 4, 64}[r.IntN(3)]
+			size := (m*kern.MR-1)*lda + k*4
+			pa = fill(a.last(size), size, i)
+			for j := range span / 4 {
+				*(*uint32)(unsafe.Add(to, j*4)) = canaryHalf
+			}
+			rows(k, m, pa, pb, from, kern.NR*4, to, ldd, lda)
+			rowsGeneric(kern, kern.Ref, typ)(k, m, pa, pb, from, kern.NR*4, ref, ldd, lda)
+			check(t, what+" in rows", m, ldd, to, ref)
+		}
+	})
+}
+
+const canaryHalf = 0x7fabcdef
