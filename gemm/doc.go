@@ -77,10 +77,9 @@
 //
 // # How a product is cut
 //
-// Small products run on the caller's goroutine: both operands are packed into
-// panels and multiplied. For the others C is cut into cluster tiles, which
-// follow each other, and each is built like a thread block cluster on a Hopper
-// GPU:
+// Small products run on the caller's goroutine. For the others C is cut into
+// cluster tiles, which follow each other, and each is built like a thread block
+// cluster on a Hopper GPU:
 //
 //	C                     cluster tile                slab              strip
 //	+------+------+---    +----------+---------+      +--+--+--+--+     +--+
@@ -114,6 +113,13 @@
 // kernel reads it, padded with zeros to whole register tiles. Every worker does
 // what is due: it fills slots or computes slabs. So the caller alone gets the
 // product done, and helpers join when they can.
+//
+// A caller who names neither a depth nor a tile gets the shortest way that a
+// product allows, with the same bits. Small products are computed by the caller
+// alone; those whose A stays in a cache by workers that read A where it lies and
+// share the columns of B; those of few rows by workers that stream B past a slot
+// of A; and in larger ones a few workers pack B as they come to multiply it, so
+// that the ring carries A alone.
 //
 // # Memory
 //
