@@ -1,6 +1,7 @@
 package gemm_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -143,8 +144,19 @@ const (
 	sampleTime = 4 * time.Millisecond
 	leastCalls = 4 // of each caller, so that it is not all start and end
 	pairs      = 5 // of samples for a median
-	smooth     = 0.85
 )
+
+// The bar is 0.85, which holds where this program has the cores to itself. Tests
+// run elsewhere, too, so by default only a collapse fails.
+var strict = flag.Bool("strict", false, "fail if throughput falls below 0.85 of one caller's, not below 0.5")
+
+// smooth returns the bar.
+func smooth() float64 {
+	if *strict {
+		return 0.85
+	}
+	return 0.5
+}
 
 // A timing is a throughput that must not be lower than bar times that of one
 // caller.
@@ -286,7 +298,7 @@ func TestConcurrentThroughput(t *testing.T) {
 		w := newCrowd(s[0], s[1], s[2], slices.Max(crowds))
 		w.eachEngine(t, func(engine string) {
 			for _, callers := range crowds {
-				clock.hold(w, timing{name: fmt.Sprintf("%s, %d callers", engine, callers), callers: callers, bar: smooth})
+				clock.hold(w, timing{name: fmt.Sprintf("%s, %d callers", engine, callers), callers: callers, bar: smooth()})
 			}
 		})
 	}
@@ -305,11 +317,11 @@ func TestOversubscription(t *testing.T) {
 		w := newCrowd(s.m, s.n, s.k, slices.Max(crowds))
 		workers := func(n int) []gemm.Option { return []gemm.Option{gemm.WithWorkers(n)} }
 		for _, m := range []timing{
-			{name: "16 workers on 2 cores", callers: 1, opts: workers(many), base: workers(cores), bar: smooth},
-			{name: "16 workers for each of 8 callers on 2 cores", callers: 8, opts: workers(many), base: workers(cores), bar: smooth},
-			{name: "GOMAXPROCS 1", procs: 1, callers: 1, base: workers(1), bar: smooth},
-			{name: "GOMAXPROCS 1, 16 workers", procs: 1, callers: 1, opts: workers(many), base: workers(1), bar: smooth},
-			{name: "GOMAXPROCS 1, 64 callers", procs: 1, callers: 64, base: workers(1), bar: smooth},
+			{name: "16 workers on 2 cores", callers: 1, opts: workers(many), base: workers(cores), bar: smooth()},
+			{name: "16 workers for each of 8 callers on 2 cores", callers: 8, opts: workers(many), base: workers(cores), bar: smooth()},
+			{name: "GOMAXPROCS 1", procs: 1, callers: 1, base: workers(1), bar: smooth()},
+			{name: "GOMAXPROCS 1, 16 workers", procs: 1, callers: 1, opts: workers(many), base: workers(1), bar: smooth()},
+			{name: "GOMAXPROCS 1, 64 callers", procs: 1, callers: 64, base: workers(1), bar: smooth()},
 		} {
 			clock.hold(w, m)
 		}

@@ -183,6 +183,6 @@ func (s *settings) workerCount() int {
 	return s.workers
 }
 
-// parallelism returns how many workers can run at once, for what is to be cut
-// into shares for them.
+// parallelism returns how many workers can run at once, for what is too short to
+// wait for others.
 func (s *settings) parallelism() int { return min(s.workerCount(), runtime.GOMAXPROCS(0)) }

@@ -72,8 +72,8 @@ func (r *run) runRing(e *Engine, p *product, s *settings) (Stats, error) {
 }
 
 func (r *run) runStream(e *Engine, p *product, s *settings) (Stats, error) {
-	workers := s.workerCount()
-	if err := r.stream.init(p, s.parallelism()); err != nil {
+	workers := s.parallelism()
+	if err := r.stream.init(p, workers); err != nil {
 		return Stats{}, err
 	}
 	w := &r.stream
@@ -93,8 +93,8 @@ func (r *run) runStream(e *Engine, p *product, s *settings) (Stats, error) {
 
 func (r *run) runPlace(e *Engine, in *inlined, s *settings) (Stats, error) {
 	pl := &r.place
-	workers := s.workerCount()
-	pl.init(in, s.parallelism())
+	workers := s.parallelism()
+	pl.init(in, workers)
 	st := Stats{
 		Kernel: pl.kernel.Name, Workers: workers, Depth: 1,
 		TileM: pl.m, TileN: pl.cols, TileK: pl.k, Tiles: pl.slabs,

@@ -8,7 +8,7 @@ import (
 // Stats describes how one Multiply ran; see [WithStats].
 type Stats struct {
 	Kernel  string // name of the microkernel
-	Workers int    // goroutines allowed to compute, the caller's included
+	Workers int    // goroutines allowed to compute, the caller's included; on a ring as many as asked for
 	Depth   int    // stages of the ring; 0 when the product ran inline
 	TileM   int    // CTA tile: rows of C
 	TileN   int    // CTA tile: columns of C
