@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	// inlineFlops is the size of a product up to which a hand-over to another
-	// core costs more than it saves.
+	// inlineFlops is the size of a product up to which a ring costs more than it
+	// saves, shareFlops that up to which any hand-over to another core does.
 	inlineFlops = 4 << 20
+	shareFlops  = 15 << 17
 	// inlineBytes is the most scratch memory of an inline product, well inside
 	// an L2 cache.
 	inlineBytes = streamB + streamAcc
@@ -78,9 +79,11 @@ func (p *product) panelDepth() int {
 // inline reports whether to compute the product inline, and lays it out.
 func (in *inlined) inline(s *settings) bool {
 	p := &in.product
-	if flops := p.flops(); flops <= inlineFlops {
+	flops := p.flops()
+	switch {
+	case flops <= shareFlops || flops <= inlineFlops && !(s.parallelism() > 1 && in.placed(s)):
 		return (p.splitK <= 1 || p.k == 0) && !p.skinny(s) && in.init()
-	} else if flops > placeFlops || s.ctx != nil || s.workerCount() > 1 {
+	case flops > placeFlops || s.ctx != nil || s.workerCount() > 1:
 		return false
 	}
 	return in.placed(s)
@@ -145,20 +148,20 @@ func (in *inlined) tiles(k0, n, col, cols int, b, acc unsafe.Pointer, fuse asm.F
 	if ph.first {
 		src = nil
 	}
-	m := in.whole
+	done := 0
 	if fuse != nil {
 		fuse(n, a, in.b.at(k0, col), in.b.pitch(), b, src, k.NR*4, dst, ldd, lda)
-		m--
-		a, dst = unsafe.Add(a, k.MR*lda), unsafe.Add(dst, k.MR*ldd)
-		if src != nil {
-			src = unsafe.Add(src, k.MR*k.NR*4)
-		}
+		done = 1
 	}
-	if rows := in.rows; m > 0 {
+	if done < in.whole {
+		rows := in.rows
 		if cols <= k.NR/2 {
 			rows = k.RowsHalf(in.a.elem)
 		}
-		rows(in.words(n), m, a, b, src, k.NR*4, dst, ldd, lda)
+		if src != nil {
+			src = unsafe.Add(src, done*k.MR*k.NR*4)
+		}
+		rows(in.words(n), in.whole-done, unsafe.Add(a, done*k.MR*lda), b, src, k.NR*4, unsafe.Add(dst, done*k.MR*ldd), ldd, lda)
 	}
 	if ph.last && !direct {
 		in.epilogue(acc, 0, col, in.whole*k.MR, cols)

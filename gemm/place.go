@@ -35,7 +35,7 @@ func (in *inlined) placed(s *settings) bool {
 	case depth < p.k && (p.m*depth*p.a.elem.Size() > placeBytes || p.m <= p.kernel.MR || p.n > placeDeep):
 		return false
 	}
-	return in.init() && in.whole*p.kernel.MR == p.m
+	return in.init() && in.whole > 0
 }
 
 // flops returns the floating-point operations of the product.

@@ -133,8 +133,11 @@ func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 		case wayHalf:
 			k.MulHalf(words, n, a, b, src, lds, dst, ldd, next)
 		}
+		if m -= n; m == 0 {
+			break // nothing lies behind the last tile
+		}
 		next = nil
-		if m -= n; m == second {
+		if m == second {
 			next = &s.then
 		}
 		a = unsafe.Add(a, n*k.PanelA(words))

@@ -68,7 +68,9 @@ func testStream[O gemm.Output, I gemm.Element](t *testing.T) {
 					for _, workers := range []int{0, 1, 2, 4} {
 						s.packed = workers == 2
 						s.opts = append(slices.Clip(opts), gemm.WithWorkers(workers))
-						if st := again(t, o, s, old); st.Inline || st.Stages != 1 || st.TileK != s.k {
+						st := again(t, o, s, old)
+						place := d[0] <= 256 && (st.Inline || st.Bytes == 0) // few columns
+						if !place && (st.Inline || st.Stages != 1 || st.TileK != s.k) {
 							t.Errorf("%v: want one stage of all of K", st)
 						}
 						same(t, dense(o.c), want, s.n)
