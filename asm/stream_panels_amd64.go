@@ -231,6 +231,9 @@ func (s *streamKernel) columns(c *streamBlock, v, n, m int, src unsafe.Pointer, 
 func (s *streamKernel) packed(k, m, n int, a, b unsafe.Pointer, pitch int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	c := streamBlocks.Get().(*streamBlock)
 	v := s.panels.of(m)
+	if m > 2 {
+		v = s.panels.of(8) // one panel at a time is read faster than two
+	}
 	c.slots[0].a, c.k, c.stride = a, k, pitch
 	for j, width := 0, min(128, 256>>v); j < n; j += width {
 		if n-j < width {
