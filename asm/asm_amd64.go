@@ -80,7 +80,7 @@ func assemble(k *Kernel) {
 	if k.strips != stripsNone {
 		kern := k
 		k.Mul = func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-			kern.mulAhead(k, m, a, b, src, lds, dst, ldd, nil)
+			kern.mulStrips(wayAhead, k, m, a, b, src, lds, dst, ldd, nil)
 		}
 	}
 	assemblePackers(k)
@@ -91,42 +91,24 @@ func assemble(k *Kernel) {
 	}
 }
 
-// mulAhead is the strip kernel of k, and reports whether it has one. Calls by name, unlike those of a function value, let the
-// compiler see that next does not escape.
-func (k *Kernel) mulAhead(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) bool {
-	switch k.strips {
-	case stripsAVX512BF16:
+// mulStrips calls the strip kernel of k for a way, and reports whether there is one. Calls by name, unlike those of a function
+// value, let the compiler see that next does not escape.
+func (k *Kernel) mulStrips(how way, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) bool {
+	switch {
+	case k.strips == stripsAVX512BF16 && how == wayAhead:
 		mulAVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
-	case stripsAVX512:
-		mulAVX512(words, m, a, b, src, lds, dst, ldd, next)
-	case stripsAVX2:
-		mulAVX2(words, m, a, b, src, lds, dst, ldd, next)
-	default:
-		return false
-	}
-	return true
-}
-
-// mulPast is the strip kernel of k that stores past the caches, and reports whether it has one.
-func (k *Kernel) mulPast(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) bool {
-	switch k.strips {
-	case stripsAVX512BF16:
+	case k.strips == stripsAVX512BF16 && how == wayPast:
 		pastAVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
-	case stripsAVX512:
-		pastAVX512(words, m, a, b, src, lds, dst, ldd, next)
-	default:
-		return false
-	}
-	return true
-}
-
-// mulHalf is the strip kernel of k for half the columns, and reports whether it has one.
-func (k *Kernel) mulHalf(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) bool {
-	switch k.strips {
-	case stripsAVX512BF16:
+	case k.strips == stripsAVX512BF16 && how == wayHalf:
 		mulHalfAVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
-	case stripsAVX512:
+	case k.strips == stripsAVX512 && how == wayAhead:
+		mulAVX512(words, m, a, b, src, lds, dst, ldd, next)
+	case k.strips == stripsAVX512 && how == wayPast:
+		pastAVX512(words, m, a, b, src, lds, dst, ldd, next)
+	case k.strips == stripsAVX512 && how == wayHalf:
 		mulHalfAVX512(words, m, a, b, src, lds, dst, ldd, next)
+	case k.strips == stripsAVX2 && how == wayAhead:
+		mulAVX2(words, m, a, b, src, lds, dst, ldd, next)
 	default:
 		return false
 	}

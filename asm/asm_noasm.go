@@ -10,17 +10,7 @@ const assembled = false
 // assemble leaves k as it is.
 func assemble(k *Kernel) {}
 
-// mulAhead reports that k has no strip kernel.
-func (k *Kernel) mulAhead(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) bool {
-	return false
-}
-
-// mulPast reports the same.
-func (k *Kernel) mulPast(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) bool {
-	return false
-}
-
-// mulHalf reports the same.
-func (k *Kernel) mulHalf(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) bool {
+// mulStrips reports that k has no strip kernel.
+func (k *Kernel) mulStrips(how way, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) bool {
 	return false
 }

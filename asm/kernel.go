@@ -105,6 +105,15 @@ const (
 	stripsAVX2
 )
 
+// A way is which of its strip kernels a kernel is called for.
+type way uint8
+
+const (
+	wayAhead way = iota // MulAhead
+	wayPast             // MulPast
+	wayHalf             // MulHalf
+)
+
 // A PackFunc copies r rows (of A) or columns (of B) by k elements of a source into ceil(r/R) consecutive panels, each
 // ceil(k/KPack) words deep, rounded up to a multiple of KStep. Rows beyond r and elements beyond k become zero. stride is the distance in bytes
 // between rows of the source as it lies in memory. r and k may be zero. Nothing outside the r × k source elements is
@@ -146,7 +155,7 @@ type Kernel struct {
 
 // MulAhead is Mul, and brings next closer if the kernel can and next is not nil.
 func (k *Kernel) MulAhead(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) {
-	if !k.mulAhead(words, m, a, b, src, lds, dst, ldd, next) {
+	if !k.mulStrips(wayAhead, words, m, a, b, src, lds, dst, ldd, next) {
 		k.Mul(words, m, a, b, src, lds, dst, ldd)
 	}
 }
@@ -157,7 +166,7 @@ const PastLine = 64
 // MulPast is MulAhead for a dst that is larger than the caches and read by nobody soon: if the kernel can, and the lines of
 // dst are whole, it stores them past the caches, which saves reading them first. src must not be dst.
 func (k *Kernel) MulPast(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) {
-	if (uintptr(dst)|uintptr(ldd))%PastLine != 0 || !k.mulPast(words, m, a, b, src, lds, dst, ldd, next) {
+	if (uintptr(dst)|uintptr(ldd))%PastLine != 0 || !k.mulStrips(wayPast, words, m, a, b, src, lds, dst, ldd, next) {
 		k.MulAhead(words, m, a, b, src, lds, dst, ldd, next)
 	}
 }
@@ -165,7 +174,7 @@ func (k *Kernel) MulPast(words, m int, a, b, src unsafe.Pointer, lds int, dst un
 // MulHalf is MulAhead for tiles of which only the left NR/2 columns are wanted: it takes less time if the kernel can do
 // without the others, which then are neither read from src nor written to dst.
 func (k *Kernel) MulHalf(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) {
-	if !k.mulHalf(words, m, a, b, src, lds, dst, ldd, next) {
+	if !k.mulStrips(wayHalf, words, m, a, b, src, lds, dst, ldd, next) {
 		k.MulAhead(words, m, a, b, src, lds, dst, ldd, next)
 	}
 }

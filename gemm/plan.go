@@ -96,7 +96,8 @@ func newPlan(p *product, s *settings) plan {
 
 	g.late = p.packsLate(s)
 	g.bare = p.b.packed || g.late
-	most, across := clusterExtent(g.workers), clusterExtent(g.workers)
+	most := clusterExtent(g.workers) // rows
+	across := most
 	if g.late {
 		most, across = lateRows, lateCols
 	}

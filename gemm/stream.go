@@ -71,19 +71,22 @@ func (st *stream) init(p *product, workers int) error {
 	panels := ceilDiv(p.n, k.NR)
 	block := max(1, min(streamB/k.PanelB(st.words(st.bk)), streamAcc/(st.panelsA*k.MR*k.NR*4)))
 	cols := min(max(1, panels/(slabsEach*workers)), block)
-	if p.m <= k.MR && p.b.packed {
-		if st.panels = k.StreamPanels(p.b.elem); st.panels != nil {
-			block = min(streamAcc/(p.m*4), placeCols) / k.NR
-			cols = min(max(1, panels/(slabsEach*workers)), block)
+	if p.m <= k.MR {
+		if p.b.packed {
+			st.panels = k.StreamPanels(p.b.elem)
+		} else {
+			st.inPlace = k.Stream(p.b.elem, p.b.trans)
 		}
 	}
-	if p.m <= k.MR && !p.b.packed {
-		if st.inPlace = k.Stream(p.b.elem, p.b.trans); st.inPlace != nil {
-			// Long pieces of memory are read fastest.
-			size := p.b.elem.Size()
-			block = placeCols / k.NR
-			cols = min(ceilDiv(panels, workers), block, max(slabBytes/(p.k*size), placeLine/size)/k.NR)
-		}
+	switch {
+	case st.panels != nil:
+		block = min(streamAcc/(p.m*4), placeCols) / k.NR
+		cols = min(max(1, panels/(slabsEach*workers)), block)
+	case st.inPlace != nil:
+		// Long pieces of memory are read fastest.
+		size := p.b.elem.Size()
+		block = placeCols / k.NR
+		cols = min(ceilDiv(panels, workers), block, max(slabBytes/(p.k*size), placeLine/size)/k.NR)
 	}
 	cols = max(cols, ceilDiv(panels, max(maxSlabs, slabsEach*workers)))
 	st.cols, st.block = cols*k.NR, block*k.NR
