@@ -29,10 +29,9 @@ type Crew struct {
 // Task is a grid that a crew is helping with. Its zero value is ready for
 // [Crew.Run], and it may be reused.
 type Task struct {
-	grid   *Grid
-	next   int // worker id of the next helper to join
-	want   int // helpers that may still join
-	active atomic.Int32
+	grid *Grid
+	next int // worker id of the next helper to join
+	want int // helpers that may still join
 }
 
 // NewCrew returns a crew of at most limit helpers.
@@ -43,7 +42,8 @@ func NewCrew(limit int) *Crew {
 }
 
 // Run works on g with the calling goroutine and up to workers-1 helpers. It
-// returns when the grid has ended and every helper has left it.
+// returns when the grid has ended and every helper has left the program, the
+// context and the statistics of g alone.
 func (c *Crew) Run(t *Task, g *Grid, workers int) {
 	t.grid, t.next, t.want = g, 1, min(workers-1, c.limit)
 	if t.want <= 0 {
@@ -74,7 +74,8 @@ func (c *Crew) publish(t *Task) {
 	}
 }
 
-// retract lets no further helper join t and waits for those in it.
+// retract lets no further helper join t, and waits for those in it unless they
+// have nothing left to do there but to leave.
 func (c *Crew) retract(t *Task) {
 	c.mu.Lock()
 	c.open.Add(-int32(t.want))
@@ -88,11 +89,20 @@ func (c *Crew) retract(t *Task) {
 		}
 	}
 	c.mu.Unlock()
-	for n := 1; t.active.Load() != 0; n++ {
-		spin.Pause(idlePauses)
-		if n%idleYield == 0 {
-			runtime.Gosched()
-		}
+	if t.grid.loose && t.grid.finished.TestWaitParity(0) {
+		return
+	}
+	for n := 1; t.grid.helpers.Load() != 0; n++ {
+		lookAway(n)
+	}
+}
+
+// lookAway spends the time between two looks, of which this is the nth, at what
+// another goroutine is about to do.
+func lookAway(n int) {
+	spin.Pause(min(n, idlePauses))
+	if n%idleYield == 0 {
+		runtime.Gosched()
 	}
 }
 
@@ -107,17 +117,17 @@ func (c *Crew) Close() {
 func (c *Crew) helper() {
 	defer c.ended.Done()
 	for {
-		t, id := c.join()
-		if t == nil {
+		g, id := c.join()
+		if g == nil {
 			return
 		}
-		c.lend(t, id)
+		c.lend(g, id)
 	}
 }
 
-// lend works on t as worker id. The helper is lost if the program ends its
+// lend works on g as worker id. The helper is lost if the program ends its
 // goroutine, as testing.T.FailNow does, but must not be missed.
-func (c *Crew) lend(t *Task, id int) {
+func (c *Crew) lend(g *Grid, id int) {
 	returned := false
 	defer func() {
 		c.mu.Lock()
@@ -127,14 +137,15 @@ func (c *Crew) lend(t *Task, id int) {
 			c.alive--
 		}
 		c.mu.Unlock()
-		t.active.Add(-1)
+		g.helpers.Add(-1)
 	}()
-	t.grid.Work(id)
+	g.Work(id)
 	returned = true
 }
 
-// join waits for a task that wants a helper, and returns nil if none came.
-func (c *Crew) join() (*Task, int) {
+// join waits for a task that wants a helper and returns its grid, or nil if none
+// came. The task may be gone as soon as it wants no more.
+func (c *Crew) join() (g *Grid, id int) {
 	start := time.Now()
 	for n := 1; ; n++ {
 		if c.open.Load() > 0 {
@@ -147,14 +158,14 @@ func (c *Crew) join() (*Task, int) {
 				}
 			}
 			if t != nil {
-				id := t.next
+				g, id = t.grid, t.next
 				t.next++
 				t.want--
-				t.active.Add(1)
+				g.helpers.Add(1)
 				c.open.Add(-1)
 				c.idle--
 				c.mu.Unlock()
-				return t, id
+				return g, id
 			}
 			c.mu.Unlock()
 		}

@@ -67,7 +67,9 @@ type Grid struct {
 	copies    [MaxDepth]claim
 	slabs     []progress // [cta*Slabs + slab]
 	finished  barrier.Barrier
-	started   bool // finished is initialised
+	started   bool         // finished is initialised
+	loose     bool         // see there
+	helpers   atomic.Int32 // of a crew that are in Work, or about to be
 
 	mu       sync.Mutex
 	panicked *RolePanic
@@ -115,7 +117,7 @@ func (p *progress) take(item int) bool {
 func (p *progress) done(item int) { p.word.Store(int64(item+1) << 1) }
 
 // Reset prepares g to run prog until ctx, which may be nil, is done. No worker
-// may be in g.
+// may be in g; it waits for helpers of a [Crew] that are on their way out.
 func (g *Grid) Reset(ctx context.Context, shape Shape, prog Program, workers int) error {
 	switch {
 	case shape.Items < 0 || int64(shape.Items) >= 1<<32:
@@ -129,8 +131,13 @@ func (g *Grid) Reset(ctx context.Context, shape Shape, prog Program, workers int
 	case workers < 1:
 		return fmt.Errorf("pipeline: %d workers, want at least 1", workers)
 	}
+	for i := 1; g.helpers.Load() != 0; i++ {
+		lookAway(i)
+	}
 	n := shape.CTAs * shape.Slabs
-	if err := g.ring.Reset(shape.Depth, shape.CTAs, n); err != nil {
+	if g.loose = shape.loose(); g.loose {
+		g.ring.reopen()
+	} else if err := g.ring.Reset(shape.Depth, shape.CTAs, n); err != nil {
 		return err
 	}
 	if g.started {
@@ -155,7 +162,7 @@ func (g *Grid) Reset(ctx context.Context, shape Shape, prog Program, workers int
 }
 
 // Work executes pieces as worker id, 0 .. workers-1, until the grid is
-// finished or stopped. A panic of the program stops the grid; see Err.
+// finished or stopped, or if id is not 0 until there is nothing left for it. A panic of the program stops the grid; see Err.
 func (g *Grid) Work(id int) {
 	w := worker{
 		Grid:     g,
@@ -169,11 +176,21 @@ func (g *Grid) Work(id int) {
 		} else if !returned {
 			g.ring.Stop(errGoexit)
 		}
-		g.mu.Lock()
-		g.stats.add(w.stats)
-		g.mu.Unlock()
+		if w.stats != (Stats{}) {
+			g.mu.Lock()
+			g.stats.add(w.stats)
+			g.mu.Unlock()
+		}
 	}()
-	w.run()
+	switch {
+	case !g.loose:
+		w.run()
+	case id == 0:
+		w.runLoose()
+		w.await()
+	default:
+		w.runLoose()
+	}
 	returned = true
 }
 

@@ -168,6 +168,14 @@ func (r *Ring) Err() error {
 	return r.err
 }
 
+// reopen takes back a Stop. No role may be using r.
+func (r *Ring) reopen() {
+	if r.stopped.Load() {
+		r.clear()
+		r.stopped.Store(false)
+	}
+}
+
 // clear lets go of the error of Stop.
 func (r *Ring) clear() {
 	r.mu.Lock()

@@ -21,8 +21,9 @@ func (s *Stats) add(t Stats) {
 }
 
 const (
-	// idlePauses is the length of one look-away while idle, about 1 µs. It is
-	// short against a piece of work and long against the cost of a look.
+	// idlePauses is the length of one look-away while idle, about 0.5 µs. It is
+	// short against a piece of work and long against the cost of a look. The first
+	// ones are shorter, for pieces that end at almost the same time.
 	idlePauses = 16
 	// idleYield is the number of look-aways after which an idle worker yields
 	// its P: on a machine with more workers than cores the one it waits for may
@@ -48,14 +49,8 @@ type worker struct {
 
 func (w *worker) run() {
 	for !w.finished.TestWaitParity(0) && w.shape.Items > 0 {
-		if w.ring.stopped.Load() {
+		if w.halted() {
 			return
-		}
-		if w.ctx != nil {
-			if err := w.ctx.Err(); err != nil {
-				w.ring.Stop(err)
-				return
-			}
 		}
 		if w.step() {
 			w.endIdle()
@@ -64,6 +59,20 @@ func (w *worker) run() {
 		}
 	}
 	w.endIdle()
+}
+
+// halted reports whether the grid was stopped, or its context is done.
+func (w *worker) halted() bool {
+	if w.ring.stopped.Load() {
+		return true
+	}
+	if w.ctx != nil {
+		if err := w.ctx.Err(); err != nil {
+			w.ring.Stop(err)
+			return true
+		}
+	}
+	return false
 }
 
 // step executes one piece of work, and reports whether there was one.
@@ -159,7 +168,7 @@ func (w *worker) wait() {
 		w.starved = item >= int(w.issued.Load()) && item < w.shape.Items
 	}
 	w.idle++
-	spin.Pause(idlePauses)
+	spin.Pause(min(w.idle, idlePauses))
 	if w.idle%idleYield != 0 {
 		return
 	}

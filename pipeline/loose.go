@@ -1,0 +1,38 @@
+package pipeline
+
+// A grid without copies, of one item, has no ring: its slabs have no order and
+// wait for nothing, and a worker that finds none free has nothing left to do. So
+// such a loose grid costs little more than what two cores must tell each other:
+// one word to claim a slab, one to say that it is done.
+
+// loose reports whether a grid of shape s is loose.
+func (s *Shape) loose() bool {
+	return s.Depth == 1 && s.Items == 1 && s.CTAs == 1 && s.Private == 0 && s.Shared == 0
+}
+
+// runLoose computes slabs until none is free. Whoever holds a slab keeps the
+// grid from finishing, and only then looks at the program and the context: when
+// the last slab is done they may be gone before the other workers are.
+func (w *worker) runLoose() {
+	slab := w.first
+	for range w.slabs {
+		if p := &w.slabs[slab]; p.word.Load() == 0 && p.take(0) {
+			if w.halted() {
+				return
+			}
+			w.prog.Compute(0, 0, 0, slab)
+			w.finished.Arrive()
+		}
+		if slab++; slab == len(w.slabs) {
+			slab = 0
+		}
+	}
+}
+
+// await waits for the slabs that others compute.
+func (w *worker) await() {
+	for !w.finished.TestWaitParity(0) && !w.halted() {
+		w.wait()
+	}
+	w.endIdle()
+}

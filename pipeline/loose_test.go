@@ -1,0 +1,160 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"testing"
+
+	"example.com/leafhopper/barrier"
+)
+
+// loose is a program without copies whose memory is gone when Run returns.
+type loose struct {
+	counts []int // of each slab, not atomic: a slab has one worker at a time
+	hook   func(slab int)
+}
+
+func (p *loose) Expect(item, cta int) int                                { panic("nothing is copied") }
+func (p *loose) Load(_, _, _, _ int, bars []barrier.Barrier)             { panic("nothing is copied") }
+func (p *loose) LoadMulticast(stage, _, job int, bars []barrier.Barrier) { panic("nothing is copied") }
+
+func (p *loose) Compute(stage, item, cta, slab int) {
+	p.counts[slab]++
+	if p.hook != nil {
+		p.hook(slab)
+	}
+}
+
+func looseShape(slabs int) Shape { return Shape{Depth: 1, Items: 1, CTAs: 1, Slabs: slabs} }
+
+// TestLooseReuse runs loose grids in quick succession, so that helpers of one
+// are still on their way out when the next is made of the same memory.
+func TestLooseReuse(t *testing.T) {
+	noLeaks(t)
+	c := NewCrew(3)
+	within(t, "loose grids", func() {
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() {
+				var g Grid
+				var task Task
+				var p loose
+				for n := range 2000 {
+					slabs, workers := 1+n%7, 1+n%4
+					p.counts = make([]int, slabs)
+					if err := g.Reset(noContext, looseShape(slabs), &p, workers); err != nil {
+						t.Error(err)
+						return
+					}
+					c.Run(&task, &g, workers)
+					if err := g.Err(); err != nil {
+						t.Error(err)
+					}
+					for i, n := range p.counts {
+						if n != 1 {
+							t.Errorf("slab %d of %d was computed %d times", i, slabs, n)
+						}
+					}
+					g.Clear()
+					p = loose{}
+				}
+			})
+		}
+		wg.Wait()
+	})
+	within(t, "Close", c.Close)
+}
+
+// TestLooseMixed uses one grid for loose programs and for others in turn.
+func TestLooseMixed(t *testing.T) {
+	c := NewCrew(2)
+	defer c.Close()
+	var g Grid
+	var task Task
+	for n := range 200 {
+		s := looseShape(5)
+		if n%3 == 0 {
+			s = Shape{Depth: 1 + n%2, Items: 3, CTAs: 1 + n%2, Slabs: 3, Private: 1, Shared: 1}
+		}
+		complete(t, c, &task, &g, s, 3)
+	}
+}
+
+// TestLooseStops ends loose grids by a panic and by a context: every worker has
+// left when Run returns, and the grid can be used again.
+func TestLooseStops(t *testing.T) {
+	noLeaks(t)
+	c := NewCrew(3)
+	defer c.Close()
+	var g Grid
+	var task Task
+	boom := errors.New("boom")
+	for n := range 300 {
+		ctx, cancel := context.WithCancel(context.Background())
+		p := &loose{counts: make([]int, 40)}
+		p.hook = func(slab int) {
+			switch {
+			case slab == n%40 && n%2 == 0:
+				panic(boom)
+			case slab == n%40:
+				cancel()
+			}
+			runtime.Gosched()
+		}
+		if err := g.Reset(ctx, looseShape(40), p, 4); err != nil {
+			t.Fatal(err)
+		}
+		c.Run(&task, &g, 4)
+		p.counts = nil // a worker that is still there panics, or races
+		var err error
+		v := thrown(func() { err = g.Err() })
+		if n%2 == 0 {
+			if r, ok := v.(*RolePanic); !ok || r.Value != boom {
+				t.Fatalf("Err threw %v", v)
+			}
+		} else if v != nil || err != nil && err != context.Canceled {
+			// Nothing is left to cancel if that was the last slab.
+			t.Fatalf("Err returned %v, threw %v", err, v)
+		}
+		g.Clear()
+		cancel()
+		complete(t, c, &task, &g, looseShape(6), 4)
+	}
+}
+
+// TestLooseLate checks that a loose grid ends without any helper, and that a
+// worker that comes when all is done leaves at once.
+func TestLooseLate(t *testing.T) {
+	p := &loose{counts: make([]int, 9)}
+	var g Grid
+	if err := g.Reset(noContext, looseShape(9), p, 8); err != nil {
+		t.Fatal(err)
+	}
+	g.Work(0)
+	for id := range 8 {
+		g.Work(id)
+	}
+	if err := g.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for i, n := range p.counts {
+		if n != 1 {
+			t.Errorf("slab %d was computed %d times", i, n)
+		}
+	}
+}
+
+func BenchmarkLoose(b *testing.B) {
+	c := NewCrew(1)
+	defer c.Close()
+	var g Grid
+	var task Task
+	for b.Loop() {
+		if err := g.Reset(noContext, looseShape(4), nothing{}, 2); err != nil {
+			b.Fatal(err)
+		}
+		c.Run(&task, &g, 2)
+	}
+}
