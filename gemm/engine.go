@@ -69,8 +69,14 @@ func (e *Engine) Multiply(c, a, b AnyMatrix, opts ...Option) error {
 	case c == nil || a == nil || b == nil:
 		return fmt.Errorf("gemm: an operand of Multiply is a nil AnyMatrix")
 	}
-	cv, av, bv, packed := c.view(), a.view(), b.view(), b.packing()
-	return e.multiply(&cv, &av, &bv, &packed, opts)
+	var in inlined
+	in.c.set(c)
+	in.a.set(a)
+	in.b.set(b)
+	if in.b.packed {
+		in.packed = b.packing()
+	}
+	return e.multiply(&in, opts)
 }
 
 // Close waits for the calls under way and the helpers to end and returns the

@@ -43,9 +43,8 @@ func Inline(e *Engine, c, a, b AnyMatrix, opts ...Option) error {
 
 func (e *Engine) productOf(c, a, b AnyMatrix, opts []Option) (product, settings, error) {
 	s := e.defaults
-	var p product
-	cv, av, bv, packed := c.view(), a.view(), b.view(), b.packing()
-	err := s.prepare(&p, &cv, &av, &bv, &packed, opts)
+	p := product{c: c.view(), a: a.view(), b: b.view(), packed: b.packing()}
+	err := s.prepare(&p, opts)
 	return p, s, err
 }
 

@@ -52,14 +52,16 @@ func (in *inlined) init() bool {
 	if in.depth < p.k {
 		strips = ceilDiv(p.n, k.NR)
 	}
+	panels := ceilDiv(p.m, k.MR)
 	if in.rows = k.Rows(p.a.elem); in.rows != nil && p.k%k.KPack == 0 && !p.a.trans {
-		in.whole = p.m / k.MR
+		if in.whole = panels; panels*k.MR > p.m {
+			in.whole--
+		}
 		if in.whole > 0 && !p.b.packed && !p.b.trans {
 			in.fuse = k.FuseRows(p.a.elem)
 		}
 	}
 	words := p.words(in.depth)
-	panels := ceilDiv(p.m, k.MR)
 	in.sizeA = (panels - in.whole) * k.PanelA(words)
 	if !p.b.packed {
 		in.sizeB = k.PanelB(words)

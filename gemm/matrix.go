@@ -72,10 +72,32 @@ type AnyMatrix interface {
 
 func (m Matrix[T]) packing() packing { return packing{} }
 
-func (m Matrix[T]) view() view {
-	v := view{rows: m.Rows, cols: m.Cols, stride: m.Stride, len: len(m.Data), trans: m.trans, elem: elementType[T]()}
-	v.ptr = unsafe.Pointer(unsafe.SliceData(m.Data))
+func (m Matrix[T]) view() (v view) {
+	m.viewTo(&v)
 	return v
+}
+
+// viewTo is view for a v that is zero. A small product notices what it costs to
+// copy a view that has just been written.
+func (m *Matrix[T]) viewTo(v *view) {
+	v.ptr = unsafe.Pointer(unsafe.SliceData(m.Data))
+	v.rows, v.cols, v.stride, v.len = m.Rows, m.Cols, m.Stride, len(m.Data)
+	v.trans, v.elem = m.trans, elementType[T]()
+}
+
+// set makes v, which is zero, the view of m. A method would not let the compiler
+// see that v does not escape, and what it returned would have to be copied.
+func (v *view) set(m AnyMatrix) {
+	switch m := m.(type) {
+	case Matrix[bf16.BF16]:
+		m.viewTo(v)
+	case Matrix[float16.Float16]:
+		m.viewTo(v)
+	case Matrix[float32]:
+		m.viewTo(v)
+	default:
+		*v = m.view()
+	}
 }
 
 // view is a Matrix without its type parameter: what the engine works on.

@@ -1,6 +1,7 @@
 package gemm
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -21,33 +22,37 @@ import (
 // match, a stride is too small, a slice too short, or C shares memory with A
 // or B; and later only if the context of [WithContext] ends.
 func Multiply[O Output, I Element](c Matrix[O], a Matrix[I], b Operand[I], opts ...Option) error {
+	var in inlined
+	c.viewTo(&in.c)
+	a.viewTo(&in.a)
 	// The switch, unlike a call of b's methods, lets the compiler see that b
 	// does not escape: nothing is allocated for it.
-	cv, av := c.view(), a.view()
 	switch b := b.(type) {
 	case Matrix[I]:
-		bv := b.view()
-		return shared().multiply(&cv, &av, &bv, &packing{}, opts)
+		b.viewTo(&in.b)
 	case *Matrix[I]:
-		if b != nil {
-			bv := b.view()
-			return shared().multiply(&cv, &av, &bv, &packing{}, opts)
+		if b == nil {
+			return errNilB
 		}
+		b.viewTo(&in.b)
 	case *Packed[I]:
-		bv, packed := b.view(), b.packing()
-		return shared().multiply(&cv, &av, &bv, &packed, opts)
+		in.b, in.packed = b.view(), b.packing()
+	default:
+		return errNilB
 	}
-	return fmt.Errorf("gemm: B is a nil Operand")
+	return shared().multiply(&in, opts)
 }
 
-func (e *Engine) multiply(c, a, b *view, packed *packing, opts []Option) error {
+var errNilB = errors.New("gemm: B is a nil Operand")
+
+// multiply computes the product of in's operands, of which nothing else is known.
+func (e *Engine) multiply(in *inlined, opts []Option) error {
 	if e.closed.Load() {
 		return ErrClosed
 	}
 	s := e.defaults
-	var in inlined
 	p := &in.product
-	if err := s.prepare(p, c, a, b, packed, opts); err != nil {
+	if err := s.prepare(p, opts); err != nil {
 		return err
 	}
 	if s.ctx != nil {
@@ -71,7 +76,7 @@ func (e *Engine) multiply(c, a, b *view, packed *packing, opts []Option) error {
 	var st Stats
 	if ring {
 		var err error
-		if st, err = e.grid(&in, &s); err != nil {
+		if st, err = e.grid(in, &s); err != nil {
 			return err
 		}
 	}
@@ -85,28 +90,24 @@ func (e *Engine) multiply(c, a, b *view, packed *packing, opts []Option) error {
 	return nil
 }
 
-// prepare applies opts to s and makes p the product of checked operands.
-func (s *settings) prepare(p *product, c, a, b *view, packed *packing, opts []Option) error {
+// prepare applies opts to s, checks p's operands and completes p.
+func (s *settings) prepare(p *product, opts []Option) error {
 	if err := s.apply(opts); err != nil {
 		return err
 	}
-	if b.packed && packed.kernel == nil {
+	if p.b.packed && p.packed.kernel == nil {
 		return fmt.Errorf("gemm: B is a nil or zero Packed; make one with Pack")
 	}
-	if err := check(c, a, b); err != nil {
+	if err := check(&p.c, &p.a, &p.b); err != nil {
 		return err
 	}
-	k, err := s.selectKernel(a.elem, packed.kernel)
+	k, err := s.selectKernel(p.a.elem, p.packed.kernel)
 	if err != nil {
 		return err
 	}
-	p.c, p.a, p.b = *c, *a, *b
-	if c.trans && !b.packed {
+	if p.c.trans && !p.b.packed {
 		// C' = B'·A': the products commute, so the bits stay the same.
-		p.c, p.a, p.b = c.t(), b.t(), a.t()
-	}
-	if b.packed {
-		p.packed = *packed
+		p.c, p.a, p.b = p.c.t(), p.b.t(), p.a.t()
 	}
 	p.m, p.n, p.k = p.c.rows, p.c.cols, p.a.cols
 	p.kernel, p.alpha, p.beta, p.splitK = k, s.alpha, s.beta, s.splitK

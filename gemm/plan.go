@@ -186,6 +186,9 @@ func clusterExtent(workers int) int {
 
 // stageDepth returns the words of K in a stage, a multiple of step.
 func stageDepth(k *asm.Kernel, step int) int {
+	if step == 1 && k.PanelB(stageWords) <= panelBytes {
+		return stageWords // as below, without the divisions, which small products would notice
+	}
 	return max(step, min(stageWords, panelBytes*step/k.PanelB(step))/step*step)
 }
 

@@ -19,7 +19,11 @@ type product struct {
 
 // words returns the depth in words of the kernel's panels of k elements.
 func (p *product) words(k int) int {
-	return roundUp(ceilDiv(k, p.kernel.KPack), p.kernel.KStep(p.a.elem))
+	words := ceilDiv(k, p.kernel.KPack)
+	if step := p.kernel.KStep(p.a.elem); step > 1 {
+		words = roundUp(words, step)
+	}
+	return words
 }
 
 // direct reports whether accumulators are C's elements as they are.
