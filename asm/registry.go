@@ -97,18 +97,21 @@ func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
 	if int(arith) >= len(best) {
 		return nil, fmt.Errorf("asm: there is no arithmetic %v; arithmetics: native, hopper", arith)
 	}
-	from := ""
+	from, k := "", best[arith][t]
 	if name == "" {
 		name = envKernel()
-		if k := find(name); name == "" || k != nil && k.Arithmetic != arith {
-			if best[arith][t] == nil {
+		if env := find(name); name == "" || env != nil && env.Arithmetic != arith {
+			if k == nil {
 				return nil, fmt.Errorf("asm: no kernel of %v arithmetic multiplies %v", arith, t)
 			}
-			return best[arith][t], nil
+			return k, nil
 		}
 		from = " (from " + KernelEnv + ")"
 	}
-	k := find(name)
+	if k != nil && k.Name == name {
+		return k, nil
+	}
+	k = find(name)
 	switch {
 	case k == nil:
 		return nil, fmt.Errorf("asm: kernel %q%s is unknown; choices: %s", name, from, choices(t, arith))
@@ -124,6 +127,9 @@ func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
 
 // find returns the kernel called name, or nil.
 func find(name string) *Kernel {
+	if name == "" {
+		return nil
+	}
 	for _, k := range kernels {
 		if k.Name == name {
 			return k
