@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 )
@@ -12,7 +13,7 @@ import (
 // memory.
 func TestStreamPanels(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
-		want := assembled && (kern.Name == "avx512" || kern.Name == "avx512bf16")
+		want := assembled && slices.Contains(streaming, kern.Name)
 		for typ := range Type(numTypes) {
 			if got := kern.StreamPanels(typ) != nil; got != (want && kern.Accepts(typ)) {
 				t.Errorf("a kernel for panels of %v: %v", typ, got)

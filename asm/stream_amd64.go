@@ -12,38 +12,38 @@ import (
 
 // A streamBlock is what an assembly stream kernel works on.
 type streamBlock struct {
-	k      int            // S: elements of K; T: blocks of 16 words of K, at least one; P: words of K, at least one
+	k      int            // S: elements of K; T: blocks of K, counted down; P: words of K; at least one
 	n      int            // S: columns
 	stride int            // S: bytes between the rows of B; P: between its panels
-	next   int            // S: what leads from the end of a row to the row streamDepth below
+	ahead  int            // S: bytes from what is read to what is prefetched
+	near   int            // S: with as many columns left, or fewer, another row is prefetched; T: so is another at this offset
+	next   int            // S: what leads from the end of a row to that one; T: its offset
 	b      unsafe.Pointer // S and P: B
-	slots  [2]streamSlot  // S and P use the first; T uses both, or with 8 rows of A the first
+	slots  [4]streamSlot  // S and P use the first; T as many as there are accumulators for
 
-	room [4 * streamPanel / 4]uint32 // the last columns that were packed, for P
-	tile [8 * 32]float32             // P: accumulators of columns that are cut off by the edge of B
+	room [4 * streamPanel / 4]uint32 // the last columns that were packed, for P, or copied, for S without masks
+	tile [8 * 32]float32             // accumulators of columns that are cut off by the edge of B
 }
 
 // A streamSlot is what some columns of B are multiplied by and added to. The addresses of rows beyond those that exist are that
 // of the last one that does.
 type streamSlot struct {
 	a    unsafe.Pointer     // the panel of A
-	n    int                // T: columns
 	src  [8]unsafe.Pointer  // the rows of the accumulators before, or nil
 	dst  [8]unsafe.Pointer  // and after
 	rows [16]unsafe.Pointer // T: the columns of B
 
-	// T: what is prefetched, as an offset from the place in a row: first fetch, and next where that would come to end.
-	fetch, end, next int
+	// T: how far in bytes the columns have been read, and prefetched. Like a they go forward with each call.
+	offset, fetch int
 }
 
 // The blocks of the stream kernels, measured on Zen 5.
 const (
-	streamDepth  = 16       // rows of K at a time: as many streams as the processor follows
 	streamWidth  = 16 << 10 // columns at a time, which bounds a call
 	streamLength = 16 << 10 // bytes at a time along each of 32 rows, which bounds a call
 	streamAhead  = 256      // bytes to prefetch ahead in a row
 	streamLag    = 1024     // bytes that one group of columns is behind another
-	streamPanel  = 16 * 128 // bytes of a panel of 16 words of K
+	streamPanel  = 16 * 128 // bytes of a panel of a block of K, of which AVX2 has one that is larger
 )
 
 var streamBlocks = sync.Pool{New: func() any { return new(streamBlock) }}

@@ -24,6 +24,9 @@ func BenchmarkStream(b *testing.B) {
 				}
 				for _, size := range []int{512 << 10, 16 << 20, 32 << 20, 128 << 20} {
 					for _, m := range []int{1, 4, 8} {
+						if m > kern.MR {
+							continue
+						}
 						name := fmt.Sprintf("type=%v/kContiguous=%v/bytes=%d/m=%d", typ, kContiguous, size, m)
 						b.Run(name, func(b *testing.B) { benchmarkStream(b, kern, f, typ, kContiguous, buf[:size], m) })
 					}

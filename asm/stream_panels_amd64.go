@@ -2,40 +2,59 @@
 
 package asm
 
-import "unsafe"
+import (
+	"math/bits"
+	"slices"
+	"unsafe"
+)
 
-// A streamSet is the kernels for 1, 2, 4 and 8 rows of A.
-type streamSet [4]func(c *streamBlock)
+// A streamSet is the kernels for 1, 2, 4 and, but for AVX2, 8 rows of A.
+type streamSet []func(c *streamBlock)
 
 // of returns the index of the kernel that multiplies m rows.
-func (streamSet) of(m int) int {
-	switch {
-	case m > 4:
-		return 3
-	case m > 2:
-		return 2
-	}
-	return m - 1
+func (streamSet) of(m int) int { return bits.Len(uint(m - 1)) }
+
+// A streamShape is what the stream kernels of an instruction set have in common.
+type streamShape struct {
+	mr, nr int
+	vec    int   // columns of a vector: of a slot of T
+	masks  bool  // S takes any number of columns, otherwise whole vectors
+	slots  []int // of T, by kernel
+	widths []int // columns of P, by kernel
 }
 
 // A streamKernel is the stream kernels of a type.
 type streamKernel struct {
+	*streamShape
 	size, kpack                  int
 	straight, transposed, panels streamSet
-	pack                         packT512 // a panel of 32
+	depth, ahead                 int      // S: rows of K at a time, bytes to prefetch ahead in each
+	block                        int      // T: bytes of a block of a row
+	pack                         PackFunc // of panels, from rows along K
 }
 
 var (
-	streamPairs = streamKernel{2, 2, streamSet{streamS1Pairs, streamS2Pairs, streamS4Pairs, streamS8Pairs},
+	stream512 = streamShape{mr: 8, nr: 32, vec: 16, masks: true, slots: []int{2, 2, 2, 1}, widths: []int{128, 128, 64, 32}}
+	stream256 = streamShape{mr: avx2MR, nr: avx2NR, vec: 8, slots: []int{4, 4, 2}, widths: []int{avx2NR, avx2NR, avx2NR}}
+
+	streamPairs = streamKernel{&stream512, 2, 2, streamSet{streamS1Pairs, streamS2Pairs, streamS4Pairs, streamS8Pairs},
 		streamSet{streamT1Pairs, streamT2Pairs, streamT4Pairs, streamT8Pairs},
-		streamSet{streamP1Pairs, streamP2Pairs, streamP4Pairs, streamP8Pairs}, packT32Pairs}
-	streamWords = streamKernel{4, 1, streamSet{streamS1Words, streamS2Words, streamS4Words, streamS8Words},
+		streamSet{streamP1Pairs, streamP2Pairs, streamP4Pairs, streamP8Pairs}, 16, 512, 64, packT32Pairs}
+	streamWords = streamKernel{&stream512, 4, 1, streamSet{streamS1Words, streamS2Words, streamS4Words, streamS8Words},
 		streamSet{streamT1Words, streamT2Words, streamT4Words, streamT8Words},
-		streamSet{streamP1Words, streamP2Words, streamP4Words, streamP8Words}, packT32Words}
-	streamBF16 = streamKernel{2, 1, streamSet{streamS1BF16, streamS2BF16, streamS4BF16, streamS8BF16},
-		streamSet{streamT1BF16, streamT2BF16, streamT4BF16, streamT8BF16}, streamWords.panels, packT32BF16}
-	streamF16 = streamKernel{2, 1, streamSet{streamS1F16, streamS2F16, streamS4F16, streamS8F16},
-		streamSet{streamT1F16, streamT2F16, streamT4F16, streamT8F16}, streamWords.panels, packT32F16}
+		streamSet{streamP1Words, streamP2Words, streamP4Words, streamP8Words}, 16, 512, 64, packT32Words}
+	streamBF16 = streamKernel{&stream512, 2, 1, streamSet{streamS1BF16, streamS2BF16, streamS4BF16, streamS8BF16},
+		streamSet{streamT1BF16, streamT2BF16, streamT4BF16, streamT8BF16}, streamWords.panels, 16, 512, 32, packT32BF16}
+	streamF16 = streamKernel{&stream512, 2, 1, streamSet{streamS1F16, streamS2F16, streamS4F16, streamS8F16},
+		streamSet{streamT1F16, streamT2F16, streamT4F16, streamT8F16}, streamWords.panels, 16, 512, 32, packT32F16}
+
+	stream256Words = streamKernel{&stream256, 4, 1, streamSet{stream256S1Words, stream256S2Words, stream256S4Words},
+		streamSet{stream256T1Words, stream256T2Words, stream256T4Words},
+		streamSet{stream256P1Words, stream256P2Words, stream256P4Words}, 8, 2048, 64, transposing256(F32, avx2NR, packT24Words)}
+	stream256BF16 = streamKernel{&stream256, 2, 1, streamSet{stream256S1BF16, stream256S2BF16, stream256S4BF16},
+		streamSet{stream256T1BF16, stream256T2BF16, stream256T4BF16}, stream256Words.panels, 8, 2048, 64, transposing256(BF16, avx2NR, packT24BF16)}
+	stream256F16 = streamKernel{&stream256, 2, 1, streamSet{stream256S1F16, stream256S2F16, stream256S4F16},
+		streamSet{stream256T1F16, stream256T2F16, stream256T4F16}, stream256Words.panels, 8, 2048, 64, transposing256(F16, avx2NR, packT24F16)}
 )
 
 // assembleStreams gives k the stream kernels that fit its panels.
@@ -46,16 +65,17 @@ func assembleStreams(k *Kernel) {
 		k.stream[BF16], k.panels[BF16] = slots(&streamPairs), streamPairs.packed
 	case "avx512":
 		k.stream[BF16], k.stream[F16], k.stream[F32] = slots(&streamBF16), slots(&streamF16), slots(&streamWords)
-		for t := range k.panels {
-			if k.accepts[t] {
-				k.panels[t] = streamWords.packed
-			}
-		}
+		k.panels[BF16], k.panels[F16], k.panels[F32] = streamWords.packed, streamWords.packed, streamWords.packed
+	case "avx2":
+		k.stream[BF16], k.stream[F16], k.stream[F32] = slots(&stream256BF16), slots(&stream256F16), slots(&stream256Words)
+		k.panels[BF16], k.panels[F16], k.panels[F32] = stream256Words.packed, stream256Words.packed, stream256Words.packed
 	}
 }
 
-// streamA is the bytes of a word of K in the panel of A.
-const streamA = 8 * 4
+// panelA returns where element k0 of K stands in the panel a of A.
+func (s *streamKernel) panelA(a unsafe.Pointer, k0 int) unsafe.Pointer {
+	return unsafe.Add(a, k0/s.kpack*s.mr*4)
+}
 
 // accumulate says that the slot's m rows of accumulators go from src to dst.
 func (s *streamSlot) accumulate(m int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
@@ -76,21 +96,62 @@ func forward(p unsafe.Pointer, n int) unsafe.Pointer {
 	return unsafe.Add(p, n)
 }
 
-// across is the StreamFunc for rows of K: a few rows at a time through all columns.
+// accumulatePart is accumulate for n columns of width, which go through the block's tile, where store finds them.
+func (c *streamBlock) accumulatePart(s *streamSlot, n, width, m int, src unsafe.Pointer, lds int) {
+	s.accumulate(m, nil, 0, unsafe.Pointer(&c.tile[0]), width*4)
+	if src != nil {
+		s.src = s.dst
+		for i := range m {
+			copy(c.tile[i*width:][:n], unsafe.Slice((*float32)(unsafe.Add(src, i*lds)), n))
+		}
+	}
+}
+
+// storePart stores n columns of width from the tile.
+func (c *streamBlock) storePart(n, width, m int, dst unsafe.Pointer, ldd int) {
+	for i := range m {
+		copy(unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd)), n), c.tile[i*width:][:n])
+	}
+}
+
+// across is the StreamFunc for rows of K: a few rows at a time through all columns. Those that are not a whole vector, where
+// there are no masks, are copied to where they are one.
 func (s *streamKernel) across(k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	c := streamBlocks.Get().(*streamBlock)
 	f := s.straight[s.straight.of(m)]
 	c.stride = stride
 	for j := 0; j < n; j += streamWidth {
 		c.n = min(n-j, streamWidth)
-		c.next = streamDepth*stride - c.n*s.size
+		var part *streamBlock
+		columns := c.n % s.vec
+		if columns > 0 && !s.masks {
+			c.n -= columns
+			part = streamBlocks.Get().(*streamBlock)
+			part.n, part.stride, part.b = s.vec, s.vec*s.size, unsafe.Pointer(&part.room[0])
+			part.accumulatePart(&part.slots[0], columns, s.vec, m, forward(src, (j+c.n)*4), lds)
+		}
+		c.ahead = min(s.ahead, c.n*s.size)
+		c.near, c.next = c.ahead/s.size, s.depth*stride-c.n*s.size
 		c.slots[0].accumulate(m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
-		for k0 := 0; k0 < k; k0 += streamDepth {
-			c.k = min(k-k0, streamDepth)
-			c.slots[0].a = unsafe.Add(a, k0/s.kpack*streamA)
+		for k0 := 0; k0 < k; k0 += s.depth {
+			c.k = min(k-k0, s.depth)
+			c.slots[0].a = s.panelA(a, k0)
 			c.b = unsafe.Add(b, k0*stride+j*s.size)
 			f(c)
 			c.slots[0].src = c.slots[0].dst
+			if part != nil {
+				part.k, part.slots[0].a = c.k, c.slots[0].a
+				for i := range c.k {
+					row := unsafe.Add(c.b, i*stride+c.n*s.size)
+					copy(unsafe.Slice((*byte)(unsafe.Add(part.b, i*part.stride)), columns*s.size), unsafe.Slice((*byte)(row), columns*s.size))
+				}
+				f(part)
+				part.slots[0].src = part.slots[0].dst
+			}
+		}
+		if part != nil {
+			part.storePart(columns, s.vec, m, unsafe.Add(dst, (j+c.n)*4), ldd)
+			part.release()
 		}
 	}
 	c.release()
@@ -98,107 +159,96 @@ func (s *streamKernel) across(k, m, n int, a, b unsafe.Pointer, stride int, src 
 
 // release gives the block back to the pool, without the addresses of operands.
 func (c *streamBlock) release() {
-	c.b, c.slots = nil, [2]streamSlot{}
+	c.b, c.slots = nil, [len(c.slots)]streamSlot{}
 	streamBlocks.Put(c)
 }
 
-// along is the StreamFunc for rows along K: whole blocks of 16 words of K, and then what is left of K.
+// along is the StreamFunc for rows along K: whole blocks of K, and then what is left of it.
 func (s *streamKernel) along(k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	c := streamBlocks.Get().(*streamBlock)
-	block, length := 16*s.kpack, streamLength/s.size
+	block, length := s.block/s.size, streamLength/s.size
 	whole := k / block * block
 	for k0 := 0; k0 < whole; k0 += length {
-		s.blocks(c, min(whole-k0, length)/block, m, n, unsafe.Add(a, k0/s.kpack*streamA), unsafe.Add(b, k0*s.size), stride, src, lds, dst, ldd)
+		s.blocks(c, min(whole-k0, length)/block, m, n, s.panelA(a, k0), unsafe.Add(b, k0*s.size), stride, src, lds, dst, ldd)
 		src, lds = dst, ldd
 	}
 	if whole < k {
-		s.rest(c, k-whole, m, n, unsafe.Add(a, whole/s.kpack*streamA), unsafe.Add(b, whole*s.size), stride, src, lds, dst, ldd)
+		s.rest(c, k-whole, m, n, s.panelA(a, whole), unsafe.Add(b, whole*s.size), stride, src, lds, dst, ldd)
 	}
 	c.release()
 }
 
-// blocks multiplies blocks of 16 words of K. Two slots go through K at a time, to have twice as many independent sums,
-// each by 16 columns, one some way behind the other: rows that lie a multiple of 4 KB apart share sets of the first-level
-// cache, and those of 32 columns at one place in K would evict what is prefetched for each other.
+// blocks multiplies whole blocks of K. Some slots go through K at a time, to have as many independent sums, each by a vector of
+// columns, one some way behind the other: rows that lie a multiple of 4 KB apart share sets of the first-level cache, and those
+// of all columns at one place in K would evict what is prefetched for each other.
 //
 //	slot 0   ├── columns 0 ──┤├── columns 32 ─┤
 //	slot 1   ·    ├── columns 16 ─┤├── columns 48 ─┤
 func (s *streamKernel) blocks(c *streamBlock, blocks, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	v := s.transposed.of(m)
-	f := s.transposed[v]
-	bytes, width := 16*s.kpack*s.size, 32 // of a block of a row; columns that are under way
-	if v == 3 {
-		width = 16
-	}
-	// turn has slot i do count blocks from block at of the 16 columns from j.
-	turn := func(i, j, at, count int) {
-		slot := &c.slots[i]
-		slot.a = unsafe.Add(a, at*16*streamA)
-		slot.n = min(n-j, 16)
-		for r := range slot.rows {
-			slot.rows[r] = unsafe.Add(b, (j+min(r, slot.n-1))*stride+at*bytes)
+	slots, vec := c.slots[:s.slots[v]], s.vec
+	width := len(slots) * vec // columns that are under way
+	c.near, c.next = blocks*s.block, width*stride
+	start := func(slot *streamSlot, j int) {
+		columns := min(n-j, vec)
+		slot.a, slot.offset, slot.fetch = a, 0, streamAhead
+		if over := streamAhead - c.near; over >= 0 {
+			slot.fetch = c.next + over
 		}
-		// After the end of these rows come those that the slot takes next.
-		slot.fetch, slot.end, slot.next = streamAhead, (blocks-at)*bytes, width*stride-at*bytes
-		if over := slot.fetch - slot.end; over >= 0 {
-			slot.fetch = slot.next + over
+		for r := range vec {
+			slot.rows[r] = unsafe.Add(b, (j+min(r, columns-1))*stride)
 		}
-		if at == 0 {
+		if columns < vec {
+			c.accumulatePart(slot, columns, vec, m, forward(src, j*4), lds)
+		} else {
 			slot.accumulate(m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
-		} else {
-			slot.src = slot.dst
 		}
-		c.k = count
 	}
-	if v == 3 {
-		for j := 0; j < n; j += 16 {
-			turn(0, j, 0, blocks)
-			f(c)
-		}
-		return
-	}
-	lag := min(streamLag/bytes, blocks/2)
-	for j := 0; j < n+16; j += 32 {
-		// A slot that has nothing to do does what the other one does.
-		behind, first, second := j >= 32, j < n, j+16 < n
-		if lag > 0 {
-			if behind {
-				turn(1, j-16, blocks-lag, lag)
+	lag := min(streamLag/s.block, blocks/len(slots))
+	var busy [len(c.slots)]bool
+	for j := 0; ; j += width {
+		for i := range slots {
+			if busy[i] = j+i*vec < n; busy[i] {
+				start(&slots[i], j+i*vec)
 			}
-			if first {
-				turn(0, j, 0, lag)
-			} else {
-				c.slots[0] = c.slots[1]
+			c.k = lag
+			if i == len(slots)-1 {
+				c.k = blocks - i*lag
 			}
-			if !behind {
-				c.slots[1] = c.slots[0]
+			if c.k == 0 {
+				continue
 			}
-			f(c)
+			one := slices.Index(busy[:], true)
+			if one < 0 {
+				if whole := n / vec * vec; whole < n {
+					c.storePart(n-whole, vec, m, unsafe.Add(dst, whole*4), ldd)
+				}
+				return
+			}
+			for q := range slots {
+				if !busy[q] {
+					slots[q] = slots[one] // does what that one does
+				}
+			}
+			s.transposed[v](c)
+			for q := range slots {
+				slots[q].src = slots[q].dst
+			}
 		}
-		if !first {
-			break
-		}
-		turn(0, j, lag, blocks-lag)
-		if second {
-			turn(1, j+16, 0, blocks-lag)
-		} else {
-			c.slots[1] = c.slots[0]
-		}
-		f(c)
 	}
 }
 
-// rest multiplies fewer elements of K than a block: it packs columns and multiplies the panels.
+// rest multiplies less of K than a block: it packs columns and multiplies the panels.
 func (s *streamKernel) rest(c *streamBlock, k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	v := s.panels.of(m)
-	width := min(128, 256>>v) // columns of the kernel
+	width := s.widths[v]
 	c.slots[0].a = a
 	c.stride, c.b = streamPanel, unsafe.Pointer(&c.room[0])
 	c.k = (k + s.kpack - 1) / s.kpack
 	for j := 0; j < n; j += width {
 		here := min(n-j, width)
-		for i := 0; i < here; i += 32 {
-			s.pack(unsafe.Add(c.b, i/32*streamPanel), unsafe.Add(b, (j+i)*stride), stride, min(here-i, 32), k)
+		for i := 0; i < here; i += s.nr {
+			s.pack(unsafe.Add(c.b, i/s.nr*c.stride), unsafe.Add(b, (j+i)*stride), stride, min(here-i, s.nr), k)
 		}
 		s.columns(c, v, here, m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
 	}
@@ -206,25 +256,15 @@ func (s *streamKernel) rest(c *streamBlock, k, m, n int, a, b unsafe.Pointer, st
 
 // columns multiplies the panels of c by kernel v, whose first n columns exist.
 func (s *streamKernel) columns(c *streamBlock, v, n, m int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-	width := min(128, 256>>v)
-	slot := &c.slots[0]
+	width, slot := s.widths[v], &c.slots[0]
 	if n == width {
 		slot.accumulate(m, src, lds, dst, ldd)
 		s.panels[v](c)
 		return
 	}
-	tile := unsafe.Pointer(&c.tile[0])
-	slot.accumulate(m, nil, 0, tile, width*4)
-	if src != nil {
-		slot.src = slot.dst
-		for i := range m {
-			copy(c.tile[i*width:][:n], unsafe.Slice((*float32)(unsafe.Add(src, i*lds)), n))
-		}
-	}
+	c.accumulatePart(slot, n, width, m, src, lds)
 	s.panels[v](c)
-	for i := range m {
-		copy(unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd)), n), c.tile[i*width:][:n])
-	}
+	c.storePart(n, width, m, dst, ldd)
 }
 
 // packed is the PanelsFunc. Where there are fewer panels than the kernel has columns for, it reads one of them over and over.
@@ -232,14 +272,14 @@ func (s *streamKernel) packed(k, m, n int, a, b unsafe.Pointer, pitch int, src u
 	c := streamBlocks.Get().(*streamBlock)
 	v := s.panels.of(m)
 	if m > 2 {
-		v = s.panels.of(8) // one panel at a time is read faster than two
+		v = len(s.panels) - 1 // one panel at a time is read faster than two
 	}
 	c.slots[0].a, c.k, c.stride = a, k, pitch
-	for j, width := 0, min(128, 256>>v); j < n; j += width {
+	for j, width := 0, s.widths[v]; j < n; j += width {
 		if n-j < width {
-			c.stride, width = 0, 32
+			c.stride, width = 0, s.nr
 		}
-		c.b = unsafe.Add(b, j/32*pitch)
+		c.b = unsafe.Add(b, j/s.nr*pitch)
 		s.columns(c, v, min(n-j, width), m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
 	}
 	c.release()

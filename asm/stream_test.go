@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 )
@@ -21,11 +22,14 @@ func forStreams(t *testing.T, f func(t *testing.T, kern *Kernel, typ Type, kCont
 	})
 }
 
+// streaming are the kernels that read B where it lies, and panels of it, in assembly.
+var streaming = []string{"avx512bf16", "avx512", "avx2"}
+
 // TestStreamWhere checks which kernels have stream kernels.
 func TestStreamWhere(t *testing.T) {
 	for _, kern := range Kernels() {
 		for typ := range Type(numTypes) {
-			want := assembled && (kern.Name == "avx512" || kern.Name == "avx512bf16") && kern.Accepts(typ)
+			want := assembled && slices.Contains(streaming, kern.Name) && kern.Accepts(typ)
 			for _, kContiguous := range []bool{false, true} {
 				if got := kern.Stream(typ, kContiguous) != nil; got != want {
 					t.Errorf("%s has a stream kernel for %v kContiguous=%v: %v, want %v", kern.Name, typ, kContiguous, got, want)
@@ -73,11 +77,11 @@ func (c streamCase) check(mem streamMemory, r *rand.Rand, word func(r *rand.Rand
 		}
 	}
 	words := (c.k + c.kern.KPack - 1) / c.kern.KPack
-	as := unsafe.Slice((*uint32)(mem.a.last(words*32)), words*8)
+	as := unsafe.Slice((*uint32)(mem.a.last(words*c.kern.MR*4)), words*c.kern.MR)
 	for i := range as {
 		// Rows beyond m are there, but make no difference.
 		as[i] = word(r, c.kern.KPack)
-		if i >= len(as)-8 && c.k%c.kern.KPack != 0 {
+		if i >= len(as)-c.kern.MR && c.k%c.kern.KPack != 0 {
 			as[i] &= 0xffff
 		}
 	}
@@ -127,7 +131,7 @@ func TestStream(t *testing.T) {
 		r := rand.New(rand.NewPCG(7, uint64(typ)))
 		turn := 0
 		for k := 1; k <= maxK; k++ {
-			for m := 1; m <= 8; m++ {
+			for m := 1; m <= kern.MR; m++ {
 				for n := 1; n <= maxN; n++ {
 					turn++
 					if few := raceEnabled || testing.Short(); few && turn%53 != 0 || turn%7 != 0 && k > 6 && n > 6 {
@@ -149,7 +153,7 @@ func TestStreamTwin(t *testing.T) {
 		mem := newStreamMemory(t, 90, 140)
 		r := rand.New(rand.NewPCG(8, uint64(typ)))
 		for _, o := range operands {
-			for m := 1; m <= 8; m++ {
+			for m := 1; m <= kern.MR; m++ {
 				c := streamCase{kern, typ, kContiguous, 1 + r.IntN(90), m, 1 + r.IntN(140), m % 3}
 				if err := c.check(mem, r, o.word, kern.Ref); err != nil {
 					t.Fatalf("%s: %v", o.name, err)
@@ -171,8 +175,8 @@ func TestStreamLong(t *testing.T) {
 		r := rand.New(rand.NewPCG(9, uint64(typ)))
 		for _, shape := range shapes {
 			mem := newStreamMemory(t, shape[0], shape[1])
-			for m := 1; m <= 8; m++ {
-				if raceEnabled && m != 3 && m != 8 {
+			for m := 1; m <= kern.MR; m++ {
+				if raceEnabled && m != 3 && m != kern.MR {
 					continue
 				}
 				c := streamCase{kern, typ, kContiguous, shape[0], m, shape[1], m % 3}

@@ -6,7 +6,7 @@
 #include "go_asm.h"
 
 // func streamS1Pairs(c *streamBlock)
-// 1 rows of A by 64 columns at a time.
+// 1 rows of A by 64 columns.
 TEXT ·streamS1Pairs(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
@@ -43,28 +43,28 @@ block:
 full:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z3
-	JMP start0
+	JMP start0x4
 
-zero0:
+zero0x4:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-start0:
+start0x4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $2, CX
 	JL rest
-	MOVQ $512, R13
-	CMPQ BX, $256
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
 	JG inside
 	ADDQ streamBlock_next(DI), R13
 	JMP aimed
@@ -155,7 +155,7 @@ store:
 	RET
 
 // func streamS2Pairs(c *streamBlock)
-// 2 rows of A by 64 columns at a time.
+// 2 rows of A by 64 columns.
 TEXT ·streamS2Pairs(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
@@ -192,7 +192,7 @@ block:
 full:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
@@ -203,9 +203,9 @@ full:
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z6
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z7
-	JMP start0
+	JMP start0x4
 
-zero0:
+zero0x4:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -215,14 +215,14 @@ zero0:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 
-start0:
+start0x4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $2, CX
 	JL rest
-	MOVQ $512, R13
-	CMPQ BX, $256
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
 	JG inside
 	ADDQ streamBlock_next(DI), R13
 
@@ -301,7 +301,7 @@ store:
 	RET
 
 // func streamS4Pairs(c *streamBlock)
-// 4 rows of A by 64 columns at a time.
+// 4 rows of A by 64 columns.
 TEXT ·streamS4Pairs(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
@@ -338,7 +338,7 @@ block:
 full:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
@@ -359,9 +359,9 @@ full:
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z13
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z14
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z15
-	JMP start0
+	JMP start0x4
 
-zero0:
+zero0x4:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -379,14 +379,14 @@ zero0:
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 
-start0:
+start0x4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $2, CX
 	JL rest
-	MOVQ $512, R13
-	CMPQ BX, $256
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
 	JG inside
 	ADDQ streamBlock_next(DI), R13
 
@@ -495,7 +495,7 @@ store:
 	RET
 
 // func streamS8Pairs(c *streamBlock)
-// 8 rows of A by 32 columns at a time.
+// 8 rows of A by 32 columns.
 TEXT ·streamS8Pairs(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
@@ -528,7 +528,7 @@ block:
 full:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
@@ -553,9 +553,9 @@ full:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z14
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z15
-	JMP start0
+	JMP start0x2
 
-zero0:
+zero0x2:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -573,14 +573,14 @@ zero0:
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 
-start0:
+start0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $2, CX
 	JL rest
-	MOVQ $512, R13
-	CMPQ BX, $256
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
 	JG inside
 	ADDQ streamBlock_next(DI), R13
 
@@ -730,7 +730,7 @@ store:
 	RET
 
 // func streamS1Words(c *streamBlock)
-// 1 rows of A by 64 columns at a time.
+// 1 rows of A by 64 columns.
 TEXT ·streamS1Words(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
@@ -764,28 +764,28 @@ block:
 full:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z3
-	JMP start0
+	JMP start0x4
 
-zero0:
+zero0x4:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-start0:
+start0x4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ $512, R13
-	CMPQ BX, $128
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
 	JG inside
 	ADDQ streamBlock_next(DI), R13
 	JMP aimed
@@ -795,7 +795,6 @@ inside:
 	JG loop
 
 aimed:
-	LEAQ (R13)(R9*1), R12
 
 near:
 	VMOVDQU32.Z 0(SI), K1, Z16
@@ -848,7 +847,7 @@ store:
 	RET
 
 // func streamS2Words(c *streamBlock)
-// 2 rows of A by 64 columns at a time.
+// 2 rows of A by 64 columns.
 TEXT ·streamS2Words(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
@@ -882,7 +881,7 @@ block:
 full:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
@@ -893,9 +892,9 @@ full:
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z6
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z7
-	JMP start0
+	JMP start0x4
 
-zero0:
+zero0x4:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -905,19 +904,18 @@ zero0:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 
-start0:
+start0x4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ $512, R13
-	CMPQ BX, $128
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
 	JG inside
 	ADDQ streamBlock_next(DI), R13
 
 inside:
-	LEAQ (R13)(R9*1), R12
 
 loop:
 	VMOVDQU32.Z 0(SI), K1, Z16
@@ -964,7 +962,7 @@ store:
 	RET
 
 // func streamS4Words(c *streamBlock)
-// 4 rows of A by 64 columns at a time.
+// 4 rows of A by 64 columns.
 TEXT ·streamS4Words(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
@@ -998,7 +996,7 @@ block:
 full:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
@@ -1019,9 +1017,9 @@ full:
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z13
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z14
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z15
-	JMP start0
+	JMP start0x4
 
-zero0:
+zero0x4:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1039,19 +1037,18 @@ zero0:
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 
-start0:
+start0x4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ $512, R13
-	CMPQ BX, $128
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
 	JG inside
 	ADDQ streamBlock_next(DI), R13
 
 inside:
-	LEAQ (R13)(R9*1), R12
 
 loop:
 	VMOVDQU32.Z 0(SI), K1, Z16
@@ -1118,7 +1115,7 @@ store:
 	RET
 
 // func streamS8Words(c *streamBlock)
-// 8 rows of A by 32 columns at a time.
+// 8 rows of A by 32 columns.
 TEXT ·streamS8Words(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
@@ -1148,7 +1145,7 @@ block:
 full:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
@@ -1173,9 +1170,9 @@ full:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z14
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z15
-	JMP start0
+	JMP start0x2
 
-zero0:
+zero0x2:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1193,19 +1190,18 @@ zero0:
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 
-start0:
+start0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ $512, R13
-	CMPQ BX, $128
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
 	JG inside
 	ADDQ streamBlock_next(DI), R13
 
 inside:
-	LEAQ (R13)(R9*1), R12
 	TESTQ $128, R8
 	JNZ odd
 
@@ -1313,7 +1309,7 @@ store:
 	RET
 
 // func streamS1BF16(c *streamBlock)
-// 1 rows of A by 64 columns at a time.
+// 1 rows of A by 64 columns.
 TEXT ·streamS1BF16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
@@ -1347,28 +1343,28 @@ block:
 full:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z3
-	JMP start0
+	JMP start0x4
 
-zero0:
+zero0x4:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-start0:
+start0x4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ $512, R13
-	CMPQ BX, $256
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
 	JG inside
 	ADDQ streamBlock_next(DI), R13
 	JMP aimed
@@ -1378,7 +1374,6 @@ inside:
 	JG loop
 
 aimed:
-	LEAQ (R13)(R9*1), R12
 
 near:
 	VPMOVZXWD.Z 0(SI), K1, Z16
@@ -1437,7 +1432,7 @@ store:
 	RET
 
 // func streamS2BF16(c *streamBlock)
-// 2 rows of A by 64 columns at a time.
+// 2 rows of A by 64 columns.
 TEXT ·streamS2BF16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
@@ -1471,7 +1466,7 @@ block:
 full:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
@@ -1482,9 +1477,9 @@ full:
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z6
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z7
-	JMP start0
+	JMP start0x4
 
-zero0:
+zero0x4:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1494,19 +1489,18 @@ zero0:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 
-start0:
+start0x4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ $512, R13
-	CMPQ BX, $256
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
 	JG inside
 	ADDQ streamBlock_next(DI), R13
 
 inside:
-	LEAQ (R13)(R9*1), R12
 
 loop:
 	VPMOVZXWD.Z 0(SI), K1, Z16
@@ -1555,7 +1549,7 @@ store:
 	RET
 
 // func streamS4BF16(c *streamBlock)
-// 4 rows of A by 64 columns at a time.
+// 4 rows of A by 64 columns.
 TEXT ·streamS4BF16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
@@ -1589,7 +1583,7 @@ block:
 full:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
@@ -1610,9 +1604,9 @@ full:
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z13
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z14
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z15
-	JMP start0
+	JMP start0x4
 
-zero0:
+zero0x4:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1630,19 +1624,18 @@ zero0:
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 
-start0:
+start0x4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ $512, R13
-	CMPQ BX, $256
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
 	JG inside
 	ADDQ streamBlock_next(DI), R13
 
 inside:
-	LEAQ (R13)(R9*1), R12
 
 loop:
 	VPMOVZXWD.Z 0(SI), K1, Z16
@@ -1711,7 +1704,7 @@ store:
 	RET
 
 // func streamS8BF16(c *streamBlock)
-// 8 rows of A by 32 columns at a time.
+// 8 rows of A by 32 columns.
 TEXT ·streamS8BF16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
@@ -1741,7 +1734,7 @@ block:
 full:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
@@ -1766,9 +1759,9 @@ full:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z14
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z15
-	JMP start0
+	JMP start0x2
 
-zero0:
+zero0x2:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1786,19 +1779,18 @@ zero0:
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 
-start0:
+start0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ $512, R13
-	CMPQ BX, $256
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
 	JG inside
 	ADDQ streamBlock_next(DI), R13
 
 inside:
-	LEAQ (R13)(R9*1), R12
 	TESTQ $128, R8
 	JNZ odd
 
@@ -1908,7 +1900,7 @@ store:
 	RET
 
 // func streamS1F16(c *streamBlock)
-// 1 rows of A by 64 columns at a time.
+// 1 rows of A by 64 columns.
 TEXT ·streamS1F16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
@@ -1942,28 +1934,28 @@ block:
 full:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z2
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z3
-	JMP start0
+	JMP start0x4
 
-zero0:
+zero0x4:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
-start0:
+start0x4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ $512, R13
-	CMPQ BX, $256
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
 	JG inside
 	ADDQ streamBlock_next(DI), R13
 	JMP aimed
@@ -1973,7 +1965,6 @@ inside:
 	JG loop
 
 aimed:
-	LEAQ (R13)(R9*1), R12
 
 near:
 	VCVTPH2PS.Z 0(SI), K1, Z16
@@ -2024,7 +2015,7 @@ store:
 	RET
 
 // func streamS2F16(c *streamBlock)
-// 2 rows of A by 64 columns at a time.
+// 2 rows of A by 64 columns.
 TEXT ·streamS2F16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
@@ -2058,7 +2049,7 @@ block:
 full:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
@@ -2069,9 +2060,9 @@ full:
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z6
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z7
-	JMP start0
+	JMP start0x4
 
-zero0:
+zero0x4:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2081,19 +2072,18 @@ zero0:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 
-start0:
+start0x4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ $512, R13
-	CMPQ BX, $256
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
 	JG inside
 	ADDQ streamBlock_next(DI), R13
 
 inside:
-	LEAQ (R13)(R9*1), R12
 
 loop:
 	VCVTPH2PS.Z 0(SI), K1, Z16
@@ -2138,7 +2128,7 @@ store:
 	RET
 
 // func streamS4F16(c *streamBlock)
-// 4 rows of A by 64 columns at a time.
+// 4 rows of A by 64 columns.
 TEXT ·streamS4F16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
@@ -2172,7 +2162,7 @@ block:
 full:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
@@ -2193,9 +2183,9 @@ full:
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z13
 	VMOVUPS.Z 128(AX)(R8*1), K3, Z14
 	VMOVUPS.Z 192(AX)(R8*1), K4, Z15
-	JMP start0
+	JMP start0x4
 
-zero0:
+zero0x4:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2213,19 +2203,18 @@ zero0:
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 
-start0:
+start0x4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ $512, R13
-	CMPQ BX, $256
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
 	JG inside
 	ADDQ streamBlock_next(DI), R13
 
 inside:
-	LEAQ (R13)(R9*1), R12
 
 loop:
 	VCVTPH2PS.Z 0(SI), K1, Z16
@@ -2290,7 +2279,7 @@ store:
 	RET
 
 // func streamS8F16(c *streamBlock)
-// 8 rows of A by 32 columns at a time.
+// 8 rows of A by 32 columns.
 TEXT ·streamS8F16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
@@ -2320,7 +2309,7 @@ block:
 full:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
@@ -2345,9 +2334,9 @@ full:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS.Z 0(AX)(R8*1), K1, Z14
 	VMOVUPS.Z 64(AX)(R8*1), K2, Z15
-	JMP start0
+	JMP start0x2
 
-zero0:
+zero0x2:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2365,19 +2354,18 @@ zero0:
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 
-start0:
+start0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ R10, SI
 	MOVQ R11, CX
 	SUBQ $1, CX
 	JL rest
-	MOVQ $512, R13
-	CMPQ BX, $256
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
 	JG inside
 	ADDQ streamBlock_next(DI), R13
 
 inside:
-	LEAQ (R13)(R9*1), R12
 	TESTQ $128, R8
 	JNZ odd
 
@@ -2486,42 +2474,34 @@ store:
 // 1 rows of A by 32 columns.
 TEXT ·streamT1Pairs(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K1, Z24
-	JMP start0
+	VMOVUPS (AX), Z24
+	JMP start0x1
 
-zero0:
+zero0x1:
 	VPXORD Z24, Z24, Z24
 
-start0:
+start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K2
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero1
+	JZ zero1x1
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K2, Z25
-	JMP start1
+	VMOVUPS (AX), Z25
+	JMP start1x1
 
-zero1:
+zero1x1:
 	VPXORD Z25, Z25, Z25
 
-start1:
+start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ streamBlock_k(DI), CX
-	XORQ SI, SI
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -2588,14 +2568,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 0(DX), Z20
@@ -2612,14 +2592,14 @@ loop:
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 96(DX), Z20
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z3, Z20, Z24
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 128(DX), Z20
@@ -2636,14 +2616,14 @@ loop:
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 224(DX), Z20
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC7 // VDPBF16PS Z7, Z20, Z24
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 256(DX), Z20
@@ -2660,14 +2640,14 @@ loop:
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 352(DX), Z20
 	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z20, Z24
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 384(DX), Z20
@@ -2685,17 +2665,18 @@ loop:
 	VBROADCASTSS 480(DX), Z20
 	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC7 // VDPBF16PS Z15, Z20, Z24
 	ADDQ $512, DX
+	ADDQ $64, SI
 	ADDQ $64, R10
-	CMPQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+0*streamSlot__size+streamSlot_next+0)(DI), R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVDQU16 (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VMOVDQU16 (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVDQU16 (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
+	VMOVDQU16 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -2705,13 +2686,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z8
 	VSHUFF32X4 $0xdd, Z23, Z22, Z12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVDQU16 (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VMOVDQU16 (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVDQU16 (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
+	VMOVDQU16 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -2721,13 +2702,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z9
 	VSHUFF32X4 $0xdd, Z23, Z22, Z13
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVDQU16 (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VMOVDQU16 (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVDQU16 (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
+	VMOVDQU16 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -2737,13 +2718,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z10
 	VSHUFF32X4 $0xdd, Z23, Z22, Z14
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVDQU16 (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VMOVDQU16 (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVDQU16 (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
+	VMOVDQU16 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -2752,14 +2733,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 0(R9), Z20
@@ -2776,14 +2757,14 @@ loop:
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 96(R9), Z20
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z3, Z20, Z25
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 128(R9), Z20
@@ -2800,14 +2781,14 @@ loop:
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 224(R9), Z20
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCF // VDPBF16PS Z7, Z20, Z25
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 256(R9), Z20
@@ -2824,14 +2805,14 @@ loop:
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 352(R9), Z20
 	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z20, Z25
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 384(R9), Z20
@@ -2849,16 +2830,22 @@ loop:
 	VBROADCASTSS 480(R9), Z20
 	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCF // VDPBF16PS Z15, Z20, Z25
 	ADDQ $512, R9
+	ADDQ $64, BX
 	ADDQ $64, R11
-	CMPQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+1*streamSlot__size+streamSlot_next+0)(DI), R11
-	ADDQ $64, SI
-	DECQ CX
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	DECQ streamBlock_k(DI)
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, K1, (AX)
+	VMOVUPS Z24, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z25, K2, (AX)
+	VMOVUPS Z25, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -2866,48 +2853,40 @@ loop:
 // 2 rows of A by 32 columns.
 TEXT ·streamT2Pairs(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K1, Z24
+	VMOVUPS (AX), Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS.Z (AX), K1, Z25
-	JMP start0
+	VMOVUPS (AX), Z25
+	JMP start0x1
 
-zero0:
+zero0x1:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 
-start0:
+start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K2
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero1
+	JZ zero1x1
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K2, Z26
+	VMOVUPS (AX), Z26
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS.Z (AX), K2, Z27
-	JMP start1
+	VMOVUPS (AX), Z27
+	JMP start1x1
 
-zero1:
+zero1x1:
 	VPXORD Z26, Z26, Z26
 	VPXORD Z27, Z27, Z27
 
-start1:
+start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ streamBlock_k(DI), CX
-	XORQ SI, SI
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -2974,14 +2953,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 0(DX), Z20
@@ -3006,14 +2985,14 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z3, Z20, Z24
 	VBROADCASTSS 100(DX), Z21
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z3, Z21, Z25
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 128(DX), Z20
@@ -3038,14 +3017,14 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC7 // VDPBF16PS Z7, Z20, Z24
 	VBROADCASTSS 228(DX), Z21
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCF // VDPBF16PS Z7, Z21, Z25
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 256(DX), Z20
@@ -3070,14 +3049,14 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z20, Z24
 	VBROADCASTSS 356(DX), Z21
 	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z21, Z25
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 384(DX), Z20
@@ -3103,17 +3082,18 @@ loop:
 	VBROADCASTSS 484(DX), Z21
 	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCF // VDPBF16PS Z15, Z21, Z25
 	ADDQ $512, DX
+	ADDQ $64, SI
 	ADDQ $64, R10
-	CMPQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+0*streamSlot__size+streamSlot_next+0)(DI), R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVDQU16 (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VMOVDQU16 (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVDQU16 (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
+	VMOVDQU16 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -3123,13 +3103,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z8
 	VSHUFF32X4 $0xdd, Z23, Z22, Z12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVDQU16 (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VMOVDQU16 (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVDQU16 (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
+	VMOVDQU16 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -3139,13 +3119,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z9
 	VSHUFF32X4 $0xdd, Z23, Z22, Z13
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVDQU16 (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VMOVDQU16 (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVDQU16 (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
+	VMOVDQU16 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -3155,13 +3135,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z10
 	VSHUFF32X4 $0xdd, Z23, Z22, Z14
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVDQU16 (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VMOVDQU16 (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVDQU16 (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
+	VMOVDQU16 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -3170,14 +3150,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 0(R9), Z20
@@ -3202,14 +3182,14 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z3, Z20, Z26
 	VBROADCASTSS 100(R9), Z21
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z3, Z21, Z27
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 128(R9), Z20
@@ -3234,14 +3214,14 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xD7 // VDPBF16PS Z7, Z20, Z26
 	VBROADCASTSS 228(R9), Z21
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xDF // VDPBF16PS Z7, Z21, Z27
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 256(R9), Z20
@@ -3266,14 +3246,14 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z20, Z26
 	VBROADCASTSS 356(R9), Z21
 	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z21, Z27
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 384(R9), Z20
@@ -3299,20 +3279,26 @@ loop:
 	VBROADCASTSS 484(R9), Z21
 	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xDF // VDPBF16PS Z15, Z21, Z27
 	ADDQ $512, R9
+	ADDQ $64, BX
 	ADDQ $64, R11
-	CMPQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+1*streamSlot__size+streamSlot_next+0)(DI), R11
-	ADDQ $64, SI
-	DECQ CX
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	DECQ streamBlock_k(DI)
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, K1, (AX)
+	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, K1, (AX)
+	VMOVUPS Z24, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z27, K2, (AX)
+	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z26, K2, (AX)
+	VMOVUPS Z26, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -3320,60 +3306,52 @@ loop:
 // 4 rows of A by 32 columns.
 TEXT ·streamT4Pairs(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K1, Z24
+	VMOVUPS (AX), Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS.Z (AX), K1, Z25
+	VMOVUPS (AX), Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS.Z (AX), K1, Z26
+	VMOVUPS (AX), Z26
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS.Z (AX), K1, Z27
-	JMP start0
+	VMOVUPS (AX), Z27
+	JMP start0x1
 
-zero0:
+zero0x1:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
 	VPXORD Z27, Z27, Z27
 
-start0:
+start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K2
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero1
+	JZ zero1x1
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K2, Z28
+	VMOVUPS (AX), Z28
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS.Z (AX), K2, Z29
+	VMOVUPS (AX), Z29
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS.Z (AX), K2, Z30
+	VMOVUPS (AX), Z30
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS.Z (AX), K2, Z31
-	JMP start1
+	VMOVUPS (AX), Z31
+	JMP start1x1
 
-zero1:
+zero1x1:
 	VPXORD Z28, Z28, Z28
 	VPXORD Z29, Z29, Z29
 	VPXORD Z30, Z30, Z30
 	VPXORD Z31, Z31, Z31
 
-start1:
+start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ streamBlock_k(DI), CX
-	XORQ SI, SI
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -3440,14 +3418,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 0(DX), Z20
@@ -3488,14 +3466,14 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z3, Z22, Z26
 	VBROADCASTSS 108(DX), Z23
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z3, Z23, Z27
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 128(DX), Z20
@@ -3536,14 +3514,14 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD7 // VDPBF16PS Z7, Z22, Z26
 	VBROADCASTSS 236(DX), Z23
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDF // VDPBF16PS Z7, Z23, Z27
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 256(DX), Z20
@@ -3584,14 +3562,14 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z22, Z26
 	VBROADCASTSS 364(DX), Z23
 	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z23, Z27
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 384(DX), Z20
@@ -3633,17 +3611,18 @@ loop:
 	VBROADCASTSS 492(DX), Z23
 	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDF // VDPBF16PS Z15, Z23, Z27
 	ADDQ $512, DX
+	ADDQ $64, SI
 	ADDQ $64, R10
-	CMPQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+0*streamSlot__size+streamSlot_next+0)(DI), R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVDQU16 (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VMOVDQU16 (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVDQU16 (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
+	VMOVDQU16 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -3653,13 +3632,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z8
 	VSHUFF32X4 $0xdd, Z23, Z22, Z12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVDQU16 (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VMOVDQU16 (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVDQU16 (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
+	VMOVDQU16 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -3669,13 +3648,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z9
 	VSHUFF32X4 $0xdd, Z23, Z22, Z13
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVDQU16 (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VMOVDQU16 (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVDQU16 (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
+	VMOVDQU16 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -3685,13 +3664,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z10
 	VSHUFF32X4 $0xdd, Z23, Z22, Z14
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVDQU16 (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VMOVDQU16 (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVDQU16 (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
+	VMOVDQU16 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -3700,14 +3679,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 0(R9), Z20
@@ -3748,14 +3727,14 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z3, Z22, Z30
 	VBROADCASTSS 108(R9), Z23
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z3, Z23, Z31
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 128(R9), Z20
@@ -3796,14 +3775,14 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF7 // VDPBF16PS Z7, Z22, Z30
 	VBROADCASTSS 236(R9), Z23
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFF // VDPBF16PS Z7, Z23, Z31
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 256(R9), Z20
@@ -3844,14 +3823,14 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z22, Z30
 	VBROADCASTSS 364(R9), Z23
 	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z23, Z31
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 384(R9), Z20
@@ -3893,28 +3872,34 @@ loop:
 	VBROADCASTSS 492(R9), Z23
 	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFF // VDPBF16PS Z15, Z23, Z31
 	ADDQ $512, R9
+	ADDQ $64, BX
 	ADDQ $64, R11
-	CMPQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+1*streamSlot__size+streamSlot_next+0)(DI), R11
-	ADDQ $64, SI
-	DECQ CX
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	DECQ streamBlock_k(DI)
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z27, K1, (AX)
+	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z26, K1, (AX)
+	VMOVUPS Z26, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, K1, (AX)
+	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, K1, (AX)
+	VMOVUPS Z24, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z31, K2, (AX)
+	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z30, K2, (AX)
+	VMOVUPS Z30, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z29, K2, (AX)
+	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z28, K2, (AX)
+	VMOVUPS Z28, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -3922,32 +3907,28 @@ loop:
 // 8 rows of A by 16 columns.
 TEXT ·streamT8Pairs(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K1, Z24
+	VMOVUPS (AX), Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS.Z (AX), K1, Z25
+	VMOVUPS (AX), Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS.Z (AX), K1, Z26
+	VMOVUPS (AX), Z26
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS.Z (AX), K1, Z27
+	VMOVUPS (AX), Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
-	VMOVUPS.Z (AX), K1, Z28
+	VMOVUPS (AX), Z28
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
-	VMOVUPS.Z (AX), K1, Z29
+	VMOVUPS (AX), Z29
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
-	VMOVUPS.Z (AX), K1, Z30
+	VMOVUPS (AX), Z30
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
-	VMOVUPS.Z (AX), K1, Z31
-	JMP start0
+	VMOVUPS (AX), Z31
+	JMP start0x1
 
-zero0:
+zero0x1:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
@@ -3957,11 +3938,10 @@ zero0:
 	VPXORD Z30, Z30, Z30
 	VPXORD Z31, Z31, Z31
 
-start0:
+start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ streamBlock_k(DI), CX
-	XORQ SI, SI
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -4028,14 +4008,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 0(DX), Z20
@@ -4108,14 +4088,14 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z3, Z22, Z30
 	VBROADCASTSS 124(DX), Z23
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z3, Z23, Z31
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 128(DX), Z20
@@ -4188,14 +4168,14 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF7 // VDPBF16PS Z7, Z22, Z30
 	VBROADCASTSS 252(DX), Z23
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFF // VDPBF16PS Z7, Z23, Z31
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 256(DX), Z20
@@ -4268,14 +4248,14 @@ loop:
 	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z22, Z30
 	VBROADCASTSS 380(DX), Z23
 	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z23, Z31
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 384(DX), Z20
@@ -4349,28 +4329,31 @@ loop:
 	VBROADCASTSS 508(DX), Z23
 	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFF // VDPBF16PS Z15, Z23, Z31
 	ADDQ $512, DX
-	ADDQ $64, R10
-	CMPQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+0*streamSlot__size+streamSlot_next+0)(DI), R10
 	ADDQ $64, SI
-	DECQ CX
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	DECQ streamBlock_k(DI)
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
-	VMOVUPS Z31, K1, (AX)
+	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
-	VMOVUPS Z30, K1, (AX)
+	VMOVUPS Z30, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
-	VMOVUPS Z29, K1, (AX)
+	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
-	VMOVUPS Z28, K1, (AX)
+	VMOVUPS Z28, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z27, K1, (AX)
+	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z26, K1, (AX)
+	VMOVUPS Z26, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, K1, (AX)
+	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, K1, (AX)
+	VMOVUPS Z24, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -4378,42 +4361,34 @@ loop:
 // 1 rows of A by 32 columns.
 TEXT ·streamT1Words(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K1, Z24
-	JMP start0
+	VMOVUPS (AX), Z24
+	JMP start0x1
 
-zero0:
+zero0x1:
 	VPXORD Z24, Z24, Z24
 
-start0:
+start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K2
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero1
+	JZ zero1x1
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K2, Z25
-	JMP start1
+	VMOVUPS (AX), Z25
+	JMP start1x1
 
-zero1:
+zero1x1:
 	VPXORD Z25, Z25, Z25
 
-start1:
+start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ streamBlock_k(DI), CX
-	XORQ SI, SI
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -4480,14 +4455,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 0(DX), Z20
@@ -4504,14 +4479,14 @@ loop:
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 96(DX), Z20
 	VFMADD231PS Z3, Z20, Z24
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 128(DX), Z20
@@ -4528,14 +4503,14 @@ loop:
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 224(DX), Z20
 	VFMADD231PS Z7, Z20, Z24
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 256(DX), Z20
@@ -4552,14 +4527,14 @@ loop:
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 352(DX), Z20
 	VFMADD231PS Z11, Z20, Z24
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 384(DX), Z20
@@ -4577,17 +4552,18 @@ loop:
 	VBROADCASTSS 480(DX), Z20
 	VFMADD231PS Z15, Z20, Z24
 	ADDQ $512, DX
+	ADDQ $64, SI
 	ADDQ $64, R10
-	CMPQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+0*streamSlot__size+streamSlot_next+0)(DI), R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVDQU32 (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VMOVDQU32 (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVDQU32 (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
+	VMOVDQU32 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -4597,13 +4573,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z8
 	VSHUFF32X4 $0xdd, Z23, Z22, Z12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVDQU32 (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VMOVDQU32 (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVDQU32 (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
+	VMOVDQU32 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -4613,13 +4589,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z9
 	VSHUFF32X4 $0xdd, Z23, Z22, Z13
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVDQU32 (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VMOVDQU32 (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVDQU32 (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
+	VMOVDQU32 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -4629,13 +4605,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z10
 	VSHUFF32X4 $0xdd, Z23, Z22, Z14
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVDQU32 (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VMOVDQU32 (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVDQU32 (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
+	VMOVDQU32 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -4644,14 +4620,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 0(R9), Z20
@@ -4668,14 +4644,14 @@ loop:
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 96(R9), Z20
 	VFMADD231PS Z3, Z20, Z25
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 128(R9), Z20
@@ -4692,14 +4668,14 @@ loop:
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 224(R9), Z20
 	VFMADD231PS Z7, Z20, Z25
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 256(R9), Z20
@@ -4716,14 +4692,14 @@ loop:
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 352(R9), Z20
 	VFMADD231PS Z11, Z20, Z25
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 384(R9), Z20
@@ -4741,16 +4717,22 @@ loop:
 	VBROADCASTSS 480(R9), Z20
 	VFMADD231PS Z15, Z20, Z25
 	ADDQ $512, R9
+	ADDQ $64, BX
 	ADDQ $64, R11
-	CMPQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+1*streamSlot__size+streamSlot_next+0)(DI), R11
-	ADDQ $64, SI
-	DECQ CX
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	DECQ streamBlock_k(DI)
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, K1, (AX)
+	VMOVUPS Z24, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z25, K2, (AX)
+	VMOVUPS Z25, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -4758,48 +4740,40 @@ loop:
 // 2 rows of A by 32 columns.
 TEXT ·streamT2Words(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K1, Z24
+	VMOVUPS (AX), Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS.Z (AX), K1, Z25
-	JMP start0
+	VMOVUPS (AX), Z25
+	JMP start0x1
 
-zero0:
+zero0x1:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 
-start0:
+start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K2
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero1
+	JZ zero1x1
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K2, Z26
+	VMOVUPS (AX), Z26
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS.Z (AX), K2, Z27
-	JMP start1
+	VMOVUPS (AX), Z27
+	JMP start1x1
 
-zero1:
+zero1x1:
 	VPXORD Z26, Z26, Z26
 	VPXORD Z27, Z27, Z27
 
-start1:
+start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ streamBlock_k(DI), CX
-	XORQ SI, SI
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -4866,14 +4840,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 0(DX), Z20
@@ -4898,14 +4872,14 @@ loop:
 	VFMADD231PS Z3, Z20, Z24
 	VBROADCASTSS 100(DX), Z21
 	VFMADD231PS Z3, Z21, Z25
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 128(DX), Z20
@@ -4930,14 +4904,14 @@ loop:
 	VFMADD231PS Z7, Z20, Z24
 	VBROADCASTSS 228(DX), Z21
 	VFMADD231PS Z7, Z21, Z25
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 256(DX), Z20
@@ -4962,14 +4936,14 @@ loop:
 	VFMADD231PS Z11, Z20, Z24
 	VBROADCASTSS 356(DX), Z21
 	VFMADD231PS Z11, Z21, Z25
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 384(DX), Z20
@@ -4995,17 +4969,18 @@ loop:
 	VBROADCASTSS 484(DX), Z21
 	VFMADD231PS Z15, Z21, Z25
 	ADDQ $512, DX
+	ADDQ $64, SI
 	ADDQ $64, R10
-	CMPQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+0*streamSlot__size+streamSlot_next+0)(DI), R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVDQU32 (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VMOVDQU32 (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVDQU32 (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
+	VMOVDQU32 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -5015,13 +4990,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z8
 	VSHUFF32X4 $0xdd, Z23, Z22, Z12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVDQU32 (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VMOVDQU32 (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVDQU32 (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
+	VMOVDQU32 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -5031,13 +5006,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z9
 	VSHUFF32X4 $0xdd, Z23, Z22, Z13
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVDQU32 (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VMOVDQU32 (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVDQU32 (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
+	VMOVDQU32 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -5047,13 +5022,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z10
 	VSHUFF32X4 $0xdd, Z23, Z22, Z14
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVDQU32 (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VMOVDQU32 (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVDQU32 (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
+	VMOVDQU32 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -5062,14 +5037,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 0(R9), Z20
@@ -5094,14 +5069,14 @@ loop:
 	VFMADD231PS Z3, Z20, Z26
 	VBROADCASTSS 100(R9), Z21
 	VFMADD231PS Z3, Z21, Z27
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 128(R9), Z20
@@ -5126,14 +5101,14 @@ loop:
 	VFMADD231PS Z7, Z20, Z26
 	VBROADCASTSS 228(R9), Z21
 	VFMADD231PS Z7, Z21, Z27
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 256(R9), Z20
@@ -5158,14 +5133,14 @@ loop:
 	VFMADD231PS Z11, Z20, Z26
 	VBROADCASTSS 356(R9), Z21
 	VFMADD231PS Z11, Z21, Z27
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 384(R9), Z20
@@ -5191,20 +5166,26 @@ loop:
 	VBROADCASTSS 484(R9), Z21
 	VFMADD231PS Z15, Z21, Z27
 	ADDQ $512, R9
+	ADDQ $64, BX
 	ADDQ $64, R11
-	CMPQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+1*streamSlot__size+streamSlot_next+0)(DI), R11
-	ADDQ $64, SI
-	DECQ CX
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	DECQ streamBlock_k(DI)
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, K1, (AX)
+	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, K1, (AX)
+	VMOVUPS Z24, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z27, K2, (AX)
+	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z26, K2, (AX)
+	VMOVUPS Z26, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -5212,60 +5193,52 @@ loop:
 // 4 rows of A by 32 columns.
 TEXT ·streamT4Words(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K1, Z24
+	VMOVUPS (AX), Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS.Z (AX), K1, Z25
+	VMOVUPS (AX), Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS.Z (AX), K1, Z26
+	VMOVUPS (AX), Z26
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS.Z (AX), K1, Z27
-	JMP start0
+	VMOVUPS (AX), Z27
+	JMP start0x1
 
-zero0:
+zero0x1:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
 	VPXORD Z27, Z27, Z27
 
-start0:
+start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K2
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero1
+	JZ zero1x1
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K2, Z28
+	VMOVUPS (AX), Z28
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS.Z (AX), K2, Z29
+	VMOVUPS (AX), Z29
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS.Z (AX), K2, Z30
+	VMOVUPS (AX), Z30
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS.Z (AX), K2, Z31
-	JMP start1
+	VMOVUPS (AX), Z31
+	JMP start1x1
 
-zero1:
+zero1x1:
 	VPXORD Z28, Z28, Z28
 	VPXORD Z29, Z29, Z29
 	VPXORD Z30, Z30, Z30
 	VPXORD Z31, Z31, Z31
 
-start1:
+start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ streamBlock_k(DI), CX
-	XORQ SI, SI
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -5332,14 +5305,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 0(DX), Z20
@@ -5380,14 +5353,14 @@ loop:
 	VFMADD231PS Z3, Z22, Z26
 	VBROADCASTSS 108(DX), Z23
 	VFMADD231PS Z3, Z23, Z27
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 128(DX), Z20
@@ -5428,14 +5401,14 @@ loop:
 	VFMADD231PS Z7, Z22, Z26
 	VBROADCASTSS 236(DX), Z23
 	VFMADD231PS Z7, Z23, Z27
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 256(DX), Z20
@@ -5476,14 +5449,14 @@ loop:
 	VFMADD231PS Z11, Z22, Z26
 	VBROADCASTSS 364(DX), Z23
 	VFMADD231PS Z11, Z23, Z27
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 384(DX), Z20
@@ -5525,17 +5498,18 @@ loop:
 	VBROADCASTSS 492(DX), Z23
 	VFMADD231PS Z15, Z23, Z27
 	ADDQ $512, DX
+	ADDQ $64, SI
 	ADDQ $64, R10
-	CMPQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+0*streamSlot__size+streamSlot_next+0)(DI), R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVDQU32 (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VMOVDQU32 (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVDQU32 (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
+	VMOVDQU32 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -5545,13 +5519,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z8
 	VSHUFF32X4 $0xdd, Z23, Z22, Z12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVDQU32 (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VMOVDQU32 (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVDQU32 (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
+	VMOVDQU32 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -5561,13 +5535,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z9
 	VSHUFF32X4 $0xdd, Z23, Z22, Z13
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVDQU32 (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VMOVDQU32 (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVDQU32 (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
+	VMOVDQU32 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -5577,13 +5551,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z10
 	VSHUFF32X4 $0xdd, Z23, Z22, Z14
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVDQU32 (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VMOVDQU32 (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVDQU32 (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
+	VMOVDQU32 (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -5592,14 +5566,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 0(R9), Z20
@@ -5640,14 +5614,14 @@ loop:
 	VFMADD231PS Z3, Z22, Z30
 	VBROADCASTSS 108(R9), Z23
 	VFMADD231PS Z3, Z23, Z31
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 128(R9), Z20
@@ -5688,14 +5662,14 @@ loop:
 	VFMADD231PS Z7, Z22, Z30
 	VBROADCASTSS 236(R9), Z23
 	VFMADD231PS Z7, Z23, Z31
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 256(R9), Z20
@@ -5736,14 +5710,14 @@ loop:
 	VFMADD231PS Z11, Z22, Z30
 	VBROADCASTSS 364(R9), Z23
 	VFMADD231PS Z11, Z23, Z31
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 384(R9), Z20
@@ -5785,28 +5759,34 @@ loop:
 	VBROADCASTSS 492(R9), Z23
 	VFMADD231PS Z15, Z23, Z31
 	ADDQ $512, R9
+	ADDQ $64, BX
 	ADDQ $64, R11
-	CMPQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+1*streamSlot__size+streamSlot_next+0)(DI), R11
-	ADDQ $64, SI
-	DECQ CX
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	DECQ streamBlock_k(DI)
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z27, K1, (AX)
+	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z26, K1, (AX)
+	VMOVUPS Z26, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, K1, (AX)
+	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, K1, (AX)
+	VMOVUPS Z24, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z31, K2, (AX)
+	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z30, K2, (AX)
+	VMOVUPS Z30, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z29, K2, (AX)
+	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z28, K2, (AX)
+	VMOVUPS Z28, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -5814,32 +5794,28 @@ loop:
 // 8 rows of A by 16 columns.
 TEXT ·streamT8Words(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K1, Z24
+	VMOVUPS (AX), Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS.Z (AX), K1, Z25
+	VMOVUPS (AX), Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS.Z (AX), K1, Z26
+	VMOVUPS (AX), Z26
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS.Z (AX), K1, Z27
+	VMOVUPS (AX), Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
-	VMOVUPS.Z (AX), K1, Z28
+	VMOVUPS (AX), Z28
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
-	VMOVUPS.Z (AX), K1, Z29
+	VMOVUPS (AX), Z29
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
-	VMOVUPS.Z (AX), K1, Z30
+	VMOVUPS (AX), Z30
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
-	VMOVUPS.Z (AX), K1, Z31
-	JMP start0
+	VMOVUPS (AX), Z31
+	JMP start0x1
 
-zero0:
+zero0x1:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
@@ -5849,11 +5825,10 @@ zero0:
 	VPXORD Z30, Z30, Z30
 	VPXORD Z31, Z31, Z31
 
-start0:
+start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ streamBlock_k(DI), CX
-	XORQ SI, SI
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -5920,14 +5895,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 0(DX), Z20
@@ -6000,14 +5975,14 @@ loop:
 	VFMADD231PS Z3, Z22, Z30
 	VBROADCASTSS 124(DX), Z23
 	VFMADD231PS Z3, Z23, Z31
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 128(DX), Z20
@@ -6080,14 +6055,14 @@ loop:
 	VFMADD231PS Z7, Z22, Z30
 	VBROADCASTSS 252(DX), Z23
 	VFMADD231PS Z7, Z23, Z31
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 256(DX), Z20
@@ -6160,14 +6135,14 @@ loop:
 	VFMADD231PS Z11, Z22, Z30
 	VBROADCASTSS 380(DX), Z23
 	VFMADD231PS Z11, Z23, Z31
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 384(DX), Z20
@@ -6241,28 +6216,31 @@ loop:
 	VBROADCASTSS 508(DX), Z23
 	VFMADD231PS Z15, Z23, Z31
 	ADDQ $512, DX
-	ADDQ $64, R10
-	CMPQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+0*streamSlot__size+streamSlot_next+0)(DI), R10
 	ADDQ $64, SI
-	DECQ CX
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	DECQ streamBlock_k(DI)
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
-	VMOVUPS Z31, K1, (AX)
+	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
-	VMOVUPS Z30, K1, (AX)
+	VMOVUPS Z30, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
-	VMOVUPS Z29, K1, (AX)
+	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
-	VMOVUPS Z28, K1, (AX)
+	VMOVUPS Z28, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z27, K1, (AX)
+	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z26, K1, (AX)
+	VMOVUPS Z26, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, K1, (AX)
+	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, K1, (AX)
+	VMOVUPS Z24, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -6270,42 +6248,34 @@ loop:
 // 1 rows of A by 32 columns.
 TEXT ·streamT1BF16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K1, Z24
-	JMP start0
+	VMOVUPS (AX), Z24
+	JMP start0x1
 
-zero0:
+zero0x1:
 	VPXORD Z24, Z24, Z24
 
-start0:
+start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K2
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero1
+	JZ zero1x1
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K2, Z25
-	JMP start1
+	VMOVUPS (AX), Z25
+	JMP start1x1
 
-zero1:
+zero1x1:
 	VPXORD Z25, Z25, Z25
 
-start1:
+start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ streamBlock_k(DI), CX
-	XORQ SI, SI
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -6388,14 +6358,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 0(DX), Z20
@@ -6412,14 +6382,14 @@ loop:
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 96(DX), Z20
 	VFMADD231PS Z3, Z20, Z24
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 128(DX), Z20
@@ -6436,14 +6406,14 @@ loop:
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 224(DX), Z20
 	VFMADD231PS Z7, Z20, Z24
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 256(DX), Z20
@@ -6460,14 +6430,14 @@ loop:
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 352(DX), Z20
 	VFMADD231PS Z11, Z20, Z24
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 384(DX), Z20
@@ -6485,20 +6455,21 @@ loop:
 	VBROADCASTSS 480(DX), Z20
 	VFMADD231PS Z15, Z20, Z24
 	ADDQ $512, DX
+	ADDQ $32, SI
 	ADDQ $32, R10
-	CMPQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+0*streamSlot__size+streamSlot_next+0)(DI), R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z16
+	VPMOVZXWD (AX)(BX*1), Z16
 	VPSLLD $16, Z16, Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z17
+	VPMOVZXWD (AX)(BX*1), Z17
 	VPSLLD $16, Z17, Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z18
+	VPMOVZXWD (AX)(BX*1), Z18
 	VPSLLD $16, Z18, Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z19
+	VPMOVZXWD (AX)(BX*1), Z19
 	VPSLLD $16, Z19, Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -6509,16 +6480,16 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z8
 	VSHUFF32X4 $0xdd, Z23, Z22, Z12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z16
+	VPMOVZXWD (AX)(BX*1), Z16
 	VPSLLD $16, Z16, Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z17
+	VPMOVZXWD (AX)(BX*1), Z17
 	VPSLLD $16, Z17, Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z18
+	VPMOVZXWD (AX)(BX*1), Z18
 	VPSLLD $16, Z18, Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z19
+	VPMOVZXWD (AX)(BX*1), Z19
 	VPSLLD $16, Z19, Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -6529,16 +6500,16 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z9
 	VSHUFF32X4 $0xdd, Z23, Z22, Z13
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z16
+	VPMOVZXWD (AX)(BX*1), Z16
 	VPSLLD $16, Z16, Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z17
+	VPMOVZXWD (AX)(BX*1), Z17
 	VPSLLD $16, Z17, Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z18
+	VPMOVZXWD (AX)(BX*1), Z18
 	VPSLLD $16, Z18, Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z19
+	VPMOVZXWD (AX)(BX*1), Z19
 	VPSLLD $16, Z19, Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -6549,16 +6520,16 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z10
 	VSHUFF32X4 $0xdd, Z23, Z22, Z14
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z16
+	VPMOVZXWD (AX)(BX*1), Z16
 	VPSLLD $16, Z16, Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z17
+	VPMOVZXWD (AX)(BX*1), Z17
 	VPSLLD $16, Z17, Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z18
+	VPMOVZXWD (AX)(BX*1), Z18
 	VPSLLD $16, Z18, Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z19
+	VPMOVZXWD (AX)(BX*1), Z19
 	VPSLLD $16, Z19, Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -6568,14 +6539,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 0(R9), Z20
@@ -6592,14 +6563,14 @@ loop:
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 96(R9), Z20
 	VFMADD231PS Z3, Z20, Z25
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 128(R9), Z20
@@ -6616,14 +6587,14 @@ loop:
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 224(R9), Z20
 	VFMADD231PS Z7, Z20, Z25
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 256(R9), Z20
@@ -6640,14 +6611,14 @@ loop:
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 352(R9), Z20
 	VFMADD231PS Z11, Z20, Z25
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 384(R9), Z20
@@ -6665,16 +6636,22 @@ loop:
 	VBROADCASTSS 480(R9), Z20
 	VFMADD231PS Z15, Z20, Z25
 	ADDQ $512, R9
+	ADDQ $32, BX
 	ADDQ $32, R11
-	CMPQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+1*streamSlot__size+streamSlot_next+0)(DI), R11
-	ADDQ $32, SI
-	DECQ CX
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	DECQ streamBlock_k(DI)
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, K1, (AX)
+	VMOVUPS Z24, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z25, K2, (AX)
+	VMOVUPS Z25, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -6682,48 +6659,40 @@ loop:
 // 2 rows of A by 32 columns.
 TEXT ·streamT2BF16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K1, Z24
+	VMOVUPS (AX), Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS.Z (AX), K1, Z25
-	JMP start0
+	VMOVUPS (AX), Z25
+	JMP start0x1
 
-zero0:
+zero0x1:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 
-start0:
+start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K2
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero1
+	JZ zero1x1
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K2, Z26
+	VMOVUPS (AX), Z26
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS.Z (AX), K2, Z27
-	JMP start1
+	VMOVUPS (AX), Z27
+	JMP start1x1
 
-zero1:
+zero1x1:
 	VPXORD Z26, Z26, Z26
 	VPXORD Z27, Z27, Z27
 
-start1:
+start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ streamBlock_k(DI), CX
-	XORQ SI, SI
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -6806,14 +6775,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 0(DX), Z20
@@ -6838,14 +6807,14 @@ loop:
 	VFMADD231PS Z3, Z20, Z24
 	VBROADCASTSS 100(DX), Z21
 	VFMADD231PS Z3, Z21, Z25
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 128(DX), Z20
@@ -6870,14 +6839,14 @@ loop:
 	VFMADD231PS Z7, Z20, Z24
 	VBROADCASTSS 228(DX), Z21
 	VFMADD231PS Z7, Z21, Z25
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 256(DX), Z20
@@ -6902,14 +6871,14 @@ loop:
 	VFMADD231PS Z11, Z20, Z24
 	VBROADCASTSS 356(DX), Z21
 	VFMADD231PS Z11, Z21, Z25
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 384(DX), Z20
@@ -6935,20 +6904,21 @@ loop:
 	VBROADCASTSS 484(DX), Z21
 	VFMADD231PS Z15, Z21, Z25
 	ADDQ $512, DX
+	ADDQ $32, SI
 	ADDQ $32, R10
-	CMPQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+0*streamSlot__size+streamSlot_next+0)(DI), R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z16
+	VPMOVZXWD (AX)(BX*1), Z16
 	VPSLLD $16, Z16, Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z17
+	VPMOVZXWD (AX)(BX*1), Z17
 	VPSLLD $16, Z17, Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z18
+	VPMOVZXWD (AX)(BX*1), Z18
 	VPSLLD $16, Z18, Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z19
+	VPMOVZXWD (AX)(BX*1), Z19
 	VPSLLD $16, Z19, Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -6959,16 +6929,16 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z8
 	VSHUFF32X4 $0xdd, Z23, Z22, Z12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z16
+	VPMOVZXWD (AX)(BX*1), Z16
 	VPSLLD $16, Z16, Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z17
+	VPMOVZXWD (AX)(BX*1), Z17
 	VPSLLD $16, Z17, Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z18
+	VPMOVZXWD (AX)(BX*1), Z18
 	VPSLLD $16, Z18, Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z19
+	VPMOVZXWD (AX)(BX*1), Z19
 	VPSLLD $16, Z19, Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -6979,16 +6949,16 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z9
 	VSHUFF32X4 $0xdd, Z23, Z22, Z13
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z16
+	VPMOVZXWD (AX)(BX*1), Z16
 	VPSLLD $16, Z16, Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z17
+	VPMOVZXWD (AX)(BX*1), Z17
 	VPSLLD $16, Z17, Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z18
+	VPMOVZXWD (AX)(BX*1), Z18
 	VPSLLD $16, Z18, Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z19
+	VPMOVZXWD (AX)(BX*1), Z19
 	VPSLLD $16, Z19, Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -6999,16 +6969,16 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z10
 	VSHUFF32X4 $0xdd, Z23, Z22, Z14
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z16
+	VPMOVZXWD (AX)(BX*1), Z16
 	VPSLLD $16, Z16, Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z17
+	VPMOVZXWD (AX)(BX*1), Z17
 	VPSLLD $16, Z17, Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z18
+	VPMOVZXWD (AX)(BX*1), Z18
 	VPSLLD $16, Z18, Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z19
+	VPMOVZXWD (AX)(BX*1), Z19
 	VPSLLD $16, Z19, Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -7018,14 +6988,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 0(R9), Z20
@@ -7050,14 +7020,14 @@ loop:
 	VFMADD231PS Z3, Z20, Z26
 	VBROADCASTSS 100(R9), Z21
 	VFMADD231PS Z3, Z21, Z27
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 128(R9), Z20
@@ -7082,14 +7052,14 @@ loop:
 	VFMADD231PS Z7, Z20, Z26
 	VBROADCASTSS 228(R9), Z21
 	VFMADD231PS Z7, Z21, Z27
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 256(R9), Z20
@@ -7114,14 +7084,14 @@ loop:
 	VFMADD231PS Z11, Z20, Z26
 	VBROADCASTSS 356(R9), Z21
 	VFMADD231PS Z11, Z21, Z27
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 384(R9), Z20
@@ -7147,20 +7117,26 @@ loop:
 	VBROADCASTSS 484(R9), Z21
 	VFMADD231PS Z15, Z21, Z27
 	ADDQ $512, R9
+	ADDQ $32, BX
 	ADDQ $32, R11
-	CMPQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+1*streamSlot__size+streamSlot_next+0)(DI), R11
-	ADDQ $32, SI
-	DECQ CX
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	DECQ streamBlock_k(DI)
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, K1, (AX)
+	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, K1, (AX)
+	VMOVUPS Z24, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z27, K2, (AX)
+	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z26, K2, (AX)
+	VMOVUPS Z26, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -7168,60 +7144,52 @@ loop:
 // 4 rows of A by 32 columns.
 TEXT ·streamT4BF16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K1, Z24
+	VMOVUPS (AX), Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS.Z (AX), K1, Z25
+	VMOVUPS (AX), Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS.Z (AX), K1, Z26
+	VMOVUPS (AX), Z26
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS.Z (AX), K1, Z27
-	JMP start0
+	VMOVUPS (AX), Z27
+	JMP start0x1
 
-zero0:
+zero0x1:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
 	VPXORD Z27, Z27, Z27
 
-start0:
+start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K2
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero1
+	JZ zero1x1
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K2, Z28
+	VMOVUPS (AX), Z28
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS.Z (AX), K2, Z29
+	VMOVUPS (AX), Z29
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS.Z (AX), K2, Z30
+	VMOVUPS (AX), Z30
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS.Z (AX), K2, Z31
-	JMP start1
+	VMOVUPS (AX), Z31
+	JMP start1x1
 
-zero1:
+zero1x1:
 	VPXORD Z28, Z28, Z28
 	VPXORD Z29, Z29, Z29
 	VPXORD Z30, Z30, Z30
 	VPXORD Z31, Z31, Z31
 
-start1:
+start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ streamBlock_k(DI), CX
-	XORQ SI, SI
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -7304,14 +7272,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 0(DX), Z20
@@ -7352,14 +7320,14 @@ loop:
 	VFMADD231PS Z3, Z22, Z26
 	VBROADCASTSS 108(DX), Z23
 	VFMADD231PS Z3, Z23, Z27
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 128(DX), Z20
@@ -7400,14 +7368,14 @@ loop:
 	VFMADD231PS Z7, Z22, Z26
 	VBROADCASTSS 236(DX), Z23
 	VFMADD231PS Z7, Z23, Z27
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 256(DX), Z20
@@ -7448,14 +7416,14 @@ loop:
 	VFMADD231PS Z11, Z22, Z26
 	VBROADCASTSS 364(DX), Z23
 	VFMADD231PS Z11, Z23, Z27
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 384(DX), Z20
@@ -7497,20 +7465,21 @@ loop:
 	VBROADCASTSS 492(DX), Z23
 	VFMADD231PS Z15, Z23, Z27
 	ADDQ $512, DX
+	ADDQ $32, SI
 	ADDQ $32, R10
-	CMPQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+0*streamSlot__size+streamSlot_next+0)(DI), R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z16
+	VPMOVZXWD (AX)(BX*1), Z16
 	VPSLLD $16, Z16, Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z17
+	VPMOVZXWD (AX)(BX*1), Z17
 	VPSLLD $16, Z17, Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z18
+	VPMOVZXWD (AX)(BX*1), Z18
 	VPSLLD $16, Z18, Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z19
+	VPMOVZXWD (AX)(BX*1), Z19
 	VPSLLD $16, Z19, Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -7521,16 +7490,16 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z8
 	VSHUFF32X4 $0xdd, Z23, Z22, Z12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z16
+	VPMOVZXWD (AX)(BX*1), Z16
 	VPSLLD $16, Z16, Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z17
+	VPMOVZXWD (AX)(BX*1), Z17
 	VPSLLD $16, Z17, Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z18
+	VPMOVZXWD (AX)(BX*1), Z18
 	VPSLLD $16, Z18, Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z19
+	VPMOVZXWD (AX)(BX*1), Z19
 	VPSLLD $16, Z19, Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -7541,16 +7510,16 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z9
 	VSHUFF32X4 $0xdd, Z23, Z22, Z13
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z16
+	VPMOVZXWD (AX)(BX*1), Z16
 	VPSLLD $16, Z16, Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z17
+	VPMOVZXWD (AX)(BX*1), Z17
 	VPSLLD $16, Z17, Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z18
+	VPMOVZXWD (AX)(BX*1), Z18
 	VPSLLD $16, Z18, Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z19
+	VPMOVZXWD (AX)(BX*1), Z19
 	VPSLLD $16, Z19, Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -7561,16 +7530,16 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z10
 	VSHUFF32X4 $0xdd, Z23, Z22, Z14
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z16
+	VPMOVZXWD (AX)(BX*1), Z16
 	VPSLLD $16, Z16, Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z17
+	VPMOVZXWD (AX)(BX*1), Z17
 	VPSLLD $16, Z17, Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z18
+	VPMOVZXWD (AX)(BX*1), Z18
 	VPSLLD $16, Z18, Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VPMOVZXWD (AX)(SI*1), Z19
+	VPMOVZXWD (AX)(BX*1), Z19
 	VPSLLD $16, Z19, Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
@@ -7580,14 +7549,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 0(R9), Z20
@@ -7628,14 +7597,14 @@ loop:
 	VFMADD231PS Z3, Z22, Z30
 	VBROADCASTSS 108(R9), Z23
 	VFMADD231PS Z3, Z23, Z31
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 128(R9), Z20
@@ -7676,14 +7645,14 @@ loop:
 	VFMADD231PS Z7, Z22, Z30
 	VBROADCASTSS 236(R9), Z23
 	VFMADD231PS Z7, Z23, Z31
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 256(R9), Z20
@@ -7724,14 +7693,14 @@ loop:
 	VFMADD231PS Z11, Z22, Z30
 	VBROADCASTSS 364(R9), Z23
 	VFMADD231PS Z11, Z23, Z31
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 384(R9), Z20
@@ -7773,28 +7742,34 @@ loop:
 	VBROADCASTSS 492(R9), Z23
 	VFMADD231PS Z15, Z23, Z31
 	ADDQ $512, R9
+	ADDQ $32, BX
 	ADDQ $32, R11
-	CMPQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+1*streamSlot__size+streamSlot_next+0)(DI), R11
-	ADDQ $32, SI
-	DECQ CX
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	DECQ streamBlock_k(DI)
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z27, K1, (AX)
+	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z26, K1, (AX)
+	VMOVUPS Z26, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, K1, (AX)
+	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, K1, (AX)
+	VMOVUPS Z24, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z31, K2, (AX)
+	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z30, K2, (AX)
+	VMOVUPS Z30, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z29, K2, (AX)
+	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z28, K2, (AX)
+	VMOVUPS Z28, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -7802,32 +7777,28 @@ loop:
 // 8 rows of A by 16 columns.
 TEXT ·streamT8BF16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K1, Z24
+	VMOVUPS (AX), Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS.Z (AX), K1, Z25
+	VMOVUPS (AX), Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS.Z (AX), K1, Z26
+	VMOVUPS (AX), Z26
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS.Z (AX), K1, Z27
+	VMOVUPS (AX), Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
-	VMOVUPS.Z (AX), K1, Z28
+	VMOVUPS (AX), Z28
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
-	VMOVUPS.Z (AX), K1, Z29
+	VMOVUPS (AX), Z29
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
-	VMOVUPS.Z (AX), K1, Z30
+	VMOVUPS (AX), Z30
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
-	VMOVUPS.Z (AX), K1, Z31
-	JMP start0
+	VMOVUPS (AX), Z31
+	JMP start0x1
 
-zero0:
+zero0x1:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
@@ -7837,11 +7808,10 @@ zero0:
 	VPXORD Z30, Z30, Z30
 	VPXORD Z31, Z31, Z31
 
-start0:
+start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ streamBlock_k(DI), CX
-	XORQ SI, SI
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -7924,14 +7894,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 0(DX), Z20
@@ -8004,14 +7974,14 @@ loop:
 	VFMADD231PS Z3, Z22, Z30
 	VBROADCASTSS 124(DX), Z23
 	VFMADD231PS Z3, Z23, Z31
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 128(DX), Z20
@@ -8084,14 +8054,14 @@ loop:
 	VFMADD231PS Z7, Z22, Z30
 	VBROADCASTSS 252(DX), Z23
 	VFMADD231PS Z7, Z23, Z31
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 256(DX), Z20
@@ -8164,14 +8134,14 @@ loop:
 	VFMADD231PS Z11, Z22, Z30
 	VBROADCASTSS 380(DX), Z23
 	VFMADD231PS Z11, Z23, Z31
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 384(DX), Z20
@@ -8245,28 +8215,31 @@ loop:
 	VBROADCASTSS 508(DX), Z23
 	VFMADD231PS Z15, Z23, Z31
 	ADDQ $512, DX
-	ADDQ $32, R10
-	CMPQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+0*streamSlot__size+streamSlot_next+0)(DI), R10
 	ADDQ $32, SI
-	DECQ CX
+	ADDQ $32, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	DECQ streamBlock_k(DI)
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
-	VMOVUPS Z31, K1, (AX)
+	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
-	VMOVUPS Z30, K1, (AX)
+	VMOVUPS Z30, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
-	VMOVUPS Z29, K1, (AX)
+	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
-	VMOVUPS Z28, K1, (AX)
+	VMOVUPS Z28, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z27, K1, (AX)
+	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z26, K1, (AX)
+	VMOVUPS Z26, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, K1, (AX)
+	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, K1, (AX)
+	VMOVUPS Z24, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -8274,42 +8247,34 @@ loop:
 // 1 rows of A by 32 columns.
 TEXT ·streamT1F16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K1, Z24
-	JMP start0
+	VMOVUPS (AX), Z24
+	JMP start0x1
 
-zero0:
+zero0x1:
 	VPXORD Z24, Z24, Z24
 
-start0:
+start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K2
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero1
+	JZ zero1x1
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K2, Z25
-	JMP start1
+	VMOVUPS (AX), Z25
+	JMP start1x1
 
-zero1:
+zero1x1:
 	VPXORD Z25, Z25, Z25
 
-start1:
+start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ streamBlock_k(DI), CX
-	XORQ SI, SI
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -8376,14 +8341,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 0(DX), Z20
@@ -8400,14 +8365,14 @@ loop:
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 96(DX), Z20
 	VFMADD231PS Z3, Z20, Z24
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 128(DX), Z20
@@ -8424,14 +8389,14 @@ loop:
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 224(DX), Z20
 	VFMADD231PS Z7, Z20, Z24
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 256(DX), Z20
@@ -8448,14 +8413,14 @@ loop:
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 352(DX), Z20
 	VFMADD231PS Z11, Z20, Z24
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 384(DX), Z20
@@ -8473,17 +8438,18 @@ loop:
 	VBROADCASTSS 480(DX), Z20
 	VFMADD231PS Z15, Z20, Z24
 	ADDQ $512, DX
+	ADDQ $32, SI
 	ADDQ $32, R10
-	CMPQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+0*streamSlot__size+streamSlot_next+0)(DI), R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z16
+	VCVTPH2PS (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z17
+	VCVTPH2PS (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z18
+	VCVTPH2PS (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z19
+	VCVTPH2PS (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -8493,13 +8459,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z8
 	VSHUFF32X4 $0xdd, Z23, Z22, Z12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z16
+	VCVTPH2PS (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z17
+	VCVTPH2PS (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z18
+	VCVTPH2PS (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z19
+	VCVTPH2PS (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -8509,13 +8475,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z9
 	VSHUFF32X4 $0xdd, Z23, Z22, Z13
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z16
+	VCVTPH2PS (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z17
+	VCVTPH2PS (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z18
+	VCVTPH2PS (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z19
+	VCVTPH2PS (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -8525,13 +8491,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z10
 	VSHUFF32X4 $0xdd, Z23, Z22, Z14
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z16
+	VCVTPH2PS (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z17
+	VCVTPH2PS (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z18
+	VCVTPH2PS (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z19
+	VCVTPH2PS (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -8540,14 +8506,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 0(R9), Z20
@@ -8564,14 +8530,14 @@ loop:
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 96(R9), Z20
 	VFMADD231PS Z3, Z20, Z25
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 128(R9), Z20
@@ -8588,14 +8554,14 @@ loop:
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 224(R9), Z20
 	VFMADD231PS Z7, Z20, Z25
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 256(R9), Z20
@@ -8612,14 +8578,14 @@ loop:
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 352(R9), Z20
 	VFMADD231PS Z11, Z20, Z25
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 384(R9), Z20
@@ -8637,16 +8603,22 @@ loop:
 	VBROADCASTSS 480(R9), Z20
 	VFMADD231PS Z15, Z20, Z25
 	ADDQ $512, R9
+	ADDQ $32, BX
 	ADDQ $32, R11
-	CMPQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+1*streamSlot__size+streamSlot_next+0)(DI), R11
-	ADDQ $32, SI
-	DECQ CX
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	DECQ streamBlock_k(DI)
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, K1, (AX)
+	VMOVUPS Z24, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z25, K2, (AX)
+	VMOVUPS Z25, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -8654,48 +8626,40 @@ loop:
 // 2 rows of A by 32 columns.
 TEXT ·streamT2F16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K1, Z24
+	VMOVUPS (AX), Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS.Z (AX), K1, Z25
-	JMP start0
+	VMOVUPS (AX), Z25
+	JMP start0x1
 
-zero0:
+zero0x1:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 
-start0:
+start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K2
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero1
+	JZ zero1x1
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K2, Z26
+	VMOVUPS (AX), Z26
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS.Z (AX), K2, Z27
-	JMP start1
+	VMOVUPS (AX), Z27
+	JMP start1x1
 
-zero1:
+zero1x1:
 	VPXORD Z26, Z26, Z26
 	VPXORD Z27, Z27, Z27
 
-start1:
+start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ streamBlock_k(DI), CX
-	XORQ SI, SI
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -8762,14 +8726,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 0(DX), Z20
@@ -8794,14 +8758,14 @@ loop:
 	VFMADD231PS Z3, Z20, Z24
 	VBROADCASTSS 100(DX), Z21
 	VFMADD231PS Z3, Z21, Z25
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 128(DX), Z20
@@ -8826,14 +8790,14 @@ loop:
 	VFMADD231PS Z7, Z20, Z24
 	VBROADCASTSS 228(DX), Z21
 	VFMADD231PS Z7, Z21, Z25
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 256(DX), Z20
@@ -8858,14 +8822,14 @@ loop:
 	VFMADD231PS Z11, Z20, Z24
 	VBROADCASTSS 356(DX), Z21
 	VFMADD231PS Z11, Z21, Z25
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 384(DX), Z20
@@ -8891,17 +8855,18 @@ loop:
 	VBROADCASTSS 484(DX), Z21
 	VFMADD231PS Z15, Z21, Z25
 	ADDQ $512, DX
+	ADDQ $32, SI
 	ADDQ $32, R10
-	CMPQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+0*streamSlot__size+streamSlot_next+0)(DI), R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z16
+	VCVTPH2PS (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z17
+	VCVTPH2PS (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z18
+	VCVTPH2PS (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z19
+	VCVTPH2PS (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -8911,13 +8876,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z8
 	VSHUFF32X4 $0xdd, Z23, Z22, Z12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z16
+	VCVTPH2PS (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z17
+	VCVTPH2PS (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z18
+	VCVTPH2PS (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z19
+	VCVTPH2PS (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -8927,13 +8892,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z9
 	VSHUFF32X4 $0xdd, Z23, Z22, Z13
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z16
+	VCVTPH2PS (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z17
+	VCVTPH2PS (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z18
+	VCVTPH2PS (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z19
+	VCVTPH2PS (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -8943,13 +8908,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z10
 	VSHUFF32X4 $0xdd, Z23, Z22, Z14
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z16
+	VCVTPH2PS (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z17
+	VCVTPH2PS (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z18
+	VCVTPH2PS (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z19
+	VCVTPH2PS (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -8958,14 +8923,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 0(R9), Z20
@@ -8990,14 +8955,14 @@ loop:
 	VFMADD231PS Z3, Z20, Z26
 	VBROADCASTSS 100(R9), Z21
 	VFMADD231PS Z3, Z21, Z27
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 128(R9), Z20
@@ -9022,14 +8987,14 @@ loop:
 	VFMADD231PS Z7, Z20, Z26
 	VBROADCASTSS 228(R9), Z21
 	VFMADD231PS Z7, Z21, Z27
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 256(R9), Z20
@@ -9054,14 +9019,14 @@ loop:
 	VFMADD231PS Z11, Z20, Z26
 	VBROADCASTSS 356(R9), Z21
 	VFMADD231PS Z11, Z21, Z27
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 384(R9), Z20
@@ -9087,20 +9052,26 @@ loop:
 	VBROADCASTSS 484(R9), Z21
 	VFMADD231PS Z15, Z21, Z27
 	ADDQ $512, R9
+	ADDQ $32, BX
 	ADDQ $32, R11
-	CMPQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+1*streamSlot__size+streamSlot_next+0)(DI), R11
-	ADDQ $32, SI
-	DECQ CX
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	DECQ streamBlock_k(DI)
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, K1, (AX)
+	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, K1, (AX)
+	VMOVUPS Z24, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z27, K2, (AX)
+	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z26, K2, (AX)
+	VMOVUPS Z26, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -9108,60 +9079,52 @@ loop:
 // 4 rows of A by 32 columns.
 TEXT ·streamT4F16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K1, Z24
+	VMOVUPS (AX), Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS.Z (AX), K1, Z25
+	VMOVUPS (AX), Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS.Z (AX), K1, Z26
+	VMOVUPS (AX), Z26
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS.Z (AX), K1, Z27
-	JMP start0
+	VMOVUPS (AX), Z27
+	JMP start0x1
 
-zero0:
+zero0x1:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
 	VPXORD Z27, Z27, Z27
 
-start0:
+start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K2
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero1
+	JZ zero1x1
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K2, Z28
+	VMOVUPS (AX), Z28
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS.Z (AX), K2, Z29
+	VMOVUPS (AX), Z29
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS.Z (AX), K2, Z30
+	VMOVUPS (AX), Z30
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS.Z (AX), K2, Z31
-	JMP start1
+	VMOVUPS (AX), Z31
+	JMP start1x1
 
-zero1:
+zero1x1:
 	VPXORD Z28, Z28, Z28
 	VPXORD Z29, Z29, Z29
 	VPXORD Z30, Z30, Z30
 	VPXORD Z31, Z31, Z31
 
-start1:
+start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ streamBlock_k(DI), CX
-	XORQ SI, SI
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -9228,14 +9191,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 0(DX), Z20
@@ -9276,14 +9239,14 @@ loop:
 	VFMADD231PS Z3, Z22, Z26
 	VBROADCASTSS 108(DX), Z23
 	VFMADD231PS Z3, Z23, Z27
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 128(DX), Z20
@@ -9324,14 +9287,14 @@ loop:
 	VFMADD231PS Z7, Z22, Z26
 	VBROADCASTSS 236(DX), Z23
 	VFMADD231PS Z7, Z23, Z27
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 256(DX), Z20
@@ -9372,14 +9335,14 @@ loop:
 	VFMADD231PS Z11, Z22, Z26
 	VBROADCASTSS 364(DX), Z23
 	VFMADD231PS Z11, Z23, Z27
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 384(DX), Z20
@@ -9421,17 +9384,18 @@ loop:
 	VBROADCASTSS 492(DX), Z23
 	VFMADD231PS Z15, Z23, Z27
 	ADDQ $512, DX
+	ADDQ $32, SI
 	ADDQ $32, R10
-	CMPQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+0*streamSlot__size+streamSlot_next+0)(DI), R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z16
+	VCVTPH2PS (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z17
+	VCVTPH2PS (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z18
+	VCVTPH2PS (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z19
+	VCVTPH2PS (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -9441,13 +9405,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z8
 	VSHUFF32X4 $0xdd, Z23, Z22, Z12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z16
+	VCVTPH2PS (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z17
+	VCVTPH2PS (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z18
+	VCVTPH2PS (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z19
+	VCVTPH2PS (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -9457,13 +9421,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z9
 	VSHUFF32X4 $0xdd, Z23, Z22, Z13
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z16
+	VCVTPH2PS (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z17
+	VCVTPH2PS (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z18
+	VCVTPH2PS (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z19
+	VCVTPH2PS (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -9473,13 +9437,13 @@ loop:
 	VSHUFF32X4 $0xdd, Z21, Z20, Z10
 	VSHUFF32X4 $0xdd, Z23, Z22, Z14
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z16
+	VCVTPH2PS (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z17
+	VCVTPH2PS (AX)(BX*1), Z17
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z18
+	VCVTPH2PS (AX)(BX*1), Z18
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VCVTPH2PS (AX)(SI*1), Z19
+	VCVTPH2PS (AX)(BX*1), Z19
 	VSHUFF32X4 $0x88, Z17, Z16, Z20
 	VSHUFF32X4 $0x88, Z19, Z18, Z21
 	VSHUFF32X4 $0xdd, Z17, Z16, Z22
@@ -9488,14 +9452,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 0(R9), Z20
@@ -9536,14 +9500,14 @@ loop:
 	VFMADD231PS Z3, Z22, Z30
 	VBROADCASTSS 108(R9), Z23
 	VFMADD231PS Z3, Z23, Z31
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 128(R9), Z20
@@ -9584,14 +9548,14 @@ loop:
 	VFMADD231PS Z7, Z22, Z30
 	VBROADCASTSS 236(R9), Z23
 	VFMADD231PS Z7, Z23, Z31
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 256(R9), Z20
@@ -9632,14 +9596,14 @@ loop:
 	VFMADD231PS Z11, Z22, Z30
 	VBROADCASTSS 364(R9), Z23
 	VFMADD231PS Z11, Z23, Z31
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
 	VBROADCASTSS 384(R9), Z20
@@ -9681,28 +9645,34 @@ loop:
 	VBROADCASTSS 492(R9), Z23
 	VFMADD231PS Z15, Z23, Z31
 	ADDQ $512, R9
+	ADDQ $32, BX
 	ADDQ $32, R11
-	CMPQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+1*streamSlot__size+streamSlot_next+0)(DI), R11
-	ADDQ $32, SI
-	DECQ CX
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	DECQ streamBlock_k(DI)
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z27, K1, (AX)
+	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z26, K1, (AX)
+	VMOVUPS Z26, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, K1, (AX)
+	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, K1, (AX)
+	VMOVUPS Z24, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z31, K2, (AX)
+	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z30, K2, (AX)
+	VMOVUPS Z30, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z29, K2, (AX)
+	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z28, K2, (AX)
+	VMOVUPS Z28, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -9710,32 +9680,28 @@ loop:
 // 8 rows of A by 16 columns.
 TEXT ·streamT8F16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_n+0)(DI), AX
-	MOVQ $-1, BX
-	BZHIQ AX, BX, BX
-	KMOVQ BX, K1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS.Z (AX), K1, Z24
+	VMOVUPS (AX), Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS.Z (AX), K1, Z25
+	VMOVUPS (AX), Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS.Z (AX), K1, Z26
+	VMOVUPS (AX), Z26
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS.Z (AX), K1, Z27
+	VMOVUPS (AX), Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
-	VMOVUPS.Z (AX), K1, Z28
+	VMOVUPS (AX), Z28
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
-	VMOVUPS.Z (AX), K1, Z29
+	VMOVUPS (AX), Z29
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
-	VMOVUPS.Z (AX), K1, Z30
+	VMOVUPS (AX), Z30
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
-	VMOVUPS.Z (AX), K1, Z31
-	JMP start0
+	VMOVUPS (AX), Z31
+	JMP start0x1
 
-zero0:
+zero0x1:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
@@ -9745,11 +9711,10 @@ zero0:
 	VPXORD Z30, Z30, Z30
 	VPXORD Z31, Z31, Z31
 
-start0:
+start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ streamBlock_k(DI), CX
-	XORQ SI, SI
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -9816,14 +9781,14 @@ loop:
 	VSHUFF32X4 $0x88, Z23, Z22, Z7
 	VSHUFF32X4 $0xdd, Z21, Z20, Z11
 	VSHUFF32X4 $0xdd, Z23, Z22, Z15
-	VUNPCKLPS Z1, Z0, Z16
-	VUNPCKHPS Z1, Z0, Z17
-	VUNPCKLPS Z3, Z2, Z18
-	VUNPCKHPS Z3, Z2, Z19
-	VUNPCKLPD Z18, Z16, Z0
-	VUNPCKHPD Z18, Z16, Z1
-	VUNPCKLPD Z19, Z17, Z2
-	VUNPCKHPD Z19, Z17, Z3
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 0(DX), Z20
@@ -9896,14 +9861,14 @@ loop:
 	VFMADD231PS Z3, Z22, Z30
 	VBROADCASTSS 124(DX), Z23
 	VFMADD231PS Z3, Z23, Z31
-	VUNPCKLPS Z5, Z4, Z16
-	VUNPCKHPS Z5, Z4, Z17
-	VUNPCKLPS Z7, Z6, Z18
-	VUNPCKHPS Z7, Z6, Z19
-	VUNPCKLPD Z18, Z16, Z4
-	VUNPCKHPD Z18, Z16, Z5
-	VUNPCKLPD Z19, Z17, Z6
-	VUNPCKHPD Z19, Z17, Z7
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 128(DX), Z20
@@ -9976,14 +9941,14 @@ loop:
 	VFMADD231PS Z7, Z22, Z30
 	VBROADCASTSS 252(DX), Z23
 	VFMADD231PS Z7, Z23, Z31
-	VUNPCKLPS Z9, Z8, Z16
-	VUNPCKHPS Z9, Z8, Z17
-	VUNPCKLPS Z11, Z10, Z18
-	VUNPCKHPS Z11, Z10, Z19
-	VUNPCKLPD Z18, Z16, Z8
-	VUNPCKHPD Z18, Z16, Z9
-	VUNPCKLPD Z19, Z17, Z10
-	VUNPCKHPD Z19, Z17, Z11
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 256(DX), Z20
@@ -10056,14 +10021,14 @@ loop:
 	VFMADD231PS Z11, Z22, Z30
 	VBROADCASTSS 380(DX), Z23
 	VFMADD231PS Z11, Z23, Z31
-	VUNPCKLPS Z13, Z12, Z16
-	VUNPCKHPS Z13, Z12, Z17
-	VUNPCKLPS Z15, Z14, Z18
-	VUNPCKHPS Z15, Z14, Z19
-	VUNPCKLPD Z18, Z16, Z12
-	VUNPCKHPD Z18, Z16, Z13
-	VUNPCKLPD Z19, Z17, Z14
-	VUNPCKHPD Z19, Z17, Z15
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
 	VBROADCASTSS 384(DX), Z20
@@ -10137,28 +10102,31 @@ loop:
 	VBROADCASTSS 508(DX), Z23
 	VFMADD231PS Z15, Z23, Z31
 	ADDQ $512, DX
-	ADDQ $32, R10
-	CMPQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_end+0)(DI)
-	CMOVQEQ (streamBlock_slots+0*streamSlot__size+streamSlot_next+0)(DI), R10
 	ADDQ $32, SI
-	DECQ CX
+	ADDQ $32, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	DECQ streamBlock_k(DI)
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
-	VMOVUPS Z31, K1, (AX)
+	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
-	VMOVUPS Z30, K1, (AX)
+	VMOVUPS Z30, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
-	VMOVUPS Z29, K1, (AX)
+	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
-	VMOVUPS Z28, K1, (AX)
+	VMOVUPS Z28, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z27, K1, (AX)
+	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z26, K1, (AX)
+	VMOVUPS Z26, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, K1, (AX)
+	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, K1, (AX)
+	VMOVUPS Z24, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -10173,7 +10141,7 @@ TEXT ·streamP1Pairs(SB), NOSPLIT, $0-8
 	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -10183,9 +10151,9 @@ TEXT ·streamP1Pairs(SB), NOSPLIT, $0-8
 	VMOVUPS 320(AX), Z5
 	VMOVUPS 384(AX), Z6
 	VMOVUPS 448(AX), Z7
-	JMP start0
+	JMP start0x8
 
-zero0:
+zero0x8:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -10195,7 +10163,7 @@ zero0:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 
-start0:
+start0x8:
 
 loop:
 	VMOVUPS 0(SI), Z16
@@ -10250,7 +10218,7 @@ TEXT ·streamP2Pairs(SB), NOSPLIT, $0-8
 	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -10269,9 +10237,9 @@ TEXT ·streamP2Pairs(SB), NOSPLIT, $0-8
 	VMOVUPS 320(AX), Z13
 	VMOVUPS 384(AX), Z14
 	VMOVUPS 448(AX), Z15
-	JMP start0
+	JMP start0x8
 
-zero0:
+zero0x8:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -10289,7 +10257,7 @@ zero0:
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 
-start0:
+start0x8:
 
 loop:
 	VMOVUPS 0(SI), Z16
@@ -10362,7 +10330,7 @@ TEXT ·streamP4Pairs(SB), NOSPLIT, $0-8
 	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -10383,9 +10351,9 @@ TEXT ·streamP4Pairs(SB), NOSPLIT, $0-8
 	VMOVUPS 64(AX), Z13
 	VMOVUPS 128(AX), Z14
 	VMOVUPS 192(AX), Z15
-	JMP start0
+	JMP start0x4
 
-zero0:
+zero0x4:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -10403,7 +10371,7 @@ zero0:
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 
-start0:
+start0x4:
 
 loop:
 	VMOVUPS 0(SI), Z16
@@ -10472,7 +10440,7 @@ TEXT ·streamP8Pairs(SB), NOSPLIT, $0-8
 	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -10497,9 +10465,9 @@ TEXT ·streamP8Pairs(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS 0(AX), Z14
 	VMOVUPS 64(AX), Z15
-	JMP start0
+	JMP start0x2
 
-zero0:
+zero0x2:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -10517,7 +10485,7 @@ zero0:
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 
-start0:
+start0x2:
 
 loop:
 	VMOVUPS 0(SI), Z16
@@ -10590,7 +10558,7 @@ TEXT ·streamP1Words(SB), NOSPLIT, $0-8
 	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -10600,9 +10568,9 @@ TEXT ·streamP1Words(SB), NOSPLIT, $0-8
 	VMOVUPS 320(AX), Z5
 	VMOVUPS 384(AX), Z6
 	VMOVUPS 448(AX), Z7
-	JMP start0
+	JMP start0x8
 
-zero0:
+zero0x8:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -10612,7 +10580,7 @@ zero0:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 
-start0:
+start0x8:
 
 loop:
 	VMOVUPS 0(SI), Z16
@@ -10667,7 +10635,7 @@ TEXT ·streamP2Words(SB), NOSPLIT, $0-8
 	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -10686,9 +10654,9 @@ TEXT ·streamP2Words(SB), NOSPLIT, $0-8
 	VMOVUPS 320(AX), Z13
 	VMOVUPS 384(AX), Z14
 	VMOVUPS 448(AX), Z15
-	JMP start0
+	JMP start0x8
 
-zero0:
+zero0x8:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -10706,7 +10674,7 @@ zero0:
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 
-start0:
+start0x8:
 
 loop:
 	VMOVUPS 0(SI), Z16
@@ -10779,7 +10747,7 @@ TEXT ·streamP4Words(SB), NOSPLIT, $0-8
 	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -10800,9 +10768,9 @@ TEXT ·streamP4Words(SB), NOSPLIT, $0-8
 	VMOVUPS 64(AX), Z13
 	VMOVUPS 128(AX), Z14
 	VMOVUPS 192(AX), Z15
-	JMP start0
+	JMP start0x4
 
-zero0:
+zero0x4:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -10820,7 +10788,7 @@ zero0:
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 
-start0:
+start0x4:
 
 loop:
 	VMOVUPS 0(SI), Z16
@@ -10889,7 +10857,7 @@ TEXT ·streamP8Words(SB), NOSPLIT, $0-8
 	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
-	JZ zero0
+	JZ zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -10914,9 +10882,9 @@ TEXT ·streamP8Words(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
 	VMOVUPS 0(AX), Z14
 	VMOVUPS 64(AX), Z15
-	JMP start0
+	JMP start0x2
 
-zero0:
+zero0x2:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -10934,7 +10902,7 @@ zero0:
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 
-start0:
+start0x2:
 
 loop:
 	VMOVUPS 0(SI), Z16
@@ -10993,6 +10961,10110 @@ loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func stream256S1Words(c *streamBlock)
+// 1 rows of A by 64 columns.
+TEXT ·stream256S1Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+
+block8:
+	CMPQ BX, $64
+	JL block4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	VMOVUPS 64(AX)(R8*1), Y2
+	VMOVUPS 96(AX)(R8*1), Y3
+	VMOVUPS 128(AX)(R8*1), Y4
+	VMOVUPS 160(AX)(R8*1), Y5
+	VMOVUPS 192(AX)(R8*1), Y6
+	VMOVUPS 224(AX)(R8*1), Y7
+	JMP start0x8
+
+zero0x8:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+start0x8:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+
+loop8:
+	VBROADCASTSS 0(DX), Y8
+	VMOVUPS 0(SI), Y9
+	VFMADD231PS Y9, Y8, Y0
+	VMOVUPS 32(SI), Y10
+	VFMADD231PS Y10, Y8, Y1
+	PREFETCHT0 0(SI)(R13*1)
+	VMOVUPS 64(SI), Y11
+	VFMADD231PS Y11, Y8, Y2
+	VMOVUPS 96(SI), Y12
+	VFMADD231PS Y12, Y8, Y3
+	PREFETCHT0 64(SI)(R13*1)
+	VMOVUPS 128(SI), Y13
+	VFMADD231PS Y13, Y8, Y4
+	VMOVUPS 160(SI), Y14
+	VFMADD231PS Y14, Y8, Y5
+	PREFETCHT0 128(SI)(R13*1)
+	VMOVUPS 192(SI), Y15
+	VFMADD231PS Y15, Y8, Y6
+	VMOVUPS 224(SI), Y9
+	VFMADD231PS Y9, Y8, Y7
+	PREFETCHT0 192(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	VMOVUPS Y2, 64(AX)(R8*1)
+	VMOVUPS Y3, 96(AX)(R8*1)
+	VMOVUPS Y4, 128(AX)(R8*1)
+	VMOVUPS Y5, 160(AX)(R8*1)
+	VMOVUPS Y6, 192(AX)(R8*1)
+	VMOVUPS Y7, 224(AX)(R8*1)
+	ADDQ $256, R10
+	ADDQ $256, R8
+	SUBQ $64, BX
+	JMP block8
+
+block4:
+	CMPQ BX, $32
+	JL block2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	VMOVUPS 64(AX)(R8*1), Y2
+	VMOVUPS 96(AX)(R8*1), Y3
+	JMP start0x4
+
+zero0x4:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start0x4:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop4:
+	VBROADCASTSS 0(DX), Y4
+	VMOVUPS 0(SI), Y5
+	VFMADD231PS Y5, Y4, Y0
+	VMOVUPS 32(SI), Y6
+	VFMADD231PS Y6, Y4, Y1
+	VMOVUPS 64(SI), Y7
+	VFMADD231PS Y7, Y4, Y2
+	VMOVUPS 96(SI), Y8
+	VFMADD231PS Y8, Y4, Y3
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	VMOVUPS Y2, 64(AX)(R8*1)
+	VMOVUPS Y3, 96(AX)(R8*1)
+	ADDQ $128, R10
+	ADDQ $128, R8
+	SUBQ $32, BX
+	JMP block4
+
+block2:
+	CMPQ BX, $16
+	JL block1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	JMP start0x2
+
+zero0x2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop2:
+	VBROADCASTSS 0(DX), Y2
+	VMOVUPS 0(SI), Y3
+	VFMADD231PS Y3, Y2, Y0
+	VMOVUPS 32(SI), Y4
+	VFMADD231PS Y4, Y2, Y1
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $64, R8
+	SUBQ $16, BX
+	JMP block2
+
+block1:
+	CMPQ BX, $8
+	JL block0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y0, Y0, Y0
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop1:
+	VBROADCASTSS 0(DX), Y1
+	VMOVUPS 0(SI), Y2
+	VFMADD231PS Y2, Y1, Y0
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	ADDQ $32, R10
+	ADDQ $32, R8
+	SUBQ $8, BX
+	JMP block1
+
+block0:
+	VZEROUPPER
+	RET
+
+// func stream256S2Words(c *streamBlock)
+// 2 rows of A by 32 columns.
+TEXT ·stream256S2Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+
+block4:
+	CMPQ BX, $32
+	JL block2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	VMOVUPS 64(AX)(R8*1), Y2
+	VMOVUPS 96(AX)(R8*1), Y3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y4
+	VMOVUPS 32(AX)(R8*1), Y5
+	VMOVUPS 64(AX)(R8*1), Y6
+	VMOVUPS 96(AX)(R8*1), Y7
+	JMP start0x4
+
+zero0x4:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+start0x4:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+
+loop4:
+	VBROADCASTSS 0(DX), Y8
+	VBROADCASTSS 4(DX), Y9
+	VMOVUPS 0(SI), Y10
+	VFMADD231PS Y10, Y8, Y0
+	VFMADD231PS Y10, Y9, Y4
+	VMOVUPS 32(SI), Y11
+	VFMADD231PS Y11, Y8, Y1
+	VFMADD231PS Y11, Y9, Y5
+	PREFETCHT0 0(SI)(R13*1)
+	VMOVUPS 64(SI), Y12
+	VFMADD231PS Y12, Y8, Y2
+	VFMADD231PS Y12, Y9, Y6
+	VMOVUPS 96(SI), Y13
+	VFMADD231PS Y13, Y8, Y3
+	VFMADD231PS Y13, Y9, Y7
+	PREFETCHT0 64(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y4, 0(AX)(R8*1)
+	VMOVUPS Y5, 32(AX)(R8*1)
+	VMOVUPS Y6, 64(AX)(R8*1)
+	VMOVUPS Y7, 96(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	VMOVUPS Y2, 64(AX)(R8*1)
+	VMOVUPS Y3, 96(AX)(R8*1)
+	ADDQ $128, R10
+	ADDQ $128, R8
+	SUBQ $32, BX
+	JMP block4
+
+block2:
+	CMPQ BX, $16
+	JL block1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y2
+	VMOVUPS 32(AX)(R8*1), Y3
+	JMP start0x2
+
+zero0x2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop2:
+	VBROADCASTSS 0(DX), Y4
+	VBROADCASTSS 4(DX), Y5
+	VMOVUPS 0(SI), Y6
+	VFMADD231PS Y6, Y4, Y0
+	VFMADD231PS Y6, Y5, Y2
+	VMOVUPS 32(SI), Y7
+	VFMADD231PS Y7, Y4, Y1
+	VFMADD231PS Y7, Y5, Y3
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y2, 0(AX)(R8*1)
+	VMOVUPS Y3, 32(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $64, R8
+	SUBQ $16, BX
+	JMP block2
+
+block1:
+	CMPQ BX, $8
+	JL block0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y1
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop1:
+	VBROADCASTSS 0(DX), Y2
+	VBROADCASTSS 4(DX), Y3
+	VMOVUPS 0(SI), Y4
+	VFMADD231PS Y4, Y2, Y0
+	VFMADD231PS Y4, Y3, Y1
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y1, 0(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	ADDQ $32, R10
+	ADDQ $32, R8
+	SUBQ $8, BX
+	JMP block1
+
+block0:
+	VZEROUPPER
+	RET
+
+// func stream256S4Words(c *streamBlock)
+// 4 rows of A by 16 columns.
+TEXT ·stream256S4Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+
+block2:
+	CMPQ BX, $16
+	JL block1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y2
+	VMOVUPS 32(AX)(R8*1), Y3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y4
+	VMOVUPS 32(AX)(R8*1), Y5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y6
+	VMOVUPS 32(AX)(R8*1), Y7
+	JMP start0x2
+
+zero0x2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+
+loop2:
+	VBROADCASTSS 0(DX), Y8
+	VBROADCASTSS 4(DX), Y9
+	VBROADCASTSS 8(DX), Y10
+	VBROADCASTSS 12(DX), Y11
+	VMOVUPS 0(SI), Y12
+	VFMADD231PS Y12, Y8, Y0
+	VFMADD231PS Y12, Y9, Y2
+	VFMADD231PS Y12, Y10, Y4
+	VFMADD231PS Y12, Y11, Y6
+	VMOVUPS 32(SI), Y13
+	VFMADD231PS Y13, Y8, Y1
+	VFMADD231PS Y13, Y9, Y3
+	VFMADD231PS Y13, Y10, Y5
+	VFMADD231PS Y13, Y11, Y7
+	PREFETCHT0 0(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y6, 0(AX)(R8*1)
+	VMOVUPS Y7, 32(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y4, 0(AX)(R8*1)
+	VMOVUPS Y5, 32(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y2, 0(AX)(R8*1)
+	VMOVUPS Y3, 32(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $64, R8
+	SUBQ $16, BX
+	JMP block2
+
+block1:
+	CMPQ BX, $8
+	JL block0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y3
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop1:
+	VBROADCASTSS 0(DX), Y4
+	VBROADCASTSS 4(DX), Y5
+	VBROADCASTSS 8(DX), Y6
+	VBROADCASTSS 12(DX), Y7
+	VMOVUPS 0(SI), Y8
+	VFMADD231PS Y8, Y4, Y0
+	VFMADD231PS Y8, Y5, Y1
+	VFMADD231PS Y8, Y6, Y2
+	VFMADD231PS Y8, Y7, Y3
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y3, 0(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y2, 0(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y1, 0(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	ADDQ $32, R10
+	ADDQ $32, R8
+	SUBQ $8, BX
+	JMP block1
+
+block0:
+	VZEROUPPER
+	RET
+
+// func stream256S1BF16(c *streamBlock)
+// 1 rows of A by 64 columns.
+TEXT ·stream256S1BF16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+
+block8:
+	CMPQ BX, $64
+	JL block4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	VMOVUPS 64(AX)(R8*1), Y2
+	VMOVUPS 96(AX)(R8*1), Y3
+	VMOVUPS 128(AX)(R8*1), Y4
+	VMOVUPS 160(AX)(R8*1), Y5
+	VMOVUPS 192(AX)(R8*1), Y6
+	VMOVUPS 224(AX)(R8*1), Y7
+	JMP start0x8
+
+zero0x8:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+start0x8:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+
+loop8:
+	VBROADCASTSS 0(DX), Y8
+	VPMOVZXWD 0(SI), Y9
+	VPSLLD $16, Y9, Y9
+	VFMADD231PS Y9, Y8, Y0
+	VPMOVZXWD 16(SI), Y10
+	VPSLLD $16, Y10, Y10
+	VFMADD231PS Y10, Y8, Y1
+	VPMOVZXWD 32(SI), Y11
+	VPSLLD $16, Y11, Y11
+	VFMADD231PS Y11, Y8, Y2
+	VPMOVZXWD 48(SI), Y12
+	VPSLLD $16, Y12, Y12
+	VFMADD231PS Y12, Y8, Y3
+	PREFETCHT0 0(SI)(R13*1)
+	VPMOVZXWD 64(SI), Y13
+	VPSLLD $16, Y13, Y13
+	VFMADD231PS Y13, Y8, Y4
+	VPMOVZXWD 80(SI), Y14
+	VPSLLD $16, Y14, Y14
+	VFMADD231PS Y14, Y8, Y5
+	VPMOVZXWD 96(SI), Y15
+	VPSLLD $16, Y15, Y15
+	VFMADD231PS Y15, Y8, Y6
+	VPMOVZXWD 112(SI), Y9
+	VPSLLD $16, Y9, Y9
+	VFMADD231PS Y9, Y8, Y7
+	PREFETCHT0 64(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	VMOVUPS Y2, 64(AX)(R8*1)
+	VMOVUPS Y3, 96(AX)(R8*1)
+	VMOVUPS Y4, 128(AX)(R8*1)
+	VMOVUPS Y5, 160(AX)(R8*1)
+	VMOVUPS Y6, 192(AX)(R8*1)
+	VMOVUPS Y7, 224(AX)(R8*1)
+	ADDQ $128, R10
+	ADDQ $256, R8
+	SUBQ $64, BX
+	JMP block8
+
+block4:
+	CMPQ BX, $32
+	JL block2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	VMOVUPS 64(AX)(R8*1), Y2
+	VMOVUPS 96(AX)(R8*1), Y3
+	JMP start0x4
+
+zero0x4:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start0x4:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop4:
+	VBROADCASTSS 0(DX), Y4
+	VPMOVZXWD 0(SI), Y5
+	VPSLLD $16, Y5, Y5
+	VFMADD231PS Y5, Y4, Y0
+	VPMOVZXWD 16(SI), Y6
+	VPSLLD $16, Y6, Y6
+	VFMADD231PS Y6, Y4, Y1
+	VPMOVZXWD 32(SI), Y7
+	VPSLLD $16, Y7, Y7
+	VFMADD231PS Y7, Y4, Y2
+	VPMOVZXWD 48(SI), Y8
+	VPSLLD $16, Y8, Y8
+	VFMADD231PS Y8, Y4, Y3
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	VMOVUPS Y2, 64(AX)(R8*1)
+	VMOVUPS Y3, 96(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $128, R8
+	SUBQ $32, BX
+	JMP block4
+
+block2:
+	CMPQ BX, $16
+	JL block1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	JMP start0x2
+
+zero0x2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop2:
+	VBROADCASTSS 0(DX), Y2
+	VPMOVZXWD 0(SI), Y3
+	VPSLLD $16, Y3, Y3
+	VFMADD231PS Y3, Y2, Y0
+	VPMOVZXWD 16(SI), Y4
+	VPSLLD $16, Y4, Y4
+	VFMADD231PS Y4, Y2, Y1
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	ADDQ $32, R10
+	ADDQ $64, R8
+	SUBQ $16, BX
+	JMP block2
+
+block1:
+	CMPQ BX, $8
+	JL block0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y0, Y0, Y0
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop1:
+	VBROADCASTSS 0(DX), Y1
+	VPMOVZXWD 0(SI), Y2
+	VPSLLD $16, Y2, Y2
+	VFMADD231PS Y2, Y1, Y0
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	ADDQ $16, R10
+	ADDQ $32, R8
+	SUBQ $8, BX
+	JMP block1
+
+block0:
+	VZEROUPPER
+	RET
+
+// func stream256S2BF16(c *streamBlock)
+// 2 rows of A by 32 columns.
+TEXT ·stream256S2BF16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+
+block4:
+	CMPQ BX, $32
+	JL block2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	VMOVUPS 64(AX)(R8*1), Y2
+	VMOVUPS 96(AX)(R8*1), Y3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y4
+	VMOVUPS 32(AX)(R8*1), Y5
+	VMOVUPS 64(AX)(R8*1), Y6
+	VMOVUPS 96(AX)(R8*1), Y7
+	JMP start0x4
+
+zero0x4:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+start0x4:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+
+loop4:
+	VBROADCASTSS 0(DX), Y8
+	VBROADCASTSS 4(DX), Y9
+	VPMOVZXWD 0(SI), Y10
+	VPSLLD $16, Y10, Y10
+	VFMADD231PS Y10, Y8, Y0
+	VFMADD231PS Y10, Y9, Y4
+	VPMOVZXWD 16(SI), Y11
+	VPSLLD $16, Y11, Y11
+	VFMADD231PS Y11, Y8, Y1
+	VFMADD231PS Y11, Y9, Y5
+	VPMOVZXWD 32(SI), Y12
+	VPSLLD $16, Y12, Y12
+	VFMADD231PS Y12, Y8, Y2
+	VFMADD231PS Y12, Y9, Y6
+	VPMOVZXWD 48(SI), Y13
+	VPSLLD $16, Y13, Y13
+	VFMADD231PS Y13, Y8, Y3
+	VFMADD231PS Y13, Y9, Y7
+	PREFETCHT0 0(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y4, 0(AX)(R8*1)
+	VMOVUPS Y5, 32(AX)(R8*1)
+	VMOVUPS Y6, 64(AX)(R8*1)
+	VMOVUPS Y7, 96(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	VMOVUPS Y2, 64(AX)(R8*1)
+	VMOVUPS Y3, 96(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $128, R8
+	SUBQ $32, BX
+	JMP block4
+
+block2:
+	CMPQ BX, $16
+	JL block1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y2
+	VMOVUPS 32(AX)(R8*1), Y3
+	JMP start0x2
+
+zero0x2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop2:
+	VBROADCASTSS 0(DX), Y4
+	VBROADCASTSS 4(DX), Y5
+	VPMOVZXWD 0(SI), Y6
+	VPSLLD $16, Y6, Y6
+	VFMADD231PS Y6, Y4, Y0
+	VFMADD231PS Y6, Y5, Y2
+	VPMOVZXWD 16(SI), Y7
+	VPSLLD $16, Y7, Y7
+	VFMADD231PS Y7, Y4, Y1
+	VFMADD231PS Y7, Y5, Y3
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y2, 0(AX)(R8*1)
+	VMOVUPS Y3, 32(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	ADDQ $32, R10
+	ADDQ $64, R8
+	SUBQ $16, BX
+	JMP block2
+
+block1:
+	CMPQ BX, $8
+	JL block0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y1
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop1:
+	VBROADCASTSS 0(DX), Y2
+	VBROADCASTSS 4(DX), Y3
+	VPMOVZXWD 0(SI), Y4
+	VPSLLD $16, Y4, Y4
+	VFMADD231PS Y4, Y2, Y0
+	VFMADD231PS Y4, Y3, Y1
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y1, 0(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	ADDQ $16, R10
+	ADDQ $32, R8
+	SUBQ $8, BX
+	JMP block1
+
+block0:
+	VZEROUPPER
+	RET
+
+// func stream256S4BF16(c *streamBlock)
+// 4 rows of A by 16 columns.
+TEXT ·stream256S4BF16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+
+block2:
+	CMPQ BX, $16
+	JL block1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y2
+	VMOVUPS 32(AX)(R8*1), Y3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y4
+	VMOVUPS 32(AX)(R8*1), Y5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y6
+	VMOVUPS 32(AX)(R8*1), Y7
+	JMP start0x2
+
+zero0x2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+
+loop2:
+	VBROADCASTSS 0(DX), Y8
+	VBROADCASTSS 4(DX), Y9
+	VBROADCASTSS 8(DX), Y10
+	VBROADCASTSS 12(DX), Y11
+	VPMOVZXWD 0(SI), Y12
+	VPSLLD $16, Y12, Y12
+	VFMADD231PS Y12, Y8, Y0
+	VFMADD231PS Y12, Y9, Y2
+	VFMADD231PS Y12, Y10, Y4
+	VFMADD231PS Y12, Y11, Y6
+	VPMOVZXWD 16(SI), Y13
+	VPSLLD $16, Y13, Y13
+	VFMADD231PS Y13, Y8, Y1
+	VFMADD231PS Y13, Y9, Y3
+	VFMADD231PS Y13, Y10, Y5
+	VFMADD231PS Y13, Y11, Y7
+	PREFETCHT0 0(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y6, 0(AX)(R8*1)
+	VMOVUPS Y7, 32(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y4, 0(AX)(R8*1)
+	VMOVUPS Y5, 32(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y2, 0(AX)(R8*1)
+	VMOVUPS Y3, 32(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	ADDQ $32, R10
+	ADDQ $64, R8
+	SUBQ $16, BX
+	JMP block2
+
+block1:
+	CMPQ BX, $8
+	JL block0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y3
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop1:
+	VBROADCASTSS 0(DX), Y4
+	VBROADCASTSS 4(DX), Y5
+	VBROADCASTSS 8(DX), Y6
+	VBROADCASTSS 12(DX), Y7
+	VPMOVZXWD 0(SI), Y8
+	VPSLLD $16, Y8, Y8
+	VFMADD231PS Y8, Y4, Y0
+	VFMADD231PS Y8, Y5, Y1
+	VFMADD231PS Y8, Y6, Y2
+	VFMADD231PS Y8, Y7, Y3
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y3, 0(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y2, 0(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y1, 0(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	ADDQ $16, R10
+	ADDQ $32, R8
+	SUBQ $8, BX
+	JMP block1
+
+block0:
+	VZEROUPPER
+	RET
+
+// func stream256S1F16(c *streamBlock)
+// 1 rows of A by 64 columns.
+TEXT ·stream256S1F16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+
+block8:
+	CMPQ BX, $64
+	JL block4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	VMOVUPS 64(AX)(R8*1), Y2
+	VMOVUPS 96(AX)(R8*1), Y3
+	VMOVUPS 128(AX)(R8*1), Y4
+	VMOVUPS 160(AX)(R8*1), Y5
+	VMOVUPS 192(AX)(R8*1), Y6
+	VMOVUPS 224(AX)(R8*1), Y7
+	JMP start0x8
+
+zero0x8:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+start0x8:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+
+loop8:
+	VBROADCASTSS 0(DX), Y8
+	VCVTPH2PS 0(SI), Y9
+	VFMADD231PS Y9, Y8, Y0
+	VCVTPH2PS 16(SI), Y10
+	VFMADD231PS Y10, Y8, Y1
+	VCVTPH2PS 32(SI), Y11
+	VFMADD231PS Y11, Y8, Y2
+	VCVTPH2PS 48(SI), Y12
+	VFMADD231PS Y12, Y8, Y3
+	PREFETCHT0 0(SI)(R13*1)
+	VCVTPH2PS 64(SI), Y13
+	VFMADD231PS Y13, Y8, Y4
+	VCVTPH2PS 80(SI), Y14
+	VFMADD231PS Y14, Y8, Y5
+	VCVTPH2PS 96(SI), Y15
+	VFMADD231PS Y15, Y8, Y6
+	VCVTPH2PS 112(SI), Y9
+	VFMADD231PS Y9, Y8, Y7
+	PREFETCHT0 64(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	VMOVUPS Y2, 64(AX)(R8*1)
+	VMOVUPS Y3, 96(AX)(R8*1)
+	VMOVUPS Y4, 128(AX)(R8*1)
+	VMOVUPS Y5, 160(AX)(R8*1)
+	VMOVUPS Y6, 192(AX)(R8*1)
+	VMOVUPS Y7, 224(AX)(R8*1)
+	ADDQ $128, R10
+	ADDQ $256, R8
+	SUBQ $64, BX
+	JMP block8
+
+block4:
+	CMPQ BX, $32
+	JL block2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	VMOVUPS 64(AX)(R8*1), Y2
+	VMOVUPS 96(AX)(R8*1), Y3
+	JMP start0x4
+
+zero0x4:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start0x4:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop4:
+	VBROADCASTSS 0(DX), Y4
+	VCVTPH2PS 0(SI), Y5
+	VFMADD231PS Y5, Y4, Y0
+	VCVTPH2PS 16(SI), Y6
+	VFMADD231PS Y6, Y4, Y1
+	VCVTPH2PS 32(SI), Y7
+	VFMADD231PS Y7, Y4, Y2
+	VCVTPH2PS 48(SI), Y8
+	VFMADD231PS Y8, Y4, Y3
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	VMOVUPS Y2, 64(AX)(R8*1)
+	VMOVUPS Y3, 96(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $128, R8
+	SUBQ $32, BX
+	JMP block4
+
+block2:
+	CMPQ BX, $16
+	JL block1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	JMP start0x2
+
+zero0x2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop2:
+	VBROADCASTSS 0(DX), Y2
+	VCVTPH2PS 0(SI), Y3
+	VFMADD231PS Y3, Y2, Y0
+	VCVTPH2PS 16(SI), Y4
+	VFMADD231PS Y4, Y2, Y1
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	ADDQ $32, R10
+	ADDQ $64, R8
+	SUBQ $16, BX
+	JMP block2
+
+block1:
+	CMPQ BX, $8
+	JL block0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y0, Y0, Y0
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop1:
+	VBROADCASTSS 0(DX), Y1
+	VCVTPH2PS 0(SI), Y2
+	VFMADD231PS Y2, Y1, Y0
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	ADDQ $16, R10
+	ADDQ $32, R8
+	SUBQ $8, BX
+	JMP block1
+
+block0:
+	VZEROUPPER
+	RET
+
+// func stream256S2F16(c *streamBlock)
+// 2 rows of A by 32 columns.
+TEXT ·stream256S2F16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+
+block4:
+	CMPQ BX, $32
+	JL block2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	VMOVUPS 64(AX)(R8*1), Y2
+	VMOVUPS 96(AX)(R8*1), Y3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y4
+	VMOVUPS 32(AX)(R8*1), Y5
+	VMOVUPS 64(AX)(R8*1), Y6
+	VMOVUPS 96(AX)(R8*1), Y7
+	JMP start0x4
+
+zero0x4:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+start0x4:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+
+loop4:
+	VBROADCASTSS 0(DX), Y8
+	VBROADCASTSS 4(DX), Y9
+	VCVTPH2PS 0(SI), Y10
+	VFMADD231PS Y10, Y8, Y0
+	VFMADD231PS Y10, Y9, Y4
+	VCVTPH2PS 16(SI), Y11
+	VFMADD231PS Y11, Y8, Y1
+	VFMADD231PS Y11, Y9, Y5
+	VCVTPH2PS 32(SI), Y12
+	VFMADD231PS Y12, Y8, Y2
+	VFMADD231PS Y12, Y9, Y6
+	VCVTPH2PS 48(SI), Y13
+	VFMADD231PS Y13, Y8, Y3
+	VFMADD231PS Y13, Y9, Y7
+	PREFETCHT0 0(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y4, 0(AX)(R8*1)
+	VMOVUPS Y5, 32(AX)(R8*1)
+	VMOVUPS Y6, 64(AX)(R8*1)
+	VMOVUPS Y7, 96(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	VMOVUPS Y2, 64(AX)(R8*1)
+	VMOVUPS Y3, 96(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $128, R8
+	SUBQ $32, BX
+	JMP block4
+
+block2:
+	CMPQ BX, $16
+	JL block1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y2
+	VMOVUPS 32(AX)(R8*1), Y3
+	JMP start0x2
+
+zero0x2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop2:
+	VBROADCASTSS 0(DX), Y4
+	VBROADCASTSS 4(DX), Y5
+	VCVTPH2PS 0(SI), Y6
+	VFMADD231PS Y6, Y4, Y0
+	VFMADD231PS Y6, Y5, Y2
+	VCVTPH2PS 16(SI), Y7
+	VFMADD231PS Y7, Y4, Y1
+	VFMADD231PS Y7, Y5, Y3
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y2, 0(AX)(R8*1)
+	VMOVUPS Y3, 32(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	ADDQ $32, R10
+	ADDQ $64, R8
+	SUBQ $16, BX
+	JMP block2
+
+block1:
+	CMPQ BX, $8
+	JL block0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y1
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop1:
+	VBROADCASTSS 0(DX), Y2
+	VBROADCASTSS 4(DX), Y3
+	VCVTPH2PS 0(SI), Y4
+	VFMADD231PS Y4, Y2, Y0
+	VFMADD231PS Y4, Y3, Y1
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y1, 0(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	ADDQ $16, R10
+	ADDQ $32, R8
+	SUBQ $8, BX
+	JMP block1
+
+block0:
+	VZEROUPPER
+	RET
+
+// func stream256S4F16(c *streamBlock)
+// 4 rows of A by 16 columns.
+TEXT ·stream256S4F16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+
+block2:
+	CMPQ BX, $16
+	JL block1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y2
+	VMOVUPS 32(AX)(R8*1), Y3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y4
+	VMOVUPS 32(AX)(R8*1), Y5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y6
+	VMOVUPS 32(AX)(R8*1), Y7
+	JMP start0x2
+
+zero0x2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+
+loop2:
+	VBROADCASTSS 0(DX), Y8
+	VBROADCASTSS 4(DX), Y9
+	VBROADCASTSS 8(DX), Y10
+	VBROADCASTSS 12(DX), Y11
+	VCVTPH2PS 0(SI), Y12
+	VFMADD231PS Y12, Y8, Y0
+	VFMADD231PS Y12, Y9, Y2
+	VFMADD231PS Y12, Y10, Y4
+	VFMADD231PS Y12, Y11, Y6
+	VCVTPH2PS 16(SI), Y13
+	VFMADD231PS Y13, Y8, Y1
+	VFMADD231PS Y13, Y9, Y3
+	VFMADD231PS Y13, Y10, Y5
+	VFMADD231PS Y13, Y11, Y7
+	PREFETCHT0 0(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y6, 0(AX)(R8*1)
+	VMOVUPS Y7, 32(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y4, 0(AX)(R8*1)
+	VMOVUPS Y5, 32(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y2, 0(AX)(R8*1)
+	VMOVUPS Y3, 32(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	ADDQ $32, R10
+	ADDQ $64, R8
+	SUBQ $16, BX
+	JMP block2
+
+block1:
+	CMPQ BX, $8
+	JL block0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y3
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop1:
+	VBROADCASTSS 0(DX), Y4
+	VBROADCASTSS 4(DX), Y5
+	VBROADCASTSS 8(DX), Y6
+	VBROADCASTSS 12(DX), Y7
+	VCVTPH2PS 0(SI), Y8
+	VFMADD231PS Y8, Y4, Y0
+	VFMADD231PS Y8, Y5, Y1
+	VFMADD231PS Y8, Y6, Y2
+	VFMADD231PS Y8, Y7, Y3
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y3, 0(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y2, 0(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y1, 0(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	ADDQ $16, R10
+	ADDQ $32, R8
+	SUBQ $8, BX
+	JMP block1
+
+block0:
+	VZEROUPPER
+	RET
+
+// func stream256T1Words(c *streamBlock)
+// 1 rows of A by 32 columns.
+TEXT ·stream256T1Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y8
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y8, Y8, Y8
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y9
+	JMP start1x1
+
+zero1x1:
+	VXORPS Y9, Y9, Y9
+
+start1x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y10
+	JMP start2x1
+
+zero2x1:
+	VXORPS Y10, Y10, Y10
+
+start2x1:
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y11
+	JMP start3x1
+
+zero3x1:
+	VXORPS Y11, Y11, Y11
+
+start3x1:
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
+
+loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X0
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y0, Y0
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 0(DX), Y7
+	VFMADD231PS Y0, Y7, Y8
+	VBROADCASTSS 16(DX), Y7
+	VFMADD231PS Y1, Y7, Y8
+	VBROADCASTSS 32(DX), Y7
+	VFMADD231PS Y2, Y7, Y8
+	VBROADCASTSS 48(DX), Y7
+	VFMADD231PS Y3, Y7, Y8
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X0
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y0, Y0
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 0(R9), Y7
+	VFMADD231PS Y0, Y7, Y9
+	VBROADCASTSS 16(R9), Y7
+	VFMADD231PS Y1, Y7, Y9
+	VBROADCASTSS 32(R9), Y7
+	VFMADD231PS Y2, Y7, Y9
+	VBROADCASTSS 48(R9), Y7
+	VFMADD231PS Y3, Y7, Y9
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X0
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y0, Y0
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 0(R12), Y7
+	VFMADD231PS Y0, Y7, Y10
+	VBROADCASTSS 16(R12), Y7
+	VFMADD231PS Y1, Y7, Y10
+	VBROADCASTSS 32(R12), Y7
+	VFMADD231PS Y2, Y7, Y10
+	VBROADCASTSS 48(R12), Y7
+	VFMADD231PS Y3, Y7, Y10
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X0
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y0, Y0
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 0(R13), Y7
+	VFMADD231PS Y0, Y7, Y11
+	VBROADCASTSS 16(R13), Y7
+	VFMADD231PS Y1, Y7, Y11
+	VBROADCASTSS 32(R13), Y7
+	VFMADD231PS Y2, Y7, Y11
+	VBROADCASTSS 48(R13), Y7
+	VFMADD231PS Y3, Y7, Y11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X1
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y1, Y1
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 64(DX), Y7
+	VFMADD231PS Y0, Y7, Y8
+	VBROADCASTSS 80(DX), Y7
+	VFMADD231PS Y1, Y7, Y8
+	VBROADCASTSS 96(DX), Y7
+	VFMADD231PS Y2, Y7, Y8
+	VBROADCASTSS 112(DX), Y7
+	VFMADD231PS Y3, Y7, Y8
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X1
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y1, Y1
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 64(R9), Y7
+	VFMADD231PS Y0, Y7, Y9
+	VBROADCASTSS 80(R9), Y7
+	VFMADD231PS Y1, Y7, Y9
+	VBROADCASTSS 96(R9), Y7
+	VFMADD231PS Y2, Y7, Y9
+	VBROADCASTSS 112(R9), Y7
+	VFMADD231PS Y3, Y7, Y9
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X1
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y1, Y1
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 64(R12), Y7
+	VFMADD231PS Y0, Y7, Y10
+	VBROADCASTSS 80(R12), Y7
+	VFMADD231PS Y1, Y7, Y10
+	VBROADCASTSS 96(R12), Y7
+	VFMADD231PS Y2, Y7, Y10
+	VBROADCASTSS 112(R12), Y7
+	VFMADD231PS Y3, Y7, Y10
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X1
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y1, Y1
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 64(R13), Y7
+	VFMADD231PS Y0, Y7, Y11
+	VBROADCASTSS 80(R13), Y7
+	VFMADD231PS Y1, Y7, Y11
+	VBROADCASTSS 96(R13), Y7
+	VFMADD231PS Y2, Y7, Y11
+	VBROADCASTSS 112(R13), Y7
+	VFMADD231PS Y3, Y7, Y11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X2
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y2, Y2
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 128(DX), Y7
+	VFMADD231PS Y0, Y7, Y8
+	VBROADCASTSS 144(DX), Y7
+	VFMADD231PS Y1, Y7, Y8
+	VBROADCASTSS 160(DX), Y7
+	VFMADD231PS Y2, Y7, Y8
+	VBROADCASTSS 176(DX), Y7
+	VFMADD231PS Y3, Y7, Y8
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X2
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y2, Y2
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 128(R9), Y7
+	VFMADD231PS Y0, Y7, Y9
+	VBROADCASTSS 144(R9), Y7
+	VFMADD231PS Y1, Y7, Y9
+	VBROADCASTSS 160(R9), Y7
+	VFMADD231PS Y2, Y7, Y9
+	VBROADCASTSS 176(R9), Y7
+	VFMADD231PS Y3, Y7, Y9
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X2
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y2, Y2
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 128(R12), Y7
+	VFMADD231PS Y0, Y7, Y10
+	VBROADCASTSS 144(R12), Y7
+	VFMADD231PS Y1, Y7, Y10
+	VBROADCASTSS 160(R12), Y7
+	VFMADD231PS Y2, Y7, Y10
+	VBROADCASTSS 176(R12), Y7
+	VFMADD231PS Y3, Y7, Y10
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X2
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y2, Y2
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 128(R13), Y7
+	VFMADD231PS Y0, Y7, Y11
+	VBROADCASTSS 144(R13), Y7
+	VFMADD231PS Y1, Y7, Y11
+	VBROADCASTSS 160(R13), Y7
+	VFMADD231PS Y2, Y7, Y11
+	VBROADCASTSS 176(R13), Y7
+	VFMADD231PS Y3, Y7, Y11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X3
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y3, Y3
+	PREFETCHT0 (AX)(R10*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 192(DX), Y7
+	VFMADD231PS Y0, Y7, Y8
+	VBROADCASTSS 208(DX), Y7
+	VFMADD231PS Y1, Y7, Y8
+	VBROADCASTSS 224(DX), Y7
+	VFMADD231PS Y2, Y7, Y8
+	VBROADCASTSS 240(DX), Y7
+	VFMADD231PS Y3, Y7, Y8
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X3
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y3, Y3
+	PREFETCHT0 (AX)(R11*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 192(R9), Y7
+	VFMADD231PS Y0, Y7, Y9
+	VBROADCASTSS 208(R9), Y7
+	VFMADD231PS Y1, Y7, Y9
+	VBROADCASTSS 224(R9), Y7
+	VFMADD231PS Y2, Y7, Y9
+	VBROADCASTSS 240(R9), Y7
+	VFMADD231PS Y3, Y7, Y9
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X3
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y3, Y3
+	PREFETCHT0 (AX)(R14*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 192(R12), Y7
+	VFMADD231PS Y0, Y7, Y10
+	VBROADCASTSS 208(R12), Y7
+	VFMADD231PS Y1, Y7, Y10
+	VBROADCASTSS 224(R12), Y7
+	VFMADD231PS Y2, Y7, Y10
+	VBROADCASTSS 240(R12), Y7
+	VFMADD231PS Y3, Y7, Y10
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X3
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y3, Y3
+	PREFETCHT0 (AX)(R15*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 192(R13), Y7
+	VFMADD231PS Y0, Y7, Y11
+	VBROADCASTSS 208(R13), Y7
+	VFMADD231PS Y1, Y7, Y11
+	VBROADCASTSS 224(R13), Y7
+	VFMADD231PS Y2, Y7, Y11
+	VBROADCASTSS 240(R13), Y7
+	VFMADD231PS Y3, Y7, Y11
+	ADDQ $256, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	ADDQ $256, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	ADDQ $256, R12
+	ADDQ $64, CX
+	ADDQ $64, R14
+	CMPQ R14, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R14
+	ADDQ $256, R13
+	ADDQ $64, R8
+	ADDQ $64, R15
+	CMPQ R15, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R15
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y10, (AX)
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y11, (AX)
+	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func stream256T2Words(c *streamBlock)
+// 2 rows of A by 32 columns.
+TEXT ·stream256T2Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Y9
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Y11
+	JMP start1x1
+
+zero1x1:
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+
+start1x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y12
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Y13
+	JMP start2x1
+
+zero2x1:
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+
+start2x1:
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y14
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Y15
+	JMP start3x1
+
+zero3x1:
+	VXORPS Y14, Y14, Y14
+	VXORPS Y15, Y15, Y15
+
+start3x1:
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
+
+loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X0
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y0, Y0
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 0(DX), Y7
+	VFMADD231PS Y0, Y7, Y8
+	VBROADCASTSS 4(DX), Y7
+	VFMADD231PS Y0, Y7, Y9
+	VBROADCASTSS 16(DX), Y7
+	VFMADD231PS Y1, Y7, Y8
+	VBROADCASTSS 20(DX), Y7
+	VFMADD231PS Y1, Y7, Y9
+	VBROADCASTSS 32(DX), Y7
+	VFMADD231PS Y2, Y7, Y8
+	VBROADCASTSS 36(DX), Y7
+	VFMADD231PS Y2, Y7, Y9
+	VBROADCASTSS 48(DX), Y7
+	VFMADD231PS Y3, Y7, Y8
+	VBROADCASTSS 52(DX), Y7
+	VFMADD231PS Y3, Y7, Y9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X0
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y0, Y0
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 0(R9), Y7
+	VFMADD231PS Y0, Y7, Y10
+	VBROADCASTSS 4(R9), Y7
+	VFMADD231PS Y0, Y7, Y11
+	VBROADCASTSS 16(R9), Y7
+	VFMADD231PS Y1, Y7, Y10
+	VBROADCASTSS 20(R9), Y7
+	VFMADD231PS Y1, Y7, Y11
+	VBROADCASTSS 32(R9), Y7
+	VFMADD231PS Y2, Y7, Y10
+	VBROADCASTSS 36(R9), Y7
+	VFMADD231PS Y2, Y7, Y11
+	VBROADCASTSS 48(R9), Y7
+	VFMADD231PS Y3, Y7, Y10
+	VBROADCASTSS 52(R9), Y7
+	VFMADD231PS Y3, Y7, Y11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X0
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y0, Y0
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 0(R12), Y7
+	VFMADD231PS Y0, Y7, Y12
+	VBROADCASTSS 4(R12), Y7
+	VFMADD231PS Y0, Y7, Y13
+	VBROADCASTSS 16(R12), Y7
+	VFMADD231PS Y1, Y7, Y12
+	VBROADCASTSS 20(R12), Y7
+	VFMADD231PS Y1, Y7, Y13
+	VBROADCASTSS 32(R12), Y7
+	VFMADD231PS Y2, Y7, Y12
+	VBROADCASTSS 36(R12), Y7
+	VFMADD231PS Y2, Y7, Y13
+	VBROADCASTSS 48(R12), Y7
+	VFMADD231PS Y3, Y7, Y12
+	VBROADCASTSS 52(R12), Y7
+	VFMADD231PS Y3, Y7, Y13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X0
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y0, Y0
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 0(R13), Y7
+	VFMADD231PS Y0, Y7, Y14
+	VBROADCASTSS 4(R13), Y7
+	VFMADD231PS Y0, Y7, Y15
+	VBROADCASTSS 16(R13), Y7
+	VFMADD231PS Y1, Y7, Y14
+	VBROADCASTSS 20(R13), Y7
+	VFMADD231PS Y1, Y7, Y15
+	VBROADCASTSS 32(R13), Y7
+	VFMADD231PS Y2, Y7, Y14
+	VBROADCASTSS 36(R13), Y7
+	VFMADD231PS Y2, Y7, Y15
+	VBROADCASTSS 48(R13), Y7
+	VFMADD231PS Y3, Y7, Y14
+	VBROADCASTSS 52(R13), Y7
+	VFMADD231PS Y3, Y7, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X1
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y1, Y1
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 64(DX), Y7
+	VFMADD231PS Y0, Y7, Y8
+	VBROADCASTSS 68(DX), Y7
+	VFMADD231PS Y0, Y7, Y9
+	VBROADCASTSS 80(DX), Y7
+	VFMADD231PS Y1, Y7, Y8
+	VBROADCASTSS 84(DX), Y7
+	VFMADD231PS Y1, Y7, Y9
+	VBROADCASTSS 96(DX), Y7
+	VFMADD231PS Y2, Y7, Y8
+	VBROADCASTSS 100(DX), Y7
+	VFMADD231PS Y2, Y7, Y9
+	VBROADCASTSS 112(DX), Y7
+	VFMADD231PS Y3, Y7, Y8
+	VBROADCASTSS 116(DX), Y7
+	VFMADD231PS Y3, Y7, Y9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X1
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y1, Y1
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 64(R9), Y7
+	VFMADD231PS Y0, Y7, Y10
+	VBROADCASTSS 68(R9), Y7
+	VFMADD231PS Y0, Y7, Y11
+	VBROADCASTSS 80(R9), Y7
+	VFMADD231PS Y1, Y7, Y10
+	VBROADCASTSS 84(R9), Y7
+	VFMADD231PS Y1, Y7, Y11
+	VBROADCASTSS 96(R9), Y7
+	VFMADD231PS Y2, Y7, Y10
+	VBROADCASTSS 100(R9), Y7
+	VFMADD231PS Y2, Y7, Y11
+	VBROADCASTSS 112(R9), Y7
+	VFMADD231PS Y3, Y7, Y10
+	VBROADCASTSS 116(R9), Y7
+	VFMADD231PS Y3, Y7, Y11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X1
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y1, Y1
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 64(R12), Y7
+	VFMADD231PS Y0, Y7, Y12
+	VBROADCASTSS 68(R12), Y7
+	VFMADD231PS Y0, Y7, Y13
+	VBROADCASTSS 80(R12), Y7
+	VFMADD231PS Y1, Y7, Y12
+	VBROADCASTSS 84(R12), Y7
+	VFMADD231PS Y1, Y7, Y13
+	VBROADCASTSS 96(R12), Y7
+	VFMADD231PS Y2, Y7, Y12
+	VBROADCASTSS 100(R12), Y7
+	VFMADD231PS Y2, Y7, Y13
+	VBROADCASTSS 112(R12), Y7
+	VFMADD231PS Y3, Y7, Y12
+	VBROADCASTSS 116(R12), Y7
+	VFMADD231PS Y3, Y7, Y13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X1
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y1, Y1
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 64(R13), Y7
+	VFMADD231PS Y0, Y7, Y14
+	VBROADCASTSS 68(R13), Y7
+	VFMADD231PS Y0, Y7, Y15
+	VBROADCASTSS 80(R13), Y7
+	VFMADD231PS Y1, Y7, Y14
+	VBROADCASTSS 84(R13), Y7
+	VFMADD231PS Y1, Y7, Y15
+	VBROADCASTSS 96(R13), Y7
+	VFMADD231PS Y2, Y7, Y14
+	VBROADCASTSS 100(R13), Y7
+	VFMADD231PS Y2, Y7, Y15
+	VBROADCASTSS 112(R13), Y7
+	VFMADD231PS Y3, Y7, Y14
+	VBROADCASTSS 116(R13), Y7
+	VFMADD231PS Y3, Y7, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X2
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y2, Y2
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 128(DX), Y7
+	VFMADD231PS Y0, Y7, Y8
+	VBROADCASTSS 132(DX), Y7
+	VFMADD231PS Y0, Y7, Y9
+	VBROADCASTSS 144(DX), Y7
+	VFMADD231PS Y1, Y7, Y8
+	VBROADCASTSS 148(DX), Y7
+	VFMADD231PS Y1, Y7, Y9
+	VBROADCASTSS 160(DX), Y7
+	VFMADD231PS Y2, Y7, Y8
+	VBROADCASTSS 164(DX), Y7
+	VFMADD231PS Y2, Y7, Y9
+	VBROADCASTSS 176(DX), Y7
+	VFMADD231PS Y3, Y7, Y8
+	VBROADCASTSS 180(DX), Y7
+	VFMADD231PS Y3, Y7, Y9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X2
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y2, Y2
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 128(R9), Y7
+	VFMADD231PS Y0, Y7, Y10
+	VBROADCASTSS 132(R9), Y7
+	VFMADD231PS Y0, Y7, Y11
+	VBROADCASTSS 144(R9), Y7
+	VFMADD231PS Y1, Y7, Y10
+	VBROADCASTSS 148(R9), Y7
+	VFMADD231PS Y1, Y7, Y11
+	VBROADCASTSS 160(R9), Y7
+	VFMADD231PS Y2, Y7, Y10
+	VBROADCASTSS 164(R9), Y7
+	VFMADD231PS Y2, Y7, Y11
+	VBROADCASTSS 176(R9), Y7
+	VFMADD231PS Y3, Y7, Y10
+	VBROADCASTSS 180(R9), Y7
+	VFMADD231PS Y3, Y7, Y11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X2
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y2, Y2
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 128(R12), Y7
+	VFMADD231PS Y0, Y7, Y12
+	VBROADCASTSS 132(R12), Y7
+	VFMADD231PS Y0, Y7, Y13
+	VBROADCASTSS 144(R12), Y7
+	VFMADD231PS Y1, Y7, Y12
+	VBROADCASTSS 148(R12), Y7
+	VFMADD231PS Y1, Y7, Y13
+	VBROADCASTSS 160(R12), Y7
+	VFMADD231PS Y2, Y7, Y12
+	VBROADCASTSS 164(R12), Y7
+	VFMADD231PS Y2, Y7, Y13
+	VBROADCASTSS 176(R12), Y7
+	VFMADD231PS Y3, Y7, Y12
+	VBROADCASTSS 180(R12), Y7
+	VFMADD231PS Y3, Y7, Y13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X2
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y2, Y2
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 128(R13), Y7
+	VFMADD231PS Y0, Y7, Y14
+	VBROADCASTSS 132(R13), Y7
+	VFMADD231PS Y0, Y7, Y15
+	VBROADCASTSS 144(R13), Y7
+	VFMADD231PS Y1, Y7, Y14
+	VBROADCASTSS 148(R13), Y7
+	VFMADD231PS Y1, Y7, Y15
+	VBROADCASTSS 160(R13), Y7
+	VFMADD231PS Y2, Y7, Y14
+	VBROADCASTSS 164(R13), Y7
+	VFMADD231PS Y2, Y7, Y15
+	VBROADCASTSS 176(R13), Y7
+	VFMADD231PS Y3, Y7, Y14
+	VBROADCASTSS 180(R13), Y7
+	VFMADD231PS Y3, Y7, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X3
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y3, Y3
+	PREFETCHT0 (AX)(R10*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 192(DX), Y7
+	VFMADD231PS Y0, Y7, Y8
+	VBROADCASTSS 196(DX), Y7
+	VFMADD231PS Y0, Y7, Y9
+	VBROADCASTSS 208(DX), Y7
+	VFMADD231PS Y1, Y7, Y8
+	VBROADCASTSS 212(DX), Y7
+	VFMADD231PS Y1, Y7, Y9
+	VBROADCASTSS 224(DX), Y7
+	VFMADD231PS Y2, Y7, Y8
+	VBROADCASTSS 228(DX), Y7
+	VFMADD231PS Y2, Y7, Y9
+	VBROADCASTSS 240(DX), Y7
+	VFMADD231PS Y3, Y7, Y8
+	VBROADCASTSS 244(DX), Y7
+	VFMADD231PS Y3, Y7, Y9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X3
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y3, Y3
+	PREFETCHT0 (AX)(R11*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 192(R9), Y7
+	VFMADD231PS Y0, Y7, Y10
+	VBROADCASTSS 196(R9), Y7
+	VFMADD231PS Y0, Y7, Y11
+	VBROADCASTSS 208(R9), Y7
+	VFMADD231PS Y1, Y7, Y10
+	VBROADCASTSS 212(R9), Y7
+	VFMADD231PS Y1, Y7, Y11
+	VBROADCASTSS 224(R9), Y7
+	VFMADD231PS Y2, Y7, Y10
+	VBROADCASTSS 228(R9), Y7
+	VFMADD231PS Y2, Y7, Y11
+	VBROADCASTSS 240(R9), Y7
+	VFMADD231PS Y3, Y7, Y10
+	VBROADCASTSS 244(R9), Y7
+	VFMADD231PS Y3, Y7, Y11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X3
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y3, Y3
+	PREFETCHT0 (AX)(R14*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 192(R12), Y7
+	VFMADD231PS Y0, Y7, Y12
+	VBROADCASTSS 196(R12), Y7
+	VFMADD231PS Y0, Y7, Y13
+	VBROADCASTSS 208(R12), Y7
+	VFMADD231PS Y1, Y7, Y12
+	VBROADCASTSS 212(R12), Y7
+	VFMADD231PS Y1, Y7, Y13
+	VBROADCASTSS 224(R12), Y7
+	VFMADD231PS Y2, Y7, Y12
+	VBROADCASTSS 228(R12), Y7
+	VFMADD231PS Y2, Y7, Y13
+	VBROADCASTSS 240(R12), Y7
+	VFMADD231PS Y3, Y7, Y12
+	VBROADCASTSS 244(R12), Y7
+	VFMADD231PS Y3, Y7, Y13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X3
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y3, Y3
+	PREFETCHT0 (AX)(R15*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 192(R13), Y7
+	VFMADD231PS Y0, Y7, Y14
+	VBROADCASTSS 196(R13), Y7
+	VFMADD231PS Y0, Y7, Y15
+	VBROADCASTSS 208(R13), Y7
+	VFMADD231PS Y1, Y7, Y14
+	VBROADCASTSS 212(R13), Y7
+	VFMADD231PS Y1, Y7, Y15
+	VBROADCASTSS 224(R13), Y7
+	VFMADD231PS Y2, Y7, Y14
+	VBROADCASTSS 228(R13), Y7
+	VFMADD231PS Y2, Y7, Y15
+	VBROADCASTSS 240(R13), Y7
+	VFMADD231PS Y3, Y7, Y14
+	VBROADCASTSS 244(R13), Y7
+	VFMADD231PS Y3, Y7, Y15
+	ADDQ $256, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	ADDQ $256, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	ADDQ $256, R12
+	ADDQ $64, CX
+	ADDQ $64, R14
+	CMPQ R14, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R14
+	ADDQ $256, R13
+	ADDQ $64, R8
+	ADDQ $64, R15
+	CMPQ R15, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R15
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y11, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y10, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y13, (AX)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y12, (AX)
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y15, (AX)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y14, (AX)
+	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func stream256T4Words(c *streamBlock)
+// 4 rows of A by 16 columns.
+TEXT ·stream256T4Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Y9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Y10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Y11
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y12
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Y13
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Y14
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Y15
+	JMP start1x1
+
+zero1x1:
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	VXORPS Y14, Y14, Y14
+	VXORPS Y15, Y15, Y15
+
+start1x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X0
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y0, Y0
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 0(DX), Y7
+	VFMADD231PS Y0, Y7, Y8
+	VBROADCASTSS 4(DX), Y7
+	VFMADD231PS Y0, Y7, Y9
+	VBROADCASTSS 8(DX), Y7
+	VFMADD231PS Y0, Y7, Y10
+	VBROADCASTSS 12(DX), Y7
+	VFMADD231PS Y0, Y7, Y11
+	VBROADCASTSS 16(DX), Y7
+	VFMADD231PS Y1, Y7, Y8
+	VBROADCASTSS 20(DX), Y7
+	VFMADD231PS Y1, Y7, Y9
+	VBROADCASTSS 24(DX), Y7
+	VFMADD231PS Y1, Y7, Y10
+	VBROADCASTSS 28(DX), Y7
+	VFMADD231PS Y1, Y7, Y11
+	VBROADCASTSS 32(DX), Y7
+	VFMADD231PS Y2, Y7, Y8
+	VBROADCASTSS 36(DX), Y7
+	VFMADD231PS Y2, Y7, Y9
+	VBROADCASTSS 40(DX), Y7
+	VFMADD231PS Y2, Y7, Y10
+	VBROADCASTSS 44(DX), Y7
+	VFMADD231PS Y2, Y7, Y11
+	VBROADCASTSS 48(DX), Y7
+	VFMADD231PS Y3, Y7, Y8
+	VBROADCASTSS 52(DX), Y7
+	VFMADD231PS Y3, Y7, Y9
+	VBROADCASTSS 56(DX), Y7
+	VFMADD231PS Y3, Y7, Y10
+	VBROADCASTSS 60(DX), Y7
+	VFMADD231PS Y3, Y7, Y11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X0
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y0, Y0
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 0(R9), Y7
+	VFMADD231PS Y0, Y7, Y12
+	VBROADCASTSS 4(R9), Y7
+	VFMADD231PS Y0, Y7, Y13
+	VBROADCASTSS 8(R9), Y7
+	VFMADD231PS Y0, Y7, Y14
+	VBROADCASTSS 12(R9), Y7
+	VFMADD231PS Y0, Y7, Y15
+	VBROADCASTSS 16(R9), Y7
+	VFMADD231PS Y1, Y7, Y12
+	VBROADCASTSS 20(R9), Y7
+	VFMADD231PS Y1, Y7, Y13
+	VBROADCASTSS 24(R9), Y7
+	VFMADD231PS Y1, Y7, Y14
+	VBROADCASTSS 28(R9), Y7
+	VFMADD231PS Y1, Y7, Y15
+	VBROADCASTSS 32(R9), Y7
+	VFMADD231PS Y2, Y7, Y12
+	VBROADCASTSS 36(R9), Y7
+	VFMADD231PS Y2, Y7, Y13
+	VBROADCASTSS 40(R9), Y7
+	VFMADD231PS Y2, Y7, Y14
+	VBROADCASTSS 44(R9), Y7
+	VFMADD231PS Y2, Y7, Y15
+	VBROADCASTSS 48(R9), Y7
+	VFMADD231PS Y3, Y7, Y12
+	VBROADCASTSS 52(R9), Y7
+	VFMADD231PS Y3, Y7, Y13
+	VBROADCASTSS 56(R9), Y7
+	VFMADD231PS Y3, Y7, Y14
+	VBROADCASTSS 60(R9), Y7
+	VFMADD231PS Y3, Y7, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X1
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y1, Y1
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 64(DX), Y7
+	VFMADD231PS Y0, Y7, Y8
+	VBROADCASTSS 68(DX), Y7
+	VFMADD231PS Y0, Y7, Y9
+	VBROADCASTSS 72(DX), Y7
+	VFMADD231PS Y0, Y7, Y10
+	VBROADCASTSS 76(DX), Y7
+	VFMADD231PS Y0, Y7, Y11
+	VBROADCASTSS 80(DX), Y7
+	VFMADD231PS Y1, Y7, Y8
+	VBROADCASTSS 84(DX), Y7
+	VFMADD231PS Y1, Y7, Y9
+	VBROADCASTSS 88(DX), Y7
+	VFMADD231PS Y1, Y7, Y10
+	VBROADCASTSS 92(DX), Y7
+	VFMADD231PS Y1, Y7, Y11
+	VBROADCASTSS 96(DX), Y7
+	VFMADD231PS Y2, Y7, Y8
+	VBROADCASTSS 100(DX), Y7
+	VFMADD231PS Y2, Y7, Y9
+	VBROADCASTSS 104(DX), Y7
+	VFMADD231PS Y2, Y7, Y10
+	VBROADCASTSS 108(DX), Y7
+	VFMADD231PS Y2, Y7, Y11
+	VBROADCASTSS 112(DX), Y7
+	VFMADD231PS Y3, Y7, Y8
+	VBROADCASTSS 116(DX), Y7
+	VFMADD231PS Y3, Y7, Y9
+	VBROADCASTSS 120(DX), Y7
+	VFMADD231PS Y3, Y7, Y10
+	VBROADCASTSS 124(DX), Y7
+	VFMADD231PS Y3, Y7, Y11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X1
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y1, Y1
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 64(R9), Y7
+	VFMADD231PS Y0, Y7, Y12
+	VBROADCASTSS 68(R9), Y7
+	VFMADD231PS Y0, Y7, Y13
+	VBROADCASTSS 72(R9), Y7
+	VFMADD231PS Y0, Y7, Y14
+	VBROADCASTSS 76(R9), Y7
+	VFMADD231PS Y0, Y7, Y15
+	VBROADCASTSS 80(R9), Y7
+	VFMADD231PS Y1, Y7, Y12
+	VBROADCASTSS 84(R9), Y7
+	VFMADD231PS Y1, Y7, Y13
+	VBROADCASTSS 88(R9), Y7
+	VFMADD231PS Y1, Y7, Y14
+	VBROADCASTSS 92(R9), Y7
+	VFMADD231PS Y1, Y7, Y15
+	VBROADCASTSS 96(R9), Y7
+	VFMADD231PS Y2, Y7, Y12
+	VBROADCASTSS 100(R9), Y7
+	VFMADD231PS Y2, Y7, Y13
+	VBROADCASTSS 104(R9), Y7
+	VFMADD231PS Y2, Y7, Y14
+	VBROADCASTSS 108(R9), Y7
+	VFMADD231PS Y2, Y7, Y15
+	VBROADCASTSS 112(R9), Y7
+	VFMADD231PS Y3, Y7, Y12
+	VBROADCASTSS 116(R9), Y7
+	VFMADD231PS Y3, Y7, Y13
+	VBROADCASTSS 120(R9), Y7
+	VFMADD231PS Y3, Y7, Y14
+	VBROADCASTSS 124(R9), Y7
+	VFMADD231PS Y3, Y7, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X2
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y2, Y2
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 128(DX), Y7
+	VFMADD231PS Y0, Y7, Y8
+	VBROADCASTSS 132(DX), Y7
+	VFMADD231PS Y0, Y7, Y9
+	VBROADCASTSS 136(DX), Y7
+	VFMADD231PS Y0, Y7, Y10
+	VBROADCASTSS 140(DX), Y7
+	VFMADD231PS Y0, Y7, Y11
+	VBROADCASTSS 144(DX), Y7
+	VFMADD231PS Y1, Y7, Y8
+	VBROADCASTSS 148(DX), Y7
+	VFMADD231PS Y1, Y7, Y9
+	VBROADCASTSS 152(DX), Y7
+	VFMADD231PS Y1, Y7, Y10
+	VBROADCASTSS 156(DX), Y7
+	VFMADD231PS Y1, Y7, Y11
+	VBROADCASTSS 160(DX), Y7
+	VFMADD231PS Y2, Y7, Y8
+	VBROADCASTSS 164(DX), Y7
+	VFMADD231PS Y2, Y7, Y9
+	VBROADCASTSS 168(DX), Y7
+	VFMADD231PS Y2, Y7, Y10
+	VBROADCASTSS 172(DX), Y7
+	VFMADD231PS Y2, Y7, Y11
+	VBROADCASTSS 176(DX), Y7
+	VFMADD231PS Y3, Y7, Y8
+	VBROADCASTSS 180(DX), Y7
+	VFMADD231PS Y3, Y7, Y9
+	VBROADCASTSS 184(DX), Y7
+	VFMADD231PS Y3, Y7, Y10
+	VBROADCASTSS 188(DX), Y7
+	VFMADD231PS Y3, Y7, Y11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X2
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y2, Y2
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 128(R9), Y7
+	VFMADD231PS Y0, Y7, Y12
+	VBROADCASTSS 132(R9), Y7
+	VFMADD231PS Y0, Y7, Y13
+	VBROADCASTSS 136(R9), Y7
+	VFMADD231PS Y0, Y7, Y14
+	VBROADCASTSS 140(R9), Y7
+	VFMADD231PS Y0, Y7, Y15
+	VBROADCASTSS 144(R9), Y7
+	VFMADD231PS Y1, Y7, Y12
+	VBROADCASTSS 148(R9), Y7
+	VFMADD231PS Y1, Y7, Y13
+	VBROADCASTSS 152(R9), Y7
+	VFMADD231PS Y1, Y7, Y14
+	VBROADCASTSS 156(R9), Y7
+	VFMADD231PS Y1, Y7, Y15
+	VBROADCASTSS 160(R9), Y7
+	VFMADD231PS Y2, Y7, Y12
+	VBROADCASTSS 164(R9), Y7
+	VFMADD231PS Y2, Y7, Y13
+	VBROADCASTSS 168(R9), Y7
+	VFMADD231PS Y2, Y7, Y14
+	VBROADCASTSS 172(R9), Y7
+	VFMADD231PS Y2, Y7, Y15
+	VBROADCASTSS 176(R9), Y7
+	VFMADD231PS Y3, Y7, Y12
+	VBROADCASTSS 180(R9), Y7
+	VFMADD231PS Y3, Y7, Y13
+	VBROADCASTSS 184(R9), Y7
+	VFMADD231PS Y3, Y7, Y14
+	VBROADCASTSS 188(R9), Y7
+	VFMADD231PS Y3, Y7, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X3
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y3, Y3
+	PREFETCHT0 (AX)(R10*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 192(DX), Y7
+	VFMADD231PS Y0, Y7, Y8
+	VBROADCASTSS 196(DX), Y7
+	VFMADD231PS Y0, Y7, Y9
+	VBROADCASTSS 200(DX), Y7
+	VFMADD231PS Y0, Y7, Y10
+	VBROADCASTSS 204(DX), Y7
+	VFMADD231PS Y0, Y7, Y11
+	VBROADCASTSS 208(DX), Y7
+	VFMADD231PS Y1, Y7, Y8
+	VBROADCASTSS 212(DX), Y7
+	VFMADD231PS Y1, Y7, Y9
+	VBROADCASTSS 216(DX), Y7
+	VFMADD231PS Y1, Y7, Y10
+	VBROADCASTSS 220(DX), Y7
+	VFMADD231PS Y1, Y7, Y11
+	VBROADCASTSS 224(DX), Y7
+	VFMADD231PS Y2, Y7, Y8
+	VBROADCASTSS 228(DX), Y7
+	VFMADD231PS Y2, Y7, Y9
+	VBROADCASTSS 232(DX), Y7
+	VFMADD231PS Y2, Y7, Y10
+	VBROADCASTSS 236(DX), Y7
+	VFMADD231PS Y2, Y7, Y11
+	VBROADCASTSS 240(DX), Y7
+	VFMADD231PS Y3, Y7, Y8
+	VBROADCASTSS 244(DX), Y7
+	VFMADD231PS Y3, Y7, Y9
+	VBROADCASTSS 248(DX), Y7
+	VFMADD231PS Y3, Y7, Y10
+	VBROADCASTSS 252(DX), Y7
+	VFMADD231PS Y3, Y7, Y11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X3
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y3, Y3
+	PREFETCHT0 (AX)(R11*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 192(R9), Y7
+	VFMADD231PS Y0, Y7, Y12
+	VBROADCASTSS 196(R9), Y7
+	VFMADD231PS Y0, Y7, Y13
+	VBROADCASTSS 200(R9), Y7
+	VFMADD231PS Y0, Y7, Y14
+	VBROADCASTSS 204(R9), Y7
+	VFMADD231PS Y0, Y7, Y15
+	VBROADCASTSS 208(R9), Y7
+	VFMADD231PS Y1, Y7, Y12
+	VBROADCASTSS 212(R9), Y7
+	VFMADD231PS Y1, Y7, Y13
+	VBROADCASTSS 216(R9), Y7
+	VFMADD231PS Y1, Y7, Y14
+	VBROADCASTSS 220(R9), Y7
+	VFMADD231PS Y1, Y7, Y15
+	VBROADCASTSS 224(R9), Y7
+	VFMADD231PS Y2, Y7, Y12
+	VBROADCASTSS 228(R9), Y7
+	VFMADD231PS Y2, Y7, Y13
+	VBROADCASTSS 232(R9), Y7
+	VFMADD231PS Y2, Y7, Y14
+	VBROADCASTSS 236(R9), Y7
+	VFMADD231PS Y2, Y7, Y15
+	VBROADCASTSS 240(R9), Y7
+	VFMADD231PS Y3, Y7, Y12
+	VBROADCASTSS 244(R9), Y7
+	VFMADD231PS Y3, Y7, Y13
+	VBROADCASTSS 248(R9), Y7
+	VFMADD231PS Y3, Y7, Y14
+	VBROADCASTSS 252(R9), Y7
+	VFMADD231PS Y3, Y7, Y15
+	ADDQ $256, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	ADDQ $256, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y11, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y10, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y15, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y14, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y13, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y12, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func stream256T1BF16(c *streamBlock)
+// 1 rows of A by 32 columns.
+TEXT ·stream256T1BF16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y8
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y8, Y8, Y8
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y9
+	JMP start1x1
+
+zero1x1:
+	VXORPS Y9, Y9, Y9
+
+start1x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y10
+	JMP start2x1
+
+zero2x1:
+	VXORPS Y10, Y10, Y10
+
+start2x1:
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y11
+	JMP start3x1
+
+zero3x1:
+	VXORPS Y11, Y11, Y11
+
+start3x1:
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
+
+loop:
+	VPCMPEQD Y6, Y6, Y6
+	VPSLLD $16, Y6, Y6
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X0
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y0, Y0
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 0(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 16(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 32(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 48(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 64(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 80(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 96(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 112(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X0
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y0, Y0
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 0(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 16(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 32(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 48(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 64(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 80(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 96(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 112(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X0
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y0, Y0
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 0(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 16(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 32(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 48(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 64(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 80(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 96(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 112(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X0
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y0, Y0
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 0(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 16(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 32(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 48(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 64(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 80(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 96(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 112(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X1
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y1, Y1
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 128(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 144(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 160(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 176(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 192(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 208(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 224(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 240(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X1
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y1, Y1
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 128(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 144(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 160(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 176(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 192(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 208(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 224(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 240(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X1
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y1, Y1
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 128(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 144(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 160(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 176(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 192(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 208(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 224(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 240(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X1
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y1, Y1
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 128(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 144(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 160(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 176(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 192(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 208(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 224(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 240(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X2
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y2, Y2
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 256(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 272(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 288(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 304(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 320(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 336(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 352(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 368(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X2
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y2, Y2
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 256(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 272(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 288(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 304(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 320(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 336(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 352(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 368(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X2
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y2, Y2
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 256(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 272(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 288(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 304(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 320(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 336(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 352(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 368(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X2
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y2, Y2
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 256(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 272(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 288(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 304(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 320(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 336(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 352(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 368(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X3
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y3, Y3
+	PREFETCHT0 (AX)(R10*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 384(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 400(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 416(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 432(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 448(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 464(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 480(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 496(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X3
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y3, Y3
+	PREFETCHT0 (AX)(R11*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 384(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 400(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 416(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 432(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 448(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 464(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 480(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 496(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X3
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y3, Y3
+	PREFETCHT0 (AX)(R14*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 384(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 400(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 416(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 432(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 448(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 464(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 480(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 496(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X3
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y3, Y3
+	PREFETCHT0 (AX)(R15*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 384(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 400(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 416(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 432(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 448(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 464(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 480(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 496(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	ADDQ $512, R12
+	ADDQ $64, CX
+	ADDQ $64, R14
+	CMPQ R14, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R14
+	ADDQ $512, R13
+	ADDQ $64, R8
+	ADDQ $64, R15
+	CMPQ R15, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R15
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y10, (AX)
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y11, (AX)
+	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func stream256T2BF16(c *streamBlock)
+// 2 rows of A by 32 columns.
+TEXT ·stream256T2BF16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Y9
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Y11
+	JMP start1x1
+
+zero1x1:
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+
+start1x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y12
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Y13
+	JMP start2x1
+
+zero2x1:
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+
+start2x1:
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y14
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Y15
+	JMP start3x1
+
+zero3x1:
+	VXORPS Y14, Y14, Y14
+	VXORPS Y15, Y15, Y15
+
+start3x1:
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
+
+loop:
+	VPCMPEQD Y6, Y6, Y6
+	VPSLLD $16, Y6, Y6
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X0
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y0, Y0
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 0(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 4(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 16(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 20(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 32(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 36(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 48(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 52(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 64(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 68(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 80(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 84(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 96(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 100(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 112(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 116(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X0
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y0, Y0
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 0(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 4(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 16(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 20(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 32(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 36(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 48(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 52(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 64(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 68(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 80(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 84(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 96(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 100(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 112(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 116(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X0
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y0, Y0
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 0(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 4(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 16(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 20(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 32(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 36(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 48(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 52(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 64(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 68(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 80(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 84(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 96(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 100(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 112(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 116(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X0
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y0, Y0
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 0(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 4(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 16(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 20(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 32(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 36(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 48(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 52(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 64(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 68(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 80(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 84(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 96(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 100(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 112(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 116(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X1
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y1, Y1
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 128(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 132(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 144(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 148(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 160(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 164(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 176(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 180(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 192(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 196(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 208(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 212(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 224(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 228(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 240(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 244(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X1
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y1, Y1
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 128(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 132(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 144(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 148(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 160(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 164(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 176(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 180(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 192(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 196(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 208(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 212(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 224(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 228(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 240(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 244(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X1
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y1, Y1
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 128(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 132(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 144(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 148(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 160(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 164(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 176(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 180(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 192(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 196(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 208(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 212(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 224(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 228(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 240(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 244(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X1
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y1, Y1
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 128(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 132(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 144(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 148(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 160(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 164(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 176(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 180(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 192(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 196(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 208(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 212(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 224(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 228(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 240(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 244(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X2
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y2, Y2
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 256(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 260(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 272(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 276(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 288(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 292(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 304(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 308(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 320(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 324(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 336(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 340(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 352(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 356(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 368(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 372(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X2
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y2, Y2
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 256(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 260(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 272(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 276(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 288(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 292(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 304(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 308(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 320(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 324(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 336(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 340(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 352(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 356(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 368(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 372(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X2
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y2, Y2
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 256(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 260(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 272(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 276(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 288(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 292(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 304(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 308(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 320(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 324(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 336(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 340(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 352(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 356(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 368(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 372(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X2
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y2, Y2
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 256(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 260(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 272(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 276(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 288(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 292(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 304(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 308(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 320(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 324(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 336(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 340(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 352(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 356(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 368(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 372(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X3
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y3, Y3
+	PREFETCHT0 (AX)(R10*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 384(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 388(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 400(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 404(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 416(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 420(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 432(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 436(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 448(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 452(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 464(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 468(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 480(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 484(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 496(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 500(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X3
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y3, Y3
+	PREFETCHT0 (AX)(R11*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 384(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 388(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 400(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 404(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 416(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 420(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 432(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 436(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 448(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 452(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 464(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 468(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 480(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 484(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 496(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 500(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X3
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y3, Y3
+	PREFETCHT0 (AX)(R14*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 384(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 388(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 400(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 404(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 416(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 420(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 432(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 436(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 448(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 452(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 464(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 468(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 480(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 484(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 496(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 500(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X3
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y3, Y3
+	PREFETCHT0 (AX)(R15*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 384(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 388(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 400(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 404(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 416(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 420(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 432(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 436(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 448(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 452(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 464(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 468(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 480(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 484(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 496(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 500(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	ADDQ $512, R12
+	ADDQ $64, CX
+	ADDQ $64, R14
+	CMPQ R14, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R14
+	ADDQ $512, R13
+	ADDQ $64, R8
+	ADDQ $64, R15
+	CMPQ R15, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R15
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y11, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y10, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y13, (AX)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y12, (AX)
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y15, (AX)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y14, (AX)
+	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func stream256T4BF16(c *streamBlock)
+// 4 rows of A by 16 columns.
+TEXT ·stream256T4BF16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Y9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Y10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Y11
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y12
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Y13
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Y14
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Y15
+	JMP start1x1
+
+zero1x1:
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	VXORPS Y14, Y14, Y14
+	VXORPS Y15, Y15, Y15
+
+start1x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+loop:
+	VPCMPEQD Y6, Y6, Y6
+	VPSLLD $16, Y6, Y6
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X0
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y0, Y0
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 0(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 4(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 8(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 12(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 16(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 20(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 24(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 28(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 32(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 36(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 40(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 44(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 48(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 52(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 56(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 60(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 64(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 68(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 72(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 76(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 80(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 84(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 88(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 92(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 96(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 100(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 104(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 108(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 112(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 116(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 120(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 124(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X0
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y0, Y0
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 0(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 4(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 8(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 12(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 16(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 20(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 24(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 28(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 32(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 36(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 40(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 44(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 48(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 52(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 56(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 60(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 64(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 68(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 72(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 76(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 80(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 84(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 88(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 92(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 96(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 100(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 104(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 108(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 112(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 116(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 120(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 124(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X1
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y1, Y1
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 128(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 132(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 136(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 140(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 144(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 148(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 152(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 156(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 160(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 164(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 168(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 172(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 176(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 180(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 184(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 188(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 192(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 196(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 200(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 204(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 208(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 212(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 216(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 220(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 224(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 228(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 232(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 236(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 240(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 244(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 248(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 252(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X1
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y1, Y1
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 128(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 132(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 136(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 140(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 144(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 148(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 152(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 156(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 160(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 164(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 168(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 172(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 176(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 180(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 184(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 188(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 192(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 196(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 200(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 204(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 208(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 212(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 216(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 220(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 224(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 228(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 232(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 236(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 240(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 244(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 248(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 252(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X2
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y2, Y2
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 256(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 260(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 264(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 268(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 272(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 276(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 280(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 284(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 288(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 292(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 296(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 300(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 304(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 308(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 312(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 316(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 320(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 324(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 328(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 332(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 336(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 340(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 344(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 348(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 352(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 356(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 360(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 364(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 368(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 372(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 376(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 380(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X2
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y2, Y2
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 256(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 260(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 264(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 268(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 272(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 276(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 280(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 284(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 288(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 292(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 296(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 300(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 304(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 308(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 312(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 316(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 320(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 324(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 328(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 332(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 336(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 340(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 344(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 348(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 352(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 356(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 360(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 364(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 368(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 372(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 376(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 380(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X3
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y3, Y3
+	PREFETCHT0 (AX)(R10*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 384(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 388(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 392(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 396(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 400(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 404(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 408(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 412(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 416(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 420(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 424(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 428(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 432(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 436(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 440(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 444(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 448(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 452(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 456(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 460(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 464(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 468(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 472(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 476(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 480(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 484(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 488(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 492(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 496(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 500(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 504(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 508(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X3
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y3, Y3
+	PREFETCHT0 (AX)(R11*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 384(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 388(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 392(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 396(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 400(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 404(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 408(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 412(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 416(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 420(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 424(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 428(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 432(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 436(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 440(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 444(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 448(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 452(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 456(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 460(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 464(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 468(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 472(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 476(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 480(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 484(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 488(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 492(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 496(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 500(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 504(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 508(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y11, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y10, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y15, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y14, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y13, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y12, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func stream256T1F16(c *streamBlock)
+// 1 rows of A by 32 columns.
+TEXT ·stream256T1F16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y8
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y8, Y8, Y8
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y9
+	JMP start1x1
+
+zero1x1:
+	VXORPS Y9, Y9, Y9
+
+start1x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y10
+	JMP start2x1
+
+zero2x1:
+	VXORPS Y10, Y10, Y10
+
+start2x1:
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y11
+	JMP start3x1
+
+zero3x1:
+	VXORPS Y11, Y11, Y11
+
+start3x1:
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
+
+loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X0
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y0, Y0
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 0(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 16(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 32(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 48(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 64(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 80(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 96(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 112(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X0
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y0, Y0
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 0(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 16(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 32(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 48(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 64(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 80(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 96(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 112(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X0
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y0, Y0
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 0(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 16(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 32(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 48(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 64(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 80(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 96(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 112(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X0
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y0, Y0
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 0(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 16(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 32(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 48(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 64(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 80(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 96(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 112(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X1
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y1, Y1
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 128(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 144(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 160(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 176(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 192(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 208(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 224(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 240(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X1
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y1, Y1
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 128(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 144(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 160(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 176(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 192(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 208(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 224(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 240(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X1
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y1, Y1
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 128(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 144(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 160(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 176(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 192(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 208(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 224(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 240(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X1
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y1, Y1
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 128(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 144(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 160(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 176(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 192(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 208(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 224(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 240(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X2
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y2, Y2
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 256(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 272(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 288(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 304(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 320(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 336(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 352(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 368(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X2
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y2, Y2
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 256(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 272(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 288(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 304(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 320(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 336(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 352(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 368(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X2
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y2, Y2
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 256(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 272(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 288(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 304(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 320(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 336(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 352(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 368(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X2
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y2, Y2
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 256(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 272(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 288(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 304(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 320(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 336(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 352(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 368(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X3
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y3, Y3
+	PREFETCHT0 (AX)(R10*1)
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 384(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 400(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 416(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 432(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 448(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 464(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 480(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 496(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X3
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y3, Y3
+	PREFETCHT0 (AX)(R11*1)
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 384(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 400(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 416(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 432(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 448(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 464(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 480(R9), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 496(R9), Y7
+	VFMADD231PS Y5, Y7, Y9
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X3
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y3, Y3
+	PREFETCHT0 (AX)(R14*1)
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 384(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 400(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 416(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 432(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 448(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 464(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 480(R12), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 496(R12), Y7
+	VFMADD231PS Y5, Y7, Y10
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X3
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y3, Y3
+	PREFETCHT0 (AX)(R15*1)
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 384(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 400(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 416(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 432(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 448(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 464(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 480(R13), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 496(R13), Y7
+	VFMADD231PS Y5, Y7, Y11
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	ADDQ $512, R12
+	ADDQ $64, CX
+	ADDQ $64, R14
+	CMPQ R14, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R14
+	ADDQ $512, R13
+	ADDQ $64, R8
+	ADDQ $64, R15
+	CMPQ R15, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R15
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y10, (AX)
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y11, (AX)
+	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func stream256T2F16(c *streamBlock)
+// 2 rows of A by 32 columns.
+TEXT ·stream256T2F16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Y9
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Y11
+	JMP start1x1
+
+zero1x1:
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+
+start1x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y12
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Y13
+	JMP start2x1
+
+zero2x1:
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+
+start2x1:
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y14
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Y15
+	JMP start3x1
+
+zero3x1:
+	VXORPS Y14, Y14, Y14
+	VXORPS Y15, Y15, Y15
+
+start3x1:
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
+
+loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X0
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y0, Y0
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 0(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 4(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 16(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 20(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 32(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 36(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 48(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 52(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 64(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 68(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 80(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 84(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 96(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 100(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 112(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 116(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X0
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y0, Y0
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 0(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 4(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 16(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 20(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 32(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 36(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 48(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 52(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 64(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 68(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 80(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 84(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 96(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 100(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 112(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 116(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X0
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y0, Y0
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 0(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 4(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 16(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 20(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 32(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 36(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 48(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 52(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 64(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 68(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 80(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 84(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 96(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 100(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 112(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 116(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X0
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y0, Y0
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 0(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 4(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 16(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 20(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 32(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 36(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 48(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 52(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 64(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 68(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 80(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 84(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 96(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 100(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 112(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 116(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X1
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y1, Y1
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 128(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 132(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 144(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 148(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 160(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 164(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 176(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 180(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 192(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 196(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 208(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 212(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 224(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 228(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 240(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 244(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X1
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y1, Y1
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 128(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 132(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 144(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 148(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 160(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 164(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 176(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 180(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 192(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 196(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 208(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 212(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 224(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 228(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 240(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 244(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X1
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y1, Y1
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 128(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 132(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 144(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 148(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 160(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 164(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 176(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 180(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 192(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 196(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 208(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 212(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 224(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 228(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 240(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 244(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X1
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y1, Y1
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 128(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 132(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 144(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 148(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 160(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 164(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 176(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 180(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 192(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 196(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 208(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 212(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 224(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 228(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 240(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 244(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X2
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y2, Y2
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 256(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 260(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 272(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 276(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 288(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 292(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 304(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 308(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 320(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 324(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 336(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 340(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 352(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 356(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 368(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 372(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X2
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y2, Y2
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 256(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 260(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 272(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 276(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 288(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 292(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 304(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 308(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 320(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 324(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 336(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 340(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 352(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 356(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 368(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 372(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X2
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y2, Y2
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 256(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 260(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 272(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 276(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 288(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 292(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 304(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 308(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 320(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 324(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 336(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 340(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 352(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 356(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 368(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 372(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X2
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y2, Y2
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 256(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 260(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 272(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 276(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 288(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 292(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 304(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 308(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 320(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 324(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 336(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 340(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 352(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 356(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 368(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 372(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X3
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y3, Y3
+	PREFETCHT0 (AX)(R10*1)
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 384(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 388(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 400(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 404(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 416(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 420(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 432(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 436(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 448(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 452(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 464(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 468(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 480(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 484(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 496(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 500(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X3
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y3, Y3
+	PREFETCHT0 (AX)(R11*1)
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 384(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 388(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 400(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 404(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 416(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 420(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 432(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 436(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 448(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 452(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 464(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 468(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 480(R9), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 484(R9), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 496(R9), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 500(R9), Y7
+	VFMADD231PS Y5, Y7, Y11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X3
+	PREFETCHT0 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y3, Y3
+	PREFETCHT0 (AX)(R14*1)
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 384(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 388(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 400(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 404(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 416(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 420(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 432(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 436(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 448(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 452(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 464(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 468(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 480(R12), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 484(R12), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 496(R12), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 500(R12), Y7
+	VFMADD231PS Y5, Y7, Y13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X3
+	PREFETCHT0 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y3, Y3
+	PREFETCHT0 (AX)(R15*1)
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 384(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 388(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 400(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 404(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 416(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 420(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 432(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 436(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 448(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 452(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 464(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 468(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 480(R13), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 484(R13), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 496(R13), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 500(R13), Y7
+	VFMADD231PS Y5, Y7, Y15
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	ADDQ $512, R12
+	ADDQ $64, CX
+	ADDQ $64, R14
+	CMPQ R14, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R14
+	ADDQ $512, R13
+	ADDQ $64, R8
+	ADDQ $64, R15
+	CMPQ R15, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R15
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y11, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y10, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y13, (AX)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y12, (AX)
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y15, (AX)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y14, (AX)
+	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func stream256T4F16(c *streamBlock)
+// 4 rows of A by 16 columns.
+TEXT ·stream256T4F16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Y9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Y10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Y11
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Y12
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Y13
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Y14
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Y15
+	JMP start1x1
+
+zero1x1:
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	VXORPS Y14, Y14, Y14
+	VXORPS Y15, Y15, Y15
+
+start1x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X0
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y0, Y0
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 0(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 4(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 8(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 12(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 16(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 20(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 24(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 28(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 32(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 36(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 40(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 44(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 48(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 52(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 56(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 60(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 64(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 68(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 72(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 76(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 80(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 84(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 88(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 92(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 96(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 100(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 104(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 108(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 112(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 116(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 120(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 124(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X0
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y0, Y0
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 0(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 4(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 8(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 12(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 16(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 20(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 24(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 28(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 32(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 36(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 40(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 44(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 48(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 52(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 56(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 60(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 64(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 68(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 72(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 76(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 80(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 84(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 88(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 92(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 96(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 100(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 104(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 108(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 112(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 116(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 120(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 124(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X1
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y1, Y1
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 128(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 132(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 136(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 140(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 144(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 148(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 152(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 156(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 160(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 164(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 168(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 172(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 176(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 180(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 184(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 188(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 192(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 196(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 200(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 204(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 208(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 212(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 216(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 220(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 224(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 228(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 232(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 236(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 240(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 244(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 248(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 252(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X1
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y1, Y1
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 128(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 132(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 136(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 140(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 144(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 148(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 152(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 156(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 160(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 164(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 168(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 172(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 176(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 180(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 184(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 188(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 192(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 196(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 200(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 204(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 208(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 212(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 216(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 220(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 224(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 228(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 232(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 236(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 240(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 244(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 248(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 252(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X2
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y2, Y2
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 256(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 260(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 264(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 268(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 272(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 276(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 280(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 284(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 288(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 292(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 296(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 300(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 304(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 308(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 312(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 316(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 320(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 324(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 328(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 332(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 336(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 340(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 344(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 348(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 352(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 356(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 360(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 364(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 368(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 372(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 376(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 380(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X2
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y2, Y2
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 256(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 260(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 264(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 268(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 272(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 276(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 280(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 284(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 288(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 292(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 296(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 300(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 304(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 308(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 312(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 316(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 320(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 324(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 328(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 332(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 336(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 340(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 344(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 348(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 352(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 356(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 360(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 364(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 368(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 372(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 376(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 380(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X3
+	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y3, Y3
+	PREFETCHT0 (AX)(R10*1)
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 384(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 388(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 392(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 396(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 400(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 404(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 408(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 412(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 416(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 420(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 424(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 428(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 432(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 436(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 440(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 444(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 448(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 452(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 456(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 460(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 464(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 468(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 472(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 476(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 480(DX), Y7
+	VFMADD231PS Y4, Y7, Y8
+	VBROADCASTSS 484(DX), Y7
+	VFMADD231PS Y4, Y7, Y9
+	VBROADCASTSS 488(DX), Y7
+	VFMADD231PS Y4, Y7, Y10
+	VBROADCASTSS 492(DX), Y7
+	VFMADD231PS Y4, Y7, Y11
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 496(DX), Y7
+	VFMADD231PS Y5, Y7, Y8
+	VBROADCASTSS 500(DX), Y7
+	VFMADD231PS Y5, Y7, Y9
+	VBROADCASTSS 504(DX), Y7
+	VFMADD231PS Y5, Y7, Y10
+	VBROADCASTSS 508(DX), Y7
+	VFMADD231PS Y5, Y7, Y11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X3
+	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y3, Y3
+	PREFETCHT0 (AX)(R11*1)
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 384(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 388(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 392(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 396(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 400(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 404(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 408(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 412(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 416(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 420(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 424(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 428(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 432(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 436(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 440(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 444(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 448(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 452(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 456(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 460(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 464(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 468(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 472(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 476(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 480(R9), Y7
+	VFMADD231PS Y4, Y7, Y12
+	VBROADCASTSS 484(R9), Y7
+	VFMADD231PS Y4, Y7, Y13
+	VBROADCASTSS 488(R9), Y7
+	VFMADD231PS Y4, Y7, Y14
+	VBROADCASTSS 492(R9), Y7
+	VFMADD231PS Y4, Y7, Y15
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 496(R9), Y7
+	VFMADD231PS Y5, Y7, Y12
+	VBROADCASTSS 500(R9), Y7
+	VFMADD231PS Y5, Y7, Y13
+	VBROADCASTSS 504(R9), Y7
+	VFMADD231PS Y5, Y7, Y14
+	VBROADCASTSS 508(R9), Y7
+	VFMADD231PS Y5, Y7, Y15
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y11, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y10, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y15, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y14, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y13, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y12, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func stream256P1Words(c *streamBlock)
+// 1 rows of A by 24 columns.
+TEXT ·stream256P1Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	JMP start0x3
+
+zero0x3:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+
+start0x3:
+
+loop:
+	VMOVUPS 0(SI), Y3
+	VMOVUPS 32(SI), Y4
+	VMOVUPS 64(SI), Y5
+	VBROADCASTSS 0(DX), Y6
+	VFMADD231PS Y3, Y6, Y0
+	VFMADD231PS Y4, Y6, Y1
+	VFMADD231PS Y5, Y6, Y2
+	PREFETCHT0 16384(SI)
+	PREFETCHT0 16448(SI)
+	ADDQ $96, SI
+	ADDQ $16, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func stream256P2Words(c *streamBlock)
+// 2 rows of A by 24 columns.
+TEXT ·stream256P2Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Y3
+	VMOVUPS 32(AX), Y4
+	VMOVUPS 64(AX), Y5
+	JMP start0x3
+
+zero0x3:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+
+start0x3:
+
+loop:
+	VMOVUPS 0(SI), Y6
+	VMOVUPS 32(SI), Y7
+	VMOVUPS 64(SI), Y8
+	VBROADCASTSS 0(DX), Y9
+	VFMADD231PS Y6, Y9, Y0
+	VFMADD231PS Y7, Y9, Y1
+	VFMADD231PS Y8, Y9, Y2
+	PREFETCHT0 16384(SI)
+	VBROADCASTSS 4(DX), Y10
+	VFMADD231PS Y6, Y10, Y3
+	VFMADD231PS Y7, Y10, Y4
+	VFMADD231PS Y8, Y10, Y5
+	PREFETCHT0 16448(SI)
+	ADDQ $96, SI
+	ADDQ $16, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y3, 0(AX)
+	VMOVUPS Y4, 32(AX)
+	VMOVUPS Y5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func stream256P4Words(c *streamBlock)
+// 4 rows of A by 24 columns.
+TEXT ·stream256P4Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Y3
+	VMOVUPS 32(AX), Y4
+	VMOVUPS 64(AX), Y5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Y6
+	VMOVUPS 32(AX), Y7
+	VMOVUPS 64(AX), Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Y9
+	VMOVUPS 32(AX), Y10
+	VMOVUPS 64(AX), Y11
+	JMP start0x3
+
+zero0x3:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+
+start0x3:
+
+loop:
+	VMOVUPS 0(SI), Y12
+	VMOVUPS 32(SI), Y13
+	VMOVUPS 64(SI), Y14
+	VBROADCASTSS 0(DX), Y15
+	VFMADD231PS Y12, Y15, Y0
+	VFMADD231PS Y13, Y15, Y1
+	VFMADD231PS Y14, Y15, Y2
+	VBROADCASTSS 4(DX), Y15
+	VFMADD231PS Y12, Y15, Y3
+	VFMADD231PS Y13, Y15, Y4
+	VFMADD231PS Y14, Y15, Y5
+	PREFETCHT0 16384(SI)
+	VBROADCASTSS 8(DX), Y15
+	VFMADD231PS Y12, Y15, Y6
+	VFMADD231PS Y13, Y15, Y7
+	VFMADD231PS Y14, Y15, Y8
+	VBROADCASTSS 12(DX), Y15
+	VFMADD231PS Y12, Y15, Y9
+	VFMADD231PS Y13, Y15, Y10
+	VFMADD231PS Y14, Y15, Y11
+	PREFETCHT0 16448(SI)
+	ADDQ $96, SI
+	ADDQ $16, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y9, 0(AX)
+	VMOVUPS Y10, 32(AX)
+	VMOVUPS Y11, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y6, 0(AX)
+	VMOVUPS Y7, 32(AX)
+	VMOVUPS Y8, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y3, 0(AX)
+	VMOVUPS Y4, 32(AX)
+	VMOVUPS Y5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
 	VZEROUPPER
 	RET
 

@@ -1,0 +1,118 @@
+package main
+
+import "fmt"
+
+// transposed writes the kernel for rows along K, by blocks of 64 bytes or, of AVX-512, of 16 words. vecs is the number of slots,
+// each a vector of columns.
+//
+// The rows of a matrix often lie a power of two apart and push one another out of the first-level cache; for that reason the
+// slots are at different places of their rows. What is prefetched comes between the products, a row at a time: sixteen
+// prefetches at once keep the reads that follow them waiting.
+//
+//	DI streamBlock   and the registers of the slots
+func (k stream) transposed(s *source) {
+	block := 16 * k.kpack * k.bytes // bytes of a row
+	if k.ymm {
+		block = 64
+	}
+	first := func(slot int) int { return k.kernel().registers() - 8 + slot*k.rows }
+	addr := func(int) string { return "(AX)" }
+	k.function(s, "T", k.vecs*k.kernel().bytes()/4)
+	for g := range k.vecs {
+		k.accumulators(s, g, first(g), 1, addr, nil)
+		s.slot(g, "a", 0, slotRegs[g].a)
+		s.slot(g, "offset", 0, slotRegs[g].offset)
+		s.slot(g, "fetch", 0, slotRegs[g].fetch)
+	}
+	s.label("loop")
+	if k.ymm {
+		k.slots256(s, first)
+	}
+	for g := range k.vecs {
+		if !k.ymm {
+			k.slot512(s, g, first(g))
+		}
+		s.op("ADDQ $%d, %s", block/k.bytes/k.kpack*4*k.kernel().mr, slotRegs[g].a)
+		s.op("ADDQ $%d, %s", block, slotRegs[g].offset)
+		s.op("ADDQ $%d, %s", block, slotRegs[g].fetch)
+		s.op("CMPQ %s, streamBlock_near(DI)", slotRegs[g].fetch)
+		s.op("CMOVQEQ streamBlock_next(DI), %s", slotRegs[g].fetch)
+	}
+	s.op("DECQ streamBlock_k(DI)")
+	s.op("JNZ loop")
+	for g := range k.vecs {
+		k.store(s, g, first(g), 1, addr, nil)
+		s.op("MOVQ %s, %s", slotRegs[g].a, s.slotField(g, "a", 0))
+		s.op("MOVQ %s, %s", slotRegs[g].offset, s.slotField(g, "offset", 0))
+		s.op("MOVQ %s, %s", slotRegs[g].fetch, s.slotField(g, "fetch", 0))
+	}
+	s.ret()
+}
+
+// slotRegs are the registers that hold, for each slot, the place in A, and the offsets in a row of what is read and of what is
+// prefetched.
+var slotRegs = []struct{ a, offset, fetch string }{
+	{"DX", "SI", "R10"}, {"R9", "BX", "R11"}, {"R12", "CX", "R14"}, {"R13", "R8", "R15"},
+}
+
+// slot512 multiplies a block of a slot whose accumulators start at register first. It reads what it takes of a row at once;
+// the four lanes of that go to where the same lanes of rows 4, 8 and 12 further are, and then the words of four rows are
+// transposed within the lanes.
+//
+//	Z0-Z15 B   Z16-Z23 under way   Z24-Z31 accumulators
+func (k stream) slot512(s *source, slot, first int) {
+	k.lanes(s, slot)
+	for l := range 4 {
+		quad(s, k.kernel().reg, 4*l, 16, byWords)
+		for w := 4 * l; w < 4*l+4; w++ {
+			s.slot(slot, "rows", w, "AX")
+			s.op("PREFETCHT0 (AX)(%s*1)", slotRegs[slot].fetch)
+			for i := range k.rows {
+				s.op("VBROADCASTSS %d(%s), Z%d", 32*w+4*i, slotRegs[slot].a, 20+i%4)
+				k.kernel().multiply(s, first+i, 20+i%4, w)
+			}
+		}
+	}
+}
+
+// lanes reads 16 words of each row of a slot and leaves lane l of row 4q+i in lane q of Z(4l+i).
+func (k stream) lanes(s *source, slot int) {
+	const in, tmp = 16, 20
+	half := []string{"$0x88", "$0xdd"}
+	for i := range 4 {
+		for q := range 4 {
+			s.slot(slot, "rows", 4*q+i, "AX")
+			k.load512(s, fmt.Sprintf("(AX)(%s*1)", slotRegs[slot].offset), "", in+q)
+		}
+		for h := range 2 {
+			s.op("VSHUFF32X4 %s, Z%d, Z%d, Z%d", half[h], in+1, in, tmp+2*h)
+			s.op("VSHUFF32X4 %s, Z%d, Z%d, Z%d", half[h], in+3, in+2, tmp+2*h+1)
+		}
+		for l := range 4 {
+			h := l % 2
+			s.op("VSHUFF32X4 %s, Z%d, Z%d, Z%d", half[l/2], tmp+2*h+1, tmp+2*h, 4*l+i)
+		}
+	}
+}
+
+// What quad interleaves, first of two rows and then of two pairs of rows.
+var (
+	byWords  = [2][2]string{{"VUNPCKLPS", "VUNPCKHPS"}, {"VUNPCKLPD", "VUNPCKHPD"}}
+	byHalves = [2][2]string{{"VPUNPCKLWD", "VPUNPCKHWD"}, {"VPUNPCKLDQ", "VPUNPCKHDQ"}}
+)
+
+// quad transposes 4 × 4 words within each lane of registers r..r+3, or 4 × 8 halves of words, of which two steps come to lie in
+// each register; it clobbers tmp and the one after.
+func quad(s *source, reg func(i int) string, r, tmp int, unpack [2][2]string) {
+	for h := range 2 {
+		s.op("%s %s, %s, %s", unpack[0][h], reg(r+3), reg(r+2), reg(tmp+h))
+	}
+	for h := range 2 {
+		s.op("%s %s, %s, %s", unpack[0][h], reg(r+1), reg(r), reg(r+2+h))
+	}
+	for i := range 2 {
+		for h := range 2 {
+			s.op("%s %s, %s, %s", unpack[1][h], reg(tmp+i), reg(r+2+i), reg(r+2*i+h))
+		}
+	}
+}
