@@ -27,12 +27,14 @@ var scratches = sync.Pool{New: func() any {
 
 // inlined is a product computed on its caller's goroutine without a ring: one
 // panel of B after the other is packed, unless B is, and multiplied by all of A.
-// A is read where it lies if the kernel can, but for rows that are too few for a
-// tile; a panel of B is then packed while it is multiplied by the first tile.
+// A is read where it lies if the kernel can: where its rows do not divide into
+// tiles, the last tile overlaps the one before it, and what both compute is the
+// same. A panel of B is then packed while it is multiplied by the first tile.
 type inlined struct {
 	product
 	depth    int // elements of K at a time
-	whole    int // tiles of A that are read where they lie
+	whole    int // tiles of A that are read where they lie, 0 if A is packed,
+	rest     int // and rows after them
 	rows     asm.RowsFunc
 	fuse     asm.FuseRowsFunc
 	sizeA    int // bytes of the panels of A in scratch memory, of a panel of B,
@@ -56,13 +58,16 @@ func (in *inlined) init() bool {
 	if in.rows = k.Rows(p.a.elem); in.rows != nil && p.k%k.KPack == 0 && !p.a.trans {
 		if in.whole = panels; panels*k.MR > p.m {
 			in.whole--
+			in.rest = p.m - in.whole*k.MR
 		}
 		if in.whole > 0 && !p.b.packed && !p.b.trans {
 			in.fuse = k.FuseRows(p.a.elem)
 		}
 	}
 	words := p.words(in.depth)
-	in.sizeA = (panels - in.whole) * k.PanelA(words)
+	if in.whole == 0 {
+		in.sizeA = panels * k.PanelA(words)
+	}
 	if !p.b.packed {
 		in.sizeB = k.PanelB(words)
 	}
@@ -102,13 +107,12 @@ func (in *inlined) run(from, to int) {
 	a := unsafe.Pointer(unsafe.SliceData(s.mem))
 	b := unsafe.Add(a, roundUp(in.sizeA, tile.SlotAlign))
 	acc := unsafe.Add(b, roundUp(in.sizeB, tile.SlotAlign))
-	first := in.whole * k.MR // row of A that is packed
 	for k0 := 0; k0 < in.k; k0 += in.depth {
 		n := min(in.depth, in.k-k0)
 		words := in.words(n)
 		ph := phase{first: k0 == 0, ends: k0+n == in.k, last: k0+n == in.k}
-		if first < in.m {
-			k.PackA(in.a.elem, !in.a.trans)(a, in.a.at(first, k0), in.a.pitch(), in.m-first, n)
+		if in.whole == 0 {
+			k.PackA(in.a.elem, !in.a.trans)(a, in.a.at(0, k0), in.a.pitch(), in.m, n)
 		}
 		acc := acc
 		for col := from; col < to; col += k.NR {
@@ -123,9 +127,8 @@ func (in *inlined) run(from, to int) {
 			}
 			if in.whole > 0 {
 				in.tiles(k0, n, col, cols, panel, acc, fuse, ph)
-			}
-			if first < in.m {
-				st := strip{row: first, col: col, rows: in.m - first, cols: cols, acc: unsafe.Add(acc, first*k.NR*4)}
+			} else {
+				st := strip{col: col, rows: in.m, cols: cols, acc: acc}
 				in.multiply(&st, words, a, panel, ph)
 			}
 			if in.depth < in.k {
@@ -136,37 +139,47 @@ func (in *inlined) run(from, to int) {
 	scratches.Put(s)
 }
 
-// tiles multiplies n elements of K from k0 on of the tiles of A that are read
-// where they lie by one panel of B, which fuse, if it is not nil, packs.
+// tiles multiplies n elements of K from k0 on of A, which is read where it lies,
+// by one panel of B, which fuse, if it is not nil, packs.
 func (in *inlined) tiles(k0, n, col, cols int, b, acc unsafe.Pointer, fuse asm.FuseRowsFunc, ph phase) {
 	k := in.kernel
 	a, lda := in.a.at(0, k0), in.a.pitch()
-	dst, ldd := acc, k.NR*4
+	words, pitch := in.words(n), k.NR*4
+	last := in.whole * k.MR * pitch // bytes of the accumulators before those of the last tile, which overlaps
+	dst, ldd := acc, pitch
+	dstLast := unsafe.Add(acc, last)
 	direct := ph.last && in.direct() && cols == k.NR
 	if direct {
 		dst, ldd = in.c.at(0, col), in.c.pitch()
+		dstLast = unsafe.Add(dst, (in.m-k.MR)*ldd)
 	}
-	src := acc
+	src, srcLast := acc, unsafe.Add(acc, last)
 	if ph.first {
-		src = nil
+		src, srcLast = nil, nil
 	}
 	done := 0
 	if fuse != nil {
-		fuse(n, a, in.b.at(k0, col), in.b.pitch(), b, src, k.NR*4, dst, ldd, lda)
+		fuse(n, a, in.b.at(k0, col), in.b.pitch(), b, src, pitch, dst, ldd, lda)
 		done = 1
 	}
+	rows := in.rows
+	if cols <= k.NR/2 {
+		rows = k.RowsHalf(in.a.elem)
+	}
 	if done < in.whole {
-		rows := in.rows
-		if cols <= k.NR/2 {
-			rows = k.RowsHalf(in.a.elem)
-		}
 		if src != nil {
-			src = unsafe.Add(src, done*k.MR*k.NR*4)
+			src = unsafe.Add(src, done*k.MR*pitch)
 		}
-		rows(in.words(n), in.whole-done, unsafe.Add(a, done*k.MR*lda), b, src, k.NR*4, unsafe.Add(dst, done*k.MR*ldd), ldd, lda)
+		rows(words, in.whole-done, unsafe.Add(a, done*k.MR*lda), b, src, pitch, unsafe.Add(dst, done*k.MR*ldd), ldd, lda)
+	}
+	if in.rest > 0 {
+		rows(words, 1, unsafe.Add(a, (in.m-k.MR)*lda), b, srcLast, pitch, dstLast, ldd, lda)
 	}
 	if ph.last && !direct {
 		in.epilogue(acc, 0, col, in.whole*k.MR, cols)
+		if in.rest > 0 {
+			in.epilogue(unsafe.Add(acc, last+(k.MR-in.rest)*pitch), in.whole*k.MR, col, in.rest, cols)
+		}
 	}
 }
 
