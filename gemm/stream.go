@@ -24,6 +24,13 @@ const (
 	maxSlabs  = 1024     // most slabs, unless the workers are many
 	slabBytes = 64 << 20 // of B, most in a slab that is read in place,
 	placeLine = 2 << 10  // unless its rows become shorter than this
+	// A few panels of A are multiplied one after the other, by a piece of B at a
+	// time that stays in a cache: a panel if B is packed, otherwise so many rows
+	// and columns in place. A transposed B would be transposed again and again.
+	packedPanels = 4
+	placePanels  = 2
+	pieceRows    = 64
+	pieceCols    = 1024
 )
 
 // stream is the program of such a product.
@@ -71,12 +78,11 @@ func (st *stream) init(p *product, workers int) error {
 	panels := ceilDiv(p.n, k.NR)
 	block := max(1, min(streamB/k.PanelB(st.words(st.bk)), streamAcc/(st.panelsA*k.MR*k.NR*4)))
 	cols := min(max(1, panels/(slabsEach*workers)), block)
-	if p.m <= k.MR {
-		if p.b.packed {
-			st.panels = k.StreamPanels(p.b.elem)
-		} else {
-			st.inPlace = k.Stream(p.b.elem, p.b.trans)
-		}
+	switch {
+	case p.b.packed && p.m <= packedPanels*k.MR:
+		st.panels = k.StreamPanels(p.b.elem)
+	case !p.b.packed && (p.m <= k.MR || p.m <= placePanels*k.MR && !p.b.trans):
+		st.inPlace = k.Stream(p.b.elem, p.b.trans)
 	}
 	switch {
 	case st.panels != nil:
@@ -86,6 +92,9 @@ func (st *stream) init(p *product, workers int) error {
 		// Long pieces of memory are read fastest.
 		size := p.b.elem.Size()
 		block = placeCols / k.NR
+		if st.panelsA > 1 {
+			block = pieceCols / k.NR
+		}
 		cols = min(ceilDiv(panels, workers), block, max(slabBytes/(p.k*size), placeLine/size)/k.NR)
 	}
 	cols = max(cols, ceilDiv(panels, max(maxSlabs, slabsEach*workers)))
@@ -170,27 +179,91 @@ func (st *stream) blockOf(step int) (k0, n int) {
 	return k0, min(st.bk, st.k-k0)
 }
 
-// computeInPlace multiplies all of A, a single panel whose blocks of K lie one
-// after the other, by n columns from col on.
+// computeInPlace multiplies all of A by n columns from col on.
 func (st *stream) computeInPlace(mem unsafe.Pointer, col, n int) {
 	dst, ldd := st.sums(mem, col, n)
-	a := unsafe.Pointer(unsafe.SliceData(st.slot))
-	st.inPlace(st.k, st.m, n, a, st.b.at(0, col), st.b.pitch(), nil, 0, dst, ldd)
-	st.store(mem, col, n)
+	if st.panelsA == 1 {
+		// The blocks of K lie one after the other.
+		a := unsafe.Pointer(unsafe.SliceData(st.slot))
+		st.inPlace(st.k, st.m, n, a, st.b.at(0, col), st.b.pitch(), nil, 0, dst, ldd)
+	} else {
+		var src unsafe.Pointer
+		for step := range st.steps {
+			_, depth := st.blockOf(step)
+			for k0 := 0; k0 < depth; k0 += pieceRows {
+				st.piece(step, k0, min(pieceRows, depth-k0), col, n, src, dst, ldd)
+				src = dst
+			}
+		}
+	}
+	st.store(dst, ldd, col, n)
 }
 
-// computePacked does the same with a packed B.
+// piece multiplies all panels of A, one after the other, by the same columns and
+// rows of B, which begin k0 rows inside a block of K.
+func (st *stream) piece(step, k0, rows, col, n int, src, dst unsafe.Pointer, ldd int) {
+	k := st.kernel
+	first, depth := st.blockOf(step)
+	a := unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA()+k0/k.KPack*k.MR*4:]))
+	b := st.b.at(first+k0, col)
+	for i := range st.panelsA {
+		at := i * k.MR * ldd
+		st.inPlace(rows, min(k.MR, st.m-i*k.MR), n, unsafe.Add(a, i*k.PanelA(st.words(depth))), b, st.b.pitch(),
+			forward(src, at), ldd, unsafe.Add(dst, at), ldd)
+	}
+}
+
+// computePacked multiplies all of A by n columns of a packed B from col on: at
+// once, or, if A fills more than a panel, by one of B after the other.
 func (st *stream) computePacked(mem unsafe.Pointer, col, n int) {
 	dst, ldd := st.sums(mem, col, n)
+	width := n
+	if st.panelsA > 1 {
+		width = st.kernel.NR
+	}
 	var src unsafe.Pointer
 	for step := range st.steps {
-		k0 := step * st.bk
-		words := st.words(min(st.bk, st.k-k0))
+		k0, depth := st.blockOf(step)
 		a := unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
-		st.panels(words, st.m, n, a, st.packed.at(k0, col), st.kernel.PanelB(words), src, ldd, dst, ldd)
+		words := st.words(depth)
+		for j := 0; j < n; j += width {
+			var next asm.Ahead
+			if j+width < n {
+				next = line(st.packed.at(k0, col+j+width), st.kernel.PanelB(words))
+			}
+			st.panel(words, min(width, n-j), a, st.packed.at(k0, col+j), forward(src, j*4), unsafe.Add(dst, j*4), ldd, &next)
+		}
 		src = dst
 	}
-	st.store(mem, col, n)
+	st.store(dst, ldd, col, n)
+}
+
+// panel multiplies all of A by n columns of B, of one panel if those of A are
+// more than one. The kernel for the first panel of A reads B from memory as fast
+// as it can, and leaves it in a cache for the others, which bring the next closer.
+func (st *stream) panel(words, n int, a, b, src, dst unsafe.Pointer, ldd int, next *asm.Ahead) {
+	k := st.kernel
+	sizeA, sizeB := k.PanelA(words), k.PanelB(words)
+	for i := 0; i < st.panelsA; {
+		tiles := 1
+		if whole := st.m/k.MR - i; i == 0 || whole < 1 || n < k.NR {
+			st.panels(words, min(k.MR, st.m-i*k.MR), n, a, b, sizeB, src, ldd, dst, ldd)
+		} else {
+			tiles = whole
+			k.MulAhead(words, tiles, a, b, src, ldd, dst, ldd, next)
+		}
+		if i += tiles; i < st.panelsA {
+			a, src, dst = unsafe.Add(a, tiles*sizeA), forward(src, tiles*k.MR*ldd), unsafe.Add(dst, tiles*k.MR*ldd)
+		}
+	}
+}
+
+// forward returns p + n, or nil if p is nil.
+func forward(p unsafe.Pointer, n int) unsafe.Pointer {
+	if p == nil {
+		return nil
+	}
+	return unsafe.Add(p, n)
 }
 
 // sums returns where the sums of n columns go and the bytes between their rows:
@@ -202,13 +275,13 @@ func (st *stream) sums(mem unsafe.Pointer, col, n int) (unsafe.Pointer, int) {
 	return mem, n * 4
 }
 
-// store writes sums that are not in C yet.
-func (st *stream) store(mem unsafe.Pointer, col, n int) {
+// store writes sums whose rows are pitch bytes apart, if they are not in C yet.
+func (st *stream) store(sums unsafe.Pointer, pitch, col, n int) {
 	if st.direct() {
 		return
 	}
 	for i := range st.m {
-		row := unsafe.Slice((*float32)(unsafe.Add(mem, i*n*4)), n)
+		row := unsafe.Slice((*float32)(unsafe.Add(sums, i*pitch)), n)
 		for j := 0; j < n; j += maxNR {
 			st.storeRow(st.c.at(i, col+j), row[j:min(j+maxNR, n)])
 		}

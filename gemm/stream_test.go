@@ -37,7 +37,7 @@ func TestStream(t *testing.T) {
 
 func testStream[O gemm.Output, I gemm.Element](t *testing.T) {
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		ms := []int{1, 2, k.MR, k.MR + 1, 33, 64}
+		ms := []int{1, 2, k.MR, k.MR + 1, 2 * k.MR, 2*k.MR + 3, 33, 64}
 		shapes := [][2]int{{513, 520}, {9001, 31}, {67, 4001}} // n, k
 		if slowKernel(k.Name) || raceEnabled || testing.Short() {
 			ms, shapes = ms[1:2], shapes[:1]
@@ -130,7 +130,7 @@ func TestStreamAllocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector has allocations of its own")
 	}
-	for _, m := range []int{1, 40} {
+	for _, m := range []int{1, 16, 40} {
 		a, b, c := gemm.NewMatrix[bf16.BF16](m, 600), gemm.NewMatrix[bf16.BF16](600, 4000), gemm.NewMatrix[float32](m, 4000)
 		p := pack(t, b)
 		for name, call := range map[string]func() error{
