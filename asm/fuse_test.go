@@ -23,7 +23,7 @@ func forFuses(t *testing.T, f func(t *testing.T, kern *Kernel, typ Type)) {
 
 // TestFuseWhere checks which kernels have fused kernels, and for which types.
 func TestFuseWhere(t *testing.T) {
-	fused := map[string][]Type{"avx512bf16": {BF16}, "avx512": {BF16, F16, F32}}
+	fused := map[string][]Type{"avx512bf16": {BF16}, "avx512": {BF16, F16, F32}, "avx2": {BF16, F16, F32}}
 	for _, kern := range Kernels() {
 		for typ := range Type(numTypes + 1) {
 			want := assembled && slices.Contains(fused[kern.Name], typ)

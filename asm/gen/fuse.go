@@ -17,15 +17,19 @@ func (k kernel) fuse(s *source, f form, rows bool) {
 	var a operandA = panelA{"DX", k.mr}
 	inRows := rowsA{"DX", "AX", "BX", "DI", k.mr}
 	accs := k.mr * k.vecs
-	b0, bcast := accs, accs+k.vecs+1 // one more for what an interleaving needs
-	spare := k.registers() - bcast - 2
-
+	name, b0, bcast, spare := "fuse256", accs, accs+k.vecs, 1
+	if k.zmm {
+		name = "fuse"
+		bcast++ // one more for what an interleaving needs, and two for its tables
+		spare = k.registers() - bcast - 2
+	}
+	doc := fmt.Sprintf("One panel of %d columns by %d rows", k.rowB()/4, k.mr)
 	if rows {
 		a = inRows
-		s.function("fuseRows"+f.name, "k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", 0, "One panel of 32 columns by 8 rows.")
+		s.function(name+"Rows"+f.name, "k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", 0, doc+".")
 		s.load(9, "lda", "BX")
 	} else {
-		s.function("fuse"+f.name, "k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", 0, "One panel of 32 columns by a panel of 8 rows.")
+		s.function(name+f.name, "k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", 0, doc+" of a panel.")
 	}
 	s.load(0, "k", "CX", "a", "DX", "b", "SI", "stride", "R9", "panel", "R12")
 	s.load(5, "src", "R8", "lds", "R10", "dst", "R11", "ldd", "R13")
@@ -57,7 +61,7 @@ func (k kernel) fuse(s *source, f form, rows bool) {
 	s.label("start")
 	s.label("loop")
 	row := func(op string) {
-		for o := 0; o < 32*f.bytes; o += 64 {
+		for o := 0; o < k.rowB()/4*f.bytes; o += 64 {
 			s.op("%s %d(R15)", op, o)
 		}
 		s.op("ADDQ R9, R15")
@@ -72,7 +76,7 @@ func (k kernel) fuse(s *source, f form, rows bool) {
 			s.op("VPERMT2W Z%d, Z31, Z%d", b0+2, b0+1)
 		} else {
 			for v := range k.vecs {
-				f.load512(s, fmt.Sprintf("%d(SI)", v*16*f.bytes), "", b0+v)
+				k.load(s, f, fmt.Sprintf("%d(SI)", v*k.bytes()/4*f.bytes), b0+v)
 			}
 			s.op("ADDQ R9, SI")
 		}
@@ -103,4 +107,13 @@ func (k kernel) fuse(s *source, f form, rows bool) {
 		s.op("ADDQ R13, R11")
 	}
 	s.ret()
+}
+
+// load loads a vector of words from elements at addr.
+func (k kernel) load(s *source, f form, addr string, reg int) {
+	if k.zmm {
+		f.load512(s, addr, "", reg)
+	} else {
+		f.load256(s, addr, reg)
+	}
 }

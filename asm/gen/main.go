@@ -37,6 +37,10 @@ func generate() map[string][]byte {
 			k.fuse(&fuse, f, true)
 		}
 	}
+	for _, f := range []form{words, bf16, f16} {
+		kernels[2].fuse(&fuse, f, false)
+	}
+	kernels[2].fuse(&fuse, words, true)
 	fuse.words("interleave", interleave())
 	return map[string][]byte{
 		"zz_fuse_amd64.s":    fuse.Bytes(),
