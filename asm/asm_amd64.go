@@ -31,6 +31,9 @@ func mulHalfAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.P
 //go:noescape
 func mulHalfAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
 
+//go:noescape
+func mulHalfAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
+
 // The same with A in rows; see [RowsFunc] and [Kernel.RowsHalf].
 
 //go:noescape
@@ -38,6 +41,9 @@ func rowsHalfAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.
 
 //go:noescape
 func rowsHalfAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+
+//go:noescape
+func rowsHalfAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
 
 //go:noescape
 func rowsAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
@@ -75,7 +81,7 @@ func assemble(k *Kernel) {
 		k.rows[F32], k.rowsHalf[F32] = rowsAVX512, rowsHalfAVX512
 	case "avx2":
 		k.strips, k.Peak, k.PeakFlops = stripsAVX2, peakAVX2, peakAVX2Flops
-		k.rows[F32] = rowsAVX2
+		k.rows[F32], k.rowsHalf[F32] = rowsAVX2, rowsHalfAVX2
 	}
 	if k.strips != stripsNone {
 		kern := k
@@ -109,6 +115,8 @@ func (k *Kernel) mulStrips(how way, words, m int, a, b, src unsafe.Pointer, lds 
 		mulHalfAVX512(words, m, a, b, src, lds, dst, ldd, next)
 	case k.strips == stripsAVX2 && how == wayAhead:
 		mulAVX2(words, m, a, b, src, lds, dst, ldd, next)
+	case k.strips == stripsAVX2 && how == wayHalf:
+		mulHalfAVX2(words, m, a, b, src, lds, dst, ldd, next)
 	default:
 		return false
 	}

@@ -171,7 +171,15 @@ func (k *Kernel) MulPast(words, m int, a, b, src unsafe.Pointer, lds int, dst un
 	}
 }
 
-// MulHalf is MulAhead for tiles of which only the left NR/2 columns are wanted: it takes less time if the kernel can do
+// Half returns how many columns MulHalf and RowsHalf are for: NR/2, or the vectors that cover as many.
+func (k *Kernel) Half() int {
+	if k.strips == stripsAVX2 {
+		return (k.NR/avx2Vector + 1) / 2 * avx2Vector
+	}
+	return k.NR / 2
+}
+
+// MulHalf is MulAhead for tiles of which only the left [Kernel.Half] columns are wanted: it takes less time if the kernel can do
 // without the others, which then are neither read from src nor written to dst.
 func (k *Kernel) MulHalf(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) {
 	if !k.mulStrips(wayHalf, words, m, a, b, src, lds, dst, ldd, next) {

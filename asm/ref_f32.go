@@ -10,6 +10,9 @@ import (
 // and it needs seven loads for twelve FMAs where 6 × 16 needs eight.
 const avx2MR, avx2NR = 4, 24
 
+// avx2Vector is the float32s of a vector of AVX2.
+const avx2Vector = 8
+
 // maxTile is the size of the largest tile, in float32s.
 const maxTile = 8 * 32
 

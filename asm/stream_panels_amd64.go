@@ -35,7 +35,7 @@ type streamKernel struct {
 
 var (
 	stream512 = streamShape{mr: 8, nr: 32, vec: 16, masks: true, slots: []int{2, 2, 2, 1}, widths: []int{128, 128, 64, 32}}
-	stream256 = streamShape{mr: avx2MR, nr: avx2NR, vec: 8, slots: []int{4, 4, 2}, widths: []int{avx2NR, avx2NR, avx2NR}}
+	stream256 = streamShape{mr: avx2MR, nr: avx2NR, vec: avx2Vector, slots: []int{4, 4, 2}, widths: []int{avx2NR, avx2NR, avx2NR}}
 
 	streamPairs = streamKernel{&stream512, 2, 2, streamSet{streamS1Pairs, streamS2Pairs, streamS4Pairs, streamS8Pairs},
 		streamSet{streamT1Pairs, streamT2Pairs, streamT4Pairs, streamT8Pairs},

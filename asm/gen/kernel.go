@@ -38,9 +38,9 @@ func (k kernel) bytes() int {
 // rowB is the size of a row of a panel of B.
 func (k kernel) rowB() int { return max(k.width, k.vecs) * k.bytes() }
 
-// half returns the kernel for the left half of the columns.
+// half returns the kernel for the left half of the vectors of columns, rounded up.
 func (k kernel) half() kernel {
-	k.width, k.vecs = k.vecs, k.vecs/2
+	k.width, k.vecs = k.vecs, (k.vecs+1)/2
 	k.doc += ", the left half of the columns"
 	return k
 }

@@ -20,9 +20,9 @@ func generate() map[string][]byte {
 		k.mul(&mul, inRows)
 		if k.zmm {
 			k.mul(&mul, pastCaches)
-			k.half().mul(&mul, inPanels)
-			k.half().mul(&mul, inRows)
 		}
+		k.half().mul(&mul, inPanels)
+		k.half().mul(&mul, inRows)
 		k.peak(&mul)
 	}
 	var fuse source
