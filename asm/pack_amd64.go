@@ -62,7 +62,8 @@ func packS32BF16(dst, src unsafe.Pointer, stride, n, k, panel int)
 //go:noescape
 func packS32F16(dst, src unsafe.Pointer, stride, n, k, panel int)
 
-// A pack256 packs a whole panel; when it transposes, k must be a multiple of 8.
+// A pack256 packs a panel, a whole one or, with x8 or x16, of so many rows or columns; when it transposes, k must be a multiple of
+// 8.
 type pack256 func(dst, src unsafe.Pointer, stride, k int)
 
 //go:noescape
@@ -82,6 +83,42 @@ func packT24BF16(dst, src unsafe.Pointer, stride, k int)
 
 //go:noescape
 func packT24F16(dst, src unsafe.Pointer, stride, k int)
+
+//go:noescape
+func packT24x8Words(dst, src unsafe.Pointer, stride, k int)
+
+//go:noescape
+func packT24x8BF16(dst, src unsafe.Pointer, stride, k int)
+
+//go:noescape
+func packT24x8F16(dst, src unsafe.Pointer, stride, k int)
+
+//go:noescape
+func packT24x16Words(dst, src unsafe.Pointer, stride, k int)
+
+//go:noescape
+func packT24x16BF16(dst, src unsafe.Pointer, stride, k int)
+
+//go:noescape
+func packT24x16F16(dst, src unsafe.Pointer, stride, k int)
+
+//go:noescape
+func packS24x8Words(dst, src unsafe.Pointer, stride, k int)
+
+//go:noescape
+func packS24x8BF16(dst, src unsafe.Pointer, stride, k int)
+
+//go:noescape
+func packS24x8F16(dst, src unsafe.Pointer, stride, k int)
+
+//go:noescape
+func packS24x16Words(dst, src unsafe.Pointer, stride, k int)
+
+//go:noescape
+func packS24x16BF16(dst, src unsafe.Pointer, stride, k int)
+
+//go:noescape
+func packS24x16F16(dst, src unsafe.Pointer, stride, k int)
 
 //go:noescape
 func packS24Words(dst, src unsafe.Pointer, stride, k int)

@@ -28,11 +28,11 @@ func assemblePackers(k *Kernel) {
 		k.packB[F32] = packers512(F32, 1, 32, packT32Words, packS32Words)
 	case "avx2":
 		k.packA[BF16] = packers256x4(BF16, packT4BF16, packS4BF16)
-		k.packB[BF16] = packers256x24(BF16, packT24BF16, packS24BF16)
+		k.packB[BF16] = packers256x24(BF16, groupsT24BF16, groupsS24BF16)
 		k.packA[F16] = packers256x4(F16, packT4F16, packS4F16)
-		k.packB[F16] = packers256x24(F16, packT24F16, packS24F16)
+		k.packB[F16] = packers256x24(F16, groupsT24F16, groupsS24F16)
 		k.packA[F32] = packers256x4(F32, packT4Words, packS4Words)
-		k.packB[F32] = packers256x24(F32, packT24Words, packS24Words)
+		k.packB[F32] = packers256x24(F32, groupsT24Words, groupsS24Words)
 	}
 }
 
@@ -60,20 +60,38 @@ func packers512(t Type, kpack, width int, transposed packT512, straight packS512
 	return slots
 }
 
+// Packers of one, two or three groups of 8 into a panel of 24.
+var (
+	groupsT24Words = []pack256{packT24x8Words, packT24x16Words, packT24Words}
+	groupsT24BF16  = []pack256{packT24x8BF16, packT24x16BF16, packT24BF16}
+	groupsT24F16   = []pack256{packT24x8F16, packT24x16F16, packT24F16}
+	groupsS24Words = []pack256{packS24x8Words, packS24x16Words, packS24Words}
+	groupsS24BF16  = []pack256{packS24x8BF16, packS24x16BF16, packS24BF16}
+	groupsS24F16   = []pack256{packS24x8F16, packS24x16F16, packS24F16}
+)
+
 // packers256x24 returns the packers into panels of 24.
-func packers256x24(t Type, transposed, straight pack256) (slots [2]PackFunc) {
-	const width = 24
+func packers256x24(t Type, transposed, straight []pack256) (slots [2]PackFunc) {
+	const width, group = 24, 8
 	size := t.Size()
 	slots[packSlot(true)] = transposing256(t, width, transposed)
 	slots[packSlot(false)] = func(dst, src unsafe.Pointer, stride, r, k int) {
-		whole := r - r%width
 		for k0 := 0; k0 < k; k0 += straightChunk {
-			for i := 0; i < whole; i += width {
-				straight(unsafe.Add(dst, i*k*4+k0*width*4), unsafe.Add(src, i*size+k0*stride), stride, min(k-k0, straightChunk))
+			n := min(k-k0, straightChunk)
+			for i := 0; i < r; i += width {
+				panel, from := unsafe.Add(dst, i*k*4+k0*width*4), unsafe.Add(src, i*size+k0*stride)
+				columns := min(r-i, width)
+				whole := columns / group * group
+				if whole == 0 {
+					packGeneric(t, 1, width, false, panel, from, stride, columns, n)
+					continue
+				}
+				straight[whole/group-1](panel, from, stride, n)
+				for kd := 0; kd < n && whole < columns; kd++ {
+					step := unsafe.Slice((*uint32)(unsafe.Add(panel, (kd*width+whole)*4)), columns-whole)
+					packStep(t, 1, step, unsafe.Add(from, kd*stride+whole*size), stride, false)
+				}
 			}
-		}
-		if i := whole; i < r {
-			packGeneric(t, 1, width, false, unsafe.Add(dst, i*k*4), unsafe.Add(src, i*size), stride, r-i, k)
 		}
 	}
 	return slots
@@ -83,7 +101,7 @@ func packers256x24(t Type, transposed, straight pack256) (slots [2]PackFunc) {
 func packers256x4(t Type, transposed pack256, straight packS256) (slots [2]PackFunc) {
 	const width, group = 4, 16
 	size := t.Size()
-	slots[packSlot(true)] = transposing256(t, width, transposed)
+	slots[packSlot(true)] = transposing256(t, width, []pack256{transposed})
 	slots[packSlot(false)] = func(dst, src unsafe.Pointer, stride, r, k int) {
 		whole := r - r%group
 		for k0 := 0; k0 < k; k0 += straightChunk {
@@ -98,22 +116,26 @@ func packers256x4(t Type, transposed pack256, straight packS256) (slots [2]PackF
 	return slots
 }
 
-// transposing256 packs whole blocks of whole panels in assembly and the rest in Go: what is left of a panel when its
-// first steps of K are packed is a panel too.
-func transposing256(t Type, width int, transposed pack256) PackFunc {
-	size := t.Size()
+// transposing256 packs whole blocks of K of whole groups of rows in assembly, by the number of groups, and the rest in Go: what is
+// left of a panel when its first steps of K are packed is a panel too.
+func transposing256(t Type, width int, transposed []pack256) PackFunc {
+	size, group := t.Size(), width/len(transposed)
 	return func(dst, src unsafe.Pointer, stride, r, k int) {
-		i, whole := 0, k&^7
-		for ; i+width <= r; i += width {
-			for k0 := 0; k0 < whole; k0 += packChunk {
-				transposed(unsafe.Add(dst, i*k*4+k0*width*4), unsafe.Add(src, i*stride+k0*size), stride, min(whole-k0, packChunk))
+		for i := 0; i < r; i += width {
+			panel, from, rows := unsafe.Add(dst, i*k*4), unsafe.Add(src, i*stride), min(r-i, width)
+			groups, depth := rows/group, k&^7
+			if groups == 0 {
+				depth = 0
 			}
-			if whole < k {
-				packGeneric(t, 1, width, true, unsafe.Add(dst, i*k*4+whole*width*4), unsafe.Add(src, i*stride+whole*size), stride, width, k-whole)
+			for k0 := 0; k0 < depth; k0 += packChunk {
+				transposed[groups-1](unsafe.Add(panel, k0*width*4), unsafe.Add(from, k0*size), stride, min(depth-k0, packChunk))
 			}
-		}
-		if i < r {
-			packGeneric(t, 1, width, true, unsafe.Add(dst, i*k*4), unsafe.Add(src, i*stride), stride, r-i, k)
+			for row := groups * group; row < rows && depth > 0; row++ {
+				packRow(t, 1, width, unsafe.Slice((*uint32)(panel), width*depth)[row:], unsafe.Add(from, row*stride), depth)
+			}
+			if depth < k {
+				packGeneric(t, 1, width, true, unsafe.Add(panel, depth*width*4), unsafe.Add(from, depth*size), stride, rows, k-depth)
+			}
 		}
 	}
 }

@@ -50,11 +50,11 @@ var (
 
 	stream256Words = streamKernel{&stream256, 4, 1, streamSet{stream256S1Words, stream256S2Words, stream256S4Words},
 		streamSet{stream256T1Words, stream256T2Words, stream256T4Words},
-		streamSet{stream256P1Words, stream256P2Words, stream256P4Words}, 8, 2048, 64, transposing256(F32, avx2NR, packT24Words)}
+		streamSet{stream256P1Words, stream256P2Words, stream256P4Words}, 8, 2048, 64, transposing256(F32, avx2NR, groupsT24Words)}
 	stream256BF16 = streamKernel{&stream256, 2, 1, streamSet{stream256S1BF16, stream256S2BF16, stream256S4BF16},
-		streamSet{stream256T1BF16, stream256T2BF16, stream256T4BF16}, stream256Words.panels, 8, 2048, 64, transposing256(BF16, avx2NR, packT24BF16)}
+		streamSet{stream256T1BF16, stream256T2BF16, stream256T4BF16}, stream256Words.panels, 8, 2048, 64, transposing256(BF16, avx2NR, groupsT24BF16)}
 	stream256F16 = streamKernel{&stream256, 2, 1, streamSet{stream256S1F16, stream256S2F16, stream256S4F16},
-		streamSet{stream256T1F16, stream256T2F16, stream256T4F16}, stream256Words.panels, 8, 2048, 64, transposing256(F16, avx2NR, packT24F16)}
+		streamSet{stream256T1F16, stream256T2F16, stream256T4F16}, stream256Words.panels, 8, 2048, 64, transposing256(F16, avx2NR, groupsT24F16)}
 )
 
 // assembleStreams gives k the stream kernels that fit its panels.

@@ -35,10 +35,12 @@ func packers() []byte {
 		}
 	}
 	for _, f := range []form{words, bf16, f16} {
-		transpose256(&s, f, 4)
-		transpose256(&s, f, 24)
+		transpose256(&s, f, 4, 4)
 		copy256x4(&s, f)
-		copy256x24(&s, f)
+		for n := 8; n <= 24; n += 8 {
+			transpose256(&s, f, 24, n)
+			copy256x24(&s, f, n)
+		}
 	}
 	s.words("interleave", interleave())
 	return s.Bytes()

@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// The AVX2 packers make whole panels of 4 or 24 words; edges are left to their Go twin, because AVX2 has no masks that
-// cost nothing.
+// The AVX2 packers make panels of 4 or 24 words from as many rows or columns, or, of 24, from 8 or 16; other edges are left to
+// their Go twin, because AVX2 has no masks that cost nothing.
 
 // load256 loads 8 words from addr into vector y.
 func (f form) load256(s *source, addr string, y int) {
@@ -18,31 +18,37 @@ func (f form) load256(s *source, addr string, y int) {
 	}
 }
 
-// transpose256 writes a packer of one panel of 4 or 24 words from as many rows of contiguous K, in blocks of 8; k is a
-// multiple of 8.
+// name256 returns the name of a packer of n rows or columns.
+func name256(what string, f form, width, n int) string {
+	if n == width {
+		return fmt.Sprintf("pack%s%d%s", what, width, f.name)
+	}
+	return fmt.Sprintf("pack%s%dx%d%s", what, width, n, f.name)
+}
+
+// transpose256 writes a packer of one panel of 4 or 24 words from n rows of contiguous K, in blocks of 8; k is a multiple of 8.
 //
 //	SI source   R9 stride   R10 stride·3   DI dst   CX elements of K left   AX BX rows
-func transpose256(s *source, f form, width int) {
-	s.function(fmt.Sprintf("packT%d%s", width, f.name), "dst, src unsafe.Pointer, stride, k int", 0,
-		fmt.Sprintf("A whole panel of %d; k is a multiple of 8.", width))
+func transpose256(s *source, f form, width, n int) {
+	s.function(name256("T", f, width, n), "dst, src unsafe.Pointer, stride, k int", 0,
+		fmt.Sprintf("A panel of %d from %d rows; k is a multiple of 8.", width, n))
 	s.load(0, "dst", "DI", "src", "SI", "stride", "R9", "k", "CX")
 	s.op("LEAQ (R9)(R9*2), R10")
 	s.op("TESTQ CX, CX")
 	s.op("JLE done")
-	s.op("PCALIGN $64")
 	s.label("loop")
 	s.op("MOVQ SI, AX")
-	for group := 0; group < width; group += 8 {
-		rows := min(8, width)
+	for group := 0; group < n; group += 8 {
+		rows := min(8, n)
 		for i := range rows {
 			row := []string{"(AX)", "(AX)(R9*1)", "(AX)(R9*2)", "(AX)(R10*1)"}[i%4]
 			f.load256(s, row, i)
 			s.op("PREFETCHT0 %d%s", ahead, row)
-			if i == 3 && group+4 < width {
+			if i == 3 && group+4 < n {
 				s.op("LEAQ (AX)(R9*4), AX")
 			}
 		}
-		if group+8 < width {
+		if group+8 < n {
 			s.op("LEAQ (AX)(R9*4), AX")
 		}
 		quads256(s, rows)
@@ -57,6 +63,14 @@ func transpose256(s *source, f form, width int) {
 		for i := range 8 {
 			s.op("VPERM2F128 %s, Y%d, Y%d, Y%d", []string{"$0x20", "$0x31"}[i/4], i%4+4, i%4, 8+i)
 			s.op("VMOVUPS Y%d, %d(DI)", 8+i, 4*(width*i+group))
+		}
+	}
+	if n < width {
+		s.op("VXORPS Y0, Y0, Y0")
+	}
+	for group := n; group < width; group += 8 {
+		for i := range 8 {
+			s.op("VMOVUPS Y0, %d(DI)", 4*(width*i+group))
 		}
 	}
 	s.op("ADDQ $%d, SI", 8*f.bytes)
@@ -81,18 +95,20 @@ func quads256(s *source, n int) {
 	}
 }
 
-// copy256x24 writes a packer of 24 columns from rows of K into a panel of 24.
-func copy256x24(s *source, f form) {
-	s.function("packS24"+f.name, "dst, src unsafe.Pointer, stride, k int", 0, "A whole panel of 24.")
+// copy256x24 writes a packer of n columns from rows of K into a panel of 24.
+func copy256x24(s *source, f form, n int) {
+	s.function(name256("S", f, 24, n), "dst, src unsafe.Pointer, stride, k int", 0, fmt.Sprintf("A panel of 24 from %d columns.", n))
 	s.load(0, "dst", "DI", "src", "SI", "stride", "R9", "k", "CX")
+	for v := n / 8; v < 3; v++ {
+		s.op("VXORPS Y%d, Y%d, Y%d", v, v, v)
+	}
 	s.op("TESTQ CX, CX")
 	s.op("JLE done")
-	s.op("PCALIGN $64")
 	s.label("loop")
-	for v := range 3 {
+	for v := range n / 8 {
 		f.load256(s, fmt.Sprintf("%d(SI)", 8*v*f.bytes), v)
 	}
-	s.prefetchNext(24 * f.bytes)
+	s.prefetchNext(n * f.bytes)
 	for v := range 3 {
 		s.op("VMOVUPS Y%d, %d(DI)", v, 32*v)
 	}
