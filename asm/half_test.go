@@ -43,7 +43,7 @@ func TestHalf(t *testing.T) {
 				}
 			}
 		}
-		for i := range 1200 {
+		for i := range 800 {
 			k, m := r.IntN(maxK+1)/max(1, kern.step)*max(1, kern.step), 1+r.IntN(maxM)
 			ldd := kern.NR*4 + []int{0, 4, 64}[r.IntN(3)]
 			span := (m*kern.MR-1)*ldd + kern.NR*4

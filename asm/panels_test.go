@@ -27,7 +27,7 @@ func TestStreamPanels(t *testing.T) {
 		a, b := newGuarded(t, kern.PanelA(maxK)), newGuarded(t, panels*(kern.PanelB(maxK)+64))
 		src, dst, wanted := newGuarded(t, 8*(maxN+9)*4), newGuarded(t, 8*(maxN+9)*4), newGuarded(t, 8*(maxN+9)*4)
 		r := rand.New(rand.NewPCG(7, 7))
-		for i := range 3000 {
+		for i := range 2000 {
 			c := panelsCase{kern: kern, k: 1 + r.IntN(maxK), m: 1 + r.IntN(kern.MR), n: 1 + r.IntN(maxN), source: i % 3}
 			word := operands[r.IntN(len(operands))].word
 			mul := kern.Mul

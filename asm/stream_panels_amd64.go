@@ -132,6 +132,9 @@ func (s *streamKernel) across(k, m, n int, a, b unsafe.Pointer, stride int, src 
 		}
 		c.ahead = min(s.ahead, c.n*s.size)
 		c.near, c.next = c.ahead/s.size, s.depth*stride-c.n*s.size
+		if c.alone = 0; stride%streamPage == 0 && c.n*s.size > streamShort {
+			c.alone = 1
+		}
 		c.slots[0].accumulate(m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
 		for k0 := 0; k0 < k; k0 += s.depth {
 			c.k = min(k-k0, s.depth)

@@ -45,7 +45,8 @@ type streamCase struct {
 	typ         Type
 	kContiguous bool
 	k, m, n     int
-	source      int // 0 starts from zero, 1 from dst, 2 from another place
+	source      int  // 0 starts from zero, 1 from dst, 2 from another place
+	pages       bool // the rows of B's memory lie whole pages apart
 }
 
 // A streamMemory is guarded memory for the operands of a case.
@@ -87,6 +88,9 @@ func (c streamCase) check(mem streamMemory, r *rand.Rand, word func(r *rand.Rand
 	}
 	a := unsafe.Pointer(unsafe.SliceData(as))
 	stride := (length + r.IntN(9)) * size
+	if c.pages {
+		stride = (length*size + 4095) &^ 4095
+	}
 	lds, ldd := (c.n+r.IntN(9))*4, (c.n+r.IntN(9))*4
 	if c.source == 1 {
 		lds = ldd
@@ -137,7 +141,7 @@ func TestStream(t *testing.T) {
 					if few := raceEnabled || testing.Short(); few && turn%53 != 0 || turn%7 != 0 && k > 6 && n > 6 {
 						continue
 					}
-					c := streamCase{kern, typ, kContiguous, k, m, n, r.IntN(3)}
+					c := streamCase{kern, typ, kContiguous, k, m, n, r.IntN(3), false}
 					if err := c.check(mem, r, operands[r.IntN(len(operands))].word, kern.Mul); err != nil {
 						t.Fatal(err)
 					}
@@ -154,7 +158,7 @@ func TestStreamTwin(t *testing.T) {
 		r := rand.New(rand.NewPCG(8, uint64(typ)))
 		for _, o := range operands {
 			for m := 1; m <= kern.MR; m++ {
-				c := streamCase{kern, typ, kContiguous, 1 + r.IntN(90), m, 1 + r.IntN(140), m % 3}
+				c := streamCase{kern, typ, kContiguous, 1 + r.IntN(90), m, 1 + r.IntN(140), m % 3, false}
 				if err := c.check(mem, r, o.word, kern.Ref); err != nil {
 					t.Fatalf("%s: %v", o.name, err)
 				}
@@ -179,10 +183,28 @@ func TestStreamLong(t *testing.T) {
 				if raceEnabled && m != 3 && m != kern.MR {
 					continue
 				}
-				c := streamCase{kern, typ, kContiguous, shape[0], m, shape[1], m % 3}
+				c := streamCase{kern, typ, kContiguous, shape[0], m, shape[1], m % 3, false}
 				if err := c.check(mem, r, operands[m%len(operands)].word, kern.Mul); err != nil {
 					t.Fatal(err)
 				}
+			}
+		}
+	})
+}
+
+// TestStreamPages has the rows of B lie whole pages apart, which makes a difference to what is prefetched.
+func TestStreamPages(t *testing.T) {
+	forStreams(t, func(t *testing.T, kern *Kernel, typ Type, kContiguous bool) {
+		k, n := 37, 2040
+		if kContiguous {
+			k, n = n, k
+		}
+		mem := newStreamMemory(t, k, n)
+		r := rand.New(rand.NewPCG(11, uint64(typ)))
+		for m := 1; m <= 2; m++ {
+			c := streamCase{kern, typ, kContiguous, k, m, n, m % 3, true}
+			if err := c.check(mem, r, operands[0].word, kern.Mul); err != nil {
+				t.Fatal(err)
 			}
 		}
 	})

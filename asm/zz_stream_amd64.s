@@ -70,8 +70,8 @@ start0x4:
 	JMP aimed
 
 inside:
-	CMPQ streamBlock_n(DI), $1024
-	JG loop
+	CMPQ streamBlock_alone(DI), $0
+	JNE loop
 
 aimed:
 	LEAQ (R13)(R9*1), R12

@@ -142,12 +142,9 @@ func (k stream) store(s *source, slot, first, vecs int, addr, mask func(v int) s
 	}
 }
 
-// shortRow is a length in bytes. In longer rows of pairs the processor runs so far ahead, with one row of A, that rows a power of
-// two apart arrive a tenth faster without prefetches.
-const shortRow = 2048
-
 // aim sets R13 and R12 to where the first and the second row of a pair are prefetched, seen from SI: ahead in the row, or near
-// its end at the start of the row that comes next. One row of A goes on at loop, without prefetches, inside a long row of pairs.
+// its end at the start of the row that comes next. One row of A goes on at loop, without prefetches, inside a row of pairs that
+// streamBlock says to leave to the processor.
 func (k stream) aim(s *source) {
 	plain := k.rows == 1 && k.kpack == 2
 	s.op("MOVQ streamBlock_ahead(DI), R13")
@@ -159,8 +156,8 @@ func (k stream) aim(s *source) {
 	}
 	s.label("inside")
 	if plain {
-		s.op("CMPQ streamBlock_n(DI), $%d", shortRow/k.bytes)
-		s.op("JG loop")
+		s.op("CMPQ streamBlock_alone(DI), $0")
+		s.op("JNE loop")
 		s.label("aimed")
 	}
 	if k.kpack == 2 {
