@@ -27,8 +27,9 @@ func TestStreamPanels(t *testing.T) {
 		a, b := newGuarded(t, kern.PanelA(maxK)), newGuarded(t, panels*(kern.PanelB(maxK)+64))
 		src, dst, wanted := newGuarded(t, 8*(maxN+9)*4), newGuarded(t, 8*(maxN+9)*4), newGuarded(t, 8*(maxN+9)*4)
 		r := rand.New(rand.NewPCG(7, 7))
-		for i := range 2000 {
-			c := panelsCase{kern: kern, k: 1 + r.IntN(maxK), m: 1 + r.IntN(kern.MR), n: 1 + r.IntN(maxN), source: i % 3}
+		types := slices.DeleteFunc([]Type{BF16, F16, F32}, func(typ Type) bool { return !kern.Accepts(typ) })
+		for i := range 3000 {
+			c := panelsCase{kern: kern, typ: types[i/3%len(types)], k: 1 + r.IntN(maxK), m: 1 + r.IntN(kern.MR), n: 1 + r.IntN(maxN), source: i % 3}
 			word := operands[r.IntN(len(operands))].word
 			mul := kern.Mul
 			if i%2 == 0 {
@@ -44,6 +45,7 @@ func TestStreamPanels(t *testing.T) {
 // A panelsCase is one call of a PanelsFunc.
 type panelsCase struct {
 	kern    *Kernel
+	typ     Type
 	k, m, n int
 	source  int // 0 starts from zero, 1 from dst, 2 from another place
 }
@@ -57,9 +59,13 @@ func (c panelsCase) check(a, b, src, dst, want guarded, r *rand.Rand, word func(
 		return p
 	}
 	panels := (c.n + kern.NR - 1) / kern.NR
-	pitch := kern.PanelB(c.k) + 64*r.IntN(2)
-	sizeB := (panels-1)*pitch + kern.PanelB(c.k)
-	pa, pb := fill(a.last(kern.PanelA(c.k)), kern.PanelA(c.k)/4), fill(b.last(sizeB), sizeB/4)
+	stored := kern.StoredB(c.typ, c.k*kern.KPack)
+	pitch := stored + 64*r.IntN(2)
+	sizeB := (panels-1)*pitch + stored
+	pa, pb := fill(a.last(kern.PanelA(c.k)), kern.PanelA(c.k)/4), b.last(sizeB)
+	for i := range sizeB / 4 {
+		*(*uint32)(unsafe.Add(pb, i*4)) = word(r, 4/c.typ.Size())
+	}
 	lds, ldd := (c.n+r.IntN(9))*4, (c.n+r.IntN(9))*4
 	if c.source == 1 {
 		lds = ldd
@@ -76,14 +82,14 @@ func (c panelsCase) check(a, b, src, dst, want guarded, r *rand.Rand, word func(
 		from = fill(src.last(n*4), n)
 		fromRef = from
 	}
-	panelsGeneric(kern, mul)(c.k, c.m, c.n, pa, pb, pitch, fromRef, lds, ref, ldd)
-	kern.StreamPanels(typeOfWord(kern))(c.k, c.m, c.n, pa, pb, pitch, from, lds, to, ldd)
+	panelsGeneric(kern, mul, c.typ)(c.k, c.m, c.n, pa, pb, pitch, fromRef, lds, ref, ldd)
+	kern.StreamPanels(c.typ)(c.k, c.m, c.n, pa, pb, pitch, from, lds, to, ldd)
 	got := unsafe.Slice((*uint32)(to), span)
 	for i, w := range unsafe.Slice((*uint32)(ref), span) {
 		in := i*4%ldd < c.n*4
 		if got[i] != w && !(in && sameBits(math.Float32frombits(got[i]), math.Float32frombits(w))) {
-			return fmt.Errorf("k=%d m=%d n=%d source=%d pitch=%d: word %d of dst (row %d, column %d) is %#x, want %#x",
-				c.k, c.m, c.n, c.source, pitch, i, i*4/ldd, i*4%ldd/4, got[i], w)
+			return fmt.Errorf("%v k=%d m=%d n=%d source=%d pitch=%d: word %d of dst (row %d, column %d) is %#x, want %#x",
+				c.typ, c.k, c.m, c.n, c.source, pitch, i, i*4/ldd, i*4%ldd/4, got[i], w)
 		}
 	}
 	return nil

@@ -29,8 +29,8 @@ func (k *Kernel) Stream(t Type, kContiguous bool) StreamFunc {
 	return k.stream[t][packSlot(kContiguous)]
 }
 
-// A PanelsFunc is a [StreamFunc] for a B that is packed: n columns in panels that lie pitch bytes apart, k words deep, which
-// like those of A is a whole number of words.
+// A PanelsFunc is a [StreamFunc] for a B in stored panels, see [Kernel.StoreB]: n columns in panels that lie pitch bytes apart, k
+// words deep, which like those of A is a whole number of words.
 type PanelsFunc func(k, m, n int, a, b unsafe.Pointer, pitch int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 
 // StreamPanels returns the kernel's PanelsFunc for operands of type t, or nil if it has none.
@@ -41,8 +41,8 @@ func (k *Kernel) StreamPanels(t Type) PanelsFunc {
 	return k.panels[t]
 }
 
-// panelsGeneric is the twin of the PanelsFunc of kern, whose Mul or Ref is mul.
-func panelsGeneric(kern *Kernel, mul KernelFunc) PanelsFunc {
+// panelsGeneric is the twin of the PanelsFunc of kern for operands of type t, whose Mul or Ref is mul.
+func panelsGeneric(kern *Kernel, mul KernelFunc, t Type) PanelsFunc {
 	return func(k, m, n int, a, b unsafe.Pointer, pitch int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 		tile, row := make([]float32, kern.MR*kern.NR), kern.NR*4
 		acc := unsafe.Pointer(unsafe.SliceData(tile))
@@ -52,7 +52,13 @@ func panelsGeneric(kern *Kernel, mul KernelFunc) PanelsFunc {
 			for i := 0; src != nil && i < m; i++ {
 				copy(tile[i*kern.NR:][:here], unsafe.Slice((*float32)(unsafe.Add(src, i*lds+j*4)), here))
 			}
-			mul(k, 1, a, unsafe.Add(b, j/kern.NR*pitch), acc, row, acc, row)
+			panel := unsafe.Add(b, j/kern.NR*pitch)
+			if kern.Narrow(t) {
+				wide := unsafe.Pointer(unsafe.SliceData(make([]float32, k*kern.NR)))
+				packGeneric(t, kern.KPack, kern.NR, false, wide, panel, kern.NR*t.Size(), kern.NR, k)
+				panel = wide
+			}
+			mul(k, 1, a, panel, acc, row, acc, row)
 			for i := range m {
 				copy(unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd+j*4)), here), tile[i*kern.NR:])
 			}

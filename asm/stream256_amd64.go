@@ -66,3 +66,21 @@ func stream256P2Words(c *streamBlock)
 
 //go:noescape
 func stream256P4Words(c *streamBlock)
+
+//go:noescape
+func stream256P1BF16(c *streamBlock)
+
+//go:noescape
+func stream256P2BF16(c *streamBlock)
+
+//go:noescape
+func stream256P4BF16(c *streamBlock)
+
+//go:noescape
+func stream256P1F16(c *streamBlock)
+
+//go:noescape
+func stream256P2F16(c *streamBlock)
+
+//go:noescape
+func stream256P4F16(c *streamBlock)

@@ -170,3 +170,27 @@ func streamP4Words(c *streamBlock)
 
 //go:noescape
 func streamP8Words(c *streamBlock)
+
+//go:noescape
+func streamP1BF16(c *streamBlock)
+
+//go:noescape
+func streamP2BF16(c *streamBlock)
+
+//go:noescape
+func streamP4BF16(c *streamBlock)
+
+//go:noescape
+func streamP8BF16(c *streamBlock)
+
+//go:noescape
+func streamP1F16(c *streamBlock)
+
+//go:noescape
+func streamP2F16(c *streamBlock)
+
+//go:noescape
+func streamP4F16(c *streamBlock)
+
+//go:noescape
+func streamP8F16(c *streamBlock)

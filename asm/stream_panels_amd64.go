@@ -28,9 +28,10 @@ type streamKernel struct {
 	*streamShape
 	size, kpack                  int
 	straight, transposed, panels streamSet
-	depth, ahead                 int      // S: rows of K at a time, bytes to prefetch ahead in each
-	block                        int      // T: bytes of a block of a row
-	pack                         PackFunc // of panels, from rows along K
+	depth, ahead                 int       // S: rows of K at a time, bytes to prefetch ahead in each
+	block                        int       // T: bytes of a block of a row
+	pack                         PackFunc  // of panels, from rows along K
+	stored                       streamSet // P for stored panels
 }
 
 var (
@@ -39,22 +40,29 @@ var (
 
 	streamPairs = streamKernel{&stream512, 2, 2, streamSet{streamS1Pairs, streamS2Pairs, streamS4Pairs, streamS8Pairs},
 		streamSet{streamT1Pairs, streamT2Pairs, streamT4Pairs, streamT8Pairs},
-		streamSet{streamP1Pairs, streamP2Pairs, streamP4Pairs, streamP8Pairs}, 16, 512, 64, packT32Pairs}
+		streamSet{streamP1Pairs, streamP2Pairs, streamP4Pairs, streamP8Pairs}, 16, 512, 64, packT32Pairs,
+		streamSet{streamP1Pairs, streamP2Pairs, streamP4Pairs, streamP8Pairs}}
 	streamWords = streamKernel{&stream512, 4, 1, streamSet{streamS1Words, streamS2Words, streamS4Words, streamS8Words},
 		streamSet{streamT1Words, streamT2Words, streamT4Words, streamT8Words},
-		streamSet{streamP1Words, streamP2Words, streamP4Words, streamP8Words}, 8, 2048, 64, packT32Words}
+		streamSet{streamP1Words, streamP2Words, streamP4Words, streamP8Words}, 8, 2048, 64, packT32Words,
+		streamSet{streamP1Words, streamP2Words, streamP4Words, streamP8Words}}
 	streamBF16 = streamKernel{&stream512, 2, 1, streamSet{streamS1BF16, streamS2BF16, streamS4BF16, streamS8BF16},
-		streamSet{streamT1BF16, streamT2BF16, streamT4BF16, streamT8BF16}, streamWords.panels, 8, 2048, 32, packT32BF16}
+		streamSet{streamT1BF16, streamT2BF16, streamT4BF16, streamT8BF16}, streamWords.panels, 8, 2048, 32, packT32BF16,
+		streamSet{streamP1BF16, streamP2BF16, streamP4BF16, streamP8BF16}}
 	streamF16 = streamKernel{&stream512, 2, 1, streamSet{streamS1F16, streamS2F16, streamS4F16, streamS8F16},
-		streamSet{streamT1F16, streamT2F16, streamT4F16, streamT8F16}, streamWords.panels, 8, 2048, 32, packT32F16}
+		streamSet{streamT1F16, streamT2F16, streamT4F16, streamT8F16}, streamWords.panels, 8, 2048, 32, packT32F16,
+		streamSet{streamP1F16, streamP2F16, streamP4F16, streamP8F16}}
 
 	stream256Words = streamKernel{&stream256, 4, 1, streamSet{stream256S1Words, stream256S2Words, stream256S4Words},
 		streamSet{stream256T1Words, stream256T2Words, stream256T4Words},
-		streamSet{stream256P1Words, stream256P2Words, stream256P4Words}, 8, 2048, 64, transposing256(F32, avx2NR, groupsT24Words)}
+		streamSet{stream256P1Words, stream256P2Words, stream256P4Words}, 8, 2048, 64, transposing256(F32, avx2NR, groupsT24Words),
+		streamSet{stream256P1Words, stream256P2Words, stream256P4Words}}
 	stream256BF16 = streamKernel{&stream256, 2, 1, streamSet{stream256S1BF16, stream256S2BF16, stream256S4BF16},
-		streamSet{stream256T1BF16, stream256T2BF16, stream256T4BF16}, stream256Words.panels, 8, 2048, 64, transposing256(BF16, avx2NR, groupsT24BF16)}
+		streamSet{stream256T1BF16, stream256T2BF16, stream256T4BF16}, stream256Words.panels, 8, 2048, 64, transposing256(BF16, avx2NR, groupsT24BF16),
+		streamSet{stream256P1BF16, stream256P2BF16, stream256P4BF16}}
 	stream256F16 = streamKernel{&stream256, 2, 1, streamSet{stream256S1F16, stream256S2F16, stream256S4F16},
-		streamSet{stream256T1F16, stream256T2F16, stream256T4F16}, stream256Words.panels, 8, 2048, 64, transposing256(F16, avx2NR, groupsT24F16)}
+		streamSet{stream256T1F16, stream256T2F16, stream256T4F16}, stream256Words.panels, 8, 2048, 64, transposing256(F16, avx2NR, groupsT24F16),
+		streamSet{stream256P1F16, stream256P2F16, stream256P4F16}}
 )
 
 // assembleStreams gives k the stream kernels that fit its panels.
@@ -65,10 +73,10 @@ func assembleStreams(k *Kernel) {
 		k.stream[BF16], k.panels[BF16] = slots(&streamPairs), streamPairs.packed
 	case "avx512":
 		k.stream[BF16], k.stream[F16], k.stream[F32] = slots(&streamBF16), slots(&streamF16), slots(&streamWords)
-		k.panels[BF16], k.panels[F16], k.panels[F32] = streamWords.packed, streamWords.packed, streamWords.packed
+		k.panels[BF16], k.panels[F16], k.panels[F32] = streamBF16.packed, streamF16.packed, streamWords.packed
 	case "avx2":
 		k.stream[BF16], k.stream[F16], k.stream[F32] = slots(&stream256BF16), slots(&stream256F16), slots(&stream256Words)
-		k.panels[BF16], k.panels[F16], k.panels[F32] = stream256Words.packed, stream256Words.packed, stream256Words.packed
+		k.panels[BF16], k.panels[F16], k.panels[F32] = stream256BF16.packed, stream256F16.packed, stream256Words.packed
 	}
 }
 
@@ -253,20 +261,20 @@ func (s *streamKernel) rest(c *streamBlock, k, m, n int, a, b unsafe.Pointer, st
 		for i := 0; i < here; i += s.nr {
 			s.pack(unsafe.Add(c.b, i/s.nr*c.stride), unsafe.Add(b, (j+i)*stride), stride, min(here-i, s.nr), k)
 		}
-		s.columns(c, v, here, m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
+		s.columns(c, s.panels[v], s.widths[v], here, m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
 	}
 }
 
-// columns multiplies the panels of c by kernel v, whose first n columns exist.
-func (s *streamKernel) columns(c *streamBlock, v, n, m int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-	width, slot := s.widths[v], &c.slots[0]
+// columns multiplies the panels of c by a kernel for so many columns, of which n exist.
+func (s *streamKernel) columns(c *streamBlock, kern func(c *streamBlock), width, n, m int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	slot := &c.slots[0]
 	if n == width {
 		slot.accumulate(m, src, lds, dst, ldd)
-		s.panels[v](c)
+		kern(c)
 		return
 	}
 	c.accumulatePart(slot, n, width, m, src, lds)
-	s.panels[v](c)
+	kern(c)
 	c.storePart(n, width, m, dst, ldd)
 }
 
@@ -283,7 +291,7 @@ func (s *streamKernel) packed(k, m, n int, a, b unsafe.Pointer, pitch int, src u
 			c.stride, width = 0, s.nr
 		}
 		c.b = unsafe.Add(b, j/s.nr*pitch)
-		s.columns(c, v, min(n-j, width), m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
+		s.columns(c, s.stored[v], s.widths[v], min(n-j, width), m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
 	}
 	c.release()
 }

@@ -10516,14 +10516,14 @@ zero0x8:
 start0x8:
 
 loop:
-	VMOVUPS 0(SI), Z16
-	VMOVUPS 64(SI), Z17
-	VMOVUPS 0(SI)(R9*1), Z18
-	VMOVUPS 64(SI)(R9*1), Z19
-	VMOVUPS 0(SI)(R9*2), Z20
-	VMOVUPS 64(SI)(R9*2), Z21
-	VMOVUPS 0(SI)(R10*1), Z22
-	VMOVUPS 64(SI)(R10*1), Z23
+	VMOVDQU32 0(SI), Z16
+	VMOVDQU32 64(SI), Z17
+	VMOVDQU32 0(SI)(R9*1), Z18
+	VMOVDQU32 64(SI)(R9*1), Z19
+	VMOVDQU32 0(SI)(R9*2), Z20
+	VMOVDQU32 64(SI)(R9*2), Z21
+	VMOVDQU32 0(SI)(R10*1), Z22
+	VMOVDQU32 64(SI)(R10*1), Z23
 	VBROADCASTSS 0(DX), Z24
 	VFMADD231PS Z16, Z24, Z0
 	VFMADD231PS Z17, Z24, Z1
@@ -10610,14 +10610,14 @@ zero0x8:
 start0x8:
 
 loop:
-	VMOVUPS 0(SI), Z16
-	VMOVUPS 64(SI), Z17
-	VMOVUPS 0(SI)(R9*1), Z18
-	VMOVUPS 64(SI)(R9*1), Z19
-	VMOVUPS 0(SI)(R9*2), Z20
-	VMOVUPS 64(SI)(R9*2), Z21
-	VMOVUPS 0(SI)(R10*1), Z22
-	VMOVUPS 64(SI)(R10*1), Z23
+	VMOVDQU32 0(SI), Z16
+	VMOVDQU32 64(SI), Z17
+	VMOVDQU32 0(SI)(R9*1), Z18
+	VMOVDQU32 64(SI)(R9*1), Z19
+	VMOVDQU32 0(SI)(R9*2), Z20
+	VMOVDQU32 64(SI)(R9*2), Z21
+	VMOVDQU32 0(SI)(R10*1), Z22
+	VMOVDQU32 64(SI)(R10*1), Z23
 	VBROADCASTSS 0(DX), Z24
 	VFMADD231PS Z16, Z24, Z0
 	VFMADD231PS Z17, Z24, Z1
@@ -10724,10 +10724,10 @@ zero0x4:
 start0x4:
 
 loop:
-	VMOVUPS 0(SI), Z16
-	VMOVUPS 64(SI), Z17
-	VMOVUPS 0(SI)(R9*1), Z18
-	VMOVUPS 64(SI)(R9*1), Z19
+	VMOVDQU32 0(SI), Z16
+	VMOVDQU32 64(SI), Z17
+	VMOVDQU32 0(SI)(R9*1), Z18
+	VMOVDQU32 64(SI)(R9*1), Z19
 	VBROADCASTSS 0(DX), Z24
 	VFMADD231PS Z16, Z24, Z0
 	VFMADD231PS Z17, Z24, Z1
@@ -10838,8 +10838,8 @@ zero0x2:
 start0x2:
 
 loop:
-	VMOVUPS 0(SI), Z16
-	VMOVUPS 64(SI), Z17
+	VMOVDQU32 0(SI), Z16
+	VMOVDQU32 64(SI), Z17
 	VBROADCASTSS 0(DX), Z24
 	VFMADD231PS Z16, Z24, Z0
 	VFMADD231PS Z17, Z24, Z1
@@ -10867,6 +10867,840 @@ loop:
 	VFMADD231PS Z17, Z27, Z15
 	PREFETCHT0 16448(SI)
 	ADDQ $128, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPS Z14, 0(AX)
+	VMOVUPS Z15, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPS Z12, 0(AX)
+	VMOVUPS Z13, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z10, 0(AX)
+	VMOVUPS Z11, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, 0(AX)
+	VMOVUPS Z7, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func streamP1BF16(c *streamBlock)
+// 1 rows of A by 128 columns.
+TEXT ·streamP1BF16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	VMOVUPS 256(AX), Z4
+	VMOVUPS 320(AX), Z5
+	VMOVUPS 384(AX), Z6
+	VMOVUPS 448(AX), Z7
+	JMP start0x8
+
+zero0x8:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+start0x8:
+
+loop:
+	VPMOVZXWD 0(SI), Z16
+	VPSLLD $16, Z16, Z16
+	VPMOVZXWD 32(SI), Z17
+	VPSLLD $16, Z17, Z17
+	VPMOVZXWD 0(SI)(R9*1), Z18
+	VPSLLD $16, Z18, Z18
+	VPMOVZXWD 32(SI)(R9*1), Z19
+	VPSLLD $16, Z19, Z19
+	VPMOVZXWD 0(SI)(R9*2), Z20
+	VPSLLD $16, Z20, Z20
+	VPMOVZXWD 32(SI)(R9*2), Z21
+	VPSLLD $16, Z21, Z21
+	VPMOVZXWD 0(SI)(R10*1), Z22
+	VPSLLD $16, Z22, Z22
+	VPMOVZXWD 32(SI)(R10*1), Z23
+	VPSLLD $16, Z23, Z23
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z16, Z24, Z0
+	VFMADD231PS Z17, Z24, Z1
+	VFMADD231PS Z18, Z24, Z2
+	VFMADD231PS Z19, Z24, Z3
+	VFMADD231PS Z20, Z24, Z4
+	VFMADD231PS Z21, Z24, Z5
+	VFMADD231PS Z22, Z24, Z6
+	VFMADD231PS Z23, Z24, Z7
+	PREFETCHT0 4096(SI)
+	PREFETCHT0 4096(SI)(R9*1)
+	PREFETCHT0 4096(SI)(R9*2)
+	PREFETCHT0 4096(SI)(R10*1)
+	ADDQ $64, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, 448(AX)
+	VZEROUPPER
+	RET
+
+// func streamP2BF16(c *streamBlock)
+// 2 rows of A by 128 columns.
+TEXT ·streamP2BF16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	VMOVUPS 256(AX), Z4
+	VMOVUPS 320(AX), Z5
+	VMOVUPS 384(AX), Z6
+	VMOVUPS 448(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	VMOVUPS 128(AX), Z10
+	VMOVUPS 192(AX), Z11
+	VMOVUPS 256(AX), Z12
+	VMOVUPS 320(AX), Z13
+	VMOVUPS 384(AX), Z14
+	VMOVUPS 448(AX), Z15
+	JMP start0x8
+
+zero0x8:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x8:
+
+loop:
+	VPMOVZXWD 0(SI), Z16
+	VPSLLD $16, Z16, Z16
+	VPMOVZXWD 32(SI), Z17
+	VPSLLD $16, Z17, Z17
+	VPMOVZXWD 0(SI)(R9*1), Z18
+	VPSLLD $16, Z18, Z18
+	VPMOVZXWD 32(SI)(R9*1), Z19
+	VPSLLD $16, Z19, Z19
+	VPMOVZXWD 0(SI)(R9*2), Z20
+	VPSLLD $16, Z20, Z20
+	VPMOVZXWD 32(SI)(R9*2), Z21
+	VPSLLD $16, Z21, Z21
+	VPMOVZXWD 0(SI)(R10*1), Z22
+	VPSLLD $16, Z22, Z22
+	VPMOVZXWD 32(SI)(R10*1), Z23
+	VPSLLD $16, Z23, Z23
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z16, Z24, Z0
+	VFMADD231PS Z17, Z24, Z1
+	VFMADD231PS Z18, Z24, Z2
+	VFMADD231PS Z19, Z24, Z3
+	VFMADD231PS Z20, Z24, Z4
+	VFMADD231PS Z21, Z24, Z5
+	VFMADD231PS Z22, Z24, Z6
+	VFMADD231PS Z23, Z24, Z7
+	PREFETCHT0 4096(SI)
+	PREFETCHT0 4096(SI)(R9*1)
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z16, Z25, Z8
+	VFMADD231PS Z17, Z25, Z9
+	VFMADD231PS Z18, Z25, Z10
+	VFMADD231PS Z19, Z25, Z11
+	VFMADD231PS Z20, Z25, Z12
+	VFMADD231PS Z21, Z25, Z13
+	VFMADD231PS Z22, Z25, Z14
+	VFMADD231PS Z23, Z25, Z15
+	PREFETCHT0 4096(SI)(R9*2)
+	PREFETCHT0 4096(SI)(R10*1)
+	ADDQ $64, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	VMOVUPS Z12, 256(AX)
+	VMOVUPS Z13, 320(AX)
+	VMOVUPS Z14, 384(AX)
+	VMOVUPS Z15, 448(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, 448(AX)
+	VZEROUPPER
+	RET
+
+// func streamP4BF16(c *streamBlock)
+// 4 rows of A by 64 columns.
+TEXT ·streamP4BF16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	VMOVUPS 128(AX), Z6
+	VMOVUPS 192(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	VMOVUPS 128(AX), Z10
+	VMOVUPS 192(AX), Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z12
+	VMOVUPS 64(AX), Z13
+	VMOVUPS 128(AX), Z14
+	VMOVUPS 192(AX), Z15
+	JMP start0x4
+
+zero0x4:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x4:
+
+loop:
+	VPMOVZXWD 0(SI), Z16
+	VPSLLD $16, Z16, Z16
+	VPMOVZXWD 32(SI), Z17
+	VPSLLD $16, Z17, Z17
+	VPMOVZXWD 0(SI)(R9*1), Z18
+	VPSLLD $16, Z18, Z18
+	VPMOVZXWD 32(SI)(R9*1), Z19
+	VPSLLD $16, Z19, Z19
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z16, Z24, Z0
+	VFMADD231PS Z17, Z24, Z1
+	VFMADD231PS Z18, Z24, Z2
+	VFMADD231PS Z19, Z24, Z3
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z16, Z25, Z4
+	VFMADD231PS Z17, Z25, Z5
+	VFMADD231PS Z18, Z25, Z6
+	VFMADD231PS Z19, Z25, Z7
+	PREFETCHT0 8192(SI)
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z16, Z26, Z8
+	VFMADD231PS Z17, Z26, Z9
+	VFMADD231PS Z18, Z26, Z10
+	VFMADD231PS Z19, Z26, Z11
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z16, Z27, Z12
+	VFMADD231PS Z17, Z27, Z13
+	VFMADD231PS Z18, Z27, Z14
+	VFMADD231PS Z19, Z27, Z15
+	PREFETCHT0 8192(SI)(R9*1)
+	ADDQ $64, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z12, 0(AX)
+	VMOVUPS Z13, 64(AX)
+	VMOVUPS Z14, 128(AX)
+	VMOVUPS Z15, 192(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, 192(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VZEROUPPER
+	RET
+
+// func streamP8BF16(c *streamBlock)
+// 8 rows of A by 32 columns.
+TEXT ·streamP8BF16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS 0(AX), Z10
+	VMOVUPS 64(AX), Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VMOVUPS 0(AX), Z12
+	VMOVUPS 64(AX), Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VMOVUPS 0(AX), Z14
+	VMOVUPS 64(AX), Z15
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x2:
+
+loop:
+	VPMOVZXWD 0(SI), Z16
+	VPSLLD $16, Z16, Z16
+	VPMOVZXWD 32(SI), Z17
+	VPSLLD $16, Z17, Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z16, Z24, Z0
+	VFMADD231PS Z17, Z24, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z16, Z25, Z2
+	VFMADD231PS Z17, Z25, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z16, Z26, Z4
+	VFMADD231PS Z17, Z26, Z5
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z16, Z27, Z6
+	VFMADD231PS Z17, Z27, Z7
+	VBROADCASTSS 16(DX), Z24
+	VFMADD231PS Z16, Z24, Z8
+	VFMADD231PS Z17, Z24, Z9
+	VBROADCASTSS 20(DX), Z25
+	VFMADD231PS Z16, Z25, Z10
+	VFMADD231PS Z17, Z25, Z11
+	VBROADCASTSS 24(DX), Z26
+	VFMADD231PS Z16, Z26, Z12
+	VFMADD231PS Z17, Z26, Z13
+	VBROADCASTSS 28(DX), Z27
+	VFMADD231PS Z16, Z27, Z14
+	VFMADD231PS Z17, Z27, Z15
+	PREFETCHT0 16384(SI)
+	ADDQ $64, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPS Z14, 0(AX)
+	VMOVUPS Z15, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPS Z12, 0(AX)
+	VMOVUPS Z13, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z10, 0(AX)
+	VMOVUPS Z11, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, 0(AX)
+	VMOVUPS Z7, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func streamP1F16(c *streamBlock)
+// 1 rows of A by 128 columns.
+TEXT ·streamP1F16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	VMOVUPS 256(AX), Z4
+	VMOVUPS 320(AX), Z5
+	VMOVUPS 384(AX), Z6
+	VMOVUPS 448(AX), Z7
+	JMP start0x8
+
+zero0x8:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+start0x8:
+
+loop:
+	VCVTPH2PS 0(SI), Z16
+	VCVTPH2PS 32(SI), Z17
+	VCVTPH2PS 0(SI)(R9*1), Z18
+	VCVTPH2PS 32(SI)(R9*1), Z19
+	VCVTPH2PS 0(SI)(R9*2), Z20
+	VCVTPH2PS 32(SI)(R9*2), Z21
+	VCVTPH2PS 0(SI)(R10*1), Z22
+	VCVTPH2PS 32(SI)(R10*1), Z23
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z16, Z24, Z0
+	VFMADD231PS Z17, Z24, Z1
+	VFMADD231PS Z18, Z24, Z2
+	VFMADD231PS Z19, Z24, Z3
+	VFMADD231PS Z20, Z24, Z4
+	VFMADD231PS Z21, Z24, Z5
+	VFMADD231PS Z22, Z24, Z6
+	VFMADD231PS Z23, Z24, Z7
+	PREFETCHT0 4096(SI)
+	PREFETCHT0 4096(SI)(R9*1)
+	PREFETCHT0 4096(SI)(R9*2)
+	PREFETCHT0 4096(SI)(R10*1)
+	ADDQ $64, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, 448(AX)
+	VZEROUPPER
+	RET
+
+// func streamP2F16(c *streamBlock)
+// 2 rows of A by 128 columns.
+TEXT ·streamP2F16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	VMOVUPS 256(AX), Z4
+	VMOVUPS 320(AX), Z5
+	VMOVUPS 384(AX), Z6
+	VMOVUPS 448(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	VMOVUPS 128(AX), Z10
+	VMOVUPS 192(AX), Z11
+	VMOVUPS 256(AX), Z12
+	VMOVUPS 320(AX), Z13
+	VMOVUPS 384(AX), Z14
+	VMOVUPS 448(AX), Z15
+	JMP start0x8
+
+zero0x8:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x8:
+
+loop:
+	VCVTPH2PS 0(SI), Z16
+	VCVTPH2PS 32(SI), Z17
+	VCVTPH2PS 0(SI)(R9*1), Z18
+	VCVTPH2PS 32(SI)(R9*1), Z19
+	VCVTPH2PS 0(SI)(R9*2), Z20
+	VCVTPH2PS 32(SI)(R9*2), Z21
+	VCVTPH2PS 0(SI)(R10*1), Z22
+	VCVTPH2PS 32(SI)(R10*1), Z23
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z16, Z24, Z0
+	VFMADD231PS Z17, Z24, Z1
+	VFMADD231PS Z18, Z24, Z2
+	VFMADD231PS Z19, Z24, Z3
+	VFMADD231PS Z20, Z24, Z4
+	VFMADD231PS Z21, Z24, Z5
+	VFMADD231PS Z22, Z24, Z6
+	VFMADD231PS Z23, Z24, Z7
+	PREFETCHT0 4096(SI)
+	PREFETCHT0 4096(SI)(R9*1)
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z16, Z25, Z8
+	VFMADD231PS Z17, Z25, Z9
+	VFMADD231PS Z18, Z25, Z10
+	VFMADD231PS Z19, Z25, Z11
+	VFMADD231PS Z20, Z25, Z12
+	VFMADD231PS Z21, Z25, Z13
+	VFMADD231PS Z22, Z25, Z14
+	VFMADD231PS Z23, Z25, Z15
+	PREFETCHT0 4096(SI)(R9*2)
+	PREFETCHT0 4096(SI)(R10*1)
+	ADDQ $64, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	VMOVUPS Z12, 256(AX)
+	VMOVUPS Z13, 320(AX)
+	VMOVUPS Z14, 384(AX)
+	VMOVUPS Z15, 448(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, 448(AX)
+	VZEROUPPER
+	RET
+
+// func streamP4F16(c *streamBlock)
+// 4 rows of A by 64 columns.
+TEXT ·streamP4F16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	VMOVUPS 128(AX), Z6
+	VMOVUPS 192(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	VMOVUPS 128(AX), Z10
+	VMOVUPS 192(AX), Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z12
+	VMOVUPS 64(AX), Z13
+	VMOVUPS 128(AX), Z14
+	VMOVUPS 192(AX), Z15
+	JMP start0x4
+
+zero0x4:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x4:
+
+loop:
+	VCVTPH2PS 0(SI), Z16
+	VCVTPH2PS 32(SI), Z17
+	VCVTPH2PS 0(SI)(R9*1), Z18
+	VCVTPH2PS 32(SI)(R9*1), Z19
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z16, Z24, Z0
+	VFMADD231PS Z17, Z24, Z1
+	VFMADD231PS Z18, Z24, Z2
+	VFMADD231PS Z19, Z24, Z3
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z16, Z25, Z4
+	VFMADD231PS Z17, Z25, Z5
+	VFMADD231PS Z18, Z25, Z6
+	VFMADD231PS Z19, Z25, Z7
+	PREFETCHT0 8192(SI)
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z16, Z26, Z8
+	VFMADD231PS Z17, Z26, Z9
+	VFMADD231PS Z18, Z26, Z10
+	VFMADD231PS Z19, Z26, Z11
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z16, Z27, Z12
+	VFMADD231PS Z17, Z27, Z13
+	VFMADD231PS Z18, Z27, Z14
+	VFMADD231PS Z19, Z27, Z15
+	PREFETCHT0 8192(SI)(R9*1)
+	ADDQ $64, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z12, 0(AX)
+	VMOVUPS Z13, 64(AX)
+	VMOVUPS Z14, 128(AX)
+	VMOVUPS Z15, 192(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, 192(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VZEROUPPER
+	RET
+
+// func streamP8F16(c *streamBlock)
+// 8 rows of A by 32 columns.
+TEXT ·streamP8F16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS 0(AX), Z10
+	VMOVUPS 64(AX), Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VMOVUPS 0(AX), Z12
+	VMOVUPS 64(AX), Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VMOVUPS 0(AX), Z14
+	VMOVUPS 64(AX), Z15
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x2:
+
+loop:
+	VCVTPH2PS 0(SI), Z16
+	VCVTPH2PS 32(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z16, Z24, Z0
+	VFMADD231PS Z17, Z24, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z16, Z25, Z2
+	VFMADD231PS Z17, Z25, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z16, Z26, Z4
+	VFMADD231PS Z17, Z26, Z5
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z16, Z27, Z6
+	VFMADD231PS Z17, Z27, Z7
+	VBROADCASTSS 16(DX), Z24
+	VFMADD231PS Z16, Z24, Z8
+	VFMADD231PS Z17, Z24, Z9
+	VBROADCASTSS 20(DX), Z25
+	VFMADD231PS Z16, Z25, Z10
+	VFMADD231PS Z17, Z25, Z11
+	VBROADCASTSS 24(DX), Z26
+	VFMADD231PS Z16, Z26, Z12
+	VFMADD231PS Z17, Z26, Z13
+	VBROADCASTSS 28(DX), Z27
+	VFMADD231PS Z16, Z27, Z14
+	VFMADD231PS Z17, Z27, Z15
+	PREFETCHT0 16384(SI)
+	ADDQ $64, SI
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
@@ -20979,6 +21813,405 @@ loop:
 	VFMADD231PS Y14, Y15, Y11
 	PREFETCHT0 16448(SI)
 	ADDQ $96, SI
+	ADDQ $16, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y9, 0(AX)
+	VMOVUPS Y10, 32(AX)
+	VMOVUPS Y11, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y6, 0(AX)
+	VMOVUPS Y7, 32(AX)
+	VMOVUPS Y8, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y3, 0(AX)
+	VMOVUPS Y4, 32(AX)
+	VMOVUPS Y5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func stream256P1BF16(c *streamBlock)
+// 1 rows of A by 24 columns.
+TEXT ·stream256P1BF16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	JMP start0x3
+
+zero0x3:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+
+start0x3:
+
+loop:
+	VPMOVZXWD 0(SI), Y3
+	VPSLLD $16, Y3, Y3
+	VPMOVZXWD 16(SI), Y4
+	VPSLLD $16, Y4, Y4
+	VPMOVZXWD 32(SI), Y5
+	VPSLLD $16, Y5, Y5
+	VBROADCASTSS 0(DX), Y6
+	VFMADD231PS Y3, Y6, Y0
+	VFMADD231PS Y4, Y6, Y1
+	VFMADD231PS Y5, Y6, Y2
+	PREFETCHT0 16384(SI)
+	ADDQ $48, SI
+	ADDQ $16, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func stream256P2BF16(c *streamBlock)
+// 2 rows of A by 24 columns.
+TEXT ·stream256P2BF16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Y3
+	VMOVUPS 32(AX), Y4
+	VMOVUPS 64(AX), Y5
+	JMP start0x3
+
+zero0x3:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+
+start0x3:
+
+loop:
+	VPMOVZXWD 0(SI), Y6
+	VPSLLD $16, Y6, Y6
+	VPMOVZXWD 16(SI), Y7
+	VPSLLD $16, Y7, Y7
+	VPMOVZXWD 32(SI), Y8
+	VPSLLD $16, Y8, Y8
+	VBROADCASTSS 0(DX), Y9
+	VFMADD231PS Y6, Y9, Y0
+	VFMADD231PS Y7, Y9, Y1
+	VFMADD231PS Y8, Y9, Y2
+	VBROADCASTSS 4(DX), Y10
+	VFMADD231PS Y6, Y10, Y3
+	VFMADD231PS Y7, Y10, Y4
+	VFMADD231PS Y8, Y10, Y5
+	PREFETCHT0 16384(SI)
+	ADDQ $48, SI
+	ADDQ $16, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y3, 0(AX)
+	VMOVUPS Y4, 32(AX)
+	VMOVUPS Y5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func stream256P4BF16(c *streamBlock)
+// 4 rows of A by 24 columns.
+TEXT ·stream256P4BF16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Y3
+	VMOVUPS 32(AX), Y4
+	VMOVUPS 64(AX), Y5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Y6
+	VMOVUPS 32(AX), Y7
+	VMOVUPS 64(AX), Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Y9
+	VMOVUPS 32(AX), Y10
+	VMOVUPS 64(AX), Y11
+	JMP start0x3
+
+zero0x3:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+
+start0x3:
+
+loop:
+	VPMOVZXWD 0(SI), Y12
+	VPSLLD $16, Y12, Y12
+	VPMOVZXWD 16(SI), Y13
+	VPSLLD $16, Y13, Y13
+	VPMOVZXWD 32(SI), Y14
+	VPSLLD $16, Y14, Y14
+	VBROADCASTSS 0(DX), Y15
+	VFMADD231PS Y12, Y15, Y0
+	VFMADD231PS Y13, Y15, Y1
+	VFMADD231PS Y14, Y15, Y2
+	VBROADCASTSS 4(DX), Y15
+	VFMADD231PS Y12, Y15, Y3
+	VFMADD231PS Y13, Y15, Y4
+	VFMADD231PS Y14, Y15, Y5
+	VBROADCASTSS 8(DX), Y15
+	VFMADD231PS Y12, Y15, Y6
+	VFMADD231PS Y13, Y15, Y7
+	VFMADD231PS Y14, Y15, Y8
+	VBROADCASTSS 12(DX), Y15
+	VFMADD231PS Y12, Y15, Y9
+	VFMADD231PS Y13, Y15, Y10
+	VFMADD231PS Y14, Y15, Y11
+	PREFETCHT0 16384(SI)
+	ADDQ $48, SI
+	ADDQ $16, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y9, 0(AX)
+	VMOVUPS Y10, 32(AX)
+	VMOVUPS Y11, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y6, 0(AX)
+	VMOVUPS Y7, 32(AX)
+	VMOVUPS Y8, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y3, 0(AX)
+	VMOVUPS Y4, 32(AX)
+	VMOVUPS Y5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func stream256P1F16(c *streamBlock)
+// 1 rows of A by 24 columns.
+TEXT ·stream256P1F16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	JMP start0x3
+
+zero0x3:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+
+start0x3:
+
+loop:
+	VCVTPH2PS 0(SI), Y3
+	VCVTPH2PS 16(SI), Y4
+	VCVTPH2PS 32(SI), Y5
+	VBROADCASTSS 0(DX), Y6
+	VFMADD231PS Y3, Y6, Y0
+	VFMADD231PS Y4, Y6, Y1
+	VFMADD231PS Y5, Y6, Y2
+	PREFETCHT0 16384(SI)
+	ADDQ $48, SI
+	ADDQ $16, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func stream256P2F16(c *streamBlock)
+// 2 rows of A by 24 columns.
+TEXT ·stream256P2F16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Y3
+	VMOVUPS 32(AX), Y4
+	VMOVUPS 64(AX), Y5
+	JMP start0x3
+
+zero0x3:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+
+start0x3:
+
+loop:
+	VCVTPH2PS 0(SI), Y6
+	VCVTPH2PS 16(SI), Y7
+	VCVTPH2PS 32(SI), Y8
+	VBROADCASTSS 0(DX), Y9
+	VFMADD231PS Y6, Y9, Y0
+	VFMADD231PS Y7, Y9, Y1
+	VFMADD231PS Y8, Y9, Y2
+	VBROADCASTSS 4(DX), Y10
+	VFMADD231PS Y6, Y10, Y3
+	VFMADD231PS Y7, Y10, Y4
+	VFMADD231PS Y8, Y10, Y5
+	PREFETCHT0 16384(SI)
+	ADDQ $48, SI
+	ADDQ $16, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y3, 0(AX)
+	VMOVUPS Y4, 32(AX)
+	VMOVUPS Y5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func stream256P4F16(c *streamBlock)
+// 4 rows of A by 24 columns.
+TEXT ·stream256P4F16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Y3
+	VMOVUPS 32(AX), Y4
+	VMOVUPS 64(AX), Y5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Y6
+	VMOVUPS 32(AX), Y7
+	VMOVUPS 64(AX), Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Y9
+	VMOVUPS 32(AX), Y10
+	VMOVUPS 64(AX), Y11
+	JMP start0x3
+
+zero0x3:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+
+start0x3:
+
+loop:
+	VCVTPH2PS 0(SI), Y12
+	VCVTPH2PS 16(SI), Y13
+	VCVTPH2PS 32(SI), Y14
+	VBROADCASTSS 0(DX), Y15
+	VFMADD231PS Y12, Y15, Y0
+	VFMADD231PS Y13, Y15, Y1
+	VFMADD231PS Y14, Y15, Y2
+	VBROADCASTSS 4(DX), Y15
+	VFMADD231PS Y12, Y15, Y3
+	VFMADD231PS Y13, Y15, Y4
+	VFMADD231PS Y14, Y15, Y5
+	VBROADCASTSS 8(DX), Y15
+	VFMADD231PS Y12, Y15, Y6
+	VFMADD231PS Y13, Y15, Y7
+	VFMADD231PS Y14, Y15, Y8
+	VBROADCASTSS 12(DX), Y15
+	VFMADD231PS Y12, Y15, Y9
+	VFMADD231PS Y13, Y15, Y10
+	VFMADD231PS Y14, Y15, Y11
+	PREFETCHT0 16384(SI)
+	ADDQ $48, SI
 	ADDQ $16, DX
 	DECQ CX
 	JNZ loop

@@ -76,7 +76,7 @@ func line(at unsafe.Pointer, n int) asm.Ahead {
 // on will read, or multiplying them if they are packed.
 func (p *product) feedB(from, to, k0, n, calls int) (f feed) {
 	if p.b.packed {
-		f.b = line(p.packed.at(k0, from), ceilDiv(to-from, p.kernel.NR)*p.kernel.PanelB(p.words(n)))
+		f.b = line(p.packed.at(k0, from), ceilDiv(to-from, p.kernel.NR)*p.packed.panel(n))
 	} else {
 		f.b = box(&p.b, p.b.trans, from, to-from, k0, n)
 	}

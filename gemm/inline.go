@@ -68,7 +68,7 @@ func (in *inlined) init() bool {
 	if in.whole == 0 {
 		in.sizeA = panels * k.PanelA(words)
 	}
-	if !p.b.packed {
+	if !p.b.packed || p.narrow() {
 		in.sizeB = k.PanelB(words)
 	}
 	in.accBytes = panels * k.MR * k.NR * 4
@@ -109,7 +109,6 @@ func (in *inlined) run(from, to int) {
 	acc := unsafe.Add(b, roundUp(in.sizeB, tile.SlotAlign))
 	for k0 := 0; k0 < in.k; k0 += in.depth {
 		n := min(in.depth, in.k-k0)
-		words := in.words(n)
 		ph := phase{first: k0 == 0, ends: k0+n == in.k, last: k0+n == in.k}
 		if in.whole == 0 {
 			k.PackA(in.a.elem, !in.a.trans)(a, in.a.at(0, k0), in.a.pitch(), in.m, n)
@@ -117,19 +116,11 @@ func (in *inlined) run(from, to int) {
 		acc := acc
 		for col := from; col < to; col += k.NR {
 			cols := min(k.NR, to-col)
-			panel, fuse := b, in.fuse
-			switch {
-			case in.b.packed:
-				panel = in.packed.at(k0, col)
-			case fuse == nil || cols < k.NR:
-				k.PackB(in.b.elem, in.b.trans)(b, in.b.at(k0, col), in.b.pitch(), cols, n)
-				fuse = nil
-			}
 			if in.whole > 0 {
-				in.tiles(k0, n, col, cols, panel, acc, fuse, ph)
+				in.tiles(k0, n, col, cols, b, acc, ph)
 			} else {
 				st := strip{col: col, rows: in.m, cols: cols, acc: acc}
-				in.multiply(&st, words, a, panel, ph)
+				in.multiply(&st, in.words(n), a, in.panelB(b, k0, n, col, cols), ph)
 			}
 			if in.depth < in.k {
 				acc = unsafe.Add(acc, in.accBytes)
@@ -139,10 +130,26 @@ func (in *inlined) run(from, to int) {
 	scratches.Put(s)
 }
 
+// panelB returns a panel of B, which it packs to b unless it is packed.
+func (in *inlined) panelB(b unsafe.Pointer, k0, n, col, cols int) unsafe.Pointer {
+	if in.b.packed && !in.packed.narrow() {
+		return in.packed.at(k0, col)
+	}
+	in.packB(b, k0, n, col, col+cols)
+	return b
+}
+
 // tiles multiplies n elements of K from k0 on of A, which is read where it lies,
-// by one panel of B, which fuse, if it is not nil, packs.
-func (in *inlined) tiles(k0, n, col, cols int, b, acc unsafe.Pointer, fuse asm.FuseRowsFunc, ph phase) {
+// by one panel of B.
+func (in *inlined) tiles(k0, n, col, cols int, b, acc unsafe.Pointer, ph phase) {
 	k := in.kernel
+	fuse := in.fuse
+	if cols < k.NR {
+		fuse = nil
+	}
+	if fuse == nil {
+		b = in.panelB(b, k0, n, col, cols)
+	}
 	a, lda := in.a.at(0, k0), in.a.pitch()
 	words, pitch := in.words(n), k.NR*4
 	last := in.whole * k.MR * pitch // bytes of the accumulators before those of the last tile, which overlaps

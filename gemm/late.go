@@ -14,7 +14,7 @@ type group struct {
 	k0, n      int            // elements of K
 	a          unsafe.Pointer // panels
 	b          unsafe.Pointer // memory for the panels of B, unless B is packed
-	acc        unsafe.Pointer // accumulators, strip after strip
+	acc, sum   unsafe.Pointer // accumulators, strip after strip; the same of the chains before, or nil
 	stripBytes int            // from one strip to the next
 	fuse       asm.FuseFunc   // or nil
 	ph         phase
@@ -24,7 +24,7 @@ type group struct {
 
 // fuses returns the kernel that packs B while it multiplies it, or nil.
 func (p *product) fuses() asm.FuseFunc {
-	if p.b.packed || p.b.trans {
+	if p.b.packed && !p.packed.narrow() || p.b.trans || p.splitK > 1 {
 		return nil
 	}
 	return p.kernel.Fuse(p.b.elem)
@@ -36,7 +36,7 @@ func (p *product) multiplyGroup(g *group) {
 	words := p.words(g.n)
 	b, panelB := g.b, k.PanelB(words)
 	fused := 0 // panels
-	if p.b.packed {
+	if p.b.packed && !p.packed.narrow() {
 		b = p.packed.at(g.k0, g.from)
 	} else {
 		if g.fuse != nil && g.n%k.KPack == 0 {
@@ -44,7 +44,7 @@ func (p *product) multiplyGroup(g *group) {
 			p.fuse(g, fused)
 		}
 		if col := g.from + fused*k.NR; col < g.to {
-			k.PackB(p.b.elem, p.b.trans)(unsafe.Add(b, fused*panelB), p.b.at(g.k0, col), p.b.pitch(), g.to-col, g.n)
+			p.packB(unsafe.Add(b, fused*panelB), g.k0, g.n, col, g.to)
 		}
 	}
 	for j := 0; g.from+j*k.NR < g.to; j++ {
@@ -53,6 +53,9 @@ func (p *product) multiplyGroup(g *group) {
 			row: g.row, col: col, rows: g.rows, cols: min(k.NR, g.to-col),
 			acc:  unsafe.Add(g.acc, j*g.stripBytes),
 			next: g.next.share(j), then: g.then.share(g.call + j),
+		}
+		if g.sum != nil {
+			s.sum = unsafe.Add(g.sum, j*g.stripBytes)
 		}
 		a := g.a
 		if j < fused {
@@ -90,7 +93,8 @@ func (p *product) fuse(g *group, panels int) {
 			if g.ph.first && at == 0 {
 				src = nil
 			}
-			g.fuse(min(rows, g.n-at), unsafe.Add(g.a, word*k.MR*4), p.b.at(g.k0+at, g.from+j*k.NR), p.b.pitch(),
+			b, stride := p.rowsB(g.k0, at, g.from+j*k.NR)
+			g.fuse(min(rows, g.n-at), unsafe.Add(g.a, word*k.MR*4), b, stride,
 				unsafe.Add(g.b, j*panelB+word*pitch), src, pitch, dst, pitch)
 		}
 	}

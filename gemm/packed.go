@@ -24,8 +24,7 @@ func (p *Packed[T]) operand(T) {}
 // A Packed is immutable and may be used by several goroutines at once; B may
 // change after it was packed. Its memory is Size bytes. With the rows of B rounded
 // up to the step of the kernel and the columns to its NR, an element takes as much
-// as in B, or 4 bytes if the kernel widens those of 16 bits, and in Hopper's
-// arithmetic 5 or 6.
+// as in B, and in Hopper's arithmetic 5 or 6 bytes.
 type Packed[T Element] struct {
 	p packing
 }
@@ -36,7 +35,7 @@ type packing struct {
 	elem   asm.Type
 	k, n   int    // of B
 	bk     int    // elements of K in a stage
-	data   []byte // [stage of K][panel]
+	data   []byte // [stage of K][stored panel]
 }
 
 // Pack copies b into the layout of the kernel that Multiply would choose, or
@@ -102,6 +101,12 @@ func (p *packing) fill(b view) error {
 	if len(p.data) == 0 {
 		return nil // no elements, however many rows or columns
 	}
+	if p.narrow() {
+		for k0 := 0; k0 < p.k; k0 += p.bk {
+			p.kernel.StoreB(p.elem, b.trans)(p.at(k0, 0), b.at(k0, 0), b.pitch(), p.n, min(p.bk, p.k-k0))
+		}
+		return nil
+	}
 	m, err := tile.NewPanelMap(tile.PanelConfig{
 		Kernel: p.kernel, Side: tile.SideB, Type: p.elem, Global: b.memory(),
 		Rows: p.n, K: p.k, Stride: b.pitch(), KContiguous: b.trans,
@@ -140,21 +145,24 @@ func stageElements(k *asm.Kernel, t asm.Type) int {
 	return stageDepth(k, k.KStep(t)) * k.KPack
 }
 
+// narrow reports whether the panels hold elements that the kernel multiplies only
+// when they are widened.
+func (p *packing) narrow() bool { return p.kernel.Narrow(p.elem) }
+
 // offset returns where the panel of column col begins in the stage of element
 // k0 of K.
 func (p *packing) offset(k0, col int) int {
 	panels := ceilDiv(p.n, p.kernel.NR)
 	whole := k0 / p.bk
-	n := whole * panels * p.kernel.PanelB(p.words(p.bk))
+	n := whole * panels * p.panel(p.bk)
 	if rest := k0 - whole*p.bk; rest > 0 {
-		return n + panels*p.kernel.PanelB(p.words(rest))
+		return n + panels*p.panel(rest)
 	}
-	return n + col/p.kernel.NR*p.kernel.PanelB(p.words(min(p.bk, p.k-k0)))
+	return n + col/p.kernel.NR*p.panel(min(p.bk, p.k-k0))
 }
 
-func (p *packing) words(k int) int {
-	return roundUp(ceilDiv(k, p.kernel.KPack), p.kernel.KStep(p.elem))
-}
+// panel returns the bytes of a panel n elements of K deep.
+func (p *packing) panel(n int) int { return p.kernel.StoredB(p.elem, n) }
 
 // at returns the panel of column col in the stage of element k0 of K.
 func (p *packing) at(k0, col int) unsafe.Pointer {

@@ -108,7 +108,7 @@ func (p *packing) fields() [6]layoutField {
 	k, bk := p.kernel, stageElements(p.kernel, p.elem)
 	return [...]layoutField{
 		{"MR", k.MR}, {"NR", k.NR}, {"KPack", k.KPack}, {"KStep", k.KStep(p.elem)},
-		{"bytes of a panel", k.PanelB(bk / k.KPack)}, {"elements of K in a stage", bk},
+		{"bytes of a panel", p.panel(bk)}, {"elements of K in a stage", bk},
 	}
 }
 

@@ -176,7 +176,7 @@ func testPackedSize[T gemm.Element](t *testing.T) {
 			}
 			step := k.KStep(typeOf[T]())
 			elements := (d[0] + step*k.KPack - 1) / (step * k.KPack) * (step * k.KPack) * ((d[1] + k.NR - 1) / k.NR * k.NR)
-			least, most := elements*4/k.KPack, elements*4/k.KPack
+			least, most := elements*typeOf[T]().Size(), elements*typeOf[T]().Size()
 			if k.Arithmetic == gemm.Hopper {
 				least, most = 5*elements, 6*elements+128*(elements/k.NR/step)
 			}

@@ -94,7 +94,7 @@ func newPlan(p *product, s *settings) plan {
 		}
 	}
 
-	g.late = p.packsLate(s)
+	g.late = p.packsLate(s) || p.narrow()
 	g.bare = p.b.packed || g.late
 	most := clusterExtent(g.workers) // rows
 	across := most

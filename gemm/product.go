@@ -31,6 +31,34 @@ func (p *product) direct() bool {
 	return p.c.elem == asm.F32 && p.alpha == 1 && p.beta == 0 && !p.c.trans
 }
 
+// narrow reports whether B is packed, but has to be widened.
+func (p *product) narrow() bool { return p.b.packed && p.packed.narrow() }
+
+// rowsB returns where element k0 + at of K of the columns from col on lies, and
+// the bytes to the next of K, for a B whose rows are those of K. If B is packed, it
+// is narrow, and k0 begins a stage and col a panel.
+func (p *product) rowsB(k0, at, col int) (unsafe.Pointer, int) {
+	if p.b.packed {
+		pitch := p.kernel.NR * p.b.elem.Size()
+		return unsafe.Add(p.packed.at(k0, col), at*pitch), pitch
+	}
+	return p.b.at(k0+at, col), p.b.pitch()
+}
+
+// packB packs n elements of K from k0 on of the columns from .. to-1 to panels.
+func (p *product) packB(panels unsafe.Pointer, k0, n, from, to int) {
+	k := p.kernel
+	if !p.b.packed {
+		k.PackB(p.b.elem, p.b.trans)(panels, p.b.at(k0, from), p.b.pitch(), to-from, n)
+		return
+	}
+	for col := from; col < to; col += k.NR {
+		at := (col - from) / k.NR * k.PanelB(p.words(n))
+		src, pitch := p.rowsB(k0, 0, col)
+		k.PackB(p.b.elem, false)(unsafe.Add(panels, at), src, pitch, k.NR, n)
+	}
+}
+
 // strip is a piece of C one panel of B wide: rows x cols elements from
 // (row, col), with its accumulators in acc, tile after tile of MR x NR.
 type strip struct {

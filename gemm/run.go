@@ -267,7 +267,11 @@ func (r *run) computeLate(g *group, col, from, to, slabAt int) {
 	g.b = unsafe.Pointer(unsafe.SliceData(s.mem))
 	for j := from; j < to; j += nr {
 		end := min(j+nr, to)
-		g.from, g.to, g.acc = col+j, col+end, unsafe.Add(r.acc, slabAt+j*r.slabRows*4)
+		stripAt := slabAt + j*r.slabRows*4
+		g.from, g.to, g.acc = col+j, col+end, unsafe.Add(r.acc, stripAt)
+		if r.sum != nil {
+			g.sum = unsafe.Add(r.sum, stripAt)
+		}
 		g.next = feed{}
 		if end < to {
 			g.next = r.feedB(col+end, col+min(end+nr, to), g.k0, g.n, 1)

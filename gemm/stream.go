@@ -28,6 +28,7 @@ const (
 	// time that stays in a cache: a panel if B is packed, otherwise so many rows
 	// and columns in place. A transposed B would be transposed again and again.
 	packedPanels = 4
+	narrowPanels = 2
 	placePanels  = 2
 	pieceRows    = 64
 	pieceCols    = 1024
@@ -62,7 +63,7 @@ func (p *product) streamBytes() int {
 
 // streamDepth returns the elements of K in a block.
 func (p *product) streamDepth() int {
-	if p.fuses() != nil {
+	if p.fuses() != nil && !p.b.packed {
 		return p.panelDepth() / 2 // rows of K, of which a cache with few ways does not keep many
 	}
 	return p.panelDepth()
@@ -79,7 +80,7 @@ func (st *stream) init(p *product, workers int) error {
 	block := max(1, min(streamB/k.PanelB(st.words(st.bk)), streamAcc/(st.panelsA*k.MR*k.NR*4)))
 	cols := min(max(1, panels/(slabsEach*workers)), block)
 	switch {
-	case p.b.packed && p.m <= packedPanels*k.MR:
+	case p.narrow() && p.m <= narrowPanels*k.MR || !p.narrow() && p.b.packed && p.m <= packedPanels*k.MR:
 		st.panels = k.StreamPanels(p.b.elem)
 	case !p.b.packed && (p.m <= k.MR || p.m <= placePanels*k.MR && !p.b.trans):
 		st.inPlace = k.Stream(p.b.elem, p.b.trans)
@@ -229,9 +230,9 @@ func (st *stream) computePacked(mem unsafe.Pointer, col, n int) {
 		for j := 0; j < n; j += width {
 			var next asm.Ahead
 			if j+width < n {
-				next = line(st.packed.at(k0, col+j+width), st.kernel.PanelB(words))
+				next = line(st.packed.at(k0, col+j+width), st.packed.panel(depth))
 			}
-			st.panel(words, min(width, n-j), a, st.packed.at(k0, col+j), forward(src, j*4), unsafe.Add(dst, j*4), ldd, &next)
+			st.panel(words, min(width, n-j), a, st.packed.at(k0, col+j), st.packed.panel(depth), forward(src, j*4), unsafe.Add(dst, j*4), ldd, &next)
 		}
 		src = dst
 	}
@@ -241,12 +242,12 @@ func (st *stream) computePacked(mem unsafe.Pointer, col, n int) {
 // panel multiplies all of A by n columns of B, of one panel if those of A are
 // more than one. The kernel for the first panel of A reads B from memory as fast
 // as it can, and leaves it in a cache for the others, which bring the next closer.
-func (st *stream) panel(words, n int, a, b, src, dst unsafe.Pointer, ldd int, next *asm.Ahead) {
+func (st *stream) panel(words, n int, a, b unsafe.Pointer, sizeB int, src, dst unsafe.Pointer, ldd int, next *asm.Ahead) {
 	k := st.kernel
-	sizeA, sizeB := k.PanelA(words), k.PanelB(words)
+	sizeA := k.PanelA(words)
 	for i := 0; i < st.panelsA; {
 		tiles := 1
-		if whole := st.m/k.MR - i; i == 0 || whole < 1 || n < k.NR {
+		if whole := st.m/k.MR - i; i == 0 || whole < 1 || n < k.NR || st.narrow() {
 			st.panels(words, min(k.MR, st.m-i*k.MR), n, a, b, sizeB, src, ldd, dst, ldd)
 		} else {
 			tiles = whole

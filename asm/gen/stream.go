@@ -6,7 +6,7 @@ import "fmt"
 // all that counts. What a call needs stands in a streamBlock, which DI points at: see stream_amd64.go.
 //
 // S reads rows of K as they lie, by as many columns as there are. T reads rows along K, of up to four slots, each a vector of
-// columns. P reads packed panels, by as many columns as there are accumulators.
+// columns. P reads stored panels, by as many columns as there are accumulators.
 
 // streamRows are the numbers of rows of A for which there are kernels; those of AVX2 have up to 4.
 var streamRows = []int{1, 2, 4, 8}
@@ -34,7 +34,7 @@ func streams() []byte {
 			stream{f, rows, min(2, 8/rows), false}.transposed(&s)
 		}
 	}
-	for _, f := range []form{pairs, words} {
+	for _, f := range []form{pairs, words, bf16, f16} {
 		for _, rows := range streamRows {
 			stream{f, rows, min(8, 16/rows), false}.panels(&s)
 		}
@@ -307,6 +307,18 @@ func (k stream) row(s *source, second bool) (bs []int) {
 	return bs
 }
 
+// load loads a vector of words from memory where elements of 16 bits that are not pairs are narrow.
+func (k stream) load(s *source, addr string, reg int) {
+	switch {
+	case k.kpack == 2:
+		s.op("VMOVUPS %s, %s", addr, k.kernel().reg(reg))
+	case k.ymm:
+		k.load256(s, addr, reg)
+	default:
+		k.load512(s, addr, "", reg)
+	}
+}
+
 // panelsAhead is how far in bytes the kernels for panels prefetch, in all the panels together. Nearer or further they are slower:
 // 8 rows reach .55 of the peak with 4 KB, .65 with 8, .80 with 16, .77 with 32 and .73 with 64.
 const panelsAhead = 16384
@@ -328,16 +340,18 @@ func (k stream) panels(s *source) {
 	var bs []int
 	var fetch []string
 	b, _, _ := k.registers()
+	vec := kern.bytes() * k.bytes * k.kpack / 4 // of a vector in memory
 	for v := range k.vecs {
 		at := []string{"", "(R9*1)", "(R9*2)", "(R10*1)"}[v/kern.vecs]
-		s.op("VMOVUPS %d(SI)%s, %s", v%kern.vecs*kern.bytes(), at, kern.reg(b+v))
+		o := v % kern.vecs * vec
+		k.load(s, fmt.Sprintf("%d(SI)%s", o, at), b+v)
 		bs = append(bs, b+v)
-		if o := v % kern.vecs * kern.bytes(); o%64 == 0 {
+		if o%64 == 0 {
 			fetch = append(fetch, fmt.Sprintf("%d(SI)%s", panelsAhead*kern.vecs/max(kern.vecs, k.vecs)+o, at))
 		}
 	}
 	k.rank1(s, bs, fetch...)
-	s.op("ADDQ $%d, SI", kern.rowB())
+	s.op("ADDQ $%d, SI", kern.vecs*vec)
 	s.op("ADDQ $%d, DX", 4*kern.mr)
 	s.op("DECQ CX")
 	s.op("JNZ loop")

@@ -16,8 +16,10 @@ func streams256(s *source) {
 			stream{f, rows, min(4, 8/rows), true}.transposed(s)
 		}
 	}
-	for _, rows := range streamRows[:3] {
-		stream{words, rows, kernels[2].vecs, true}.panels(s)
+	for _, f := range []form{words, bf16, f16} {
+		for _, rows := range streamRows[:3] {
+			stream{f, rows, kernels[2].vecs, true}.panels(s)
+		}
 	}
 }
 

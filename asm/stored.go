@@ -1,0 +1,59 @@
+package asm
+
+import "unsafe"
+
+// A stored panel of B is what one keeps who multiplies it many times. It is a panel, unless the kernel widens the elements while
+// it packs them: then it is the elements as they are, k rows of NR, which takes half the memory, and half the time where reading B
+// is all that counts. A narrow panel is packed, or fused, like any B whose rows of K lie NR elements apart.
+
+// Narrow reports whether stored panels of type t hold elements and not words.
+func (k *Kernel) Narrow(t Type) bool { return k.exact == nil && t.Size()*k.KPack < 4 }
+
+// StoredB returns the bytes of a stored panel of B of type t, n elements of K deep.
+func (k *Kernel) StoredB(t Type, n int) int {
+	if k.Narrow(t) {
+		return k.NR * n * t.Size()
+	}
+	words := (n + k.KPack - 1) / k.KPack
+	step := k.KStep(t)
+	return k.PanelB((words + step - 1) / step * step)
+}
+
+// StoreB returns the packer of B into stored panels; see [Kernel.PackB].
+func (k *Kernel) StoreB(t Type, kContiguous bool) PackFunc {
+	if !k.Narrow(t) {
+		return k.PackB(t, kContiguous)
+	}
+	nr := k.NR
+	return func(dst, src unsafe.Pointer, stride, r, k int) {
+		for j := 0; j < r; j += nr {
+			panel := unsafe.Slice((*uint16)(unsafe.Add(dst, j*k*2)), k*nr)
+			if kContiguous {
+				storeColumns(panel, unsafe.Add(src, j*stride), stride, nr, min(nr, r-j))
+			} else {
+				storeRows(panel, unsafe.Add(src, j*2), stride, nr, min(nr, r-j))
+			}
+		}
+	}
+}
+
+// storeRows copies n of nr columns of a narrow panel from rows of K.
+func storeRows(panel []uint16, src unsafe.Pointer, stride, nr, n int) {
+	for i := 0; i < len(panel); i += nr {
+		row := panel[i : i+nr]
+		clear(row[copy(row, unsafe.Slice((*uint16)(unsafe.Add(src, i/nr*stride)), n)):])
+	}
+}
+
+// storeColumns copies n of nr columns of a narrow panel from rows along K.
+func storeColumns(panel []uint16, src unsafe.Pointer, stride, nr, n int) {
+	if n < nr {
+		clear(panel)
+	}
+	for j := range n {
+		column := unsafe.Slice((*uint16)(unsafe.Add(src, j*stride)), len(panel)/nr)
+		for i, v := range column {
+			panel[i*nr+j] = v
+		}
+	}
+}
