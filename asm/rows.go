@@ -15,10 +15,10 @@ func (k *Kernel) Rows(t Type) RowsFunc {
 	return k.rows[t]
 }
 
-// RowsHalf returns the RowsFunc that is to Rows what [Kernel.MulHalf] is to Mul: Rows itself if there is no better one.
+// RowsHalf returns the RowsFunc that is to Rows what [Kernel.MulHalf] is to Mul, or nil if it has none.
 func (k *Kernel) RowsHalf(t Type) RowsFunc {
-	if rows := k.Rows(t); rows == nil || k.rowsHalf[t] == nil {
-		return rows
+	if !k.Accepts(t) {
+		return nil
 	}
 	return k.rowsHalf[t]
 }

@@ -27,15 +27,17 @@ var scratches = sync.Pool{New: func() any {
 
 // inlined is a product computed on its caller's goroutine without a ring: one
 // panel of B after the other is packed, unless B is, and multiplied by all of A.
-// A is read where it lies if the kernel can: where its rows do not divide into
-// tiles, the last tile overlaps the one before it, and what both compute is the
-// same. A panel of B is then packed while it is multiplied by the first tile.
+// A is read where it lies if the kernel can. Where its rows, or the columns of an
+// unpacked B, do not divide into tiles, the last tile then overlaps the one before
+// it, and what both compute is the same; a panel of B is packed while it is
+// multiplied by the first tile.
 type inlined struct {
 	product
 	depth    int // elements of K at a time
 	whole    int // tiles of A that are read where they lie, 0 if A is packed,
 	rest     int // and rows after them
 	rows     asm.RowsFunc
+	rowsHalf asm.RowsFunc // or nil
 	fuse     asm.FuseRowsFunc
 	sizeA    int // bytes of the panels of A in scratch memory, of a panel of B,
 	sizeB    int // and of the accumulators of a strip, of which there is one,
@@ -60,6 +62,7 @@ func (in *inlined) init() bool {
 			in.whole--
 			in.rest = p.m - in.whole*k.MR
 		}
+		in.rowsHalf = k.RowsHalf(p.a.elem)
 		if in.whole > 0 && !p.b.packed && !p.b.trans {
 			in.fuse = k.FuseRows(p.a.elem)
 		}
@@ -117,7 +120,7 @@ func (in *inlined) run(from, to int) {
 		for col := from; col < to; col += k.NR {
 			cols := min(k.NR, to-col)
 			if in.whole > 0 {
-				in.tiles(k0, n, col, cols, b, acc, ph)
+				in.tiles(k0, n, col, cols, in.overlap(cols, to-from), b, acc, ph)
 			} else {
 				st := strip{col: col, rows: in.m, cols: cols, acc: acc}
 				in.multiply(&st, in.words(n), a, in.panelB(b, k0, n, col, cols), ph)
@@ -139,10 +142,24 @@ func (in *inlined) panelB(b unsafe.Pointer, k0, n, col, cols int) unsafe.Pointer
 	return b
 }
 
+// overlap returns how many columns of those before are to be computed again with
+// the last ones of so many, to have them fill a tile, or half of one.
+func (in *inlined) overlap(cols, of int) int {
+	width := in.kernel.NR
+	if in.rowsHalf != nil && cols <= in.kernel.Half() {
+		width = in.kernel.Half()
+	}
+	if in.b.packed || width > of {
+		return 0
+	}
+	return width - cols
+}
+
 // tiles multiplies n elements of K from k0 on of A, which is read where it lies,
-// by one panel of B.
-func (in *inlined) tiles(k0, n, col, cols int, b, acc unsafe.Pointer, ph phase) {
+// by one panel of B, and by columns before it that others have multiplied.
+func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph phase) {
 	k := in.kernel
+	col, cols = col-before, cols+before
 	fuse := in.fuse
 	if cols < k.NR {
 		fuse = nil
@@ -151,11 +168,11 @@ func (in *inlined) tiles(k0, n, col, cols int, b, acc unsafe.Pointer, ph phase) 
 		b = in.panelB(b, k0, n, col, cols)
 	}
 	a, lda := in.a.at(0, k0), in.a.pitch()
-	words, pitch := in.words(n), k.NR*4
+	words, pitch, half := in.words(n), k.NR*4, in.rowsHalf != nil && cols <= k.Half()
 	last := in.whole * k.MR * pitch // bytes of the accumulators before those of the last tile, which overlaps
 	dst, ldd := acc, pitch
 	dstLast := unsafe.Add(acc, last)
-	direct := ph.last && in.direct() && cols == k.NR
+	direct := ph.last && in.direct() && (cols == k.NR || half && cols == k.Half())
 	if direct {
 		dst, ldd = in.c.at(0, col), in.c.pitch()
 		dstLast = unsafe.Add(dst, (in.m-k.MR)*ldd)
@@ -170,8 +187,8 @@ func (in *inlined) tiles(k0, n, col, cols int, b, acc unsafe.Pointer, ph phase) 
 		done = 1
 	}
 	rows := in.rows
-	if cols <= k.NR/2 {
-		rows = k.RowsHalf(in.a.elem)
+	if half {
+		rows = in.rowsHalf
 	}
 	if done < in.whole {
 		if src != nil {
@@ -183,6 +200,7 @@ func (in *inlined) tiles(k0, n, col, cols int, b, acc unsafe.Pointer, ph phase) 
 		rows(words, 1, unsafe.Add(a, (in.m-k.MR)*lda), b, srcLast, pitch, dstLast, ldd, lda)
 	}
 	if ph.last && !direct {
+		acc, col, cols := unsafe.Add(acc, before*4), col+before, cols-before
 		in.epilogue(acc, 0, col, in.whole*k.MR, cols)
 		if in.rest > 0 {
 			in.epilogue(unsafe.Add(acc, last+(k.MR-in.rest)*pitch), in.whole*k.MR, col, in.rest, cols)

@@ -103,7 +103,7 @@ func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, ph phase) {
 		dst = s.sum
 	}
 	how := wayPlain
-	if s.cols <= k.NR/2 {
+	if s.cols <= k.Half() {
 		how = wayHalf
 	}
 	p.mul(words, panels-done, a, b, src, pitch, dst, pitch, s, how)
