@@ -60,8 +60,8 @@ func (in *inlined) init() bool {
 	if in.rows = k.Rows(p.a.elem); in.rows != nil && p.k%k.KPack == 0 && !p.a.trans {
 		if in.whole = panels; panels*k.MR > p.m {
 			in.whole--
-			in.rest = p.m - in.whole*k.MR
 		}
+		in.rest = p.m - in.whole*k.MR
 		in.rowsHalf = k.RowsHalf(p.a.elem)
 		if in.whole > 0 && !p.b.packed && !p.b.trans {
 			in.fuse = k.FuseRows(p.a.elem)

@@ -1,6 +1,8 @@
 package gemm
 
 import (
+	"math"
+
 	"example.com/leafhopper/barrier"
 	"example.com/leafhopper/pipeline"
 )
@@ -8,17 +10,21 @@ import (
 // A product whose A stays in a second-level cache gains nothing from a ring:
 // every worker reads A where it lies and packs what columns of B it takes as it
 // multiplies them. The grid has a single stage, which holds nothing, and its
-// slabs are ranges of columns.
+// slabs are ranges of columns, and of rows where the columns alone would leave
+// workers idle.
 const (
 	placeFlops = 1 << 30
 	placeBytes = 512 << 10 // of A, at most, in a block of K
 	placeDeep  = 256       // columns, at most, if there are several of them
+	maxParts   = 8         // slabs above each other, at most
 )
 
 // place is the program of such a product.
 type place struct {
 	inlined
-	cols, slabs int // columns of a slab
+	cols, rows int // of a slab
+	parts      int // slabs above each other
+	slabs      int
 }
 
 // placed reports whether to compute the product in place, and lays it out. A
@@ -45,8 +51,19 @@ func (p *product) flops() float64 { return 2 * float64(p.m) * float64(p.n) * flo
 func (pl *place) init(in *inlined, workers int) {
 	pl.inlined = *in
 	panels := ceilDiv(in.n, in.kernel.NR)
-	pl.cols = ceilDiv(panels, min(panels, slabsEach*workers)) * in.kernel.NR
-	pl.slabs = ceilDiv(in.n, pl.cols)
+	pl.cols = max(1, panels/(slabsEach*workers)) * in.kernel.NR
+	across := ceilDiv(in.n, pl.cols)
+	// The time of the worker with the most slabs, in halves of a tile: the first
+	// tile of a slab takes longer, because it waits for B.
+	tiles, least := in.whole, math.MaxInt
+	for parts := 1; parts <= min(in.whole, maxParts); parts++ {
+		of := ceilDiv(in.whole, parts)
+		if time := ceilDiv(across*ceilDiv(in.whole, of), workers) * (2*of + 1); time < least {
+			tiles, least = of, time
+		}
+	}
+	pl.rows, pl.parts = tiles*in.kernel.MR, ceilDiv(in.whole, tiles)
+	pl.slabs = across * pl.parts
 }
 
 func (pl *place) shape() pipeline.Shape {
@@ -62,11 +79,25 @@ func (pl *place) Load(stage, item, cta, job int, bars []barrier.Barrier) {}
 // LoadMulticast implements [pipeline.Program].
 func (pl *place) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {}
 
-// Compute implements [pipeline.Program]: it multiplies all of A by one slab's
-// columns.
+// Compute implements [pipeline.Program].
 func (pl *place) Compute(stage, item, cta, slab int) {
-	from := slab * pl.cols
-	pl.run(from, min(from+pl.cols, pl.n))
+	from := slab / pl.parts * pl.cols
+	to := min(from+pl.cols, pl.n)
+	if pl.parts == 1 {
+		pl.run(from, to)
+		return
+	}
+	part := slab % pl.parts
+	row, end := part*pl.rows, (part+1)*pl.rows
+	if part == pl.parts-1 {
+		end = pl.m // and the rows after the last whole tile
+	}
+	in := pl.inlined
+	in.m = end - row
+	in.a.ptr, in.a.rows = in.a.at(row, 0), in.m
+	in.c.ptr, in.c.rows = in.c.at(row, 0), in.m
+	in.init()
+	in.run(from, to)
 }
 
 var _ pipeline.Program = (*place)(nil)

@@ -97,7 +97,7 @@ func (r *run) runPlace(e *Engine, in *inlined, s *settings) (Stats, error) {
 	pl.init(in, workers)
 	st := Stats{
 		Kernel: pl.kernel.Name, Workers: workers, Depth: 1,
-		TileM: pl.m, TileN: pl.cols, TileK: pl.k, Tiles: pl.slabs,
+		TileM: min(pl.rows, pl.m), TileN: pl.cols, TileK: pl.k, Tiles: pl.slabs,
 	}
 	err := r.execute(e, s, pl.shape(), pl, workers, &st)
 	return st, err
