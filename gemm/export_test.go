@@ -14,7 +14,8 @@ func OnRing(e *Engine, c, a, b AnyMatrix, opts ...Option) (Stats, error) {
 	if !p.skinny(&s) && s.depth == 0 {
 		s.depth = 1 // not in place
 	}
-	return e.grid(&inlined{product: p}, &s)
+	in := inlined{product: p}
+	return e.grid(&in, &s, in.gridRoute(&s))
 }
 
 // OnGrid multiplies as e.Multiply does, but never inline.
@@ -23,7 +24,8 @@ func OnGrid(e *Engine, c, a, b AnyMatrix, opts ...Option) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
-	return e.grid(&inlined{product: p}, &s)
+	in := inlined{product: p}
+	return e.grid(&in, &s, in.gridRoute(&s))
 }
 
 // Inline multiplies as e.Multiply does, but on the caller's goroutine alone. It
@@ -34,7 +36,7 @@ func Inline(e *Engine, c, a, b AnyMatrix, opts ...Option) error {
 		return err
 	}
 	in := inlined{product: p}
-	if !in.inline(&s) {
+	if in.route(&s) != routeInline {
 		return fmt.Errorf("a product of %dx%dx%d does not run inline", p.m, p.n, p.k)
 	}
 	in.run(0, p.n)

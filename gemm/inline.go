@@ -8,15 +8,9 @@ import (
 	"example.com/leafhopper/tile"
 )
 
-const (
-	// inlineFlops is the size of a product up to which a ring costs more than it
-	// saves, shareFlops that up to which any hand-over to another core does.
-	inlineFlops = 4 << 20
-	shareFlops  = 15 << 17
-	// inlineBytes is the most scratch memory of an inline product, well inside
-	// an L2 cache.
-	inlineBytes = streamB + streamAcc
-)
+// inlineBytes is the most scratch memory of an inline product, well inside an L2
+// cache.
+const inlineBytes = streamB + streamAcc
 
 // scratch is the memory of one inline product.
 type scratch struct{ mem []byte }
@@ -84,19 +78,6 @@ func (p *product) panelDepth() int {
 		return p.packed.bk
 	}
 	return stageDepth(p.kernel, p.kernel.KStep(p.a.elem)) * p.kernel.KPack
-}
-
-// inline reports whether to compute the product inline, and lays it out.
-func (in *inlined) inline(s *settings) bool {
-	p := &in.product
-	flops := p.flops()
-	switch {
-	case flops <= shareFlops || flops <= inlineFlops && !(s.parallelism() > 1 && in.placed(s)):
-		return (p.splitK <= 1 || p.k == 0) && !p.skinny(s) && in.init()
-	case flops > placeFlops || s.ctx != nil || s.workerCount() > 1:
-		return false
-	}
-	return in.placed(s)
 }
 
 // run computes the columns from .. to-1.

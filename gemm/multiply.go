@@ -64,26 +64,21 @@ func (e *Engine) multiply(in *inlined, opts []Option) error {
 	if s.stats != nil {
 		start = time.Now()
 	}
-	workers, ring := 1, false
-	switch {
-	case p.m == 0 || p.n == 0:
-		workers = 0
-	case in.inline(&s):
-		in.run(0, p.n)
-	default:
-		ring = true
-	}
+	empty := p.m == 0 || p.n == 0
 	var st Stats
-	if ring {
+	if how := in.route(&s); empty || how == routeInline {
+		st = Stats{Kernel: p.kernel.Name, Inline: true}
+		if !empty {
+			st.Workers = 1
+			in.run(0, p.n)
+		}
+	} else {
 		var err error
-		if st, err = e.grid(in, &s); err != nil {
+		if st, err = e.grid(in, &s, how); err != nil {
 			return err
 		}
 	}
 	if s.stats != nil {
-		if !ring {
-			st = Stats{Kernel: p.kernel.Name, Workers: workers, Inline: true}
-		}
 		st.Elapsed = time.Since(start)
 		*s.stats = st
 	}

@@ -14,6 +14,7 @@ import (
 type run struct {
 	product
 	plan
+	route  route
 	stream stream // instead of product and plan, for few rows
 	place  place  // or for an A that stays in a cache
 	grid   pipeline.Grid
@@ -27,21 +28,21 @@ type run struct {
 }
 
 // grid computes the product on a grid and returns how it went.
-func (e *Engine) grid(in *inlined, s *settings) (Stats, error) {
+func (e *Engine) grid(in *inlined, s *settings, how route) (Stats, error) {
 	r, err := e.begin(s)
 	if err != nil {
 		return Stats{}, err
 	}
 	defer e.end(r)
 	defer r.release(e)
-	p := &in.product
-	switch {
-	case in.placed(s):
+	r.route = how
+	switch how {
+	case routePlace:
 		return r.runPlace(e, in, s)
-	case p.skinny(s):
-		return r.runStream(e, p, s)
+	case routeStream:
+		return r.runStream(e, &in.product, s)
 	}
-	return r.runRing(e, p, s)
+	return r.runRing(e, &in.product, s)
 }
 
 func (r *run) runRing(e *Engine, p *product, s *settings) (Stats, error) {
@@ -138,8 +139,14 @@ func (r *run) release(e *Engine) {
 		e.slots.Put(r.memory)
 	}
 	r.memory, r.stages, r.acc, r.sum = nil, nil, nil, nil
-	r.product, r.stream, r.place = product{}, stream{}, place{}
-	r.mapA, r.mapB = tile.PanelMap{}, tile.PanelMap{}
+	switch r.route {
+	case routePlace:
+		r.place = place{}
+	case routeStream:
+		r.stream = stream{}
+	default:
+		r.product, r.mapA, r.mapB = product{}, tile.PanelMap{}, tile.PanelMap{}
+	}
 }
 
 // maps makes the panel maps of the operands.

@@ -1,0 +1,48 @@
+package gemm
+
+// A route is how a product is computed. All give the same bits.
+type route uint8
+
+const (
+	routeInline route = iota // on the caller's goroutine alone
+	routePlace               // a grid that reads A where it lies, see place
+	routeStream              // a grid that streams B, see stream
+	routeRing                // the ring
+)
+
+const (
+	// inlineFlops is the size of a product up to which a ring costs more than it
+	// saves, shareFlops that up to which any hand-over to another core does.
+	inlineFlops = 4 << 20
+	shareFlops  = 15 << 17
+)
+
+// route returns the shortest way to compute the product, and lays it out for it
+// if that is one of the first two.
+func (in *inlined) route(s *settings) route {
+	p := &in.product
+	if flops := p.flops(); flops <= inlineFlops {
+		switch {
+		case flops > shareFlops && s.parallelism() > 1 && in.placed(s):
+			return routePlace
+		case (p.splitK <= 1 || p.k == 0) && !p.skinny(s) && in.init():
+			return routeInline
+		}
+	}
+	how := in.gridRoute(s)
+	if how == routePlace && s.ctx == nil && s.workerCount() == 1 {
+		return routeInline
+	}
+	return how
+}
+
+// gridRoute returns the shortest way on a grid.
+func (in *inlined) gridRoute(s *settings) route {
+	switch {
+	case in.placed(s):
+		return routePlace
+	case in.skinny(s):
+		return routeStream
+	}
+	return routeRing
+}
