@@ -23,7 +23,7 @@ func BenchmarkMultiply(b *testing.B) {
 	defer engine.Close()
 	os.Stdout.WriteString(benchUnits)
 	all := runtime.GOMAXPROCS(0)
-	for _, t := range allTypes {
+	for _, t := range nativeTypes {
 		for _, n := range []int{64, 256, 1024, 2048} {
 			for _, depth := range []int{1, 2, 4} {
 				for _, workers := range slices.Compact([]int{1, all}) {

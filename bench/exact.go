@@ -28,6 +28,10 @@ func newExact(w Workload, c0 *operand) *exact {
 		x.spec.A, x.spec.B = hopper.F16, hopper.F16
 	case asm.F32:
 		x.spec.A, x.spec.B, x.spec.L = hopper.TF32, hopper.TF32, 8
+	case asm.E4M3:
+		x.spec = hopper.Spec{A: hopper.E4M3, B: hopper.E4M3, Acc: hopper.F32, L: 32, F: 13, Frac: 13}
+	case asm.E5M2:
+		x.spec = hopper.Spec{A: hopper.E5M2, B: hopper.E5M2, Acc: hopper.F32, L: 32, F: 13, Frac: 13}
 	}
 	parts := max(1, w.SplitK)
 	const unit = 64 // of gemm.WithSplitK, a multiple of every L

@@ -94,15 +94,18 @@ func TestCheckExact(t *testing.T) {
 // TestExactDiffers shows that the check tells the arithmetics apart: sums in
 // float32 have other bits, and so has another split.
 func TestExactDiffers(t *testing.T) {
-	w := exactCases()[0]
-	a, b, _ := operands(w)
-	r := makeReference(w, a, b, nil, true)
-	if o := r.check(naive(w, a, b, nil)); o.passed() {
-		t.Error("sums in float32 pass")
-	}
-	w.SplitK = 2
-	if o := r.check(multiplied(t, w, a, b, nil)); o.passed() {
-		t.Error("another split passes")
+	for _, in := range allTypes {
+		w := exactCases()[0]
+		w.In = in
+		a, b, _ := operands(w)
+		r := makeReference(w, a, b, nil, true)
+		if o := r.check(naive(w, a, b, nil)); o.passed() {
+			t.Errorf("%v: sums in float32 pass", in)
+		}
+		w.SplitK = 2
+		if o := r.check(multiplied(t, w, a, b, nil)); o.passed() {
+			t.Errorf("%v: another split passes", in)
+		}
 	}
 }
 

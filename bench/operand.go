@@ -6,6 +6,7 @@ import (
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/fp8"
 	"example.com/leafhopper/gemm"
 	"example.com/leafhopper/tf32"
 	"github.com/x448/float16"
@@ -19,9 +20,11 @@ type operand struct {
 	elem       asm.Type
 	tf32       bool // f32 elements are read as tf32
 	// One of these holds the elements.
-	bf  []bf16.BF16
-	f16 []float16.Float16
-	f32 []float32
+	bf   []bf16.BF16
+	f16  []float16.Float16
+	f32  []float32
+	e4m3 []fp8.E4M3
+	e5m2 []fp8.E5M2
 }
 
 func newOperand(t asm.Type, rows, cols int, trans bool) *operand {
@@ -31,6 +34,10 @@ func newOperand(t asm.Type, rows, cols int, trans bool) *operand {
 		o.bf, o.view = newMatrix[bf16.BF16](rows, cols, trans)
 	case asm.F16:
 		o.f16, o.view = newMatrix[float16.Float16](rows, cols, trans)
+	case asm.E4M3:
+		o.e4m3, o.view = newMatrix[fp8.E4M3](rows, cols, trans)
+	case asm.E5M2:
+		o.e5m2, o.view = newMatrix[fp8.E5M2](rows, cols, trans)
 	default:
 		o.f32, o.view = newMatrix[float32](rows, cols, trans)
 	}
@@ -53,6 +60,10 @@ func (o *operand) pack(opts ...gemm.Option) (gemm.AnyMatrix, error) {
 		return packMatrix[bf16.BF16](o, opts)
 	case asm.F16:
 		return packMatrix[float16.Float16](o, opts)
+	case asm.E4M3:
+		return packMatrix[fp8.E4M3](o, opts)
+	case asm.E5M2:
+		return packMatrix[fp8.E5M2](o, opts)
 	}
 	return packMatrix[float32](o, opts)
 }
@@ -78,6 +89,10 @@ func (o *operand) decode(dst []float32, r, lo, hi int) {
 		bf16.Decode(dst, o.bf[lo:hi])
 	case asm.F16:
 		bf16.DecodeFloat16(dst, o.f16[lo:hi])
+	case asm.E4M3:
+		fp8.DecodeE4M3(dst, o.e4m3[lo:hi])
+	case asm.E5M2:
+		fp8.DecodeE5M2(dst, o.e5m2[lo:hi])
 	default:
 		copy(dst, o.f32[lo:hi])
 		if o.tf32 {
@@ -95,6 +110,10 @@ func (o *operand) encode(i int, src []float32) {
 		bf16.Encode(o.bf[i:i+len(src)], src)
 	case asm.F16:
 		bf16.EncodeFloat16(o.f16[i:i+len(src)], src)
+	case asm.E4M3:
+		fp8.EncodeE4M3(o.e4m3[i:], src)
+	case asm.E5M2:
+		fp8.EncodeE5M2(o.e5m2[i:], src)
 	default:
 		copy(o.f32[i:], src)
 	}
@@ -108,6 +127,10 @@ func (o *operand) at(i, j int) float64 {
 		return float64(o.bf[i].Float32())
 	case asm.F16:
 		return float64(o.f16[i].Float32())
+	case asm.E4M3:
+		return float64(o.e4m3[i].Float32())
+	case asm.E5M2:
+		return float64(o.e5m2[i].Float32())
 	}
 	if o.tf32 {
 		return float64(tf32.Truncate(o.f32[i]))
@@ -123,6 +146,10 @@ func (o *operand) bits(i, j int) uint32 {
 		return uint32(o.bf[i])
 	case asm.F16:
 		return uint32(o.f16[i])
+	case asm.E4M3:
+		return uint32(o.e4m3[i])
+	case asm.E5M2:
+		return uint32(o.e5m2[i])
 	}
 	return math.Float32bits(o.f32[i])
 }
@@ -152,6 +179,10 @@ func (o *operand) raw() []byte {
 		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(o.bf))), n)
 	case asm.F16:
 		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(o.f16))), n)
+	case asm.E4M3:
+		return unsafe.Slice((*byte)(unsafe.SliceData(o.e4m3)), n)
+	case asm.E5M2:
+		return unsafe.Slice((*byte)(unsafe.SliceData(o.e5m2)), n)
 	}
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(o.f32))), n)
 }

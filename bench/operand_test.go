@@ -8,7 +8,10 @@ import (
 	"example.com/leafhopper/asm"
 )
 
-var allTypes = []asm.Type{asm.BF16, asm.F16, asm.F32}
+var (
+	nativeTypes = []asm.Type{asm.BF16, asm.F16, asm.F32} // and those of C
+	allTypes    = append(nativeTypes[:3:3], asm.E4M3, asm.E5M2)
+)
 
 func TestOperandFill(t *testing.T) {
 	for _, elem := range allTypes {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"example.com/leafhopper/asm"
-	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
 )
 
@@ -73,11 +72,19 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// arithmeticsOf returns the arithmetics that multiply t.
+func arithmeticsOf(t asm.Type) []gemm.Arithmetic {
+	if is8Bit(t) {
+		return []gemm.Arithmetic{gemm.Hopper}
+	}
+	return []gemm.Arithmetic{gemm.Native, gemm.Hopper}
+}
+
 // TestComparePrepacked packs B for every kernel choice, type and layout.
 func TestComparePrepacked(t *testing.T) {
 	var variants []Variant
-	for i, in := range []asm.Type{asm.BF16, asm.F16, asm.F32} {
-		for _, arith := range []gemm.Arithmetic{gemm.Native, gemm.Hopper} {
+	for i, in := range allTypes {
+		for _, arith := range arithmeticsOf(in) {
 			v := square(90, in, 2)
 			v.Arith, v.TransB, v.Beta = arith, i == 1, float32(i)
 			plain := v
@@ -151,18 +158,21 @@ func TestPrepackedIsVerified(t *testing.T) {
 }
 
 func TestPackedBytes(t *testing.T) {
-	for _, arith := range []gemm.Arithmetic{gemm.Native, gemm.Hopper} {
-		v := Variant{Workload: Workload{M: 1, N: 1000, K: 3000, In: asm.BF16, Alpha: 1, Arith: arith}}
-		if got := v.packedBytes(); got != 0 {
-			t.Errorf("%d bytes for what is not packed", got)
-		}
-		v.Prepacked = true
-		p, err := gemm.Pack(gemm.NewMatrix[bf16.BF16](v.K, v.N), v.packOptions()...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := v.packedBytes(); got < p.Size() || got > p.Size()*5/4 {
-			t.Errorf("%v: %d bytes, the packed B takes %d", arith, got, p.Size())
+	for _, in := range allTypes {
+		for _, arith := range arithmeticsOf(in) {
+			v := Variant{Workload: Workload{M: 1, N: 1000, K: 3000, In: in, Alpha: 1, Arith: arith}}
+			if got := v.packedBytes(); got != 0 {
+				t.Errorf("%d bytes for what is not packed", got)
+			}
+			v.Prepacked = true
+			packed, err := newOperand(in, v.K, v.N, false).pack(v.packOptions()...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			size := packed.(interface{ Size() int }).Size()
+			if got := v.packedBytes(); got < size || got > size*5/4 {
+				t.Errorf("%v, %v: %d bytes, the packed B takes %d", in, arith, got, size)
+			}
 		}
 	}
 }
@@ -303,6 +313,10 @@ func TestValidate(t *testing.T) {
 		{func(v *Variant) { v.M, v.N, v.Callers = 1<<15, 1<<15, MaxCallers }, "GiB of memory available"},
 		{func(v *Variant) { v.Kernel = "cuda" }, `kernel "cuda" is unknown`},
 		{func(v *Variant) { v.In, v.Kernel = asm.F32, "gobf16" }, `kernel "gobf16" does not multiply f32`},
+		{func(v *Variant) { v.In = asm.E4M3 }, "native arithmetic does not multiply e4m3, only hopper arithmetic does; native: bf16, f16, f32"},
+		{func(v *Variant) { v.In, v.Kernel = asm.E5M2, "go" }, "native arithmetic does not multiply e5m2"},
+		{func(v *Variant) { v.In, v.Arith, v.Kernel = asm.E5M2, gemm.Hopper, "go" }, `kernel "go" computes in native arithmetic, not hopper`},
+		{func(v *Variant) { v.Out, v.Arith = asm.E4M3, gemm.Hopper }, "C cannot hold e4m3; types of C: f32, bf16, f16"},
 		{func(v *Variant) { v.Kernel = "hopper-go" }, `kernel "hopper-go" computes in hopper arithmetic, not native`},
 		{func(v *Variant) { v.Arith, v.Kernel = gemm.Hopper, "go" }, `kernel "go" computes in native arithmetic, not hopper`},
 		{func(v *Variant) { v.Arith = 7 }, "there is no arithmetic Arithmetic(7)"},

@@ -49,8 +49,8 @@ func put(c *operand, i, j int, v float64) { c.encode(i*c.cols+j, []float32{float
 // comparison in full and by samples and Freivalds' check alike.
 func TestCheck(t *testing.T) {
 	base := Workload{M: 150, N: 131, K: 67, Alpha: 1, Seed: 3}
-	for _, in := range allTypes {
-		for _, out := range allTypes {
+	for _, in := range nativeTypes {
+		for _, out := range nativeTypes {
 			for _, full := range []bool{true, false} {
 				w := base
 				w.In, w.Out = in, out

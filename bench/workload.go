@@ -13,7 +13,7 @@ import (
 // and B is K x N. Equal workloads have equal operands.
 type Workload struct {
 	M, N, K        int
-	In, Out        asm.Type // of A and B, and of C
+	In, Out        asm.Type // of A and B, which may be fp8 in Hopper's arithmetic, and of C
 	TransA, TransB bool     // the operand lies in memory as its transpose
 	Alpha, Beta    float32
 	Seed           uint64 // of the operands, uniform in [-1, 1)
@@ -61,6 +61,12 @@ func (w Workload) Validate() error {
 			return fmt.Errorf("bench: %s = %v is not finite", f.name, f.v)
 		}
 	}
+	switch {
+	case is8Bit(w.Out):
+		return fmt.Errorf("bench: C cannot hold %v; types of C: f32, bf16, f16", w.Out)
+	case is8Bit(w.In) && w.Arith == gemm.Native:
+		return fmt.Errorf("bench: native arithmetic does not multiply %v, only hopper arithmetic does; native: bf16, f16, f32", w.In)
+	}
 	if w.Alpha == 0 {
 		return fmt.Errorf("bench: alpha = 0 leaves no product to measure")
 	}
@@ -69,6 +75,8 @@ func (w Workload) Validate() error {
 	}
 	return nil
 }
+
+func is8Bit(t asm.Type) bool { return t == asm.E4M3 || t == asm.E5M2 }
 
 // A Variant is a workload and the way to run it.
 type Variant struct {
@@ -144,7 +152,7 @@ func (v Variant) packedBytes() int {
 	}
 	step := k.KStep(v.In)
 	panels, steps := (v.N+k.NR-1)/k.NR, (v.K+step*k.KPack-1)/(step*k.KPack)
-	return panels * steps * k.PanelB(step)
+	return panels * steps * k.StoredB(v.In, step*k.KPack)
 }
 
 // bitsKey identifies what the bits of a result may depend on: not depth, not
