@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -14,7 +15,8 @@ import (
 )
 
 var (
-	types       = []asm.Type{asm.BF16, asm.F16, asm.F32}
+	types       = []asm.Type{asm.BF16, asm.F16, asm.F32, asm.E4M3, asm.E5M2} // of A and B
+	outputs     = []asm.Type{asm.F32, asm.BF16, asm.F16}                     // of C
 	arithmetics = []asm.Arithmetic{asm.Native, asm.Hopper}
 )
 
@@ -66,11 +68,14 @@ type choice struct {
 
 // choices returns the kernel that a product of each arithmetic and type gets,
 // and for one that gets none, because LEAFHOPPER_KERNEL pins a kernel that does
-// not do it, why.
+// not do it, why. Types that no kernel of an arithmetic multiplies need no word.
 func choices() (chosen map[choice]*asm.Kernel, errs []error) {
 	chosen = map[choice]*asm.Kernel{}
 	for _, arith := range arithmetics {
 		for _, t := range types {
+			if !multiplied(t, arith) {
+				continue
+			}
 			k, err := asm.SelectArithmetic(t, arith, "")
 			if err != nil {
 				errs = append(errs, err)
@@ -80,6 +85,11 @@ func choices() (chosen map[choice]*asm.Kernel, errs []error) {
 		}
 	}
 	return chosen, errs
+}
+
+// multiplied reports whether a kernel of arith, which may not run here, accepts t.
+func multiplied(t asm.Type, arith asm.Arithmetic) bool {
+	return slices.ContainsFunc(asm.Kernels(), func(k *asm.Kernel) bool { return k.Arithmetic == arith && k.Accepts(t) })
 }
 
 func kernelInfos(chosen map[choice]*asm.Kernel) []kernelInfo {

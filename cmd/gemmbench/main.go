@@ -166,6 +166,7 @@ Examples:
   gemmbench -size 512x11008x4096 -dtype bf16,f32 -trans NN,NT -format json -o results.json
   gemmbench -m 1,8,32 -n 4096 -k 4096 -trans NT -prepacked false,true -depth 0
   gemmbench -size 1024 -arith native,hopper -workers 1,0 -depth 2
+  gemmbench -size 1024 -arith hopper -dtype bf16,e4m3,e5m2 -prepacked false,true -depth 2
   gemmbench -size 64,256,8x1024x1024 -callers 1,2,4,8,16,32,64 -depth 0
   gemmbench -size 2048 -count 10 -format benchfmt -o new.txt && benchstat -col /depth new.txt
   gemmbench -size 64,256,1024,2048 -workers 1,2 -depth 0 -format svg -o plot.svg

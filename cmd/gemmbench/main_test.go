@@ -90,6 +90,22 @@ func TestCompareHopper(t *testing.T) {
 	}
 }
 
+func TestCompareFP8(t *testing.T) {
+	code, stdout, stderr := gemmbench(t, quick("-dtype", "e4m3,e5m2", "-arith", "hopper", "-out", "f32,bf16", "-prepacked", "false,true", "-format", "json")...)
+	if code != exitOK || stderr != "" {
+		t.Fatalf("exit status %d, stderr %q", code, stderr)
+	}
+	results := decode(t, stdout).Results
+	if len(results) != 16 {
+		t.Fatalf("%d results, want 16", len(results))
+	}
+	for i, r := range results {
+		if r.DType != []string{"e4m3", "e5m2"}[i/8] || r.Prepacked != (i/2%2 == 1) || r.Arith != "hopper" || !r.Verified || r.MaxError != 0 || r.PeakFraction <= 0 {
+			t.Errorf("result %d: %+v", i, r)
+		}
+	}
+}
+
 func TestComparePrepacked(t *testing.T) {
 	code, stdout, stderr := gemmbench(t, quick("-dtype", "bf16,f32", "-arith", "native,hopper", "-prepacked", "false,true", "-format", "json")...)
 	if code != exitOK || stderr != "" {
@@ -290,8 +306,12 @@ func TestKernelsCommand(t *testing.T) {
 	}
 	for _, arith := range arithmetics {
 		for _, elem := range types {
-			if n := chosen[arith.String()+" "+elem.String()]; n != 1 && os.Getenv(asm.KernelEnv) == "" {
-				t.Errorf("%v, %v: %d kernels chosen", arith, elem, n)
+			want := 1
+			if arith == asm.Native && elem.Size() == 1 {
+				want = 0
+			}
+			if n := chosen[arith.String()+" "+elem.String()]; n != want && os.Getenv(asm.KernelEnv) == "" {
+				t.Errorf("%v, %v: %d kernels chosen, want %d", arith, elem, n, want)
 			}
 		}
 	}
@@ -303,6 +323,12 @@ func TestKernelsCommand(t *testing.T) {
 		if !strings.Contains(stdout, "\n"+k.Name+":\n") {
 			t.Errorf("no word on %s in\n%s", k.Name, stdout)
 		}
+		if accepts := k.Accepts(asm.E4M3); accepts && k.Supported() == nil && !strings.Contains(stdout, "\n  "+k.Why(asm.E4M3)+"\n") {
+			t.Errorf("no word on %s and e4m3 in\n%s", k.Name, stdout)
+		}
+	}
+	if strings.Contains(stdout, "native arithmetic multiplies") {
+		t.Errorf("a complaint that no kernel can be chosen for:\n%s", stdout)
 	}
 }
 

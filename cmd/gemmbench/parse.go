@@ -119,13 +119,25 @@ func parseTiles(hi int) func(string) ([][3]int, error) {
 	}
 }
 
-func parseType(s string) ([]asm.Type, error) {
-	for _, t := range types {
-		if t.String() == s {
-			return []asm.Type{t}, nil
+// parseType reads one of some types.
+func parseType(some []asm.Type) func(string) ([]asm.Type, error) {
+	return func(s string) ([]asm.Type, error) {
+		for _, t := range some {
+			if t.String() == s {
+				return []asm.Type{t}, nil
+			}
 		}
+		return nil, fmt.Errorf("%q is not one of %s", s, typeList(some))
 	}
-	return nil, fmt.Errorf("%q is not one of bf16, f16, f32", s)
+}
+
+// typeList names the types, in their order.
+func typeList(some []asm.Type) string {
+	var names []string
+	for _, t := range some {
+		names = append(names, t.String())
+	}
+	return strings.Join(names, ", ")
 }
 
 func parseArith(s string) ([]gemm.Arithmetic, error) {

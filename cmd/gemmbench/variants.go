@@ -24,8 +24,8 @@ func (a *axes) declare(fs *flag.FlagSet) {
 	fs.StringVar(&a.m, "m", "", "`list` of m, in place of that of -size; dimensions not given are 1024")
 	fs.StringVar(&a.n, "n", "", "`list` of n, in place of that of -size")
 	fs.StringVar(&a.k, "k", "", "`list` of k, in place of that of -size")
-	fs.StringVar(&a.dtype, "dtype", "bf16", "`list` of types of A and B: bf16, f16, f32")
-	fs.StringVar(&a.out, "out", "f32", "`list` of types of C: f32, bf16, f16")
+	fs.StringVar(&a.dtype, "dtype", "bf16", "`list` of types of A and B: "+typeList(types)+"; e4m3 and e5m2 with -arith hopper only")
+	fs.StringVar(&a.out, "out", "f32", "`list` of types of C: "+typeList(outputs))
 	fs.StringVar(&a.trans, "trans", "NN", "`list` of NN, NT, TN, TT: which of A and B lies transposed in memory")
 	fs.StringVar(&a.arith, "arith", "native", "`list` of native, hopper: the sums of the processor, or those of the tensor core bit for bit (f32 is then tf32)")
 	fs.StringVar(&a.splitK, "splitk", "1", "`list` of numbers of parts of K, each summed for itself")
@@ -61,8 +61,8 @@ func (a *axes) variants() ([]bench.Variant, error) {
 	}
 	s := span{vs: []bench.Variant{{Workload: bench.Workload{Alpha: float32(a.alpha), Beta: float32(a.beta), Seed: a.seed}}}}
 	cross(&s, shapes, func(v *bench.Variant, shape [3]int) { v.M, v.N, v.K = shape[0], shape[1], shape[2] })
-	crossList(&s, "dtype", a.dtype, parseType, func(v *bench.Variant, t asm.Type) { v.In = t })
-	crossList(&s, "out", a.out, parseType, func(v *bench.Variant, t asm.Type) { v.Out = t })
+	crossList(&s, "dtype", a.dtype, parseType(types), func(v *bench.Variant, t asm.Type) { v.In = t })
+	crossList(&s, "out", a.out, parseType(outputs), func(v *bench.Variant, t asm.Type) { v.Out = t })
 	crossList(&s, "trans", a.trans, parseTrans, func(v *bench.Variant, t string) { v.TransA, v.TransB = t[0] == 'T', t[1] == 'T' })
 	crossList(&s, "arith", a.arith, parseArith, func(v *bench.Variant, arith gemm.Arithmetic) { v.Arith = arith })
 	crossList(&s, "splitk", a.splitK, parseInts(1, gemm.MaxSplitK), func(v *bench.Variant, n int) { v.SplitK = n })

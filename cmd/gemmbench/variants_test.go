@@ -83,6 +83,20 @@ func TestVariants(t *testing.T) {
 	}
 }
 
+func TestTypes(t *testing.T) {
+	vs, err := parseAxes(t, "-size 8 -dtype bf16,f16,f32,e4m3,e5m2 -arith hopper -depth 0").variants()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []asm.Type
+	for _, v := range vs {
+		got = append(got, v.In)
+	}
+	if want := []asm.Type{asm.BF16, asm.F16, asm.F32, asm.E4M3, asm.E5M2}; !slices.Equal(got, want) {
+		t.Errorf("types %v, want %v", got, want)
+	}
+}
+
 // TestCallers wants callers inside workers and around the rest.
 func TestCallers(t *testing.T) {
 	vs, err := parseAxes(t, "-size 8 -callers 1,4,1:16:5 -workers 1,2 -depth 1,2").variants()
