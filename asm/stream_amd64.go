@@ -18,7 +18,6 @@ type streamBlock struct {
 	ahead  int            // S: bytes from what is read to what is prefetched
 	near   int            // S: with as many columns left, or fewer, another row is prefetched; T: so is another at this offset
 	next   int            // S: what leads from the end of a row to that one; T: its offset
-	alone  int            // S: not 0 for long rows of pairs that the processor fetches fast enough for one row of A
 	b      unsafe.Pointer // S and P: B
 	slots  [4]streamSlot  // S and P use the first; T as many as there are accumulators for
 
@@ -42,8 +41,7 @@ type streamSlot struct {
 const (
 	streamWidth  = 16 << 10 // columns at a time, which bounds a call
 	streamLength = 16 << 10 // bytes at a time along each of 32 rows, which bounds a call
-	streamShort  = 2 << 10  // bytes of a row that the processor does not fetch fast enough
-	streamPage   = 4 << 10  // bytes between rows, or a multiple, that it does, and prefetches only slow down by a tenth
+	streamPage   = 4 << 10  // bytes between rows, or a multiple, that have them share sets of the first-level cache
 	streamAhead  = 256      // bytes to prefetch ahead in a row
 	streamLag    = 1024     // bytes that one group of columns is behind another
 	streamPanel  = 16 * 128 // bytes of a panel of a block of K, of which AVX2 has one that is larger

@@ -23,15 +23,38 @@ type streamShape struct {
 	widths []int // columns of P, by kernel
 }
 
+// A streamReach is how many rows of K S takes at a time, and how many bytes ahead it prefetches in each.
+type streamReach struct{ rows, ahead int }
+
+// The reach for rows of K, for those that lie whole pages apart, and for these with one or two rows of A. A cache of 12 ways keeps few
+// lines of rows that are whole pages apart, and the processor follows 16 streams. GB/s of 32 MB of bf16 in pairs, one row of A: rows of 8 KB
+// 34 with 16 rows and 512 bytes, 37 with 8 and 2048, 43 with 4 and 2048; rows of 10 KB 40, 37, 33, and with 16 and 1024 43.
+var (
+	reachPairs = [3]streamReach{{16, 1024}, {16, 512}, {4, 2048}}
+	reach512   = [3]streamReach{{16, 1024}, {8, 2048}, {8, 2048}}
+	reach256   = [3]streamReach{{8, 2048}, {8, 2048}, {8, 2048}}
+)
+
+// reachOf returns the reach for m rows of A and rows of B that lie stride bytes apart.
+func (s *streamKernel) reachOf(m, stride int) streamReach {
+	switch {
+	case stride%streamPage != 0:
+		return s.reach[0]
+	case m > 2:
+		return s.reach[1]
+	}
+	return s.reach[2]
+}
+
 // A streamKernel is the stream kernels of a type.
 type streamKernel struct {
 	*streamShape
 	size, kpack                  int
 	straight, transposed, panels streamSet
-	depth, ahead                 int       // S: rows of K at a time, bytes to prefetch ahead in each
-	block                        int       // T: bytes of a block of a row
-	pack                         PackFunc  // of panels, from rows along K
-	stored                       streamSet // P for stored panels
+	reach                        *[3]streamReach // of S
+	block                        int             // T: bytes of a block of a row
+	pack                         PackFunc        // of panels, from rows along K
+	stored                       streamSet       // P for stored panels
 }
 
 var (
@@ -40,28 +63,28 @@ var (
 
 	streamPairs = streamKernel{&stream512, 2, 2, streamSet{streamS1Pairs, streamS2Pairs, streamS4Pairs, streamS8Pairs},
 		streamSet{streamT1Pairs, streamT2Pairs, streamT4Pairs, streamT8Pairs},
-		streamSet{streamP1Pairs, streamP2Pairs, streamP4Pairs, streamP8Pairs}, 16, 512, 64, packT32Pairs,
+		streamSet{streamP1Pairs, streamP2Pairs, streamP4Pairs, streamP8Pairs}, &reachPairs, 64, packT32Pairs,
 		streamSet{streamP1Pairs, streamP2Pairs, streamP4Pairs, streamP8Pairs}}
 	streamWords = streamKernel{&stream512, 4, 1, streamSet{streamS1Words, streamS2Words, streamS4Words, streamS8Words},
 		streamSet{streamT1Words, streamT2Words, streamT4Words, streamT8Words},
-		streamSet{streamP1Words, streamP2Words, streamP4Words, streamP8Words}, 8, 2048, 64, packT32Words,
+		streamSet{streamP1Words, streamP2Words, streamP4Words, streamP8Words}, &reach512, 64, packT32Words,
 		streamSet{streamP1Words, streamP2Words, streamP4Words, streamP8Words}}
 	streamBF16 = streamKernel{&stream512, 2, 1, streamSet{streamS1BF16, streamS2BF16, streamS4BF16, streamS8BF16},
-		streamSet{streamT1BF16, streamT2BF16, streamT4BF16, streamT8BF16}, streamWords.panels, 8, 2048, 32, packT32BF16,
+		streamSet{streamT1BF16, streamT2BF16, streamT4BF16, streamT8BF16}, streamWords.panels, &reach512, 32, packT32BF16,
 		streamSet{streamP1BF16, streamP2BF16, streamP4BF16, streamP8BF16}}
 	streamF16 = streamKernel{&stream512, 2, 1, streamSet{streamS1F16, streamS2F16, streamS4F16, streamS8F16},
-		streamSet{streamT1F16, streamT2F16, streamT4F16, streamT8F16}, streamWords.panels, 8, 2048, 32, packT32F16,
+		streamSet{streamT1F16, streamT2F16, streamT4F16, streamT8F16}, streamWords.panels, &reach512, 32, packT32F16,
 		streamSet{streamP1F16, streamP2F16, streamP4F16, streamP8F16}}
 
 	stream256Words = streamKernel{&stream256, 4, 1, streamSet{stream256S1Words, stream256S2Words, stream256S4Words},
 		streamSet{stream256T1Words, stream256T2Words, stream256T4Words},
-		streamSet{stream256P1Words, stream256P2Words, stream256P4Words}, 8, 2048, 64, transposing256(F32, avx2NR, groupsT24Words),
+		streamSet{stream256P1Words, stream256P2Words, stream256P4Words}, &reach256, 64, transposing256(F32, avx2NR, groupsT24Words),
 		streamSet{stream256P1Words, stream256P2Words, stream256P4Words}}
 	stream256BF16 = streamKernel{&stream256, 2, 1, streamSet{stream256S1BF16, stream256S2BF16, stream256S4BF16},
-		streamSet{stream256T1BF16, stream256T2BF16, stream256T4BF16}, stream256Words.panels, 8, 2048, 64, transposing256(BF16, avx2NR, groupsT24BF16),
+		streamSet{stream256T1BF16, stream256T2BF16, stream256T4BF16}, stream256Words.panels, &reach256, 64, transposing256(BF16, avx2NR, groupsT24BF16),
 		streamSet{stream256P1BF16, stream256P2BF16, stream256P4BF16}}
 	stream256F16 = streamKernel{&stream256, 2, 1, streamSet{stream256S1F16, stream256S2F16, stream256S4F16},
-		streamSet{stream256T1F16, stream256T2F16, stream256T4F16}, stream256Words.panels, 8, 2048, 64, transposing256(F16, avx2NR, groupsT24F16),
+		streamSet{stream256T1F16, stream256T2F16, stream256T4F16}, stream256Words.panels, &reach256, 64, transposing256(F16, avx2NR, groupsT24F16),
 		streamSet{stream256P1F16, stream256P2F16, stream256P4F16}}
 )
 
@@ -128,6 +151,7 @@ func (s *streamKernel) across(k, m, n int, a, b unsafe.Pointer, stride int, src 
 	c := streamBlocks.Get().(*streamBlock)
 	f := s.straight[s.straight.of(m)]
 	c.stride = stride
+	reach := s.reachOf(m, stride)
 	for j := 0; j < n; j += streamWidth {
 		c.n = min(n-j, streamWidth)
 		var part *streamBlock
@@ -138,14 +162,11 @@ func (s *streamKernel) across(k, m, n int, a, b unsafe.Pointer, stride int, src 
 			part.n, part.stride, part.b = s.vec, s.vec*s.size, unsafe.Pointer(&part.room[0])
 			part.accumulatePart(&part.slots[0], columns, s.vec, m, forward(src, (j+c.n)*4), lds)
 		}
-		c.ahead = min(s.ahead, c.n*s.size)
-		c.near, c.next = c.ahead/s.size, s.depth*stride-c.n*s.size
-		if c.alone = 0; stride%streamPage == 0 && c.n*s.size > streamShort {
-			c.alone = 1
-		}
+		c.ahead = min(reach.ahead, c.n*s.size)
+		c.near, c.next = c.ahead/s.size, reach.rows*stride-c.n*s.size
 		c.slots[0].accumulate(m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
-		for k0 := 0; k0 < k; k0 += s.depth {
-			c.k = min(k-k0, s.depth)
+		for k0 := 0; k0 < k; k0 += reach.rows {
+			c.k = min(k-k0, reach.rows)
 			c.slots[0].a = s.panelA(a, k0)
 			c.b = unsafe.Add(b, k0*stride+j*s.size)
 			f(c)

@@ -143,23 +143,13 @@ func (k stream) store(s *source, slot, first, vecs int, addr, mask func(v int) s
 }
 
 // aim sets R13 and R12 to where the first and the second row of a pair are prefetched, seen from SI: ahead in the row, or near
-// its end at the start of the row that comes next. One row of A goes on at loop, without prefetches, inside a row of pairs that
-// streamBlock says to leave to the processor.
+// its end at the start of the row that comes next.
 func (k stream) aim(s *source) {
-	plain := k.rows == 1 && k.kpack == 2
 	s.op("MOVQ streamBlock_ahead(DI), R13")
 	s.op("CMPQ BX, streamBlock_near(DI)")
 	s.op("JG inside")
 	s.op("ADDQ streamBlock_next(DI), R13")
-	if plain {
-		s.op("JMP aimed")
-	}
 	s.label("inside")
-	if plain {
-		s.op("CMPQ streamBlock_alone(DI), $0")
-		s.op("JNE loop")
-		s.label("aimed")
-	}
 	if k.kpack == 2 {
 		s.op("LEAQ (R13)(R9*1), R12")
 	}
@@ -203,19 +193,14 @@ func (k stream) straight(s *source) {
 	k.straightTop(s)
 	s.op("JL rest")
 	k.aim(s)
-	switch {
-	case k.rows == 1 && k.kpack == 2:
-		k.straightLoop(s, "near", columns*k.bytes)
-		s.op("JMP rest")
-		k.straightLoop(s, "loop", 0)
-	case k.rows == 8:
+	if k.rows == 8 {
 		// Two lines at a time are cheaper than one at every block.
 		s.op("TESTQ $%d, R8", columns*4)
 		s.op("JNZ odd")
 		k.straightLoop(s, "loop", 2*columns*k.bytes)
 		s.op("JMP rest")
 		k.straightLoop(s, "odd", 0)
-	default:
+	} else {
 		k.straightLoop(s, "loop", columns*k.bytes)
 	}
 	s.label("rest")
