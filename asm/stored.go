@@ -50,9 +50,18 @@ func storeColumns(panel []uint16, src unsafe.Pointer, stride, nr, n int) {
 	if n < nr {
 		clear(panel)
 	}
-	for j := range n {
-		column := unsafe.Slice((*uint16)(unsafe.Add(src, j*stride)), len(panel)/nr)
-		for i, v := range column {
+	k := len(panel) / nr
+	column := func(j int) []uint16 { return unsafe.Slice((*uint16)(unsafe.Add(src, j*stride)), k) }
+	j := 0
+	for ; j+4 <= n; j += 4 { // four are twice as fast as one
+		a, b, c, d := column(j), column(j+1), column(j+2), column(j+3)
+		for i := range k {
+			to := panel[i*nr+j:][:4]
+			to[0], to[1], to[2], to[3] = a[i], b[i], c[i], d[i]
+		}
+	}
+	for ; j < n; j++ {
+		for i, v := range column(j) {
 			panel[i*nr+j] = v
 		}
 	}
