@@ -25,7 +25,7 @@ func (r *run) feed(item, calls int) (f feed) {
 	row, col, step := r.tile(item)
 	k0, k := r.depthOf(step)
 	f.a = box(&r.a, !r.a.trans, row, min(r.m-row, r.bm*r.ctas), k0, k)
-	if !r.late {
+	if !r.bare {
 		f.b = r.feedB(col, col+r.colsOf(col), k0, k, 1).b
 	}
 	chunksA, chunksB := f.a.Rows*f.a.Chunks, f.b.Rows*f.b.Chunks

@@ -162,13 +162,13 @@ func newPlan(p *product, s *settings) plan {
 	return g
 }
 
-// packsLate reports whether the ring holds A alone and the workers pack B, each
-// panel when they come to multiply it by all the tile's rows. That costs less
-// than to copy B to the ring and to read it from there; but every tile of rows
-// reads and packs B again, so there must be few, and few workers. A caller who
+// packsLate reports whether the ring holds A alone and the workers pack B, unless
+// it is packed, each panel when they come to multiply it by all the tile's rows.
+// That costs less than to copy B to the ring and to read it from there; but every
+// tile of rows reads and packs B again, so there must be few, and few workers. A caller who
 // names the shape of the ring gets B in it.
 func (p *product) packsLate(s *settings) bool {
-	return !p.b.packed && p.splitK <= 1 && s.depth == 0 && s.tile == [3]int{} &&
+	return p.splitK <= 1 && s.depth == 0 && s.tile == [3]int{} &&
 		p.m <= lateTiles*lateRows && s.workerCount() <= few && p.kernel.Ahead()
 }
 

@@ -239,7 +239,7 @@ func (r *run) Compute(stage, item, cta, slab int) {
 	calls := ceilDiv(r.slabCols, k.NR)
 	next := r.feed(item+r.depth, r.ctas*r.rowSlabs*r.colSlabs*calls)
 	call := (cta*r.rowSlabs*r.colSlabs + slab) * calls
-	if r.late {
+	if r.bare {
 		g := group{
 			row: first + at, rows: rows, k0: k0, n: depth, a: a, stripBytes: r.slabRows * k.NR * 4,
 			fuse: r.fuses(), ph: ph, then: next, call: call,
