@@ -267,24 +267,29 @@ func (r *run) Compute(stage, item, cta, slab int) {
 }
 
 // computeLate multiplies the columns from .. to-1 of the tile that begins at col,
-// a panel of B at a time.
+// a panel of B at a time if it has to be packed.
 func (r *run) computeLate(g *group, col, from, to, slabAt int) {
 	nr := r.kernel.NR
+	width := nr
+	if r.b.packed && !r.narrow() {
+		width = to - from
+	}
 	s := scratches.Get().(*scratch)
 	g.b = unsafe.Pointer(unsafe.SliceData(s.mem))
-	for j := from; j < to; j += nr {
-		end := min(j+nr, to)
+	for j := from; j < to; j += width {
+		end := min(j+width, to)
+		panels := ceilDiv(end-j, nr)
 		stripAt := slabAt + j*r.slabRows*4
 		g.from, g.to, g.acc = col+j, col+end, unsafe.Add(r.acc, stripAt)
 		if r.sum != nil {
 			g.sum = unsafe.Add(r.sum, stripAt)
 		}
 		g.next = feed{}
-		if end < to {
-			g.next = r.feedB(col+end, col+min(end+nr, to), g.k0, g.n, 1)
+		if next := j + nr; next < to {
+			g.next = r.feedB(col+next, col+min(end+nr, to), g.k0, g.n, max(1, panels-1))
 		}
 		r.multiplyGroup(g)
-		g.call++
+		g.call += panels
 	}
 	scratches.Put(s)
 }
