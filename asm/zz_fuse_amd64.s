@@ -12,6 +12,14 @@ TEXT ·fusePairs(SB), NOSPLIT, $0-72
 	MOVQ b+16(FP), SI
 	MOVQ stride+24(FP), R9
 	MOVQ panel+32(FP), R12
+	MOVQ R9, R15
+	IMULQ $64, R15
+	ADDQ SI, R15
+	CMPQ CX, $64
+	JG begin
+	LEAQ 128(SI), R15
+
+begin:
 	MOVQ src+40(FP), R8
 	MOVQ lds+48(FP), R10
 	MOVQ dst+56(FP), R11
@@ -19,9 +27,6 @@ TEXT ·fusePairs(SB), NOSPLIT, $0-72
 	SHRQ $1, CX
 	VMOVDQU32 ·interleave<>+0(SB), Z30
 	VMOVDQU32 ·interleave<>+64(SB), Z31
-	MOVQ R9, R15
-	IMULQ $64, R15
-	ADDQ SI, R15
 	TESTQ R8, R8
 	JZ zero
 	VMOVUPS 0(R8), Z0
@@ -147,6 +152,9 @@ TEXT ·fuseRowsPairs(SB), NOSPLIT, $0-80
 	MOVQ b+16(FP), SI
 	MOVQ stride+24(FP), R9
 	MOVQ panel+32(FP), R12
+	MOVQ R9, R15
+	IMULQ $64, R15
+	ADDQ SI, R15
 	MOVQ src+40(FP), R8
 	MOVQ lds+48(FP), R10
 	MOVQ dst+56(FP), R11
@@ -156,9 +164,6 @@ TEXT ·fuseRowsPairs(SB), NOSPLIT, $0-80
 	SHRQ $1, CX
 	VMOVDQU32 ·interleave<>+0(SB), Z30
 	VMOVDQU32 ·interleave<>+64(SB), Z31
-	MOVQ R9, R15
-	IMULQ $64, R15
-	ADDQ SI, R15
 	TESTQ R8, R8
 	JZ zero
 	VMOVUPS 0(R8), Z0
@@ -284,13 +289,18 @@ TEXT ·fuseWords(SB), NOSPLIT, $0-72
 	MOVQ b+16(FP), SI
 	MOVQ stride+24(FP), R9
 	MOVQ panel+32(FP), R12
+	MOVQ R9, R15
+	IMULQ $64, R15
+	ADDQ SI, R15
+	CMPQ CX, $64
+	JG begin
+	LEAQ 128(SI), R15
+
+begin:
 	MOVQ src+40(FP), R8
 	MOVQ lds+48(FP), R10
 	MOVQ dst+56(FP), R11
 	MOVQ ldd+64(FP), R13
-	MOVQ R9, R15
-	IMULQ $64, R15
-	ADDQ SI, R15
 	TESTQ R8, R8
 	JZ zero
 	VMOVUPS 0(R8), Z0
@@ -412,15 +422,15 @@ TEXT ·fuseRowsWords(SB), NOSPLIT, $0-80
 	MOVQ b+16(FP), SI
 	MOVQ stride+24(FP), R9
 	MOVQ panel+32(FP), R12
+	MOVQ R9, R15
+	IMULQ $64, R15
+	ADDQ SI, R15
 	MOVQ src+40(FP), R8
 	MOVQ lds+48(FP), R10
 	MOVQ dst+56(FP), R11
 	MOVQ ldd+64(FP), R13
 	LEAQ (BX)(BX*2), DI
 	LEAQ (DX)(BX*4), AX
-	MOVQ R9, R15
-	IMULQ $64, R15
-	ADDQ SI, R15
 	TESTQ R8, R8
 	JZ zero
 	VMOVUPS 0(R8), Z0
@@ -542,13 +552,18 @@ TEXT ·fuseBF16(SB), NOSPLIT, $0-72
 	MOVQ b+16(FP), SI
 	MOVQ stride+24(FP), R9
 	MOVQ panel+32(FP), R12
+	MOVQ R9, R15
+	IMULQ $64, R15
+	ADDQ SI, R15
+	CMPQ CX, $64
+	JG begin
+	LEAQ 128(SI), R15
+
+begin:
 	MOVQ src+40(FP), R8
 	MOVQ lds+48(FP), R10
 	MOVQ dst+56(FP), R11
 	MOVQ ldd+64(FP), R13
-	MOVQ R9, R15
-	IMULQ $64, R15
-	ADDQ SI, R15
 	TESTQ R8, R8
 	JZ zero
 	VMOVUPS 0(R8), Z0
@@ -670,13 +685,18 @@ TEXT ·fuseF16(SB), NOSPLIT, $0-72
 	MOVQ b+16(FP), SI
 	MOVQ stride+24(FP), R9
 	MOVQ panel+32(FP), R12
+	MOVQ R9, R15
+	IMULQ $64, R15
+	ADDQ SI, R15
+	CMPQ CX, $64
+	JG begin
+	LEAQ 128(SI), R15
+
+begin:
 	MOVQ src+40(FP), R8
 	MOVQ lds+48(FP), R10
 	MOVQ dst+56(FP), R11
 	MOVQ ldd+64(FP), R13
-	MOVQ R9, R15
-	IMULQ $64, R15
-	ADDQ SI, R15
 	TESTQ R8, R8
 	JZ zero
 	VMOVUPS 0(R8), Z0
@@ -796,13 +816,18 @@ TEXT ·fuse256Words(SB), NOSPLIT, $0-72
 	MOVQ b+16(FP), SI
 	MOVQ stride+24(FP), R9
 	MOVQ panel+32(FP), R12
+	MOVQ R9, R15
+	IMULQ $64, R15
+	ADDQ SI, R15
+	CMPQ CX, $64
+	JG begin
+	LEAQ 128(SI), R15
+
+begin:
 	MOVQ src+40(FP), R8
 	MOVQ lds+48(FP), R10
 	MOVQ dst+56(FP), R11
 	MOVQ ldd+64(FP), R13
-	MOVQ R9, R15
-	IMULQ $64, R15
-	ADDQ SI, R15
 	TESTQ R8, R8
 	JZ zero
 	VMOVUPS 0(R8), Y0
@@ -897,13 +922,18 @@ TEXT ·fuse256BF16(SB), NOSPLIT, $0-72
 	MOVQ b+16(FP), SI
 	MOVQ stride+24(FP), R9
 	MOVQ panel+32(FP), R12
+	MOVQ R9, R15
+	IMULQ $64, R15
+	ADDQ SI, R15
+	CMPQ CX, $64
+	JG begin
+	LEAQ 128(SI), R15
+
+begin:
 	MOVQ src+40(FP), R8
 	MOVQ lds+48(FP), R10
 	MOVQ dst+56(FP), R11
 	MOVQ ldd+64(FP), R13
-	MOVQ R9, R15
-	IMULQ $64, R15
-	ADDQ SI, R15
 	TESTQ R8, R8
 	JZ zero
 	VMOVUPS 0(R8), Y0
@@ -1000,13 +1030,18 @@ TEXT ·fuse256F16(SB), NOSPLIT, $0-72
 	MOVQ b+16(FP), SI
 	MOVQ stride+24(FP), R9
 	MOVQ panel+32(FP), R12
+	MOVQ R9, R15
+	IMULQ $64, R15
+	ADDQ SI, R15
+	CMPQ CX, $64
+	JG begin
+	LEAQ 128(SI), R15
+
+begin:
 	MOVQ src+40(FP), R8
 	MOVQ lds+48(FP), R10
 	MOVQ dst+56(FP), R11
 	MOVQ ldd+64(FP), R13
-	MOVQ R9, R15
-	IMULQ $64, R15
-	ADDQ SI, R15
 	TESTQ R8, R8
 	JZ zero
 	VMOVUPS 0(R8), Y0
@@ -1101,14 +1136,14 @@ TEXT ·fuse256RowsWords(SB), NOSPLIT, $0-80
 	MOVQ b+16(FP), SI
 	MOVQ stride+24(FP), R9
 	MOVQ panel+32(FP), R12
+	MOVQ R9, R15
+	IMULQ $64, R15
+	ADDQ SI, R15
 	MOVQ src+40(FP), R8
 	MOVQ lds+48(FP), R10
 	MOVQ dst+56(FP), R11
 	MOVQ ldd+64(FP), R13
 	LEAQ (BX)(BX*2), DI
-	MOVQ R9, R15
-	IMULQ $64, R15
-	ADDQ SI, R15
 	TESTQ R8, R8
 	JZ zero
 	VMOVUPS 0(R8), Y0

@@ -3,15 +3,17 @@ package main
 import "fmt"
 
 // fuseAhead is how many rows of K a fused kernel prefetches ahead. The rows often lie a power of two apart, and a cache of
-// 16 ways then keeps few of them.
-const fuseAhead = 64
+// 16 ways then keeps few of them. A call with no more rows than that, and A in a panel, is one of several that take the same
+// rows, a panel each: it prefetches fuseAside bytes aside in each row, where the next calls read. At 32 rows of A by 4096 x 4096 that gains 17 %
+// in float32 and 3 in bf16; with more rows of K in a call it loses 1 %.
+const fuseAhead, fuseAside = 64, 128
 
 // fuse writes the kernel that packs a panel of B from rows of K while it multiplies it by a panel of A; see FuseFunc for its
 // contract. The loads, the interleaving and the stores of B hide behind the products of a row of A each.
 //
 // With rows A is not a panel but lies in rows, whose elements must be words or pairs.
 //
-//	CX steps of K left   SI B   R9 stride   R15 B some rows further   DX A   R12 panel
+//	CX steps of K left   SI B   R9 stride   R15 what is prefetched   DX A   R12 panel
 //	R8 src   R10 lds   R11 dst   R13 ldd   AX BX DI rows of A
 func (k kernel) fuse(s *source, f form, rows bool) {
 	var a operandA = panelA{"DX", k.mr}
@@ -32,6 +34,15 @@ func (k kernel) fuse(s *source, f form, rows bool) {
 		s.function(name+f.name, "k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", 0, doc+" of a panel.")
 	}
 	s.load(0, "k", "CX", "a", "DX", "b", "SI", "stride", "R9", "panel", "R12")
+	s.op("MOVQ R9, R15")
+	s.op("IMULQ $%d, R15", fuseAhead)
+	s.op("ADDQ SI, R15")
+	if !rows {
+		s.op("CMPQ CX, $%d", fuseAhead)
+		s.op("JG begin")
+		s.op("LEAQ %d(SI), R15", fuseAside)
+		s.label("begin")
+	}
 	s.load(5, "src", "R8", "lds", "R10", "dst", "R11", "ldd", "R13")
 	if rows {
 		inRows.start(s)
@@ -41,9 +52,6 @@ func (k kernel) fuse(s *source, f form, rows bool) {
 		s.op("VMOVDQU32 ·interleave<>+0(SB), Z30")
 		s.op("VMOVDQU32 ·interleave<>+64(SB), Z31")
 	}
-	s.op("MOVQ R9, R15")
-	s.op("IMULQ $%d, R15", fuseAhead)
-	s.op("ADDQ SI, R15")
 	s.op("TESTQ R8, R8")
 	s.op("JZ zero")
 	for i := range k.mr {
