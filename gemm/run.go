@@ -270,12 +270,13 @@ func (r *run) Compute(stage, item, cta, slab int) {
 // a panel of B at a time if it has to be packed.
 func (r *run) computeLate(g *group, col, from, to, slabAt int) {
 	nr := r.kernel.NR
-	width := nr
-	if r.b.packed && !r.narrow() {
-		width = to - from
+	width := to - from
+	if !r.b.packed || r.narrow() {
+		width = nr
+		s := scratches.Get().(*scratch)
+		defer scratches.Put(s)
+		g.b = unsafe.Pointer(unsafe.SliceData(s.mem))
 	}
-	s := scratches.Get().(*scratch)
-	g.b = unsafe.Pointer(unsafe.SliceData(s.mem))
 	for j := from; j < to; j += width {
 		end := min(j+width, to)
 		panels := ceilDiv(end-j, nr)
@@ -291,7 +292,6 @@ func (r *run) computeLate(g *group, col, from, to, slabAt int) {
 		r.multiplyGroup(g)
 		g.call += panels
 	}
-	scratches.Put(s)
 }
 
 // copied returns the bytes that the copies wrote to slots.
