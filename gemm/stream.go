@@ -26,7 +26,8 @@ const (
 	placeLine = 2 << 10  // unless its rows become shorter than this
 	// A few panels of A are multiplied one after the other, by a piece of B at a
 	// time that stays in a cache: a panel if B is packed, otherwise so many rows
-	// and columns in place. A transposed B would be transposed again and again.
+	// and columns in place. A transposed B would be transposed again and again,
+	// and a narrow one widened.
 	packedPanels = 4
 	narrowPanels = 2
 	placePanels  = 2
@@ -43,7 +44,7 @@ type stream struct {
 	block     int // columns of it at a time, which scratch memory bounds
 	slabs     int
 	inPlace   asm.StreamFunc // if B is read where it lies, without packing a panel
-	panels    asm.PanelsFunc // if B is packed and the rows fit a panel of A
+	panels    asm.PanelsFunc // if B is packed and A is few panels
 	fuse      asm.FuseFunc   // if B is packed while the first panel of A is multiplied
 	mapA      tile.PanelMap
 	slot      []byte // A: [block of K][panel]
@@ -80,9 +81,15 @@ func (st *stream) init(p *product, workers int) error {
 	block := max(1, min(streamB/k.PanelB(st.words(st.bk)), streamAcc/(st.panelsA*k.MR*k.NR*4)))
 	cols := min(max(1, panels/(slabsEach*workers)), block)
 	switch {
-	case p.narrow() && p.m <= narrowPanels*k.MR || !p.narrow() && p.b.packed && p.m <= packedPanels*k.MR:
-		st.panels = k.StreamPanels(p.b.elem)
-	case !p.b.packed && (p.m <= k.MR || p.m <= placePanels*k.MR && !p.b.trans):
+	case p.b.packed:
+		most := packedPanels
+		if p.narrow() {
+			most = narrowPanels
+		}
+		if st.panelsA <= most {
+			st.panels = k.StreamPanels(p.b.elem)
+		}
+	case st.panelsA == 1 || st.panelsA <= placePanels && !p.b.trans:
 		st.inPlace = k.Stream(p.b.elem, p.b.trans)
 	}
 	switch {
