@@ -54,7 +54,7 @@ type streamKernel struct {
 	reach                        *[3]streamReach // of S
 	block                        int             // T: bytes of a block of a row
 	pack                         PackFunc        // of panels, from rows along K
-	stored                       streamSet       // P for stored panels
+	narrow                       streamSet       // P for stored panels, if they are not what panels takes
 }
 
 var (
@@ -63,12 +63,10 @@ var (
 
 	streamPairs = streamKernel{&stream512, 2, 2, streamSet{streamS1Pairs, streamS2Pairs, streamS4Pairs, streamS8Pairs},
 		streamSet{streamT1Pairs, streamT2Pairs, streamT4Pairs, streamT8Pairs},
-		streamSet{streamP1Pairs, streamP2Pairs, streamP4Pairs, streamP8Pairs}, &reachPairs, 64, packT32Pairs,
-		streamSet{streamP1Pairs, streamP2Pairs, streamP4Pairs, streamP8Pairs}}
+		streamSet{streamP1Pairs, streamP2Pairs, streamP4Pairs, streamP8Pairs}, &reachPairs, 64, packT32Pairs, nil}
 	streamWords = streamKernel{&stream512, 4, 1, streamSet{streamS1Words, streamS2Words, streamS4Words, streamS8Words},
 		streamSet{streamT1Words, streamT2Words, streamT4Words, streamT8Words},
-		streamSet{streamP1Words, streamP2Words, streamP4Words, streamP8Words}, &reach512, 64, packT32Words,
-		streamSet{streamP1Words, streamP2Words, streamP4Words, streamP8Words}}
+		streamSet{streamP1Words, streamP2Words, streamP4Words, streamP8Words}, &reach512, 64, packT32Words, nil}
 	streamBF16 = streamKernel{&stream512, 2, 1, streamSet{streamS1BF16, streamS2BF16, streamS4BF16, streamS8BF16},
 		streamSet{streamT1BF16, streamT2BF16, streamT4BF16, streamT8BF16}, streamWords.panels, &reach512, 32, packT32BF16,
 		streamSet{streamP1BF16, streamP2BF16, streamP4BF16, streamP8BF16}}
@@ -78,8 +76,7 @@ var (
 
 	stream256Words = streamKernel{&stream256, 4, 1, streamSet{stream256S1Words, stream256S2Words, stream256S4Words},
 		streamSet{stream256T1Words, stream256T2Words, stream256T4Words},
-		streamSet{stream256P1Words, stream256P2Words, stream256P4Words}, &reach256, 64, transposing256(F32, avx2NR, groupsT24Words),
-		streamSet{stream256P1Words, stream256P2Words, stream256P4Words}}
+		streamSet{stream256P1Words, stream256P2Words, stream256P4Words}, &reach256, 64, transposing256(F32, avx2NR, groupsT24Words), nil}
 	stream256BF16 = streamKernel{&stream256, 2, 1, streamSet{stream256S1BF16, stream256S2BF16, stream256S4BF16},
 		streamSet{stream256T1BF16, stream256T2BF16, stream256T4BF16}, stream256Words.panels, &reach256, 64, transposing256(BF16, avx2NR, groupsT24BF16),
 		streamSet{stream256P1BF16, stream256P2BF16, stream256P4BF16}}
@@ -302,7 +299,10 @@ func (s *streamKernel) columns(c *streamBlock, kern func(c *streamBlock), width,
 // packed is the PanelsFunc. Where there are fewer panels than the kernel has columns for, it reads one of them over and over.
 func (s *streamKernel) packed(k, m, n int, a, b unsafe.Pointer, pitch int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	c := streamBlocks.Get().(*streamBlock)
-	v := s.panels.of(m)
+	stored, v := s.panels, s.panels.of(m)
+	if s.narrow != nil {
+		stored = s.narrow
+	}
 	if m > 2 {
 		v = len(s.panels) - 1 // one panel at a time is read faster than two
 	}
@@ -312,7 +312,7 @@ func (s *streamKernel) packed(k, m, n int, a, b unsafe.Pointer, pitch int, src u
 			c.stride, width = 0, s.nr
 		}
 		c.b = unsafe.Add(b, j/s.nr*pitch)
-		s.columns(c, s.stored[v], s.widths[v], min(n-j, width), m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
+		s.columns(c, stored[v], s.widths[v], min(n-j, width), m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
 	}
 	c.release()
 }

@@ -74,7 +74,7 @@ func TestCompare(t *testing.T) {
 
 // arithmeticsOf returns the arithmetics that multiply t.
 func arithmeticsOf(t asm.Type) []gemm.Arithmetic {
-	if is8Bit(t) {
+	if t.Size() == 1 {
 		return []gemm.Arithmetic{gemm.Hopper}
 	}
 	return []gemm.Arithmetic{gemm.Native, gemm.Hopper}

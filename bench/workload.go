@@ -62,9 +62,9 @@ func (w Workload) Validate() error {
 		}
 	}
 	switch {
-	case is8Bit(w.Out):
+	case w.Out.Size() == 1:
 		return fmt.Errorf("bench: C cannot hold %v; types of C: f32, bf16, f16", w.Out)
-	case is8Bit(w.In) && w.Arith == gemm.Native:
+	case w.In.Size() == 1 && w.Arith == gemm.Native:
 		return fmt.Errorf("bench: native arithmetic does not multiply %v, only hopper arithmetic does; native: bf16, f16, f32", w.In)
 	}
 	if w.Alpha == 0 {
@@ -75,8 +75,6 @@ func (w Workload) Validate() error {
 	}
 	return nil
 }
-
-func is8Bit(t asm.Type) bool { return t == asm.E4M3 || t == asm.E5M2 }
 
 // A Variant is a workload and the way to run it.
 type Variant struct {

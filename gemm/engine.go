@@ -106,14 +106,14 @@ var errZero = errors.New("gemm: zero Engine; make one with New")
 // begin admits a call that needs a ring and returns its state. Every call waits
 // for its turn or its context, so that the memory in rings stays bounded.
 func (e *Engine) begin(s *settings) (*run, error) {
-	if s.ctx == nil {
-		e.admit <- struct{}{}
-	} else {
-		select {
-		case e.admit <- struct{}{}:
-		case <-s.ctx.Done():
-			return nil, s.ctx.Err()
-		}
+	var done <-chan struct{}
+	if s.ctx != nil {
+		done = s.ctx.Done()
+	}
+	select {
+	case e.admit <- struct{}{}:
+	case <-done:
+		return nil, s.ctx.Err()
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -65,7 +65,7 @@ func (in *inlined) init() bool {
 	if in.whole == 0 {
 		in.sizeA = panels * k.PanelA(words)
 	}
-	if !p.b.packed || p.narrow() {
+	if !p.ready() {
 		in.sizeB = k.PanelB(words)
 	}
 	in.accBytes = panels * k.MR * k.NR * 4
@@ -116,7 +116,7 @@ func (in *inlined) run(from, to int) {
 
 // panelB returns a panel of B, which it packs to b unless it is packed.
 func (in *inlined) panelB(b unsafe.Pointer, k0, n, col, cols int) unsafe.Pointer {
-	if in.b.packed && !in.packed.narrow() {
+	if in.ready() {
 		return in.packed.at(k0, col)
 	}
 	in.packB(b, k0, n, col, col+cols)
@@ -172,10 +172,7 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 		rows = in.rowsHalf
 	}
 	if done < in.whole {
-		if src != nil {
-			src = unsafe.Add(src, done*k.MR*pitch)
-		}
-		rows(words, in.whole-done, unsafe.Add(a, done*k.MR*lda), b, src, pitch, unsafe.Add(dst, done*k.MR*ldd), ldd, lda)
+		rows(words, in.whole-done, unsafe.Add(a, done*k.MR*lda), b, forward(src, done*k.MR*pitch), pitch, unsafe.Add(dst, done*k.MR*ldd), ldd, lda)
 	}
 	if in.rest > 0 {
 		rows(words, 1, unsafe.Add(a, (in.m-k.MR)*lda), b, srcLast, pitch, dstLast, ldd, lda)

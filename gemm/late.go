@@ -24,7 +24,7 @@ type group struct {
 
 // fuses returns the kernel that packs B while it multiplies it, or nil.
 func (p *product) fuses() asm.FuseFunc {
-	if p.b.packed && !p.packed.narrow() || p.b.trans || p.splitK > 1 {
+	if p.ready() || p.b.trans || p.splitK > 1 {
 		return nil
 	}
 	return p.kernel.Fuse(p.b.elem)
@@ -36,7 +36,7 @@ func (p *product) multiplyGroup(g *group) {
 	words := p.words(g.n)
 	b, panelB := g.b, k.PanelB(words)
 	fused := 0 // panels
-	if p.b.packed && !p.packed.narrow() {
+	if p.ready() {
 		b = p.packed.at(g.k0, g.from)
 	} else {
 		if g.fuse != nil && g.n%k.KPack == 0 {
@@ -54,9 +54,7 @@ func (p *product) multiplyGroup(g *group) {
 			acc:  unsafe.Add(g.acc, j*g.stripBytes),
 			next: g.next.share(j), then: g.then.share(g.call + j),
 		}
-		if g.sum != nil {
-			s.sum = unsafe.Add(g.sum, j*g.stripBytes)
-		}
+		s.sum = forward(g.sum, j*g.stripBytes)
 		a := g.a
 		if j < fused {
 			// The first panel of A has been multiplied.

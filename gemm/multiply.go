@@ -64,18 +64,16 @@ func (e *Engine) multiply(in *inlined, opts []Option) error {
 	if s.stats != nil {
 		start = time.Now()
 	}
-	empty := p.m == 0 || p.n == 0
-	var st Stats
-	if how := in.route(&s); empty || how == routeInline {
-		st = Stats{Kernel: p.kernel.Name, Inline: true}
-		if !empty {
+	st := Stats{Kernel: p.kernel.Name, Inline: true}
+	if p.m > 0 && p.n > 0 {
+		if how := in.route(&s); how == routeInline {
 			st.Workers = 1
 			in.run(0, p.n)
-		}
-	} else {
-		var err error
-		if st, err = e.grid(in, &s, how); err != nil {
-			return err
+		} else {
+			var err error
+			if st, err = e.grid(in, &s, how); err != nil {
+				return err
+			}
 		}
 	}
 	if s.stats != nil {

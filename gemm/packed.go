@@ -101,26 +101,8 @@ func (p *packing) fill(b view) error {
 	if len(p.data) == 0 {
 		return nil // no elements, however many rows or columns
 	}
-	if p.narrow() {
-		for k0 := 0; k0 < p.k; k0 += p.bk {
-			p.kernel.StoreB(p.elem, b.trans)(p.at(k0, 0), b.at(k0, 0), b.pitch(), p.n, min(p.bk, p.k-k0))
-		}
-		return nil
-	}
-	m, err := tile.NewPanelMap(tile.PanelConfig{
-		Kernel: p.kernel, Side: tile.SideB, Type: p.elem, Global: b.memory(),
-		Rows: p.n, K: p.k, Stride: b.pitch(), KContiguous: b.trans,
-	})
-	if err != nil {
-		return err
-	}
-	const group = 8 // panels at a time, so that a box stays small
 	for k0 := 0; k0 < p.k; k0 += p.bk {
-		for j := 0; j < p.n; j += group * p.kernel.NR {
-			if err := m.Load(p.data[p.offset(k0, j):], j, min(group*p.kernel.NR, p.n-j), k0, min(p.bk, p.k-k0), nil); err != nil {
-				return err
-			}
-		}
+		p.kernel.StoreB(p.elem, b.trans)(p.at(k0, 0), b.at(k0, 0), b.pitch(), p.n, min(p.bk, p.k-k0))
 	}
 	return nil
 }

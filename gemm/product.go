@@ -31,8 +31,10 @@ func (p *product) direct() bool {
 	return p.c.elem == asm.F32 && p.alpha == 1 && p.beta == 0 && !p.c.trans
 }
 
-// narrow reports whether B is packed, but has to be widened.
+// narrow reports whether B is packed, but has to be widened, and ready whether its
+// panels are what the kernel multiplies.
 func (p *product) narrow() bool { return p.b.packed && p.packed.narrow() }
+func (p *product) ready() bool  { return p.b.packed && !p.packed.narrow() }
 
 // rowsB returns where element k0 + at of K of the columns from col on lies, and
 // the bytes to the next of K, for a B whose rows are those of K. If B is packed, it
@@ -94,9 +96,7 @@ func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, ph phase) {
 			return
 		}
 		a = unsafe.Add(a, done*k.PanelA(words))
-		if src != nil {
-			src = unsafe.Add(src, done*k.MR*pitch)
-		}
+		src = forward(src, done*k.MR*pitch)
 	}
 	dst := s.acc
 	if ph.ends && !ph.last && ph.chain == 0 {
@@ -174,8 +174,14 @@ func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 		}
 		a = unsafe.Add(a, n*k.PanelA(words))
 		dst = unsafe.Add(dst, n*k.MR*ldd)
-		if src != nil {
-			src = unsafe.Add(src, n*k.MR*lds)
-		}
+		src = forward(src, n*k.MR*lds)
 	}
+}
+
+// forward returns p + n, or nil if p is nil.
+func forward(p unsafe.Pointer, n int) unsafe.Pointer {
+	if p == nil {
+		return nil
+	}
+	return unsafe.Add(p, n)
 }

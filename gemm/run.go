@@ -14,7 +14,6 @@ import (
 type run struct {
 	product
 	plan
-	route  route
 	stream stream // instead of product and plan, for few rows
 	place  place  // or for an A that stays in a cache
 	grid   pipeline.Grid
@@ -35,7 +34,6 @@ func (e *Engine) grid(in *inlined, s *settings, how route) (Stats, error) {
 	}
 	defer e.end(r)
 	defer r.release(e)
-	r.route = how
 	switch how {
 	case routePlace:
 		return r.runPlace(e, in, s)
@@ -139,14 +137,8 @@ func (r *run) release(e *Engine) {
 		e.slots.Put(r.memory)
 	}
 	r.memory, r.stages, r.acc, r.sum = nil, nil, nil, nil
-	switch r.route {
-	case routePlace:
-		r.place = place{}
-	case routeStream:
-		r.stream = stream{}
-	default:
-		r.product, r.mapA, r.mapB = product{}, tile.PanelMap{}, tile.PanelMap{}
-	}
+	r.product, r.stream, r.place = product{}, stream{}, place{}
+	r.mapA, r.mapB = tile.PanelMap{}, tile.PanelMap{}
 }
 
 // maps makes the panel maps of the operands.
@@ -244,34 +236,26 @@ func (r *run) Compute(stage, item, cta, slab int) {
 			row: first + at, rows: rows, k0: k0, n: depth, a: a, stripBytes: r.slabRows * k.NR * 4,
 			fuse: r.fuses(), ph: ph, then: next, call: call,
 		}
-		r.computeLate(&g, col, from, to, slabAt)
+		r.computeBare(&g, col, from, to, slabAt)
 		return
 	}
-	var b unsafe.Pointer
-	if r.b.packed {
-		b = r.product.packed.at(k0, col)
-	} else {
-		b = unsafe.Pointer(unsafe.SliceData(r.slotB(stage)))
-	}
+	b := unsafe.Pointer(unsafe.SliceData(r.slotB(stage)))
 	for j := from; j < to; j += k.NR {
 		stripAt := slabAt + j*r.slabRows*4
 		s := strip{
 			row: first + at, col: col + j, rows: rows, cols: min(k.NR, to-j),
-			acc: unsafe.Add(r.acc, stripAt), next: next.share(call + (j-from)/k.NR),
-		}
-		if r.sum != nil {
-			s.sum = unsafe.Add(r.sum, stripAt)
+			acc: unsafe.Add(r.acc, stripAt), sum: forward(r.sum, stripAt), next: next.share(call + (j-from)/k.NR),
 		}
 		r.multiply(&s, words, a, unsafe.Add(b, j/k.NR*k.PanelB(words)), ph)
 	}
 }
 
-// computeLate multiplies the columns from .. to-1 of the tile that begins at col,
-// a panel of B at a time if it has to be packed.
-func (r *run) computeLate(g *group, col, from, to, slabAt int) {
+// computeBare multiplies the columns from .. to-1 of the tile that begins at col,
+// whose B is not in the ring, a panel at a time if it has to be packed.
+func (r *run) computeBare(g *group, col, from, to, slabAt int) {
 	nr := r.kernel.NR
 	width := to - from
-	if !r.b.packed || r.narrow() {
+	if !r.ready() {
 		width = nr
 		s := scratches.Get().(*scratch)
 		defer scratches.Put(s)
@@ -281,10 +265,7 @@ func (r *run) computeLate(g *group, col, from, to, slabAt int) {
 		end := min(j+width, to)
 		panels := ceilDiv(end-j, nr)
 		stripAt := slabAt + j*r.slabRows*4
-		g.from, g.to, g.acc = col+j, col+end, unsafe.Add(r.acc, stripAt)
-		if r.sum != nil {
-			g.sum = unsafe.Add(r.sum, stripAt)
-		}
+		g.from, g.to, g.acc, g.sum = col+j, col+end, unsafe.Add(r.acc, stripAt), forward(r.sum, stripAt)
 		g.next = feed{}
 		if next := j + nr; next < to {
 			g.next = r.feedB(col+next, col+min(end+nr, to), g.k0, g.n, max(1, panels-1))

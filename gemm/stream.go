@@ -266,14 +266,6 @@ func (st *stream) panel(words, n int, a, b unsafe.Pointer, sizeB int, src, dst u
 	}
 }
 
-// forward returns p + n, or nil if p is nil.
-func forward(p unsafe.Pointer, n int) unsafe.Pointer {
-	if p == nil {
-		return nil
-	}
-	return unsafe.Add(p, n)
-}
-
 // sums returns where the sums of n columns go and the bytes between their rows:
 // C, if that holds them as they are, or mem.
 func (st *stream) sums(mem unsafe.Pointer, col, n int) (unsafe.Pointer, int) {

@@ -1,12 +1,9 @@
 package pipeline
 
 import (
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"example.com/leafhopper/internal/spin"
 )
 
 // Crew lends helpers to grids. A helper is a goroutine that joins a grid as one
@@ -97,15 +94,6 @@ func (c *Crew) retract(t *Task) {
 	}
 }
 
-// lookAway spends the time between two looks, of which this is the nth, at what
-// another goroutine is about to do.
-func lookAway(n int) {
-	spin.Pause(min(n, idlePauses))
-	if n%idleYield == 0 {
-		runtime.Gosched()
-	}
-}
-
 // Close waits for the helpers to end. No Run may be under way or follow.
 func (c *Crew) Close() {
 	c.mu.Lock()
@@ -169,9 +157,7 @@ func (c *Crew) join() (g *Grid, id int) {
 			}
 			c.mu.Unlock()
 		}
-		spin.Pause(idlePauses)
-		if n%idleYield == 0 {
-			runtime.Gosched()
+		if lookAway(n) {
 			c.mu.Lock()
 			if c.closed || time.Since(start) > SpinFor && c.open.Load() <= 0 {
 				c.idle--

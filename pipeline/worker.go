@@ -168,14 +168,20 @@ func (w *worker) wait() {
 		w.starved = item >= int(w.issued.Load()) && item < w.shape.Items
 	}
 	w.idle++
-	spin.Pause(min(w.idle, idlePauses))
-	if w.idle%idleYield != 0 {
-		return
-	}
-	runtime.Gosched()
-	if time.Since(w.idleSince) > SpinFor {
+	if lookAway(w.idle) && time.Since(w.idleSince) > SpinFor {
 		w.park()
 	}
+}
+
+// lookAway spends the time between two looks, of which this is the nth, at what
+// another goroutine is about to do, and reports whether it has yielded its P.
+func lookAway(n int) bool {
+	spin.Pause(min(n, idlePauses))
+	if n%idleYield != 0 {
+		return false
+	}
+	runtime.Gosched()
+	return true
 }
 
 // park waits for the next event that can give this worker something to do: its
