@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"example.com/leafhopper/internal/spin"
 )
 
 // Crew lends helpers to grids. A helper is a goroutine that joins a grid as one
@@ -52,8 +54,24 @@ func (c *Crew) Run(t *Task, g *Grid, workers int) {
 	g.Work(0)
 }
 
-func (c *Crew) publish(t *Task) {
+// lockLooks is how often to look for c.mu before sleeping.
+const lockLooks = 256
+
+// lock takes c.mu. It guards a few instructions, but all helpers come for it at
+// once when a task is published, and again when they leave: to put one to sleep
+// and to wake it takes longer than all of them need.
+func (c *Crew) lock() {
+	for range lockLooks {
+		if c.mu.TryLock() {
+			return
+		}
+		spin.Pause(1)
+	}
 	c.mu.Lock()
+}
+
+func (c *Crew) publish(t *Task) {
+	c.lock()
 	c.tasks = append(c.tasks, t)
 	c.open.Add(int32(t.want))
 	n := 0
@@ -74,7 +92,7 @@ func (c *Crew) publish(t *Task) {
 // retract lets no further helper join t, and waits for those in it unless they
 // have nothing left to do there but to leave.
 func (c *Crew) retract(t *Task) {
-	c.mu.Lock()
+	c.lock()
 	c.open.Add(-int32(t.want))
 	t.want = 0
 	for i := range c.tasks {
@@ -118,7 +136,7 @@ func (c *Crew) helper() {
 func (c *Crew) lend(g *Grid, id int) {
 	returned := false
 	defer func() {
-		c.mu.Lock()
+		c.lock()
 		if returned {
 			c.idle++
 		} else {
@@ -137,7 +155,7 @@ func (c *Crew) join() (g *Grid, id int) {
 	start := time.Now()
 	for n := 1; ; n++ {
 		if c.open.Load() > 0 {
-			c.mu.Lock()
+			c.lock()
 			// The task with the fewest helpers comes first.
 			var t *Task
 			for _, u := range c.tasks {
@@ -158,7 +176,7 @@ func (c *Crew) join() (g *Grid, id int) {
 			c.mu.Unlock()
 		}
 		if lookAway(n) {
-			c.mu.Lock()
+			c.lock()
 			if c.closed || time.Since(start) > SpinFor && c.open.Load() <= 0 {
 				c.idle--
 				c.alive--
