@@ -27,7 +27,7 @@ const (
 func newAMX(c cpu) (amx, model *Kernel) {
 	amx = &Kernel{Name: "amx", ISA: "AMX-BF16", MR: amxMR, NR: amxNR, KPack: 2, step: amxStep, Ref: mulTiles, accepts: [numTypes]bool{BF16: true}, err: c.lacksAMX()}
 	model = &Kernel{Name: "goamx", ISA: "Go", MR: amxMR, NR: amxNR, KPack: 2, step: amxStep, Mul: mulTiles, Ref: mulTiles,
-		Peak: peakDotBF16, PeakFlops: peakDotBF16Flops, accepts: [numTypes]bool{BF16: true}}
+		Peak: peakDotBF16, PeakFlops: peakDotBF16Flops, accepts: [numTypes]bool{BF16: true}, rows: [numTypes]RowsFunc{BF16: rowsTiles}}
 	return amx, model
 }
 
@@ -106,20 +106,38 @@ func dotTile(acc float32, a, b *[amxStep]uint32) float32 {
 
 // mulTiles is the twin of the AMX kernel and the kernel called goamx.
 func mulTiles(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	const row = amxStep * 4
+	in := tilesOfA{panel: k * amxMR * 4, block: amxMR * row, row: row, words: k}
+	in.multiply(m, a, b, src, lds, dst, ldd)
+}
+
+// rowsTiles is the twin of the AMX kernel that reads A in rows, and that of goamx.
+func rowsTiles(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int) {
+	in := tilesOfA{panel: amxMR * lda, block: amxStep * 4, row: lda, words: k}
+	in.multiply(m, a, b, src, lds, dst, ldd)
+}
+
+// tilesOfA is how A lies: the bytes from one panel, block of K and row to the next, and the words of K. Those that the last block
+// lacks are zero.
+type tilesOfA struct{ panel, block, row, words int }
+
+func (in *tilesOfA) multiply(m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	const mr, nr = amxMR, amxNR
 	var acc [mr * nr]float32
 	var oddB, evenB [amxStep * nr]float64 // a block of B
-	as, bs := unsafe.Slice((*uint32)(a), m*mr*k), unsafe.Slice((*uint32)(b), nr*k)
+	bs := unsafe.Slice((*uint32)(b), nr*amxWords(in.words*2))
 	for p := range m {
 		loadTile(acc[:], tileAt(src, p, mr, lds), lds, mr, nr)
-		for kb := 0; kb < k; kb += amxStep {
+		for kb := 0; kb < in.words; kb += amxStep {
 			for i, w := range bs[kb*nr:][:amxStep*nr] {
 				oddB[i], evenB[i] = bf16Input(w&0xffff0000), bf16Input(w<<16)
 			}
-			block := as[(p*k+kb)*mr:]
+			block := unsafe.Add(a, p*in.panel+kb/amxStep*in.block)
 			for i := range mr {
 				var odd, even [nr]float32
-				for w, x := range block[i*amxStep:][:amxStep] {
+				var row [amxStep]uint32
+				copy(row[:], unsafe.Slice((*uint32)(unsafe.Add(block, i*in.row)), min(amxStep, in.words-kb)))
+				for w, x := range row {
 					xOdd, xEven := bf16Input(x&0xffff0000), bf16Input(x<<16)
 					yOdd, yEven := oddB[w*nr:][:nr], evenB[w*nr:][:nr]
 					for j := range odd {

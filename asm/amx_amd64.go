@@ -7,6 +7,12 @@ import "unsafe"
 //go:noescape
 func mulAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 
+//go:noescape
+func rowsAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+
+//go:noescape
+func pastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+
 func peakAMX(n int)
 
 // peakAMXFlops counts four tiles.
@@ -16,12 +22,16 @@ const peakAMXFlops = 4 * 16 * 16 * 32 * 2
 func packLines(dst, src unsafe.Pointer, stride, rows, k, pitch int)
 
 //go:noescape
+func packWide(dst, src unsafe.Pointer, stride, k, panel int)
+
+//go:noescape
 func packPairs16(dst, src unsafe.Pointer, stride, n, k, pitch int)
 
 // assembleAMX gives the AMX kernel and its model their assembly.
 func assembleAMX(k *Kernel) {
 	if k.Name == "amx" {
 		k.Mul, k.Peak, k.PeakFlops = mulAMX, peakAMX, peakAMXFlops
+		k.strips, k.rows[BF16] = stripsAMX, rowsAMX
 	}
 	if machine().lacks(isaAVX512) != nil {
 		return // the model keeps its packers in Go
@@ -69,9 +79,21 @@ func packers512TilesB() (slots [2]PackFunc) {
 		padTilesB(dst, r, k)
 	}
 	slots[packSlot(false)] = func(dst, src unsafe.Pointer, stride, r, k int) {
+		const wide = 4 * amxNR
+		panel, even := amxWords(k)*amxNR*4, k&^1
+		at := 0
+		for ; at+wide <= r; at += wide {
+			to, from := unsafe.Add(dst, at/amxNR*panel), unsafe.Add(src, at*2)
+			for k0 := 0; k0 < even; k0 += packChunk {
+				packWide(unsafe.Add(to, k0/2*amxNR*4), unsafe.Add(from, k0*stride), stride, min(even-k0, packChunk), panel)
+			}
+			for i := at; even < k && i < at+wide; i += amxNR {
+				packS32Pairs(unsafe.Add(dst, i/amxNR*panel+even/2*amxNR*4), unsafe.Add(src, i*2+even*stride), stride, amxNR, 1, 0)
+			}
+		}
 		for k0 := 0; k0 < k; k0 += straightChunk {
-			for i := 0; i < r; i += amxNR {
-				packS32Pairs(unsafe.Add(dst, i*amxWords(k)*4+k0/2*amxNR*4), unsafe.Add(src, i*2+k0*stride), stride, min(r-i, amxNR), min(k-k0, straightChunk), 0)
+			for i := at; i < r; i += amxNR {
+				packS32Pairs(unsafe.Add(dst, i/amxNR*panel+k0/2*amxNR*4), unsafe.Add(src, i*2+k0*stride), stride, min(r-i, amxNR), min(k-k0, straightChunk), 0)
 			}
 		}
 		padTilesB(dst, r, k)

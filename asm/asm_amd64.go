@@ -117,6 +117,8 @@ func (k *Kernel) mulStrips(how way, words, m int, a, b, src unsafe.Pointer, lds 
 		mulAVX2(words, m, a, b, src, lds, dst, ldd, next)
 	case k.strips == stripsAVX2 && how == wayHalf:
 		mulHalfAVX2(words, m, a, b, src, lds, dst, ldd, next)
+	case k.strips == stripsAMX && how == wayPast:
+		pastAMX(words, m, a, b, src, lds, dst, ldd)
 	default:
 		return false
 	}

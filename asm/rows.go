@@ -3,7 +3,8 @@ package asm
 import "unsafe"
 
 // A RowsFunc is a [KernelFunc] that reads A where it lies: row i of tile p starts at a + (p·MR + i)·lda and is k words long.
-// It spares small products the packing of A.
+// k need not be a multiple of KStep, as that of the panel of B is; the words that A lacks are zero. It spares small products
+// the packing of A.
 type RowsFunc func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
 
 // Rows returns the kernel's RowsFunc for A of type t, with K along its rows, or nil if it has none: the elements of A must be
@@ -37,10 +38,12 @@ func (k *Kernel) FuseRows(t Type) FuseRowsFunc {
 // rowsGeneric is the twin of the kernels of kern that read A in rows; mul is the kernel's Mul or Ref.
 func rowsGeneric(kern *Kernel, mul KernelFunc, t Type) RowsFunc {
 	return func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int) {
-		panels := make([]uint32, m*kern.MR*k)
+		step := kern.KStep(t)
+		depth := (k + step - 1) / step * step
+		panels := make([]uint32, m*kern.MR*depth)
 		to := unsafe.Pointer(unsafe.SliceData(panels))
-		packGeneric(t, kern.KPack, kern.MR, true, to, a, lda, m*kern.MR, k*kern.KPack)
-		mul(k, m, to, b, src, lds, dst, ldd)
+		kern.PackA(t, true)(to, a, lda, m*kern.MR, k*kern.KPack)
+		mul(depth, m, to, b, src, lds, dst, ldd)
 	}
 }
 

@@ -13,7 +13,10 @@ package main
 // and a block of K, 16 words, is four loads and four products. B is read again for every panel of A, so it is to stay in the
 // first cache. A, of which every byte is read once, is loaded by TILELOADDT1, a hint not to keep it there; B is prefetched into
 // it, two blocks ahead, while the first panel of A is multiplied. The rows of C that come next, or those that will be stored,
-// are prefetched all along. A prefetch may go beyond the end of an operand: it reads nothing that a program could notice.
+// are prefetched all along, into the second cache: lines that are on their way from further off would take up the buffers through
+// which A comes. A prefetch may go beyond the end of an operand: it reads nothing that a program could notice.
+//
+// A kernel that reads A in rows takes the words after the last whole block from memory of its own, padded with zeros.
 const (
 	tileBytes  = 16 * 64
 	blockBytes = 2 * tileBytes // of a panel, A or B, in a block of K
@@ -24,10 +27,32 @@ const (
 
 func tileC(i, j int) int { return 2*i + j }
 
-// loadA writes the load of tile i of the block of A at SI.
-func loadA(s *source, i int) {
-	s.tile(tileLoadT1, 4+i, memory{"SI", "R12", 1, i * tileBytes})
+// A sideA is how a kernel finds A: in panels, or in rows where they lie.
+type sideA struct {
+	tiles [2]memory // of a block
+	next  func(s *source)
 }
+
+var (
+	// SI block
+	panelsOfA = sideA{
+		tiles: [2]memory{{"SI", "R12", 1, 0}, {"SI", "R12", 1, tileBytes}},
+		next:  func(s *source) { s.op("ADDQ $%d, SI", blockBytes) },
+	}
+	// SI row 0   R14 row 16   DX pitch
+	rowsOfA = sideA{
+		tiles: [2]memory{{"SI", "DX", 1, 0}, {"R14", "DX", 1, 0}},
+		next: func(s *source) {
+			s.op("ADDQ $64, SI")
+			s.op("ADDQ $64, R14")
+		},
+	}
+	// R15, panel of one block
+	padOfA = sideA{tiles: [2]memory{{"R15", "R12", 1, 0}, {"R15", "R12", 1, tileBytes}}, next: func(s *source) {}}
+)
+
+// loadA writes the load of tile i of a block of A.
+func (a *sideA) load(s *source, i int) { s.tile(tileLoadT1, 4+i, a.tiles[i]) }
 
 // loadB writes the load of tile j of the block of B at DI, whose rows are those of both tiles, side by side.
 func loadB(s *source, j int) {
@@ -37,34 +62,51 @@ func loadB(s *source, j int) {
 // product writes the product of tile i of A and tile j of B.
 func product(s *source, i, j int) { s.dotTile(tileC(i, j), 4+i, 6+j) }
 
-// amxDepth writes the loop over K: CX blocks, at least one. first says that this is the first time that B is read.
-func amxDepth(s *source, name string, first bool) {
-	steps := []func(){
-		func() { loadB(s, 0); loadA(s, 0) },
+// amxBlock writes one block of K, and after each of its five steps what between writes, unless that is nil.
+func amxBlock(s *source, a *sideA, between func(step int)) {
+	for i, step := range []func(){
+		func() { loadB(s, 0); a.load(s, 0) },
 		func() { product(s, 0, 0); loadB(s, 1) },
-		func() { product(s, 0, 1); loadA(s, 1) },
+		func() { product(s, 0, 1); a.load(s, 1) },
 		func() { product(s, 1, 0) },
 		func() { product(s, 1, 1) },
-	}
-	s.label(name)
-	next := 0 // byte of the block of B to prefetch
-	for i, step := range steps {
+	} {
 		step()
-		for end := blockBytes / 64 * (i + 1) / len(steps) * 64; first && next < end; next += 64 {
-			s.op("PREFETCHT0 %d(DI)", blocksAhead*blockBytes+next)
+		if between != nil {
+			between(i)
 		}
 	}
+}
+
+// prefetchB writes the prefetch of a fifth of the lines of a block of B.
+func prefetchB(s *source) func(step int) {
+	line := 0
+	return func(step int) {
+		for ; line < blockBytes/64*(step+1)/5; line++ {
+			s.op("PREFETCHT0 %d(DI)", blocksAhead*blockBytes+64*line)
+		}
+	}
+}
+
+// amxDepth writes the loop over K: CX blocks, at least one. done is where it goes then.
+func amxDepth(s *source, name string, a *sideA, first bool, done string) {
+	s.label(name)
+	if first {
+		amxBlock(s, a, prefetchB(s))
+	} else {
+		amxBlock(s, a, nil)
+	}
 	for range rowsOfC {
-		s.op("PREFETCHT0 (AX)")
-		s.op("PREFETCHT0 64(AX)")
+		s.op("PREFETCHT1 (AX)")
+		s.op("PREFETCHT1 64(AX)")
 		s.op("ADDQ R13, AX")
 	}
 	s.op("CMPQ AX, (SP)")
 	s.op("CMOVQEQ 8(SP), AX")
-	s.op("ADDQ $%d, SI", blockBytes)
+	a.next(s)
 	s.op("ADDQ $%d, DI", blockBytes)
 	s.op("DECQ CX")
-	s.op("JZ store")
+	s.op("JZ %s", done)
 	s.op("JMP %s", name)
 }
 
@@ -82,15 +124,135 @@ func forC(s *source, at, pitch string, f func(tile int, m memory)) {
 }
 
 // amxMul writes the strip kernel; see KernelFunc for its contract.
+func amxMul(s *source) {
+	s.function("mulAMX", "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", 16, "2 × 2 tiles.")
+	s.load(1, "m", "BX", "a", "SI")
+	s.load(4, "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
+	amxStrip(s, &toCache, amxPanels)
+}
+
+// amxPast writes the strip kernel that stores past the caches; see Kernel.MulPast.
+func amxPast(s *source) {
+	s.splitFunction("pastAMX", "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", 64+64+4*tileBytes, "2 × 2 tiles, stored past the caches.")
+	s.load(1, "m", "BX", "a", "SI")
+	s.load(4, "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
+	s.op("LEAQ 127(SP), R15")
+	s.op("ANDQ $-64, R15")
+	amxStrip(s, &toMemory, amxPanels)
+}
+
+// amxPanels writes the loops over K of a tile whose A is a panel.
+func amxPanels(s *source) {
+	s.op("MOVQ k+0(FP), CX")
+	s.op("SHRQ $4, CX")
+	s.op("JZ store")
+	s.op("CMPQ BX, m+8(FP)")
+	s.op("JNE again")
+	amxDepth(s, "first", &panelsOfA, true, "store")
+	amxDepth(s, "again", &panelsOfA, false, "store")
+}
+
+// A sideC is how a kernel stores tiles: where what it stores first is to be prefetched, rows pitch apart, and the stores.
+type sideC struct {
+	at, pitch string
+	store     func(s *source)
+	end       func(s *source)
+}
+
+var (
+	toCache = sideC{
+		at: "R10", pitch: "R11",
+		store: func(s *source) {
+			forC(s, "R10", "R11", func(tile int, m memory) { s.tile(tileStore, tile, m) })
+		},
+		end: func(s *source) {},
+	}
+	// The tiles go to memory at R15 first, whose rows are as long as those of the panel.
+	toMemory = sideC{
+		at: "R15", pitch: "$128",
+		store: func(s *source) {
+			for i := range 2 {
+				for j := range 2 {
+					s.tile(tileStore, tileC(i, j), memory{"R15", "R12", 2, i*2*tileBytes + 64*j})
+				}
+			}
+			s.op("MOVQ R15, AX")
+			s.op("MOVQ $16, CX")
+			s.label("past")
+			for i := range 4 {
+				s.op("VMOVDQU64 %d(AX), Z%d", 64*i, i)
+			}
+			s.op("VMOVNTDQ Z0, (R10)")
+			s.op("VMOVNTDQ Z1, 64(R10)")
+			s.op("VMOVNTDQ Z2, (R10)(R11*1)")
+			s.op("VMOVNTDQ Z3, 64(R10)(R11*1)")
+			s.op("ADDQ $256, AX")
+			s.op("LEAQ (R10)(R11*2), R10")
+			s.op("DECQ CX")
+			s.op("JNZ past")
+		},
+		end: func(s *source) { s.op("SFENCE") },
+	}
+)
+
+// amxRows writes the kernel that reads A in rows; see RowsFunc. k need not be whole blocks here.
+//
+//	SI, R14 rows 0 and 16 of the tile of A   DX their pitch   16(SP) row 0 of the next tile
+//	K1 words of the last block, if it is not whole   R15 its panel, at 64(SP) or after
+func amxRows(s *source) {
+	s.splitFunction("rowsAMX", "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", 64+64+blockBytes, "2 × 2 tiles, A in rows.")
+	s.load(1, "m", "BX", "a", "SI")
+	s.load(4, "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11", "lda", "DX")
+	s.op("LEAQ 127(SP), R15")
+	s.op("ANDQ $-64, R15")
+	s.op("MOVQ k+0(FP), CX")
+	s.op("ANDQ $15, CX")
+	s.op("MOVL $1, AX")
+	s.op("SHLL CX, AX")
+	s.op("DECL AX")
+	s.op("KMOVW AX, K1")
+	amxStrip(s, &toCache, func(s *source) {
+		s.op("MOVQ DX, R14")
+		s.op("SHLQ $4, R14")
+		s.op("ADDQ SI, R14")
+		s.op("MOVQ DX, CX")
+		s.op("SHLQ $5, CX")
+		s.op("ADDQ SI, CX")
+		s.op("MOVQ CX, 16(SP)")
+		s.op("MOVQ k+0(FP), CX")
+		s.op("SHRQ $4, CX")
+		s.op("JZ rest")
+		s.op("CMPQ BX, m+8(FP)")
+		s.op("JNE again")
+		amxDepth(s, "first", &rowsOfA, true, "rest")
+		amxDepth(s, "again", &rowsOfA, false, "rest")
+
+		s.label("rest")
+		s.op("TESTQ $15, k+0(FP)")
+		s.op("JZ moved")
+		s.op("MOVQ R15, AX")
+		s.op("MOVQ $32, CX")
+		s.label("pad")
+		s.op("VMOVDQU32.Z (SI), K1, Z0")
+		s.op("VMOVDQU64 Z0, (AX)")
+		s.op("ADDQ DX, SI")
+		s.op("ADDQ $64, AX")
+		s.op("DECQ CX")
+		s.op("JNZ pad")
+		amxBlock(s, &padOfA, nil)
+		s.label("moved")
+		s.op("MOVQ 16(SP), SI")
+	})
+}
+
+// amxStrip writes the rest of a strip kernel: what it does with the tiles of C. depth adds the products, and may jump to store.
+// Memory of the kernel's own, if it has any, starts at R15.
 //
 // The tile registers belong to the thread, so they are configured and released within the call.
 //
 //	BX panels of A left   CX blocks left   SI A   DI B   R8 src   R9 lds   R10 dst   R11 ldd   R12 64
 //	AX row of C to prefetch   R13 their pitch   8(SP) the first of them   (SP) their end
-func amxMul(s *source) {
-	s.function("mulAMX", "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", 16, "2 × 2 tiles.")
-	s.load(1, "m", "BX", "a", "SI")
-	s.load(4, "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
+func amxStrip(s *source, c *sideC, depth func(s *source)) {
 	s.op("LEAQ ·tiles<>(SB), AX")
 	s.configTiles("AX")
 	s.op("MOVQ $64, R12")
@@ -105,16 +267,16 @@ func amxMul(s *source) {
 	s.op("MOVQ R9, R13")
 	s.op("CMPQ BX, $1")
 	s.op("JNE start")
-	s.op("MOVQ R10, AX")
-	s.op("MOVQ R11, R13")
+	s.op("MOVQ %s, AX", c.at)
+	s.op("MOVQ %s, R13", c.pitch)
 	s.op("JMP start")
 
 	s.label("zero")
 	for tile := range 4 {
 		s.zeroTile(tile)
 	}
-	s.op("MOVQ R10, AX")
-	s.op("MOVQ R11, R13")
+	s.op("MOVQ %s, AX", c.at)
+	s.op("MOVQ %s, R13", c.pitch)
 
 	s.label("start")
 	s.op("MOVQ AX, 8(SP)")
@@ -122,18 +284,13 @@ func amxMul(s *source) {
 	s.op("SHLQ $5, CX")
 	s.op("ADDQ AX, CX")
 	s.op("MOVQ CX, (SP)")
-	s.op("MOVQ k+0(FP), CX")
-	s.op("SHRQ $4, CX")
-	s.op("JZ store")
-	s.op("CMPQ BX, m+8(FP)")
-	s.op("JNE again")
-	amxDepth(s, "first", true)
-	amxDepth(s, "again", false)
+	depth(s)
 
 	s.label("store")
-	forC(s, "R10", "R11", func(tile int, m memory) { s.tile(tileStore, tile, m) })
+	c.store(s)
 	s.op("DECQ BX")
 	s.op("JNZ tile")
+	c.end(s)
 	s.releaseTiles()
 	s.ret()
 }
@@ -178,9 +335,13 @@ func amx() []byte {
 	var s source
 	s.WriteString(header)
 	amxMul(&s)
+	amxRows(&s)
+	amxPast(&s)
 	amxPeak(&s)
 	packLines(&s)
+	packWide(&s)
 	packPairs16(&s)
 	s.tiles()
+	s.words("interleave", interleave())
 	return s.Bytes()
 }

@@ -32,8 +32,17 @@ func (s *source) comment(format string, args ...any) {
 // function opens a function whose parameters are params, in the words of its Go declaration: names of one word each,
 // grouped by type. frame is the size of its local frame. doc says what it does.
 func (s *source) function(name, params string, frame int, doc string) {
+	s.text(name, params, "NOSPLIT", frame, doc)
+}
+
+// splitFunction is function for a frame that may need the stack to grow.
+func (s *source) splitFunction(name, params string, frame int, doc string) {
+	s.text(name, params, "0", frame, doc)
+}
+
+func (s *source) text(name, params, flags string, frame int, doc string) {
 	words := strings.Count(params, ",") + 1
-	fmt.Fprintf(s, "\n// func %s(%s)\n// %s\nTEXT ·%s(SB), NOSPLIT, $%d-%d\n", name, params, doc, name, frame, 8*words)
+	fmt.Fprintf(s, "\n// func %s(%s)\n// %s\nTEXT ·%s(SB), %s, $%d-%d\n", name, params, doc, name, flags, frame, 8*words)
 }
 
 // load moves parameters of a function, all one word each, into registers: pairs of a name and a register, for parameter
