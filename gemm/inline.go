@@ -33,13 +33,26 @@ type inlined struct {
 	rows     asm.RowsFunc
 	rowsHalf asm.RowsFunc // or nil
 	fuse     asm.FuseRowsFunc
-	sizeA    int // bytes of the panels of A in scratch memory, of a panel of B,
+	group    int // panels of B that are packed at once
+	sizeA    int // bytes of the panels of A in scratch memory, of the panels of B,
 	sizeB    int // and of the accumulators of a strip, of which there is one,
 	accBytes int // or as many as there are strips if K has stages
 }
 
+// bareGroup is how many panels of B are packed at once by a kernel that cannot
+// pack one while it multiplies it: memory gives longer rows faster, and an L2
+// cache still keeps them.
+const (
+	bareGroup = 4
+	bareMin   = 1 << 16 // fewest elements of B; smaller ones come from a cache anyway
+)
+
 // init lays out the product, and reports whether the scratch memory is enough.
-func (in *inlined) init() bool {
+func (in *inlined) init() bool { return in.layout(in.m, in.n) }
+
+// layout lays out the product for so many rows and columns of it at a time, and
+// reports whether the scratch memory is enough for that.
+func (in *inlined) layout(rows, cols int) bool {
 	p := &in.product
 	k := p.kernel
 	if p.k == 0 {
@@ -48,13 +61,11 @@ func (in *inlined) init() bool {
 	in.depth = min(p.k, p.panelDepth())
 	strips := 1
 	if in.depth < p.k {
-		strips = ceilDiv(p.n, k.NR)
+		strips = ceilDiv(cols, k.NR)
 	}
-	panels := ceilDiv(p.m, k.MR)
-	if in.rows = k.Rows(p.a.elem); in.rows != nil && p.k%k.KPack == 0 && !p.a.trans {
-		if in.whole = panels; panels*k.MR > p.m {
-			in.whole--
-		}
+	panels := ceilDiv(rows, k.MR)
+	if in.rows = k.Rows(p.a.elem); in.rows != nil && p.k%k.KPack == 0 && !p.a.trans && p.cheapPad() {
+		in.whole = p.m / k.MR
 		in.rest = p.m - in.whole*k.MR
 		in.rowsHalf = k.RowsHalf(p.a.elem)
 		if in.whole > 0 && !p.b.packed && !p.b.trans {
@@ -65,11 +76,24 @@ func (in *inlined) init() bool {
 	if in.whole == 0 {
 		in.sizeA = panels * k.PanelA(words)
 	}
+	in.group = 1
 	if !p.ready() {
-		in.sizeB = k.PanelB(words)
+		if p.starves() && !p.b.trans && p.n*p.k >= bareMin {
+			in.group = bareGroup
+		}
+		in.sizeB = in.group * k.PanelB(words)
 	}
 	in.accBytes = panels * k.MR * k.NR * 4
 	return in.sizeA+in.sizeB+strips*in.accBytes <= inlineBytes-2*tile.SlotAlign
+}
+
+// cheapPad reports whether the padding of K to a multiple of the kernel's, which a
+// kernel that reads A where it lies does again for every panel of B, takes little
+// of the time.
+func (p *product) cheapPad() bool {
+	const steps = 4
+	step := p.kernel.KStep(p.a.elem) * p.kernel.KPack
+	return p.k%step == 0 || p.k >= steps*step
 }
 
 // panelDepth returns the elements of K that a panel of B holds at most.
@@ -98,8 +122,17 @@ func (in *inlined) run(from, to int) {
 			k.PackA(in.a.elem, !in.a.trans)(a, in.a.at(0, k0), in.a.pitch(), in.m, n)
 		}
 		acc := acc
+		packed := from // the columns before are
 		for col := from; col < to; col += k.NR {
 			cols := min(k.NR, to-col)
+			b := b
+			if in.group > 1 {
+				if col == packed {
+					packed = min(col+in.group*k.NR, to)
+					in.packB(b, k0, n, col, packed)
+				}
+				b = unsafe.Add(b, (col-from)/k.NR%in.group*k.PanelB(in.words(n)))
+			}
 			if in.whole > 0 {
 				in.tiles(k0, n, col, cols, in.overlap(cols, to-from), b, acc, ph)
 			} else {
@@ -114,12 +147,15 @@ func (in *inlined) run(from, to int) {
 	scratches.Put(s)
 }
 
-// panelB returns a panel of B, which it packs to b unless it is packed.
+// panelB returns a panel of B, which it packs to b unless it is packed or its
+// group is there.
 func (in *inlined) panelB(b unsafe.Pointer, k0, n, col, cols int) unsafe.Pointer {
-	if in.ready() {
+	switch {
+	case in.ready():
 		return in.packed.at(k0, col)
+	case in.group == 1:
+		in.packB(b, k0, n, col, col+cols)
 	}
-	in.packB(b, k0, n, col, col+cols)
 	return b
 }
 
@@ -130,7 +166,7 @@ func (in *inlined) overlap(cols, of int) int {
 	if in.rowsHalf != nil && cols <= in.kernel.Half() {
 		width = in.kernel.Half()
 	}
-	if in.b.packed || width > of {
+	if in.b.packed || in.group > 1 || width > of {
 		return 0
 	}
 	return width - cols
@@ -149,7 +185,7 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 		b = in.panelB(b, k0, n, col, cols)
 	}
 	a, lda := in.a.at(0, k0), in.a.pitch()
-	words, pitch, half := in.words(n), k.NR*4, in.rowsHalf != nil && cols <= k.Half()
+	words, pitch, half := n/k.KPack, k.NR*4, in.rowsHalf != nil && cols <= k.Half()
 	last := in.whole * k.MR * pitch // bytes of the accumulators before those of the last tile, which overlaps
 	dst, ldd := acc, pitch
 	dstLast := unsafe.Add(acc, last)

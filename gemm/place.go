@@ -17,6 +17,10 @@ const (
 	placeBytes = 512 << 10 // of A, at most, in a block of K
 	placeDeep  = 256       // columns, at most, if there are several of them
 	maxParts   = 8         // slabs above each other, at most
+	// Many workers of a starving kernel fetch what their slabs need, each for
+	// itself, rather than wait for each other's copies.
+	ownFlops = 1 << 32
+	ownTiles = 4 // of the kernel, most rows and columns of a slab
 )
 
 // place is the program of such a product.
@@ -31,11 +35,17 @@ type place struct {
 // caller who names the shape of the ring gets a ring.
 func (in *inlined) placed(s *settings) bool {
 	p := &in.product
-	if p.flops() > placeFlops || p.splitK > 1 || s.depth != 0 || s.tile != [3]int{} {
+	if p.flops() > ownFlops || p.splitK > 1 || s.depth != 0 || s.tile != [3]int{} {
 		return false
+	}
+	if p.starves() && s.parallelism() > few && !p.skinny(s) {
+		in.layout(ownTiles*p.kernel.MR, ownTiles*p.kernel.NR)
+		return in.whole > 0
 	}
 	depth := min(p.k, p.panelDepth())
 	switch {
+	case p.flops() > placeFlops:
+		return false
 	case depth == p.k && (p.m*p.a.pitch() > placeBytes || p.skinny(s)):
 		return false
 	case depth < p.k && (p.m*depth*p.a.elem.Size() > placeBytes || p.m <= p.kernel.MR || p.n > placeDeep):
@@ -47,23 +57,35 @@ func (in *inlined) placed(s *settings) bool {
 // flops returns the floating-point operations of the product.
 func (p *product) flops() float64 { return 2 * float64(p.m) * float64(p.n) * float64(p.k) }
 
-// init cuts the columns into slabs for workers.
+// init cuts the product into slabs for workers.
 func (pl *place) init(in *inlined, workers int) {
 	pl.inlined = *in
-	panels := ceilDiv(in.n, in.kernel.NR)
-	pl.cols = max(1, panels/(slabsEach*workers)) * in.kernel.NR
-	across := ceilDiv(in.n, pl.cols)
-	// The time of the worker with the most slabs, in halves of a tile: the first
-	// tile of a slab takes longer, because it waits for B.
-	tiles, least := in.whole, math.MaxInt
-	for parts := 1; parts <= min(in.whole, maxParts); parts++ {
-		of := ceilDiv(in.whole, parts)
-		if time := ceilDiv(across*ceilDiv(in.whole, of), workers) * (2*of + 1); time < least {
-			tiles, least = of, time
+	k := in.kernel
+	panels := ceilDiv(in.n, k.NR)
+	fetchA, fetchB := k.Fetch()
+	tiles, wide, least := in.whole, 1, math.MaxInt
+	// The time of the worker with the most slabs, in halves of a tile.
+	try := func(of, cols int) {
+		slabs := ceilDiv(panels, cols) * ceilDiv(in.whole, of)
+		if time := ceilDiv(slabs, workers) * (2*of*cols + fetchA*of + fetchB*cols); time < least {
+			tiles, wide, least = of, cols, time
 		}
 	}
-	pl.rows, pl.parts = tiles*in.kernel.MR, ceilDiv(in.whole, tiles)
-	pl.slabs = across * pl.parts
+	if in.starves() && workers > few {
+		for of := range min(in.whole, ownTiles) {
+			for cols := range min(panels, ownTiles) {
+				try(of+1, cols+1)
+			}
+		}
+	} else {
+		cols := max(1, panels/(slabsEach*workers))
+		for parts := 1; parts <= min(in.whole, maxParts); parts++ {
+			try(ceilDiv(in.whole, parts), cols)
+		}
+	}
+	pl.cols, pl.rows, pl.parts = wide*k.NR, tiles*k.MR, ceilDiv(in.whole, tiles)
+	pl.slabs = ceilDiv(panels, wide) * pl.parts
+	pl.layout(pl.m, pl.cols)
 }
 
 func (pl *place) shape() pipeline.Shape {
@@ -96,7 +118,7 @@ func (pl *place) Compute(stage, item, cta, slab int) {
 	in.m = end - row
 	in.a.ptr, in.a.rows = in.a.at(row, 0), in.m
 	in.c.ptr, in.c.rows = in.c.at(row, 0), in.m
-	in.init()
+	in.layout(in.m, pl.cols)
 	in.run(from, to)
 }
 

@@ -1,6 +1,8 @@
 package gemm
 
 import (
+	"cmp"
+
 	"github.com/klauspost/cpuid/v2"
 
 	"example.com/leafhopper/asm"
@@ -57,7 +59,8 @@ const (
 	manyExtent  = 2048     // the same for more workers than few, in a large cache
 	few         = 4
 	lateRows    = 512      // most rows of a tile whose B is packed late: A stays in L2
-	lateCols    = 2048     // most columns
+	lateCols    = 2048     // most columns, or
+	starveCols  = 1024     // if only an L2 cache is fast enough for the accumulators
 	lateTiles   = 4        // most such tiles one below the other
 	largeCache  = 48 << 20 // bytes of L3
 	ctaRows     = 512      // most rows of a CTA
@@ -100,6 +103,9 @@ func newPlan(p *product, s *settings) plan {
 	across := most
 	if g.late {
 		most, across = lateRows, lateCols
+		if p.starves() {
+			across = starveCols
+		}
 	}
 	rows, ctas := balance(p.m, most), 1
 	if s.tile[0] != 0 {
@@ -169,11 +175,14 @@ func newPlan(p *product, s *settings) plan {
 // names the shape of the ring gets B in it.
 func (p *product) packsLate(s *settings) bool {
 	return p.splitK <= 1 && s.depth == 0 && s.tile == [3]int{} &&
-		p.m <= lateTiles*lateRows && s.workerCount() <= few && p.kernel.Ahead()
+		p.m <= lateTiles*lateRows && s.workerCount() <= few && (p.kernel.Ahead() || p.starves())
 }
 
 // bytesL3 is the size of the last-level cache, -1 if it is not known.
 var bytesL3 = cpuid.CPU.Cache.L3
+
+// bytesL2 is the size of a second-level cache.
+var bytesL2 = cmp.Or(max(0, cpuid.CPU.Cache.L2), 1<<20)
 
 // clusterExtent returns the most rows and columns of a cluster tile. Many
 // workers need more slabs in a stage, and stages that are worth more.

@@ -31,6 +31,13 @@ func (p *product) direct() bool {
 	return p.c.elem == asm.F32 && p.alpha == 1 && p.beta == 0 && !p.c.trans
 }
 
+// starves reports whether the kernel multiplies faster than operands come from
+// the last cache, so that fetching them decides how a product is cut.
+func (p *product) starves() bool {
+	a, _ := p.kernel.Fetch()
+	return a > 0
+}
+
 // narrow reports whether B is packed, but has to be widened, and ready whether its
 // panels are what the kernel multiplies.
 func (p *product) narrow() bool { return p.b.packed && p.packed.narrow() }

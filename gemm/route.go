@@ -12,18 +12,24 @@ const (
 
 const (
 	// inlineFlops is the size of a product up to which a ring costs more than it
-	// saves, shareFlops that up to which any hand-over to another core does.
+	// saves, shareFlops that up to which any hand-over to another core does, and
+	// starveFlops either for a starving kernel.
 	inlineFlops = 4 << 20
 	shareFlops  = 15 << 17
+	starveFlops = 16 << 20
 )
 
 // route returns the shortest way to compute the product, and lays it out for it
 // if that is one of the first two.
 func (in *inlined) route(s *settings) route {
 	p := &in.product
-	if flops := p.flops(); flops <= inlineFlops {
+	inline, share := float64(inlineFlops), float64(shareFlops)
+	if p.starves() {
+		inline, share = starveFlops, starveFlops
+	}
+	if flops := p.flops(); flops <= inline {
 		switch {
-		case flops > shareFlops && s.parallelism() > 1 && in.placed(s):
+		case flops > share && s.parallelism() > 1 && in.placed(s):
 			return routePlace
 		case (p.splitK <= 1 || p.k == 0) && !p.skinny(s) && in.init():
 			return routeInline

@@ -45,7 +45,11 @@ func (e *Engine) grid(in *inlined, s *settings, how route) (Stats, error) {
 
 func (r *run) runRing(e *Engine, p *product, s *settings) (Stats, error) {
 	r.product, r.plan = *p, newPlan(p, s)
-	r.past = p.direct() && p.m*p.c.pitch() > max(bytesL3, pastBytes)
+	cached := max(bytesL3, pastBytes) // bytes of a C that the caches may keep
+	if p.starves() {
+		cached = bytesL2 // for it is slow to come from the last one
+	}
+	r.past = p.direct() && p.m*p.c.pitch() > cached
 	if r.b.packed && r.chains > 1 && r.chainK%r.bk != 0 {
 		return Stats{}, fmt.Errorf("gemm: WithSplitK(%d): parts of %d elements do not begin with the packed stages of %d", p.splitK, r.chainK, r.bk)
 	}
@@ -251,12 +255,15 @@ func (r *run) Compute(stage, item, cta, slab int) {
 }
 
 // computeBare multiplies the columns from .. to-1 of the tile that begins at col,
-// whose B is not in the ring, a panel at a time if it has to be packed.
+// whose B is not in the ring, a panel or a group at a time if it has to be packed.
 func (r *run) computeBare(g *group, col, from, to, slabAt int) {
 	nr := r.kernel.NR
 	width := to - from
 	if !r.ready() {
 		width = nr
+		if r.starves() {
+			width = bareGroup * nr
+		}
 		s := scratches.Get().(*scratch)
 		defer scratches.Put(s)
 		g.b = unsafe.Pointer(unsafe.SliceData(s.mem))

@@ -33,6 +33,9 @@ const (
 	placePanels  = 2
 	pieceRows    = 64
 	pieceCols    = 1024
+	// A starving kernel multiplies what it packs at once: a group of panels so
+	// deep, or one panel whose columns lie in rows.
+	starveDepth = 256
 )
 
 // stream is the program of such a product.
@@ -64,8 +67,12 @@ func (p *product) streamBytes() int {
 
 // streamDepth returns the elements of K in a block.
 func (p *product) streamDepth() int {
-	if p.fuses() != nil && !p.b.packed {
+	switch {
+	case p.b.packed:
+	case p.fuses() != nil:
 		return p.panelDepth() / 2 // rows of K, of which a cache with few ways does not keep many
+	case p.starves() && !p.b.trans:
+		return starveDepth
 	}
 	return p.panelDepth()
 }
@@ -81,6 +88,10 @@ func (st *stream) init(p *product, workers int) error {
 	block := max(1, min(streamB/k.PanelB(st.words(st.bk)), streamAcc/(st.panelsA*k.MR*k.NR*4)))
 	cols := min(max(1, panels/(slabsEach*workers)), block)
 	switch {
+	case p.starves() && p.b.trans && !p.b.packed:
+		block = 1
+	case p.starves() && !p.b.packed:
+		block, cols = bareGroup, bareGroup
 	case p.b.packed:
 		most := packedPanels
 		if p.narrow() {
