@@ -17,6 +17,7 @@ const (
 	placeBytes = 512 << 10 // of A, at most, in a block of K
 	placeDeep  = 256       // columns, at most, if there are several of them
 	maxParts   = 8         // slabs above each other, at most
+	helpFlops  = 1 << 20   // least for each worker but a few: more come for too little
 	// Many workers of a starving kernel fetch what their slabs need, each for
 	// itself, rather than wait for each other's copies.
 	ownFlops = 1 << 32

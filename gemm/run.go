@@ -96,7 +96,7 @@ func (r *run) runStream(e *Engine, p *product, s *settings) (Stats, error) {
 
 func (r *run) runPlace(e *Engine, in *inlined, s *settings) (Stats, error) {
 	pl := &r.place
-	workers := s.parallelism()
+	workers := min(s.parallelism(), max(few, 1+int(in.flops()/helpFlops)))
 	pl.init(in, workers)
 	st := Stats{
 		Kernel: pl.kernel.Name, Workers: workers, Depth: 1,

@@ -114,7 +114,11 @@ func (st *stream) init(p *product, workers int) error {
 		if st.panelsA > 1 {
 			block = pieceCols / k.NR
 		}
-		cols = min(ceilDiv(panels, workers), block, max(slabBytes/(p.k*size), placeLine/size)/k.NR)
+		slabs := workers
+		if workers > few {
+			slabs *= slabsEach // the slowest of many would keep the others waiting
+		}
+		cols = min(ceilDiv(panels, slabs), block, max(slabBytes/(p.k*size), placeLine/size)/k.NR)
 	}
 	cols = max(cols, ceilDiv(panels, max(maxSlabs, slabsEach*workers)))
 	st.cols, st.block = cols*k.NR, block*k.NR
