@@ -77,9 +77,9 @@ func WithArithmetic(a Arithmetic) Option { return Option{kind: optArithmetic, n:
 // is one chain over all of K.
 func WithSplitK(n int) Option { return Option{kind: optSplitK, n: [3]int{n}} }
 
-// WithWorkers sets the number of goroutines that compute, the caller's own
-// included: 1 means that the caller does everything itself. The default, 0, is
-// GOMAXPROCS. It does not change the result's bits.
+// WithWorkers sets how many goroutines compute, the caller's own included: 1
+// means that the caller does everything itself. The default, 0, is GOMAXPROCS.
+// A product too small for so many has fewer. It does not change the result's bits.
 func WithWorkers(n int) Option { return Option{kind: optWorkers, n: [3]int{n}} }
 
 // WithDepth sets the number of stages in the ring (QSIZE), 1 to [MaxDepth]. The

@@ -2,6 +2,7 @@ package gemm_test
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 
 	"example.com/leafhopper/asm"
@@ -17,6 +18,12 @@ func TestPlace(t *testing.T) {
 	t.Run("f32-f32", testPlace[float32, float32])
 }
 
+// processors has n goroutines run at once during the test.
+func processors(t *testing.T, n int) {
+	old := runtime.GOMAXPROCS(n)
+	t.Cleanup(func() { runtime.GOMAXPROCS(old) })
+}
+
 // starves reports whether k multiplies faster than operands come.
 func starves(k *asm.Kernel) bool {
 	a, _ := k.Fetch()
@@ -24,6 +31,7 @@ func starves(k *asm.Kernel) bool {
 }
 
 func testPlace[O gemm.Output, I gemm.Element](t *testing.T) {
+	processors(t, 6)
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		if k.Rows(typeOf[I]()) == nil {
 			t.Skip("packs A")
@@ -59,6 +67,27 @@ func testPlace[O gemm.Output, I gemm.Element](t *testing.T) {
 					}
 				}
 			})
+		}
+	})
+}
+
+// TestPlaceWorkers checks that small products call few helpers.
+func TestPlaceWorkers(t *testing.T) {
+	processors(t, 16)
+	eachKernel(t, asm.F32, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		if k.Rows(asm.F32) == nil {
+			t.Skip("packs A")
+		}
+		for _, tc := range []struct{ n, asked, want int }{{100, 2, 2}, {100, 16, 4}, {160, 16, 8}, {160, 6, 6}, {256, 16, 16}} {
+			o := build[float32, float32](t, size(tc.n, tc.n, tc.n, opts...))
+			st, err := o.multiply(size(tc.n, tc.n, tc.n, append(opts[:len(opts):len(opts)], gemm.WithWorkers(tc.asked))...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if st.Workers != tc.want {
+				t.Errorf("%d x %d x %d with %d workers asked for has %d, want %d", tc.n, tc.n, tc.n, tc.asked, st.Workers, tc.want)
+			}
+			o.free()
 		}
 	})
 }
