@@ -49,7 +49,8 @@
 // dispatch.go. LEAFHOPPER_KERNEL=name pins a kernel for the whole process.
 //
 // On one core of an Emerald Rapids amx does 2,360 to 2,520 GFLOP/s in strips of 512 rows, 128 to 256 words deep, of the 3,360
-// that TDPBF16PS does from registers alone; 16 virtual processors do up to 26,800 of 49,300.
+// that TDPBF16PS does from registers alone; 16 virtual processors do up to 26,800 of 49,300. Operands do not come as fast;
+// [Kernel.Fetch] says how much slower they are.
 //
 // # Arithmetic
 //
