@@ -34,10 +34,11 @@ func assembleAMX(k *Kernel) {
 		k.strips, k.rows[BF16] = stripsAMX, rowsAMX
 	}
 	if machine().lacks(isaAVX512) != nil {
-		return // the model keeps its packers in Go
+		return // the model keeps its packers in Go, and has no stream kernels
 	}
 	k.packA[BF16] = packers512TilesA()
 	k.packB[BF16] = packers512TilesB()
+	k.stream[BF16][packSlot(false)] = acrossTiles
 }
 
 // packers512TilesA returns the packers into panels of A, by orientation.

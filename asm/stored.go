@@ -14,9 +14,7 @@ func (k *Kernel) StoredB(t Type, n int) int {
 	if k.Narrow(t) {
 		return k.NR * n * t.Size()
 	}
-	words := (n + k.KPack - 1) / k.KPack
-	step := k.KStep(t)
-	return k.PanelB((words + step - 1) / step * step)
+	return k.PanelB(depthOf(k, t, n))
 }
 
 // StoreB returns the packer of B into stored panels; see [Kernel.PackB].

@@ -61,9 +61,7 @@ func TestStoreB(t *testing.T) {
 
 // panelsOf returns what PackB makes of a source.
 func panelsOf(kern *Kernel, t Type, kContiguous bool, src unsafe.Pointer, stride, n, k int) []byte {
-	step := kern.KStep(t)
-	words := ((k+kern.KPack-1)/kern.KPack + step - 1) / step * step
-	panels := make([]byte, kern.PanelB(words)*((n+kern.NR-1)/kern.NR))
+	panels := make([]byte, kern.PanelB(depthOf(kern, t, k))*((n+kern.NR-1)/kern.NR))
 	kern.PackB(t, kContiguous)(unsafe.Pointer(unsafe.SliceData(panels)), src, stride, n, k)
 	return panels
 }

@@ -11,22 +11,39 @@ import "unsafe"
 // It is for products with so few rows of A that to pack B would take longer than to multiply it; the bits are those of
 // [Kernel.Mul] on packed panels, wherever K and the columns are cut.
 //
-// a is one panel of A of ceil(k/KPack) words, as [Kernel.PackA] makes it; its rows beyond m are not used. b is element (0, 0) of B,
-// and stride the bytes between the rows in which B lies in memory: rows of K, n elements long, or with kContiguous
-// columns of B, k elements long. Nothing outside these k × n elements is read. src and dst are the m × n accumulators, rows
-// lds and ldd bytes apart; src may equal dst, and nothing else of dst is written. k, m and n are at least 1.
+// a is one panel of A of ceil(k/KPack) words, rounded up to a multiple of KStep, as [Kernel.PackA] makes it; its rows beyond m
+// are not used. b is element (0, 0) of B, and stride the bytes between the rows in which B lies in memory: rows of K, n elements
+// long, or with kContiguous columns of B, k elements long. Nothing outside these k × n elements is read. src and dst are the
+// m × n accumulators, rows lds and ldd bytes apart; src may equal dst, and nothing else of dst is written. k, m and n are at
+// least 1.
 //
 // A call may be as large as one likes: it is made of short calls of assembly. It reads fastest what is long in memory: the
 // rows that it reads should be 1 KB or more where they are rows of K, and 4 KB or more where they are columns of B.
 type StreamFunc func(k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 
-// Stream returns the kernel's StreamFunc for B of type t, or nil if it has none. With kContiguous the rows of B's memory are
-// its columns; see [Kernel.PackB].
+// Stream returns the kernel's StreamFunc for B of type t, or nil if it has none, as AMX has with kContiguous: then the rows of
+// B's memory are its columns; see [Kernel.PackB] and [Kernel.StreamRows].
 func (k *Kernel) Stream(t Type, kContiguous bool) StreamFunc {
 	if !k.Accepts(t) {
 		return nil
 	}
 	return k.stream[t][packSlot(kContiguous)]
+}
+
+// streamTilesRows is how many rows of A the stream kernels of AMX multiply while they read B once.
+const streamTilesRows = 8
+
+// StreamRows returns the most rows of A for which Stream is there to be faster than packing B and multiplying the panels, or 0 if
+// the kernel has no StreamFunc for B of type t: MR, but 8 for AMX, whose StreamFunc reads B again for every 8 rows and takes no
+// tiles.
+func (k *Kernel) StreamRows(t Type) int {
+	switch {
+	case k.Stream(t, false) == nil && k.Stream(t, true) == nil:
+		return 0
+	case k.step == amxStep:
+		return streamTilesRows
+	}
+	return k.MR
 }
 
 // A PanelsFunc is a [StreamFunc] for a B in stored panels, see [Kernel.StoreB]: n columns in panels that lie pitch bytes apart, k
@@ -66,11 +83,17 @@ func panelsGeneric(kern *Kernel, mul KernelFunc, t Type) PanelsFunc {
 	}
 }
 
+// depthOf returns the words of panels of k elements of K.
+func depthOf(kern *Kernel, t Type, k int) int {
+	step := kern.KStep(t)
+	return ((k+kern.KPack-1)/kern.KPack + step - 1) / step * step
+}
+
 // streamGeneric is the twin of the stream kernels of kern: it packs B panel by panel and multiplies with mul, which is the
 // kernel's Mul or Ref.
 func streamGeneric(kern *Kernel, mul KernelFunc, t Type, kContiguous bool) StreamFunc {
 	return func(k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-		words, pitch := (k+kern.KPack-1)/kern.KPack, kern.NR*4
+		words, pitch := depthOf(kern, t, k), kern.NR*4
 		panel, tile := make([]uint32, kern.NR*words), make([]float32, kern.MR*kern.NR)
 		acc := unsafe.Pointer(unsafe.SliceData(tile))
 		for j := 0; j < n; j += kern.NR {

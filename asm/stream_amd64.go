@@ -21,8 +21,9 @@ type streamBlock struct {
 	b      unsafe.Pointer // S and P: B
 	slots  [4]streamSlot  // S and P use the first; T as many as there are accumulators for
 
-	room [4 * streamPanel / 4]uint32 // the last columns that were packed, for P, or copied, for S without masks
-	tile [8 * 32]float32             // accumulators of columns that are cut off by the edge of B
+	// The last columns that were packed, for P, or copied, for S without masks; for tiles A as float32, and half the sums.
+	room [4 * streamPanel / 4]uint32
+	tile [8 * 32]float32 // accumulators of columns that are cut off by the edge of B
 }
 
 // A streamSlot is what some columns of B are multiplied by and added to. The addresses of rows beyond those that exist are that

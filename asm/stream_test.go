@@ -29,11 +29,23 @@ var streaming = []string{"avx512bf16", "avx512", "avx2"}
 func TestStreamWhere(t *testing.T) {
 	for _, kern := range Kernels() {
 		for typ := range Type(numTypes) {
-			want := assembled && slices.Contains(streaming, kern.Name) && kern.Accepts(typ)
+			both := assembled && slices.Contains(streaming, kern.Name) && kern.Accepts(typ)
+			tiles := assembled && kern.step == amxStep && typ == BF16 && machine().lacks(isaAVX512) == nil
 			for _, kContiguous := range []bool{false, true} {
+				want := both || tiles && !kContiguous
 				if got := kern.Stream(typ, kContiguous) != nil; got != want {
 					t.Errorf("%s has a stream kernel for %v kContiguous=%v: %v, want %v", kern.Name, typ, kContiguous, got, want)
 				}
+			}
+			rows := 0
+			switch {
+			case both:
+				rows = kern.MR
+			case tiles:
+				rows = 8
+			}
+			if got := kern.StreamRows(typ); got != rows {
+				t.Errorf("%s streams %d rows of %v, want %d", kern.Name, got, typ, rows)
 			}
 		}
 	}
@@ -52,8 +64,8 @@ type streamCase struct {
 // A streamMemory is guarded memory for the operands of a case.
 type streamMemory struct{ a, b, src, dst, want guarded }
 
-func newStreamMemory(t *testing.T, k, n int) streamMemory {
-	a, b, c := (k+1)*32, (k+9)*(n+9)*4, 8*(n+9)*4
+func newStreamMemory(t *testing.T, kern *Kernel, typ Type, k, n int) streamMemory {
+	a, b, c := kern.PanelA(depthOf(kern, typ, k)), (k+9)*(n+9)*4, kern.MR*(n+9)*4
 	return streamMemory{newGuarded(t, a), newGuarded(t, b), newGuarded(t, c), newGuarded(t, c), newGuarded(t, c)}
 }
 
@@ -77,13 +89,17 @@ func (c streamCase) check(mem streamMemory, r *rand.Rand, word func(r *rand.Rand
 			*(*uint16)(unsafe.Add(p, bytes-2)) = uint16(word(r, kpack))
 		}
 	}
-	words := (c.k + c.kern.KPack - 1) / c.kern.KPack
+	words := depthOf(c.kern, c.typ, c.k)
 	as := unsafe.Slice((*uint32)(mem.a.last(words*c.kern.MR*4)), words*c.kern.MR)
-	for i := range as {
-		// Rows beyond m are there, but make no difference.
-		as[i] = word(r, c.kern.KPack)
-		if i >= len(as)-c.kern.MR && c.k%c.kern.KPack != 0 {
-			as[i] &= 0xffff
+	clear(as)
+	for kd := range (c.k + c.kern.KPack - 1) / c.kern.KPack {
+		for i := range c.kern.MR {
+			// Rows beyond m are there, but make no difference.
+			w := word(r, c.kern.KPack)
+			if kd*c.kern.KPack+1 == c.k && c.kern.KPack == 2 {
+				w &= 0xffff
+			}
+			as[wordA(c.kern, kd, i)] = w
 		}
 	}
 	a := unsafe.Pointer(unsafe.SliceData(as))
@@ -131,7 +147,7 @@ func (c streamCase) check(mem streamMemory, r *rand.Rand, word func(r *rand.Rand
 func TestStream(t *testing.T) {
 	const maxK, maxN = 70, 64
 	forStreams(t, func(t *testing.T, kern *Kernel, typ Type, kContiguous bool) {
-		mem := newStreamMemory(t, maxK, maxN)
+		mem := newStreamMemory(t, kern, typ, maxK, maxN)
 		r := rand.New(rand.NewPCG(7, uint64(typ)))
 		turn := 0
 		for k := 1; k <= maxK; k++ {
@@ -140,6 +156,9 @@ func TestStream(t *testing.T) {
 					turn++
 					if few := raceEnabled || testing.Short(); few && turn%53 != 0 || turn%7 != 0 && k > 6 && n > 6 {
 						continue
+					}
+					if kern.step == amxStep && turn%11 != 0 {
+						continue // its twin is slow, and has four times the rows
 					}
 					c := streamCase{kern, typ, kContiguous, k, m, n, r.IntN(3), false}
 					if err := c.check(mem, r, operands[r.IntN(len(operands))].word, kern.Mul); err != nil {
@@ -154,7 +173,7 @@ func TestStream(t *testing.T) {
 // TestStreamTwin compares a few shapes with the plain-Go kernel.
 func TestStreamTwin(t *testing.T) {
 	forStreams(t, func(t *testing.T, kern *Kernel, typ Type, kContiguous bool) {
-		mem := newStreamMemory(t, 90, 140)
+		mem := newStreamMemory(t, kern, typ, 90, 140)
 		r := rand.New(rand.NewPCG(8, uint64(typ)))
 		for _, o := range operands {
 			for m := 1; m <= kern.MR; m++ {
@@ -178,9 +197,9 @@ func TestStreamLong(t *testing.T) {
 		}
 		r := rand.New(rand.NewPCG(9, uint64(typ)))
 		for _, shape := range shapes {
-			mem := newStreamMemory(t, shape[0], shape[1])
+			mem := newStreamMemory(t, kern, typ, shape[0], shape[1])
 			for m := 1; m <= kern.MR; m++ {
-				if raceEnabled && m != 3 && m != kern.MR {
+				if few := raceEnabled || kern.step == amxStep; few && m != 3 && m != kern.MR {
 					continue
 				}
 				c := streamCase{kern, typ, kContiguous, shape[0], m, shape[1], m % 3, false}
@@ -199,7 +218,7 @@ func TestStreamPages(t *testing.T) {
 		if kContiguous {
 			k, n = n, k
 		}
-		mem := newStreamMemory(t, k, n)
+		mem := newStreamMemory(t, kern, typ, k, n)
 		r := rand.New(rand.NewPCG(11, uint64(typ)))
 		for m := 1; m <= 2; m++ {
 			c := streamCase{kern, typ, kContiguous, k, m, n, m % 3, true}
@@ -220,7 +239,7 @@ func TestStreamAllocs(t *testing.T) {
 	}
 	forStreams(t, func(t *testing.T, kern *Kernel, typ Type, kContiguous bool) {
 		const k, n = 100, 100
-		a, b, c := aligned(k*32), aligned(k*n*4), aligned(n*4)
+		a, b, c := aligned(kern.PanelA(depthOf(kern, typ, k))), aligned(k*n*4), aligned(n*4)
 		f := kern.Stream(typ, kContiguous)
 		if allocs := testing.AllocsPerRun(100, func() { f(k, 1, n, a, b, n*typ.Size(), nil, 0, c, n*4) }); allocs >= 1 {
 			t.Errorf("%v allocations a call", allocs)

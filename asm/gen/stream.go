@@ -39,6 +39,9 @@ func streams() []byte {
 			stream{f, rows, min(8, 16/rows), false}.panels(&s)
 		}
 	}
+	for _, rows := range streamRows {
+		stream{bf16, rows, min(4, 16/rows), false}.tiles(&s)
+	}
 	streams256(&s)
 	s.words("streamInterleave", interleave())
 	return s.Bytes()
@@ -75,12 +78,12 @@ func (k stream) registers() (b, a, as int) {
 	return 16, 24, 4
 }
 
-// rank1 adds the products of the word of each row of A that is at DX and the vectors bs of B, with the prefetches of some
-// addresses spread among them.
-func (k stream) rank1(s *source, bs []int, fetch ...string) {
+// rank1 adds the products of the word of each row of A, the first at DX and the others so many bytes apart, and the vectors bs
+// of B, with the prefetches of some addresses spread among them.
+func (k stream) rank1(s *source, bs []int, apart int, fetch ...string) {
 	_, a, as := k.registers()
 	for i := range k.rows {
-		s.op("VBROADCASTSS %d(DX), %s", 4*i, k.kernel().reg(a+i%as))
+		s.op("VBROADCASTSS %d(DX), %s", apart*i, k.kernel().reg(a+i%as))
 		for v, b := range bs {
 			k.kernel().multiply(s, i*k.vecs+v, a+i%as, b)
 		}
@@ -208,7 +211,7 @@ func (k stream) straight(s *source) {
 		s.comment("An odd K has no second row.")
 		s.op("CMPQ CX, $-1")
 		s.op("JNE store")
-		k.rank1(s, k.row(s, false))
+		k.rank1(s, k.row(s, false), 4)
 	}
 	s.label("store")
 	k.store(s, 0, 0, k.vecs, k.column, mask)
@@ -220,6 +223,11 @@ func (k stream) straight(s *source) {
 // straightStart opens a kernel for rows of K.
 func (k stream) straightStart(s *source) {
 	k.function(s, "S", k.vecs*k.kernel().bytes()/4)
+	k.straightFields(s)
+}
+
+// straightFields loads what the kernel works on.
+func (k stream) straightFields(s *source) {
 	s.op("MOVQ streamBlock_stride(DI), R9")
 	s.op("MOVQ streamBlock_b(DI), R10")
 	s.op("MOVQ streamBlock_k(DI), R11")
@@ -247,23 +255,28 @@ func (k stream) column(v int) string { return fmt.Sprintf("%d(AX)(R8*1)", v*k.ke
 
 // straightLoop writes the loop over K under a label. Of each row it prefetches as many bytes as given.
 func (k stream) straightLoop(s *source, label string, fetch int) {
-	var lines []string
+	lines := k.lines(fetch)
+	s.label(label)
+	if k.ymm {
+		k.step256(s, lines)
+	} else {
+		k.rank1(s, k.row(s, true), 4, lines...)
+	}
+	s.op("LEAQ (SI)(R9*%d), SI", k.kpack)
+	s.op("ADDQ $%d, DX", 4*k.kernel().mr)
+	s.op("SUBQ $%d, CX", k.kpack)
+	s.op("JGE %s", label)
+}
+
+// lines returns the addresses to prefetch for so many bytes of a row, or of both rows of a pair.
+func (k stream) lines(fetch int) (lines []string) {
 	for o := 0; o < fetch; o += 64 {
 		lines = append(lines, fmt.Sprintf("%d(SI)(R13*1)", o))
 		if k.kpack == 2 {
 			lines = append(lines, fmt.Sprintf("%d(SI)(R12*1)", o))
 		}
 	}
-	s.label(label)
-	if k.ymm {
-		k.step256(s, lines)
-	} else {
-		k.rank1(s, k.row(s, true), lines...)
-	}
-	s.op("LEAQ (SI)(R9*%d), SI", k.kpack)
-	s.op("ADDQ $%d, DX", 4*k.kernel().mr)
-	s.op("SUBQ $%d, CX", k.kpack)
-	s.op("JGE %s", label)
+	return lines
 }
 
 // row loads a row of B, or a pair of rows of which the second may be missing, and returns the vectors.
@@ -335,7 +348,7 @@ func (k stream) panels(s *source) {
 			fetch = append(fetch, fmt.Sprintf("%d(SI)%s", panelsAhead*kern.vecs/max(kern.vecs, k.vecs)+o, at))
 		}
 	}
-	k.rank1(s, bs, fetch...)
+	k.rank1(s, bs, 4, fetch...)
 	s.op("ADDQ $%d, SI", kern.vecs*vec)
 	s.op("ADDQ $%d, DX", 4*kern.mr)
 	s.op("DECQ CX")

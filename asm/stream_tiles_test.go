@@ -1,0 +1,113 @@
+package asm
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+)
+
+// forTiles runs f for every kernel of AMX that streams.
+func forTiles(t *testing.T, f func(t *testing.T, kern *Kernel)) {
+	forKernels(t, func(t *testing.T, kern *Kernel) {
+		if kern.step == amxStep && kern.Stream(BF16, false) != nil {
+			f(t, kern)
+		}
+	})
+}
+
+// flushed makes words whose products are mostly subnormal, of either sign: they become zeros, and the sign of a zero says what
+// came last. As float32 many of the words are -0, or subnormals that become it, so that the sign reaches the result.
+func flushed(r *rand.Rand, _ int) uint32 {
+	halves := []uint32{0, 0x8000, 0x0001, 0x8001, 0x007f, 0x807f, 0x1f80, 0x9f80, 0x2000, 0xa000, 0x1fc0, 0x9fc0, 0x8000, 0x8001}
+	return halves[r.IntN(len(halves))]<<16 | halves[r.IntN(len(halves))]
+}
+
+// TestStreamTilesFlush has products that are subnormal in every length of the last tile.
+func TestStreamTilesFlush(t *testing.T) {
+	forTiles(t, func(t *testing.T, kern *Kernel) {
+		const maxK, maxN = 72, 70
+		mem := newStreamMemory(t, kern, BF16, maxK, maxN)
+		r := rand.New(rand.NewPCG(16, 17))
+		for k := 1; k <= maxK; k++ {
+			for _, m := range []int{1, 2, 4, 8, 11} {
+				for source := range 3 {
+					if raceEnabled && (k+source)%5 != 0 {
+						continue
+					}
+					c := streamCase{kern, BF16, false, k, m, 1 + r.IntN(maxN), source, false}
+					if err := c.check(mem, r, flushed, kern.Mul); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestStreamTilesZero checks the sign of a sum whose last product is a negative subnormal: it stays where the tile is whole, and
+// is lost to the zeros that follow where it is not.
+func TestStreamTilesZero(t *testing.T) {
+	forTiles(t, func(t *testing.T, kern *Kernel) {
+		const minus = 1 << 31
+		for k := 1; k <= 4*amxStep; k++ {
+			a, b := make([]uint16, k), make([]uint16, k)
+			for i := range k {
+				a[i], b[i] = 0x1f80, 0x9f80 // 2^-64 and -2^-64
+			}
+			panel := make([]uint32, kern.MR*amxWords(k))
+			kern.PackA(BF16, true)(unsafe.Pointer(&panel[0]), unsafe.Pointer(&a[0]), 2*k, 1, k)
+			acc := uint32(minus)
+			kern.Stream(BF16, false)(k, 1, 1, unsafe.Pointer(&panel[0]), unsafe.Pointer(&b[0]), 2, unsafe.Pointer(&acc), 4, unsafe.Pointer(&acc), 4)
+			want := uint32(0)
+			if k%(2*amxStep) == 0 {
+				want = minus
+			}
+			if acc != want {
+				t.Errorf("k=%d: %#x, want %#x", k, acc, want)
+			}
+		}
+	})
+}
+
+// TestStreamTilesDot compares single tiles with dotTile for the operands that the model was checked with.
+func TestStreamTilesDot(t *testing.T) {
+	forTiles(t, func(t *testing.T, kern *Kernel) {
+		r := rand.New(rand.NewPCG(18, 19))
+		for i := range 10 * tileKinds {
+			c := newTileCase(r, i%tileKinds)
+			var b [2 * amxStep * amxNR]uint16 // as it lies before it is packed
+			for j, w := range c.b {
+				at := j/amxNR*2*amxNR + j%amxNR
+				b[at], b[at+amxNR] = uint16(w), uint16(w>>16)
+			}
+			var out [amxMR * amxNR]uint32
+			kern.Stream(BF16, false)(2*amxStep, amxMR, amxNR, unsafe.Pointer(&c.a), unsafe.Pointer(&b), amxNR*2, unsafe.Pointer(&c.acc), amxNR*4, unsafe.Pointer(&out), amxNR*4)
+			for e, got := range out {
+				acc, row, column := c.element(e/amxNR, e%amxNR)
+				if want := dotTile(acc, row, column); !sameBits(math.Float32frombits(got), want) {
+					t.Fatalf("kind %d: dotTile(%x, %#x, %#x) = %x, streamed %#x", i%tileKinds, acc, *row, *column, want, got)
+				}
+			}
+		}
+	})
+}
+
+// multiplied returns the bits of x·y as the processor multiplies; inlined, the compiler would.
+//
+//go:noinline
+func multiplied(x, y float32) uint32 { return math.Float32bits(x * y) }
+
+// TestStreamTilesControl checks that the caller's subnormals are not flushed after a call.
+func TestStreamTilesControl(t *testing.T) {
+	forTiles(t, func(t *testing.T, kern *Kernel) {
+		const k, n = 40, 33
+		a, b, c := aligned(kern.PanelA(depthOf(kern, BF16, k))), aligned(k*n*2), aligned(kern.MR*n*4)
+		for m := 1; m <= kern.MR; m++ {
+			kern.Stream(BF16, false)(k, m, n, a, b, n*2, nil, 0, c, n*4)
+			if in, out := multiplied(0x3p-149, 1<<20), multiplied(0x1p-100, 0x1p-40); in != 3<<20 || out != 1<<9 {
+				t.Fatalf("after %d rows subnormals are flushed: %#x, %#x", m, in, out)
+			}
+		}
+	})
+}
