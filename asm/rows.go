@@ -38,8 +38,7 @@ func (k *Kernel) FuseRows(t Type) FuseRowsFunc {
 // rowsGeneric is the twin of the kernels of kern that read A in rows; mul is the kernel's Mul or Ref.
 func rowsGeneric(kern *Kernel, mul KernelFunc, t Type) RowsFunc {
 	return func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int) {
-		step := kern.KStep(t)
-		depth := (k + step - 1) / step * step
+		depth := depthOf(kern, t, k*kern.KPack)
 		panels := make([]uint32, m*kern.MR*depth)
 		to := unsafe.Pointer(unsafe.SliceData(panels))
 		kern.PackA(t, true)(to, a, lda, m*kern.MR, k*kern.KPack)

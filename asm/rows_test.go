@@ -58,12 +58,6 @@ func rowsPitches(words int) []int {
 	return []int{row, row + 1, row + 2, row + 3, row + 4, row + 60, row + 61, 4095, 4096, 4097, rowsMaxPitch}
 }
 
-// depthB returns the words of a panel of B for so many of A.
-func depthB(kern *Kernel, typ Type, words int) int {
-	step := kern.KStep(typ)
-	return (words + step - 1) / step * step
-}
-
 // A rowsCase is one call of a RowsFunc.
 type rowsCase struct {
 	kern     *Kernel
@@ -99,7 +93,7 @@ func (c rowsCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack i
 		spanA = 0 // so that not even one byte may be read
 	}
 	a, bytesA := place(mem.a, spanA)
-	b, bytesB := place(mem.b, kern.PanelB(depthB(kern, c.typ, c.words)))
+	b, bytesB := place(mem.b, kern.PanelB(depthOf(kern, c.typ, c.words*kern.KPack)))
 	src, bytesSrc := place(mem.src, spanC(lds))
 	dst, _ := place(mem.dst, spanC(ldd))
 	for i := range bytesA {
@@ -149,7 +143,7 @@ func TestRows(t *testing.T) {
 	forRows(t, func(t *testing.T, kern *Kernel, typ Type) {
 		sizeC := rowsMaxM*kern.MR*(kern.NR*4+76) + canary
 		mem := strip{
-			newGuarded(t, rowsMaxM*kern.MR*rowsMaxPitch), newGuarded(t, kern.PanelB(depthB(kern, typ, rowsMaxWords))),
+			newGuarded(t, rowsMaxM*kern.MR*rowsMaxPitch), newGuarded(t, kern.PanelB(depthOf(kern, typ, rowsMaxWords*kern.KPack))),
 			newGuarded(t, sizeC), newGuarded(t, sizeC),
 		}
 		r := rand.New(rand.NewPCG(41, uint64(typ)))
@@ -217,11 +211,11 @@ func TestRowsFenced(t *testing.T) {
 	forRows(t, func(t *testing.T, kern *Kernel, typ Type) {
 		pitch := kern.NR * 4
 		fences := newFenced(t, rowsMaxM*kern.MR)
-		near, b := aligned(rowsMaxM*kern.MR*rowsMaxWords*4), aligned(kern.PanelB(depthB(kern, typ, rowsMaxWords)))
-		panel, tiles := aligned(kern.PanelB(depthB(kern, typ, rowsMaxWords))), aligned(rowsMaxM*kern.MR*pitch)
+		near, b := aligned(rowsMaxM*kern.MR*rowsMaxWords*4), aligned(kern.PanelB(depthOf(kern, typ, rowsMaxWords*kern.KPack)))
+		panel, tiles := aligned(kern.PanelB(depthOf(kern, typ, rowsMaxWords*kern.KPack))), aligned(rowsMaxM*kern.MR*pitch)
 		view := func(p unsafe.Pointer, n int) []uint32 { return unsafe.Slice((*uint32)(p), n/4) }
 		r := rand.New(rand.NewPCG(45, uint64(typ)))
-		panelB := view(b, kern.PanelB(depthB(kern, typ, rowsMaxWords)))
+		panelB := view(b, kern.PanelB(depthOf(kern, typ, rowsMaxWords*kern.KPack)))
 		for i := range panelB {
 			panelB[i] = operands[0].word(r, kern.KPack)
 		}
