@@ -88,10 +88,6 @@ func (st *stream) init(p *product, workers int) error {
 	block := max(1, min(streamB/k.PanelB(st.words(st.bk)), streamAcc/(st.panelsA*k.MR*k.NR*4)))
 	cols := min(max(1, panels/(slabsEach*workers)), block)
 	switch {
-	case p.starves() && p.b.trans && !p.b.packed:
-		block = 1
-	case p.starves() && !p.b.packed:
-		block, cols = bareGroup, bareGroup
 	case p.b.packed:
 		most := packedPanels
 		if p.narrow() {
@@ -100,7 +96,7 @@ func (st *stream) init(p *product, workers int) error {
 		if st.panelsA <= most {
 			st.panels = k.StreamPanels(p.b.elem)
 		}
-	case st.panelsA == 1 || st.panelsA <= placePanels && !p.b.trans:
+	case p.m <= k.StreamRows(p.b.elem) || st.panelsA <= placePanels && !p.b.trans && !p.starves():
 		st.inPlace = k.Stream(p.b.elem, p.b.trans)
 	}
 	switch {
@@ -119,6 +115,10 @@ func (st *stream) init(p *product, workers int) error {
 			slabs *= slabsEach // the slowest of many would keep the others waiting
 		}
 		cols = min(ceilDiv(panels, slabs), block, max(slabBytes/(p.k*size), placeLine/size)/k.NR)
+	case p.starves() && p.b.trans && !p.b.packed:
+		block = 1
+	case p.starves() && !p.b.packed:
+		block, cols = bareGroup, bareGroup
 	}
 	cols = max(cols, ceilDiv(panels, max(maxSlabs, slabsEach*workers)))
 	st.cols, st.block = cols*k.NR, block*k.NR
