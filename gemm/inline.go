@@ -33,10 +33,11 @@ type inlined struct {
 	rows     asm.RowsFunc
 	rowsHalf asm.RowsFunc // or nil
 	fuse     asm.FuseRowsFunc
-	group    int // panels of B that are packed at once
-	sizeA    int // bytes of the panels of A in scratch memory, of the panels of B,
-	sizeB    int // and of the accumulators of a strip, of which there is one,
-	accBytes int // or as many as there are strips if K has stages
+	own      bool // it is placed, and each worker fetches for itself what a small slab needs
+	group    int  // panels of B that are packed at once
+	sizeA    int  // bytes of the panels of A in scratch memory, of the panels of B,
+	sizeB    int  // and of the accumulators of a strip, of which there is one,
+	accBytes int  // or as many as there are strips if K has stages
 }
 
 // bareGroup is how many panels of B are packed at once by a kernel that cannot

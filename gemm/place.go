@@ -39,7 +39,7 @@ func (in *inlined) placed(s *settings) bool {
 	if p.flops() > ownFlops || p.splitK > 1 || s.depth != 0 || s.tile != [3]int{} {
 		return false
 	}
-	if p.starves() && s.parallelism() > few && !p.skinny(s) {
+	if in.own = p.starves() && s.parallelism() > few && !p.skinny(s); in.own {
 		in.layout(ownTiles*p.kernel.MR, ownTiles*p.kernel.NR)
 		return in.whole > 0
 	}
@@ -72,7 +72,7 @@ func (pl *place) init(in *inlined, workers int) {
 			tiles, wide, least = of, cols, time
 		}
 	}
-	if in.starves() && workers > few {
+	if in.own {
 		for of := range min(in.whole, ownTiles) {
 			for cols := range min(panels, ownTiles) {
 				try(of+1, cols+1)

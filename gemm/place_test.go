@@ -71,6 +71,31 @@ func testPlace[O gemm.Output, I gemm.Element](t *testing.T) {
 	})
 }
 
+// TestPlaceTall has more rows than scratch memory has accumulators for, and so
+// few columns that few workers come.
+func TestPlaceTall(t *testing.T) {
+	processors(t, 6)
+	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		if !starves(k) {
+			t.Skip("operands come fast enough")
+		}
+		s := size(3100, 4, 128, append(opts[:len(opts):len(opts)], gemm.WithWorkers(6))...)
+		s.ring = true
+		want := product[float32, bf16.BF16](t, s)
+		s.ring = false
+		o := build[float32, bf16.BF16](t, s)
+		st, err := o.multiply(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, dense(o.c), want, s.n)
+		o.free()
+		if st.Bytes != 0 || st.Inline {
+			t.Errorf("%v: not in place on a grid", st)
+		}
+	})
+}
+
 // TestPlaceWorkers checks that small products call few helpers.
 func TestPlaceWorkers(t *testing.T) {
 	processors(t, 16)
