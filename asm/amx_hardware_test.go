@@ -5,6 +5,7 @@ package asm
 import (
 	"bytes"
 	"encoding/binary"
+	"flag"
 	"fmt"
 	"math"
 	"math/big"
@@ -142,6 +143,12 @@ func pair(a, b uint32, acc float32) float32 {
 	return flushInput(f)
 }
 
+// run returns what a kernel makes of the tile.
+func (c *tileCase) run(mul KernelFunc) (out [amxMR * amxNR]uint32) {
+	mul(amxStep, 1, unsafe.Pointer(&c.a), unsafe.Pointer(&c.b), unsafe.Pointer(&c.acc), amxNR*4, unsafe.Pointer(&out), amxNR*4)
+	return out
+}
+
 // TestDotTileHardware compares the model with TDPBF16PS.
 func TestDotTileHardware(t *testing.T) {
 	k := hardwareAMX(t)
@@ -198,6 +205,8 @@ func TestDotTileHardware(t *testing.T) {
 	}
 	t.Errorf("%d of %d elements differ from the model; first: %s\nin tiles that differ, every seventh element:\n%s", bad, elements, first, &table)
 }
+
+var recordTile = flag.String("record-tdpbf16ps", "", "write to this file what this processor's TDPBF16PS gives, for testdata/tdpbf16ps.bin")
 
 // TestRecordTiles writes the golden file where it is asked to.
 func TestRecordTiles(t *testing.T) {

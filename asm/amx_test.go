@@ -3,7 +3,6 @@ package asm
 import (
 	"encoding/binary"
 	"errors"
-	"flag"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -11,8 +10,6 @@ import (
 	"testing"
 	"unsafe"
 )
-
-var recordTile = flag.String("record-tdpbf16ps", "", "write to this file what this processor's TDPBF16PS gives, for testdata/tdpbf16ps.bin")
 
 // A tileCase is the operands of an amxMR × amxNR tile, one block of K deep, in the layout of the panels.
 type tileCase struct {
@@ -58,12 +55,6 @@ func (c *tileCase) element(i, j int) (acc float32, a, b *[amxStep]uint32) {
 		b[w] = c.b[w*amxNR+j]
 	}
 	return math.Float32frombits(c.acc[i*amxNR+j]), (*[amxStep]uint32)(c.a[i*amxStep:]), b
-}
-
-// run returns what a kernel makes of the tile.
-func (c *tileCase) run(mul KernelFunc) (out [amxMR * amxNR]uint32) {
-	mul(amxStep, 1, unsafe.Pointer(&c.a), unsafe.Pointer(&c.b), unsafe.Pointer(&c.acc), amxNR*4, unsafe.Pointer(&out), amxNR*4)
-	return out
 }
 
 // TestDotTile compares the model, where nothing is subnormal or overflows, with exact arithmetic rounded at each step.

@@ -21,8 +21,8 @@ import "unsafe"
 // rows that it reads should be 1 KB or more where they are rows of K, and 4 KB or more where they are columns of B.
 type StreamFunc func(k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 
-// Stream returns the kernel's StreamFunc for B of type t, or nil if it has none, as AMX has with kContiguous: then the rows of
-// B's memory are its columns; see [Kernel.PackB] and [Kernel.StreamRows].
+// Stream returns the kernel's StreamFunc for B of type t, or nil if it has none. With kContiguous the rows of B's memory are its
+// columns; see [Kernel.PackB] and [Kernel.StreamRows].
 func (k *Kernel) Stream(t Type, kContiguous bool) StreamFunc {
 	if !k.Accepts(t) {
 		return nil

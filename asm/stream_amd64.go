@@ -21,7 +21,8 @@ type streamBlock struct {
 	b      unsafe.Pointer // S and P: B
 	slots  [4]streamSlot  // S and P use the first; T as many as there are accumulators for
 
-	// The last columns that were packed, for P, or copied, for S without masks; for tiles A as float32, and half the sums.
+	// The last columns that were packed, for P, or copied, for S without masks; for tiles A as float32, sums, and of T the last
+	// lines of columns, copied.
 	room [4 * streamPanel / 4]uint32
 	tile [8 * 32]float32 // accumulators of columns that are cut off by the edge of B
 }

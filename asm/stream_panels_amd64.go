@@ -60,7 +60,7 @@ func (s *streamKernel) reachOf(m, stride int) streamReach {
 type streamKernel struct {
 	*streamShape
 	size, kpack                  int
-	straight, transposed, panels streamSet
+	straight, transposed, panels streamSet       // AMX has no panels
 	reach                        *[3]streamReach // of S
 	block                        int             // T: bytes of a block of a row
 	pack                         PackFunc        // of panels, from rows along K
@@ -211,7 +211,11 @@ func (s *streamKernel) along(k, m, n int, a, b unsafe.Pointer, stride int, src u
 		s.blocks(c, min(whole-k0, length)/block, m, n, s.panelA(a, k0), unsafe.Add(b, k0*s.size), stride, src, lds, dst, ldd)
 		src, lds = dst, ldd
 	}
-	if whole < k {
+	switch {
+	case whole == k:
+	case s.panels == nil:
+		s.restTile(c, k-whole, m, n, s.panelA(a, whole), unsafe.Add(b, whole*s.size), stride, src, lds, dst, ldd)
+	default:
 		s.rest(c, k-whole, m, n, s.panelA(a, whole), unsafe.Add(b, whole*s.size), stride, src, lds, dst, ldd)
 	}
 	c.release()

@@ -4,7 +4,7 @@ package asm
 
 import "unsafe"
 
-// The stream kernels that compute as AMX does, a tile of K or less at a time; see dotTile. They read rows of K.
+// The stream kernels that compute as AMX does; see dotTile. S takes a tile of K or less at a time, T whole tiles.
 
 //go:noescape
 func streamS1Tiles(c *streamBlock)
@@ -18,7 +18,27 @@ func streamS4Tiles(c *streamBlock)
 //go:noescape
 func streamS8Tiles(c *streamBlock)
 
-var streamTiles = streamSet{streamS1Tiles, streamS2Tiles, streamS4Tiles, streamS8Tiles}
+//go:noescape
+func streamT1Tiles(c *streamBlock)
+
+//go:noescape
+func streamT2Tiles(c *streamBlock)
+
+//go:noescape
+func streamT4Tiles(c *streamBlock)
+
+//go:noescape
+func streamT8Tiles(c *streamBlock)
+
+var (
+	streamTilesShape = streamShape{mr: amxMR, nr: amxNR, vec: 16, slots: []int{2, 2, 2, 2}}
+	streamTiles      = streamKernel{streamShape: &streamTilesShape, size: 2, kpack: 2, block: tileLine,
+		straight:   streamSet{streamS1Tiles, streamS2Tiles, streamS4Tiles, streamS8Tiles},
+		transposed: streamSet{streamT1Tiles, streamT2Tiles, streamT4Tiles, streamT8Tiles}}
+)
+
+// tileLine is the bytes of a row of a tile.
+const tileLine = amxStep * 4
 
 // acrossTiles is the StreamFunc of AMX for rows of K: those of a tile at a time through all columns, and through all of B
 // again for every streamTilesRows rows of A.
@@ -28,7 +48,7 @@ func acrossTiles(k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointe
 	c.stride = stride
 	for i := 0; i < m; i += streamTilesRows {
 		rows := min(m-i, streamTilesRows)
-		f := streamTiles[streamTiles.of(rows)]
+		f := streamTiles.straight[streamTiles.straight.of(rows)]
 		for j := 0; j < n; j += streamWidth {
 			c.n = min(n-j, streamWidth)
 			c.ahead = min(streamAhead, c.n*size)
@@ -44,4 +64,26 @@ func acrossTiles(k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointe
 		}
 	}
 	c.release()
+}
+
+// alongTiles is the StreamFunc of AMX for rows along K: through all of B for every streamTilesRows rows of A.
+func alongTiles(k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	for i := 0; i < m; i += streamTilesRows {
+		streamTiles.along(k, min(m-i, streamTilesRows), n, unsafe.Add(a, i*tileLine), b, stride, forward(src, i*lds), lds, unsafe.Add(dst, i*ldd), ldd)
+	}
+}
+
+// restTile multiplies less of K than a tile: it copies what is left of the columns to lines that zeros fill up, half the room,
+// and multiplies these. In the other half the kernels keep A.
+func (s *streamKernel) restTile(c *streamBlock, k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	const half, tile = len(c.room) / 2, 16
+	const width = half * 4 / tileLine
+	lines := unsafe.Pointer(&c.room[half])
+	for j := 0; j < n; j += width {
+		here := min(n-j, width)
+		for i := 0; i < here; i += tile {
+			packLines(unsafe.Add(lines, i*tileLine), unsafe.Add(b, (j+i)*stride), stride, min(here-i, tile), k, 0)
+		}
+		s.blocks(c, 1, m, here, a, lines, tileLine, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
+	}
 }

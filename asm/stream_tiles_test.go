@@ -7,11 +7,11 @@ import (
 	"unsafe"
 )
 
-// forTiles runs f for every kernel of AMX that streams.
-func forTiles(t *testing.T, f func(t *testing.T, kern *Kernel)) {
-	forKernels(t, func(t *testing.T, kern *Kernel) {
-		if kern.step == amxStep && kern.Stream(BF16, false) != nil {
-			f(t, kern)
+// forTiles runs f for every stream kernel of AMX.
+func forTiles(t *testing.T, f func(t *testing.T, kern *Kernel, kContiguous bool)) {
+	forStreams(t, func(t *testing.T, kern *Kernel, _ Type, kContiguous bool) {
+		if kern.step == amxStep {
+			f(t, kern, kContiguous)
 		}
 	})
 }
@@ -25,7 +25,7 @@ func flushed(r *rand.Rand, _ int) uint32 {
 
 // TestStreamTilesFlush has products that are subnormal in every length of the last tile.
 func TestStreamTilesFlush(t *testing.T) {
-	forTiles(t, func(t *testing.T, kern *Kernel) {
+	forTiles(t, func(t *testing.T, kern *Kernel, kContiguous bool) {
 		const maxK, maxN = 72, 70
 		mem := newStreamMemory(t, kern, BF16, maxK, maxN)
 		r := rand.New(rand.NewPCG(16, 17))
@@ -35,7 +35,7 @@ func TestStreamTilesFlush(t *testing.T) {
 					if raceEnabled && (k+source)%5 != 0 {
 						continue
 					}
-					c := streamCase{kern, BF16, false, k, m, 1 + r.IntN(maxN), source, false}
+					c := streamCase{kern, BF16, kContiguous, k, m, 1 + r.IntN(maxN), source, false}
 					if err := c.check(mem, r, flushed, kern.Mul); err != nil {
 						t.Fatal(err)
 					}
@@ -48,7 +48,7 @@ func TestStreamTilesFlush(t *testing.T) {
 // TestStreamTilesZero checks the sign of a sum whose last product is a negative subnormal: it stays where the tile is whole, and
 // is lost to the zeros that follow where it is not.
 func TestStreamTilesZero(t *testing.T) {
-	forTiles(t, func(t *testing.T, kern *Kernel) {
+	forTiles(t, func(t *testing.T, kern *Kernel, kContiguous bool) {
 		const minus = 1 << 31
 		for k := 1; k <= 4*amxStep; k++ {
 			a, b := make([]uint16, k), make([]uint16, k)
@@ -58,7 +58,7 @@ func TestStreamTilesZero(t *testing.T) {
 			panel := make([]uint32, kern.MR*amxWords(k))
 			kern.PackA(BF16, true)(unsafe.Pointer(&panel[0]), unsafe.Pointer(&a[0]), 2*k, 1, k)
 			acc := uint32(minus)
-			kern.Stream(BF16, false)(k, 1, 1, unsafe.Pointer(&panel[0]), unsafe.Pointer(&b[0]), 2, unsafe.Pointer(&acc), 4, unsafe.Pointer(&acc), 4)
+			kern.Stream(BF16, kContiguous)(k, 1, 1, unsafe.Pointer(&panel[0]), unsafe.Pointer(&b[0]), 2, unsafe.Pointer(&acc), 4, unsafe.Pointer(&acc), 4)
 			want := uint32(0)
 			if k%(2*amxStep) == 0 {
 				want = minus
@@ -72,17 +72,21 @@ func TestStreamTilesZero(t *testing.T) {
 
 // TestStreamTilesDot compares single tiles with dotTile for the operands that the model was checked with.
 func TestStreamTilesDot(t *testing.T) {
-	forTiles(t, func(t *testing.T, kern *Kernel) {
+	forTiles(t, func(t *testing.T, kern *Kernel, kContiguous bool) {
 		r := rand.New(rand.NewPCG(18, 19))
 		for i := range 10 * tileKinds {
 			c := newTileCase(r, i%tileKinds)
-			var b [2 * amxStep * amxNR]uint16 // as it lies before it is packed
+			var b [2 * amxStep * amxNR]uint16          // as it lies before it is packed
+			stride, along, across := amxNR*2, amxNR, 1 // bytes between rows, elements from one of K to the next and between columns
+			if kContiguous {
+				stride, along, across = amxStep*4, 1, 2*amxStep
+			}
 			for j, w := range c.b {
-				at := j/amxNR*2*amxNR + j%amxNR
-				b[at], b[at+amxNR] = uint16(w), uint16(w>>16)
+				at := j/amxNR*2*along + j%amxNR*across
+				b[at], b[at+along] = uint16(w), uint16(w>>16)
 			}
 			var out [amxMR * amxNR]uint32
-			kern.Stream(BF16, false)(2*amxStep, amxMR, amxNR, unsafe.Pointer(&c.a), unsafe.Pointer(&b), amxNR*2, unsafe.Pointer(&c.acc), amxNR*4, unsafe.Pointer(&out), amxNR*4)
+			kern.Stream(BF16, kContiguous)(2*amxStep, amxMR, amxNR, unsafe.Pointer(&c.a), unsafe.Pointer(&b), stride, unsafe.Pointer(&c.acc), amxNR*4, unsafe.Pointer(&out), amxNR*4)
 			for e, got := range out {
 				acc, row, column := c.element(e/amxNR, e%amxNR)
 				if want := dotTile(acc, row, column); !sameBits(math.Float32frombits(got), want) {
@@ -100,11 +104,11 @@ func multiplied(x, y float32) uint32 { return math.Float32bits(x * y) }
 
 // TestStreamTilesControl checks that the caller's subnormals are not flushed after a call.
 func TestStreamTilesControl(t *testing.T) {
-	forTiles(t, func(t *testing.T, kern *Kernel) {
+	forTiles(t, func(t *testing.T, kern *Kernel, kContiguous bool) {
 		const k, n = 40, 33
-		a, b, c := aligned(kern.PanelA(depthOf(kern, BF16, k))), aligned(k*n*2), aligned(kern.MR*n*4)
+		a, b, c := aligned(kern.PanelA(depthOf(kern, BF16, k))), aligned(k*k*2), aligned(kern.MR*n*4)
 		for m := 1; m <= kern.MR; m++ {
-			kern.Stream(BF16, false)(k, m, n, a, b, n*2, nil, 0, c, n*4)
+			kern.Stream(BF16, kContiguous)(k, m, n, a, b, max(k, n)*2, nil, 0, c, n*4)
 			if in, out := multiplied(0x3p-149, 1<<20), multiplied(0x1p-100, 0x1p-40); in != 3<<20 || out != 1<<9 {
 				t.Fatalf("after %d rows subnormals are flushed: %#x, %#x", m, in, out)
 			}

@@ -11711,19 +11711,19 @@ TEXT ·streamS1Tiles(SB), NOSPLIT, $8-8
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
 	MOVQ c+0(FP), DI
+	LEAQ (streamBlock_room+63)(DI), R14
+	ANDQ $-64, R14
+	MOVL $0xaaaaaaaa, AX
+	KMOVD AX, K7
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
 	MOVQ streamBlock_k(DI), R11
 	MOVQ streamBlock_n(DI), BX
 	XORQ R8, R8
 	VPXORD Z29, Z29, Z29
-	LEAQ (streamBlock_room+63)(DI), R14
-	ANDQ $-64, R14
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	VPTERNLOGD $0xff, Z28, Z28, Z28
-	VPSLLD $16, Z28, Z28
 	VMOVDQU32 0(DX), Z24
-	VPANDD Z28, Z24, Z25
+	VMOVDQU16.Z Z24, K7, Z25
 	VPSLLD $16, Z24, Z24
 	VMOVDQA32 Z24, 0(R14)
 	VMOVDQA32 Z25, 64(R14)
@@ -11871,24 +11871,24 @@ TEXT ·streamS2Tiles(SB), NOSPLIT, $8-8
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
 	MOVQ c+0(FP), DI
+	LEAQ (streamBlock_room+63)(DI), R14
+	ANDQ $-64, R14
+	MOVL $0xaaaaaaaa, AX
+	KMOVD AX, K7
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
 	MOVQ streamBlock_k(DI), R11
 	MOVQ streamBlock_n(DI), BX
 	XORQ R8, R8
 	VPXORD Z29, Z29, Z29
-	LEAQ (streamBlock_room+63)(DI), R14
-	ANDQ $-64, R14
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	VPTERNLOGD $0xff, Z28, Z28, Z28
-	VPSLLD $16, Z28, Z28
 	VMOVDQU32 0(DX), Z24
-	VPANDD Z28, Z24, Z25
+	VMOVDQU16.Z Z24, K7, Z25
 	VPSLLD $16, Z24, Z24
 	VMOVDQA32 Z24, 0(R14)
 	VMOVDQA32 Z25, 128(R14)
 	VMOVDQU32 64(DX), Z24
-	VPANDD Z28, Z24, Z25
+	VMOVDQU16.Z Z24, K7, Z25
 	VPSLLD $16, Z24, Z24
 	VMOVDQA32 Z24, 64(R14)
 	VMOVDQA32 Z25, 192(R14)
@@ -12080,34 +12080,34 @@ TEXT ·streamS4Tiles(SB), NOSPLIT, $8-8
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
 	MOVQ c+0(FP), DI
+	LEAQ (streamBlock_room+63)(DI), R14
+	ANDQ $-64, R14
+	MOVL $0xaaaaaaaa, AX
+	KMOVD AX, K7
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
 	MOVQ streamBlock_k(DI), R11
 	MOVQ streamBlock_n(DI), BX
 	XORQ R8, R8
 	VPXORD Z29, Z29, Z29
-	LEAQ (streamBlock_room+63)(DI), R14
-	ANDQ $-64, R14
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	VPTERNLOGD $0xff, Z28, Z28, Z28
-	VPSLLD $16, Z28, Z28
 	VMOVDQU32 0(DX), Z24
-	VPANDD Z28, Z24, Z25
+	VMOVDQU16.Z Z24, K7, Z25
 	VPSLLD $16, Z24, Z24
 	VMOVDQA32 Z24, 0(R14)
 	VMOVDQA32 Z25, 256(R14)
 	VMOVDQU32 64(DX), Z24
-	VPANDD Z28, Z24, Z25
+	VMOVDQU16.Z Z24, K7, Z25
 	VPSLLD $16, Z24, Z24
 	VMOVDQA32 Z24, 64(R14)
 	VMOVDQA32 Z25, 320(R14)
 	VMOVDQU32 128(DX), Z24
-	VPANDD Z28, Z24, Z25
+	VMOVDQU16.Z Z24, K7, Z25
 	VPSLLD $16, Z24, Z24
 	VMOVDQA32 Z24, 128(R14)
 	VMOVDQA32 Z25, 384(R14)
 	VMOVDQU32 192(DX), Z24
-	VPANDD Z28, Z24, Z25
+	VMOVDQU16.Z Z24, K7, Z25
 	VPSLLD $16, Z24, Z24
 	VMOVDQA32 Z24, 192(R14)
 	VMOVDQA32 Z25, 448(R14)
@@ -12387,54 +12387,54 @@ TEXT ·streamS8Tiles(SB), NOSPLIT, $8-8
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
 	MOVQ c+0(FP), DI
+	LEAQ (streamBlock_room+63)(DI), R14
+	ANDQ $-64, R14
+	MOVL $0xaaaaaaaa, AX
+	KMOVD AX, K7
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
 	MOVQ streamBlock_k(DI), R11
 	MOVQ streamBlock_n(DI), BX
 	XORQ R8, R8
 	VPXORD Z29, Z29, Z29
-	LEAQ (streamBlock_room+63)(DI), R14
-	ANDQ $-64, R14
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	VPTERNLOGD $0xff, Z28, Z28, Z28
-	VPSLLD $16, Z28, Z28
 	VMOVDQU32 0(DX), Z24
-	VPANDD Z28, Z24, Z25
+	VMOVDQU16.Z Z24, K7, Z25
 	VPSLLD $16, Z24, Z24
 	VMOVDQA32 Z24, 0(R14)
 	VMOVDQA32 Z25, 512(R14)
 	VMOVDQU32 64(DX), Z24
-	VPANDD Z28, Z24, Z25
+	VMOVDQU16.Z Z24, K7, Z25
 	VPSLLD $16, Z24, Z24
 	VMOVDQA32 Z24, 64(R14)
 	VMOVDQA32 Z25, 576(R14)
 	VMOVDQU32 128(DX), Z24
-	VPANDD Z28, Z24, Z25
+	VMOVDQU16.Z Z24, K7, Z25
 	VPSLLD $16, Z24, Z24
 	VMOVDQA32 Z24, 128(R14)
 	VMOVDQA32 Z25, 640(R14)
 	VMOVDQU32 192(DX), Z24
-	VPANDD Z28, Z24, Z25
+	VMOVDQU16.Z Z24, K7, Z25
 	VPSLLD $16, Z24, Z24
 	VMOVDQA32 Z24, 192(R14)
 	VMOVDQA32 Z25, 704(R14)
 	VMOVDQU32 256(DX), Z24
-	VPANDD Z28, Z24, Z25
+	VMOVDQU16.Z Z24, K7, Z25
 	VPSLLD $16, Z24, Z24
 	VMOVDQA32 Z24, 256(R14)
 	VMOVDQA32 Z25, 768(R14)
 	VMOVDQU32 320(DX), Z24
-	VPANDD Z28, Z24, Z25
+	VMOVDQU16.Z Z24, K7, Z25
 	VPSLLD $16, Z24, Z24
 	VMOVDQA32 Z24, 320(R14)
 	VMOVDQA32 Z25, 832(R14)
 	VMOVDQU32 384(DX), Z24
-	VPANDD Z28, Z24, Z25
+	VMOVDQU16.Z Z24, K7, Z25
 	VPSLLD $16, Z24, Z24
 	VMOVDQA32 Z24, 384(R14)
 	VMOVDQA32 Z25, 896(R14)
 	VMOVDQU32 448(DX), Z24
-	VPANDD Z28, Z24, Z25
+	VMOVDQU16.Z Z24, K7, Z25
 	VPSLLD $16, Z24, Z24
 	VMOVDQA32 Z24, 448(R14)
 	VMOVDQA32 Z25, 960(R14)
@@ -12703,6 +12703,2984 @@ store:
 	ADDQ $128, R8
 	SUBQ $32, BX
 	JG block
+	LDMXCSR 0(SP)
+	VZEROUPPER
+	RET
+
+// func streamT1Tiles(c *streamBlock)
+// 1 rows of A by 32 columns.
+TEXT ·streamT1Tiles(SB), NOSPLIT, $8-8
+	STMXCSR 0(SP)
+	MOVL $0x9fc0, 4(SP)
+	LDMXCSR 4(SP)
+	MOVQ c+0(FP), DI
+	LEAQ (streamBlock_room+63)(DI), R14
+	ANDQ $-64, R14
+	MOVL $0xaaaaaaaa, AX
+	KMOVD AX, K7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z31
+	JMP start0x1
+
+zero0x1:
+	VPXORD Z31, Z31, Z31
+
+start0x1:
+	VMOVAPS Z31, 1024(R14)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z31
+	JMP start1x1
+
+zero1x1:
+	VPXORD Z31, Z31, Z31
+
+start1x1:
+	VMOVAPS Z31, 1088(R14)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+loop:
+	VMOVDQU32 0(DX), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 0(R14)
+	VMOVDQA32 Z25, 64(R14)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z0
+	VSHUFF32X4 $0x88, Z23, Z22, Z4
+	VSHUFF32X4 $0xdd, Z21, Z20, Z8
+	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z1
+	VSHUFF32X4 $0x88, Z23, Z22, Z5
+	VSHUFF32X4 $0xdd, Z21, Z20, Z9
+	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z2
+	VSHUFF32X4 $0x88, Z23, Z22, Z6
+	VSHUFF32X4 $0xdd, Z21, Z20, Z10
+	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z3
+	VSHUFF32X4 $0x88, Z23, Z22, Z7
+	VSHUFF32X4 $0xdd, Z21, Z20, Z11
+	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z31, Z31, Z31
+	VUNPCKLPS Z3, Z2, Z24
+	VUNPCKHPS Z3, Z2, Z25
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z24, Z2, Z0
+	VUNPCKHPD Z24, Z2, Z1
+	VUNPCKLPD Z25, Z3, Z2
+	VUNPCKHPD Z25, Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z0, K7, Z26
+	VFMADD231PS.BCST 64(R14), Z26, Z16
+	VPSLLD $16, Z0, Z0
+	VFMADD231PS.BCST 0(R14), Z0, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z1, K7, Z26
+	VFMADD231PS.BCST 68(R14), Z26, Z16
+	VPSLLD $16, Z1, Z1
+	VFMADD231PS.BCST 4(R14), Z1, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z2, K7, Z26
+	VFMADD231PS.BCST 72(R14), Z26, Z16
+	VPSLLD $16, Z2, Z2
+	VFMADD231PS.BCST 8(R14), Z2, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z3, K7, Z26
+	VFMADD231PS.BCST 76(R14), Z26, Z16
+	VPSLLD $16, Z3, Z3
+	VFMADD231PS.BCST 12(R14), Z3, Z31
+	VUNPCKLPS Z7, Z6, Z24
+	VUNPCKHPS Z7, Z6, Z25
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z24, Z6, Z4
+	VUNPCKHPD Z24, Z6, Z5
+	VUNPCKLPD Z25, Z7, Z6
+	VUNPCKHPD Z25, Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z4, K7, Z26
+	VFMADD231PS.BCST 80(R14), Z26, Z16
+	VPSLLD $16, Z4, Z4
+	VFMADD231PS.BCST 16(R14), Z4, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z5, K7, Z26
+	VFMADD231PS.BCST 84(R14), Z26, Z16
+	VPSLLD $16, Z5, Z5
+	VFMADD231PS.BCST 20(R14), Z5, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z6, K7, Z26
+	VFMADD231PS.BCST 88(R14), Z26, Z16
+	VPSLLD $16, Z6, Z6
+	VFMADD231PS.BCST 24(R14), Z6, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z7, K7, Z26
+	VFMADD231PS.BCST 92(R14), Z26, Z16
+	VPSLLD $16, Z7, Z7
+	VFMADD231PS.BCST 28(R14), Z7, Z31
+	VUNPCKLPS Z11, Z10, Z24
+	VUNPCKHPS Z11, Z10, Z25
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z24, Z10, Z8
+	VUNPCKHPD Z24, Z10, Z9
+	VUNPCKLPD Z25, Z11, Z10
+	VUNPCKHPD Z25, Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z8, K7, Z26
+	VFMADD231PS.BCST 96(R14), Z26, Z16
+	VPSLLD $16, Z8, Z8
+	VFMADD231PS.BCST 32(R14), Z8, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z9, K7, Z26
+	VFMADD231PS.BCST 100(R14), Z26, Z16
+	VPSLLD $16, Z9, Z9
+	VFMADD231PS.BCST 36(R14), Z9, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z10, K7, Z26
+	VFMADD231PS.BCST 104(R14), Z26, Z16
+	VPSLLD $16, Z10, Z10
+	VFMADD231PS.BCST 40(R14), Z10, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z11, K7, Z26
+	VFMADD231PS.BCST 108(R14), Z26, Z16
+	VPSLLD $16, Z11, Z11
+	VFMADD231PS.BCST 44(R14), Z11, Z31
+	VUNPCKLPS Z15, Z14, Z24
+	VUNPCKHPS Z15, Z14, Z25
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z24, Z14, Z12
+	VUNPCKHPD Z24, Z14, Z13
+	VUNPCKLPD Z25, Z15, Z14
+	VUNPCKHPD Z25, Z15, Z15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z12, K7, Z26
+	VFMADD231PS.BCST 112(R14), Z26, Z16
+	VPSLLD $16, Z12, Z12
+	VFMADD231PS.BCST 48(R14), Z12, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z13, K7, Z26
+	VFMADD231PS.BCST 116(R14), Z26, Z16
+	VPSLLD $16, Z13, Z13
+	VFMADD231PS.BCST 52(R14), Z13, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z14, K7, Z26
+	VFMADD231PS.BCST 120(R14), Z26, Z16
+	VPSLLD $16, Z14, Z14
+	VFMADD231PS.BCST 56(R14), Z14, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z15, K7, Z26
+	VFMADD231PS.BCST 124(R14), Z26, Z16
+	VPSLLD $16, Z15, Z15
+	VFMADD231PS.BCST 60(R14), Z15, Z31
+	VADDPS Z16, Z31, Z31
+	VADDPS 1024(R14), Z31, Z31
+	VMOVAPS Z31, 1024(R14)
+	ADDQ $2048, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	VMOVDQU32 0(R9), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 0(R14)
+	VMOVDQA32 Z25, 64(R14)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z16
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z17
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z18
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z0
+	VSHUFF32X4 $0x88, Z23, Z22, Z4
+	VSHUFF32X4 $0xdd, Z21, Z20, Z8
+	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z16
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z17
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z18
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z1
+	VSHUFF32X4 $0x88, Z23, Z22, Z5
+	VSHUFF32X4 $0xdd, Z21, Z20, Z9
+	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z16
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z17
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z18
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z2
+	VSHUFF32X4 $0x88, Z23, Z22, Z6
+	VSHUFF32X4 $0xdd, Z21, Z20, Z10
+	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z16
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z17
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z18
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z3
+	VSHUFF32X4 $0x88, Z23, Z22, Z7
+	VSHUFF32X4 $0xdd, Z21, Z20, Z11
+	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z31, Z31, Z31
+	VUNPCKLPS Z3, Z2, Z24
+	VUNPCKHPS Z3, Z2, Z25
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z24, Z2, Z0
+	VUNPCKHPD Z24, Z2, Z1
+	VUNPCKLPD Z25, Z3, Z2
+	VUNPCKHPD Z25, Z3, Z3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z0, K7, Z26
+	VFMADD231PS.BCST 64(R14), Z26, Z16
+	VPSLLD $16, Z0, Z0
+	VFMADD231PS.BCST 0(R14), Z0, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z1, K7, Z26
+	VFMADD231PS.BCST 68(R14), Z26, Z16
+	VPSLLD $16, Z1, Z1
+	VFMADD231PS.BCST 4(R14), Z1, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z2, K7, Z26
+	VFMADD231PS.BCST 72(R14), Z26, Z16
+	VPSLLD $16, Z2, Z2
+	VFMADD231PS.BCST 8(R14), Z2, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z3, K7, Z26
+	VFMADD231PS.BCST 76(R14), Z26, Z16
+	VPSLLD $16, Z3, Z3
+	VFMADD231PS.BCST 12(R14), Z3, Z31
+	VUNPCKLPS Z7, Z6, Z24
+	VUNPCKHPS Z7, Z6, Z25
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z24, Z6, Z4
+	VUNPCKHPD Z24, Z6, Z5
+	VUNPCKLPD Z25, Z7, Z6
+	VUNPCKHPD Z25, Z7, Z7
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z4, K7, Z26
+	VFMADD231PS.BCST 80(R14), Z26, Z16
+	VPSLLD $16, Z4, Z4
+	VFMADD231PS.BCST 16(R14), Z4, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z5, K7, Z26
+	VFMADD231PS.BCST 84(R14), Z26, Z16
+	VPSLLD $16, Z5, Z5
+	VFMADD231PS.BCST 20(R14), Z5, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z6, K7, Z26
+	VFMADD231PS.BCST 88(R14), Z26, Z16
+	VPSLLD $16, Z6, Z6
+	VFMADD231PS.BCST 24(R14), Z6, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z7, K7, Z26
+	VFMADD231PS.BCST 92(R14), Z26, Z16
+	VPSLLD $16, Z7, Z7
+	VFMADD231PS.BCST 28(R14), Z7, Z31
+	VUNPCKLPS Z11, Z10, Z24
+	VUNPCKHPS Z11, Z10, Z25
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z24, Z10, Z8
+	VUNPCKHPD Z24, Z10, Z9
+	VUNPCKLPD Z25, Z11, Z10
+	VUNPCKHPD Z25, Z11, Z11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z8, K7, Z26
+	VFMADD231PS.BCST 96(R14), Z26, Z16
+	VPSLLD $16, Z8, Z8
+	VFMADD231PS.BCST 32(R14), Z8, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z9, K7, Z26
+	VFMADD231PS.BCST 100(R14), Z26, Z16
+	VPSLLD $16, Z9, Z9
+	VFMADD231PS.BCST 36(R14), Z9, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z10, K7, Z26
+	VFMADD231PS.BCST 104(R14), Z26, Z16
+	VPSLLD $16, Z10, Z10
+	VFMADD231PS.BCST 40(R14), Z10, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z11, K7, Z26
+	VFMADD231PS.BCST 108(R14), Z26, Z16
+	VPSLLD $16, Z11, Z11
+	VFMADD231PS.BCST 44(R14), Z11, Z31
+	VUNPCKLPS Z15, Z14, Z24
+	VUNPCKHPS Z15, Z14, Z25
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z24, Z14, Z12
+	VUNPCKHPD Z24, Z14, Z13
+	VUNPCKLPD Z25, Z15, Z14
+	VUNPCKHPD Z25, Z15, Z15
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z12, K7, Z26
+	VFMADD231PS.BCST 112(R14), Z26, Z16
+	VPSLLD $16, Z12, Z12
+	VFMADD231PS.BCST 48(R14), Z12, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z13, K7, Z26
+	VFMADD231PS.BCST 116(R14), Z26, Z16
+	VPSLLD $16, Z13, Z13
+	VFMADD231PS.BCST 52(R14), Z13, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z14, K7, Z26
+	VFMADD231PS.BCST 120(R14), Z26, Z16
+	VPSLLD $16, Z14, Z14
+	VFMADD231PS.BCST 56(R14), Z14, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z15, K7, Z26
+	VFMADD231PS.BCST 124(R14), Z26, Z16
+	VPSLLD $16, Z15, Z15
+	VFMADD231PS.BCST 60(R14), Z15, Z31
+	VADDPS Z16, Z31, Z31
+	VADDPS 1088(R14), Z31, Z31
+	VMOVAPS Z31, 1088(R14)
+	ADDQ $2048, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	VMOVAPS 1024(R14), Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z31, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VMOVAPS 1088(R14), Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z31, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	LDMXCSR 0(SP)
+	VZEROUPPER
+	RET
+
+// func streamT2Tiles(c *streamBlock)
+// 2 rows of A by 32 columns.
+TEXT ·streamT2Tiles(SB), NOSPLIT, $8-8
+	STMXCSR 0(SP)
+	MOVL $0x9fc0, 4(SP)
+	LDMXCSR 4(SP)
+	MOVQ c+0(FP), DI
+	LEAQ (streamBlock_room+63)(DI), R14
+	ANDQ $-64, R14
+	MOVL $0xaaaaaaaa, AX
+	KMOVD AX, K7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z31
+	JMP start0x1
+
+zero0x1:
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+
+start0x1:
+	VMOVAPS Z30, 1024(R14)
+	VMOVAPS Z31, 1088(R14)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z31
+	JMP start1x1
+
+zero1x1:
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+
+start1x1:
+	VMOVAPS Z30, 1152(R14)
+	VMOVAPS Z31, 1216(R14)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+loop:
+	VMOVDQU32 0(DX), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 0(R14)
+	VMOVDQA32 Z25, 128(R14)
+	VMOVDQU32 64(DX), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 64(R14)
+	VMOVDQA32 Z25, 192(R14)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z0
+	VSHUFF32X4 $0x88, Z23, Z22, Z4
+	VSHUFF32X4 $0xdd, Z21, Z20, Z8
+	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z1
+	VSHUFF32X4 $0x88, Z23, Z22, Z5
+	VSHUFF32X4 $0xdd, Z21, Z20, Z9
+	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z2
+	VSHUFF32X4 $0x88, Z23, Z22, Z6
+	VSHUFF32X4 $0xdd, Z21, Z20, Z10
+	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z3
+	VSHUFF32X4 $0x88, Z23, Z22, Z7
+	VSHUFF32X4 $0xdd, Z21, Z20, Z11
+	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+	VUNPCKLPS Z3, Z2, Z24
+	VUNPCKHPS Z3, Z2, Z25
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z24, Z2, Z0
+	VUNPCKHPD Z24, Z2, Z1
+	VUNPCKLPD Z25, Z3, Z2
+	VUNPCKHPD Z25, Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z0, K7, Z26
+	VFMADD231PS.BCST 128(R14), Z26, Z16
+	VFMADD231PS.BCST 192(R14), Z26, Z17
+	VPSLLD $16, Z0, Z0
+	VFMADD231PS.BCST 0(R14), Z0, Z30
+	VFMADD231PS.BCST 64(R14), Z0, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z1, K7, Z26
+	VFMADD231PS.BCST 132(R14), Z26, Z16
+	VFMADD231PS.BCST 196(R14), Z26, Z17
+	VPSLLD $16, Z1, Z1
+	VFMADD231PS.BCST 4(R14), Z1, Z30
+	VFMADD231PS.BCST 68(R14), Z1, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z2, K7, Z26
+	VFMADD231PS.BCST 136(R14), Z26, Z16
+	VFMADD231PS.BCST 200(R14), Z26, Z17
+	VPSLLD $16, Z2, Z2
+	VFMADD231PS.BCST 8(R14), Z2, Z30
+	VFMADD231PS.BCST 72(R14), Z2, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z3, K7, Z26
+	VFMADD231PS.BCST 140(R14), Z26, Z16
+	VFMADD231PS.BCST 204(R14), Z26, Z17
+	VPSLLD $16, Z3, Z3
+	VFMADD231PS.BCST 12(R14), Z3, Z30
+	VFMADD231PS.BCST 76(R14), Z3, Z31
+	VUNPCKLPS Z7, Z6, Z24
+	VUNPCKHPS Z7, Z6, Z25
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z24, Z6, Z4
+	VUNPCKHPD Z24, Z6, Z5
+	VUNPCKLPD Z25, Z7, Z6
+	VUNPCKHPD Z25, Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z4, K7, Z26
+	VFMADD231PS.BCST 144(R14), Z26, Z16
+	VFMADD231PS.BCST 208(R14), Z26, Z17
+	VPSLLD $16, Z4, Z4
+	VFMADD231PS.BCST 16(R14), Z4, Z30
+	VFMADD231PS.BCST 80(R14), Z4, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z5, K7, Z26
+	VFMADD231PS.BCST 148(R14), Z26, Z16
+	VFMADD231PS.BCST 212(R14), Z26, Z17
+	VPSLLD $16, Z5, Z5
+	VFMADD231PS.BCST 20(R14), Z5, Z30
+	VFMADD231PS.BCST 84(R14), Z5, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z6, K7, Z26
+	VFMADD231PS.BCST 152(R14), Z26, Z16
+	VFMADD231PS.BCST 216(R14), Z26, Z17
+	VPSLLD $16, Z6, Z6
+	VFMADD231PS.BCST 24(R14), Z6, Z30
+	VFMADD231PS.BCST 88(R14), Z6, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z7, K7, Z26
+	VFMADD231PS.BCST 156(R14), Z26, Z16
+	VFMADD231PS.BCST 220(R14), Z26, Z17
+	VPSLLD $16, Z7, Z7
+	VFMADD231PS.BCST 28(R14), Z7, Z30
+	VFMADD231PS.BCST 92(R14), Z7, Z31
+	VUNPCKLPS Z11, Z10, Z24
+	VUNPCKHPS Z11, Z10, Z25
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z24, Z10, Z8
+	VUNPCKHPD Z24, Z10, Z9
+	VUNPCKLPD Z25, Z11, Z10
+	VUNPCKHPD Z25, Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z8, K7, Z26
+	VFMADD231PS.BCST 160(R14), Z26, Z16
+	VFMADD231PS.BCST 224(R14), Z26, Z17
+	VPSLLD $16, Z8, Z8
+	VFMADD231PS.BCST 32(R14), Z8, Z30
+	VFMADD231PS.BCST 96(R14), Z8, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z9, K7, Z26
+	VFMADD231PS.BCST 164(R14), Z26, Z16
+	VFMADD231PS.BCST 228(R14), Z26, Z17
+	VPSLLD $16, Z9, Z9
+	VFMADD231PS.BCST 36(R14), Z9, Z30
+	VFMADD231PS.BCST 100(R14), Z9, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z10, K7, Z26
+	VFMADD231PS.BCST 168(R14), Z26, Z16
+	VFMADD231PS.BCST 232(R14), Z26, Z17
+	VPSLLD $16, Z10, Z10
+	VFMADD231PS.BCST 40(R14), Z10, Z30
+	VFMADD231PS.BCST 104(R14), Z10, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z11, K7, Z26
+	VFMADD231PS.BCST 172(R14), Z26, Z16
+	VFMADD231PS.BCST 236(R14), Z26, Z17
+	VPSLLD $16, Z11, Z11
+	VFMADD231PS.BCST 44(R14), Z11, Z30
+	VFMADD231PS.BCST 108(R14), Z11, Z31
+	VUNPCKLPS Z15, Z14, Z24
+	VUNPCKHPS Z15, Z14, Z25
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z24, Z14, Z12
+	VUNPCKHPD Z24, Z14, Z13
+	VUNPCKLPD Z25, Z15, Z14
+	VUNPCKHPD Z25, Z15, Z15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z12, K7, Z26
+	VFMADD231PS.BCST 176(R14), Z26, Z16
+	VFMADD231PS.BCST 240(R14), Z26, Z17
+	VPSLLD $16, Z12, Z12
+	VFMADD231PS.BCST 48(R14), Z12, Z30
+	VFMADD231PS.BCST 112(R14), Z12, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z13, K7, Z26
+	VFMADD231PS.BCST 180(R14), Z26, Z16
+	VFMADD231PS.BCST 244(R14), Z26, Z17
+	VPSLLD $16, Z13, Z13
+	VFMADD231PS.BCST 52(R14), Z13, Z30
+	VFMADD231PS.BCST 116(R14), Z13, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z14, K7, Z26
+	VFMADD231PS.BCST 184(R14), Z26, Z16
+	VFMADD231PS.BCST 248(R14), Z26, Z17
+	VPSLLD $16, Z14, Z14
+	VFMADD231PS.BCST 56(R14), Z14, Z30
+	VFMADD231PS.BCST 120(R14), Z14, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z15, K7, Z26
+	VFMADD231PS.BCST 188(R14), Z26, Z16
+	VFMADD231PS.BCST 252(R14), Z26, Z17
+	VPSLLD $16, Z15, Z15
+	VFMADD231PS.BCST 60(R14), Z15, Z30
+	VFMADD231PS.BCST 124(R14), Z15, Z31
+	VADDPS Z16, Z30, Z30
+	VADDPS 1024(R14), Z30, Z30
+	VMOVAPS Z30, 1024(R14)
+	VADDPS Z17, Z31, Z31
+	VADDPS 1088(R14), Z31, Z31
+	VMOVAPS Z31, 1088(R14)
+	ADDQ $2048, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	VMOVDQU32 0(R9), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 0(R14)
+	VMOVDQA32 Z25, 128(R14)
+	VMOVDQU32 64(R9), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 64(R14)
+	VMOVDQA32 Z25, 192(R14)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z16
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z17
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z18
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z0
+	VSHUFF32X4 $0x88, Z23, Z22, Z4
+	VSHUFF32X4 $0xdd, Z21, Z20, Z8
+	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z16
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z17
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z18
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z1
+	VSHUFF32X4 $0x88, Z23, Z22, Z5
+	VSHUFF32X4 $0xdd, Z21, Z20, Z9
+	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z16
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z17
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z18
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z2
+	VSHUFF32X4 $0x88, Z23, Z22, Z6
+	VSHUFF32X4 $0xdd, Z21, Z20, Z10
+	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z16
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z17
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z18
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z3
+	VSHUFF32X4 $0x88, Z23, Z22, Z7
+	VSHUFF32X4 $0xdd, Z21, Z20, Z11
+	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+	VUNPCKLPS Z3, Z2, Z24
+	VUNPCKHPS Z3, Z2, Z25
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z24, Z2, Z0
+	VUNPCKHPD Z24, Z2, Z1
+	VUNPCKLPD Z25, Z3, Z2
+	VUNPCKHPD Z25, Z3, Z3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z0, K7, Z26
+	VFMADD231PS.BCST 128(R14), Z26, Z16
+	VFMADD231PS.BCST 192(R14), Z26, Z17
+	VPSLLD $16, Z0, Z0
+	VFMADD231PS.BCST 0(R14), Z0, Z30
+	VFMADD231PS.BCST 64(R14), Z0, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z1, K7, Z26
+	VFMADD231PS.BCST 132(R14), Z26, Z16
+	VFMADD231PS.BCST 196(R14), Z26, Z17
+	VPSLLD $16, Z1, Z1
+	VFMADD231PS.BCST 4(R14), Z1, Z30
+	VFMADD231PS.BCST 68(R14), Z1, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z2, K7, Z26
+	VFMADD231PS.BCST 136(R14), Z26, Z16
+	VFMADD231PS.BCST 200(R14), Z26, Z17
+	VPSLLD $16, Z2, Z2
+	VFMADD231PS.BCST 8(R14), Z2, Z30
+	VFMADD231PS.BCST 72(R14), Z2, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z3, K7, Z26
+	VFMADD231PS.BCST 140(R14), Z26, Z16
+	VFMADD231PS.BCST 204(R14), Z26, Z17
+	VPSLLD $16, Z3, Z3
+	VFMADD231PS.BCST 12(R14), Z3, Z30
+	VFMADD231PS.BCST 76(R14), Z3, Z31
+	VUNPCKLPS Z7, Z6, Z24
+	VUNPCKHPS Z7, Z6, Z25
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z24, Z6, Z4
+	VUNPCKHPD Z24, Z6, Z5
+	VUNPCKLPD Z25, Z7, Z6
+	VUNPCKHPD Z25, Z7, Z7
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z4, K7, Z26
+	VFMADD231PS.BCST 144(R14), Z26, Z16
+	VFMADD231PS.BCST 208(R14), Z26, Z17
+	VPSLLD $16, Z4, Z4
+	VFMADD231PS.BCST 16(R14), Z4, Z30
+	VFMADD231PS.BCST 80(R14), Z4, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z5, K7, Z26
+	VFMADD231PS.BCST 148(R14), Z26, Z16
+	VFMADD231PS.BCST 212(R14), Z26, Z17
+	VPSLLD $16, Z5, Z5
+	VFMADD231PS.BCST 20(R14), Z5, Z30
+	VFMADD231PS.BCST 84(R14), Z5, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z6, K7, Z26
+	VFMADD231PS.BCST 152(R14), Z26, Z16
+	VFMADD231PS.BCST 216(R14), Z26, Z17
+	VPSLLD $16, Z6, Z6
+	VFMADD231PS.BCST 24(R14), Z6, Z30
+	VFMADD231PS.BCST 88(R14), Z6, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z7, K7, Z26
+	VFMADD231PS.BCST 156(R14), Z26, Z16
+	VFMADD231PS.BCST 220(R14), Z26, Z17
+	VPSLLD $16, Z7, Z7
+	VFMADD231PS.BCST 28(R14), Z7, Z30
+	VFMADD231PS.BCST 92(R14), Z7, Z31
+	VUNPCKLPS Z11, Z10, Z24
+	VUNPCKHPS Z11, Z10, Z25
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z24, Z10, Z8
+	VUNPCKHPD Z24, Z10, Z9
+	VUNPCKLPD Z25, Z11, Z10
+	VUNPCKHPD Z25, Z11, Z11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z8, K7, Z26
+	VFMADD231PS.BCST 160(R14), Z26, Z16
+	VFMADD231PS.BCST 224(R14), Z26, Z17
+	VPSLLD $16, Z8, Z8
+	VFMADD231PS.BCST 32(R14), Z8, Z30
+	VFMADD231PS.BCST 96(R14), Z8, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z9, K7, Z26
+	VFMADD231PS.BCST 164(R14), Z26, Z16
+	VFMADD231PS.BCST 228(R14), Z26, Z17
+	VPSLLD $16, Z9, Z9
+	VFMADD231PS.BCST 36(R14), Z9, Z30
+	VFMADD231PS.BCST 100(R14), Z9, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z10, K7, Z26
+	VFMADD231PS.BCST 168(R14), Z26, Z16
+	VFMADD231PS.BCST 232(R14), Z26, Z17
+	VPSLLD $16, Z10, Z10
+	VFMADD231PS.BCST 40(R14), Z10, Z30
+	VFMADD231PS.BCST 104(R14), Z10, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z11, K7, Z26
+	VFMADD231PS.BCST 172(R14), Z26, Z16
+	VFMADD231PS.BCST 236(R14), Z26, Z17
+	VPSLLD $16, Z11, Z11
+	VFMADD231PS.BCST 44(R14), Z11, Z30
+	VFMADD231PS.BCST 108(R14), Z11, Z31
+	VUNPCKLPS Z15, Z14, Z24
+	VUNPCKHPS Z15, Z14, Z25
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z24, Z14, Z12
+	VUNPCKHPD Z24, Z14, Z13
+	VUNPCKLPD Z25, Z15, Z14
+	VUNPCKHPD Z25, Z15, Z15
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z12, K7, Z26
+	VFMADD231PS.BCST 176(R14), Z26, Z16
+	VFMADD231PS.BCST 240(R14), Z26, Z17
+	VPSLLD $16, Z12, Z12
+	VFMADD231PS.BCST 48(R14), Z12, Z30
+	VFMADD231PS.BCST 112(R14), Z12, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z13, K7, Z26
+	VFMADD231PS.BCST 180(R14), Z26, Z16
+	VFMADD231PS.BCST 244(R14), Z26, Z17
+	VPSLLD $16, Z13, Z13
+	VFMADD231PS.BCST 52(R14), Z13, Z30
+	VFMADD231PS.BCST 116(R14), Z13, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z14, K7, Z26
+	VFMADD231PS.BCST 184(R14), Z26, Z16
+	VFMADD231PS.BCST 248(R14), Z26, Z17
+	VPSLLD $16, Z14, Z14
+	VFMADD231PS.BCST 56(R14), Z14, Z30
+	VFMADD231PS.BCST 120(R14), Z14, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z15, K7, Z26
+	VFMADD231PS.BCST 188(R14), Z26, Z16
+	VFMADD231PS.BCST 252(R14), Z26, Z17
+	VPSLLD $16, Z15, Z15
+	VFMADD231PS.BCST 60(R14), Z15, Z30
+	VFMADD231PS.BCST 124(R14), Z15, Z31
+	VADDPS Z16, Z30, Z30
+	VADDPS 1152(R14), Z30, Z30
+	VMOVAPS Z30, 1152(R14)
+	VADDPS Z17, Z31, Z31
+	VADDPS 1216(R14), Z31, Z31
+	VMOVAPS Z31, 1216(R14)
+	ADDQ $2048, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	VMOVAPS 1024(R14), Z30
+	VMOVAPS 1088(R14), Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z31, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z30, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VMOVAPS 1152(R14), Z30
+	VMOVAPS 1216(R14), Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z31, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z30, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	LDMXCSR 0(SP)
+	VZEROUPPER
+	RET
+
+// func streamT4Tiles(c *streamBlock)
+// 4 rows of A by 32 columns.
+TEXT ·streamT4Tiles(SB), NOSPLIT, $8-8
+	STMXCSR 0(SP)
+	MOVL $0x9fc0, 4(SP)
+	LDMXCSR 4(SP)
+	MOVQ c+0(FP), DI
+	LEAQ (streamBlock_room+63)(DI), R14
+	ANDQ $-64, R14
+	MOVL $0xaaaaaaaa, AX
+	KMOVD AX, K7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z29
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Z31
+	JMP start0x1
+
+zero0x1:
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+
+start0x1:
+	VMOVAPS Z28, 1024(R14)
+	VMOVAPS Z29, 1088(R14)
+	VMOVAPS Z30, 1152(R14)
+	VMOVAPS Z31, 1216(R14)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z29
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Z31
+	JMP start1x1
+
+zero1x1:
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+
+start1x1:
+	VMOVAPS Z28, 1280(R14)
+	VMOVAPS Z29, 1344(R14)
+	VMOVAPS Z30, 1408(R14)
+	VMOVAPS Z31, 1472(R14)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+loop:
+	VMOVDQU32 0(DX), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 0(R14)
+	VMOVDQA32 Z25, 256(R14)
+	VMOVDQU32 64(DX), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 64(R14)
+	VMOVDQA32 Z25, 320(R14)
+	VMOVDQU32 128(DX), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 128(R14)
+	VMOVDQA32 Z25, 384(R14)
+	VMOVDQU32 192(DX), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 192(R14)
+	VMOVDQA32 Z25, 448(R14)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z0
+	VSHUFF32X4 $0x88, Z23, Z22, Z4
+	VSHUFF32X4 $0xdd, Z21, Z20, Z8
+	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z1
+	VSHUFF32X4 $0x88, Z23, Z22, Z5
+	VSHUFF32X4 $0xdd, Z21, Z20, Z9
+	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z2
+	VSHUFF32X4 $0x88, Z23, Z22, Z6
+	VSHUFF32X4 $0xdd, Z21, Z20, Z10
+	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z3
+	VSHUFF32X4 $0x88, Z23, Z22, Z7
+	VSHUFF32X4 $0xdd, Z21, Z20, Z11
+	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+	VUNPCKLPS Z3, Z2, Z24
+	VUNPCKHPS Z3, Z2, Z25
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z24, Z2, Z0
+	VUNPCKHPD Z24, Z2, Z1
+	VUNPCKLPD Z25, Z3, Z2
+	VUNPCKHPD Z25, Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z0, K7, Z26
+	VFMADD231PS.BCST 256(R14), Z26, Z16
+	VFMADD231PS.BCST 320(R14), Z26, Z17
+	VFMADD231PS.BCST 384(R14), Z26, Z18
+	VFMADD231PS.BCST 448(R14), Z26, Z19
+	VPSLLD $16, Z0, Z0
+	VFMADD231PS.BCST 0(R14), Z0, Z28
+	VFMADD231PS.BCST 64(R14), Z0, Z29
+	VFMADD231PS.BCST 128(R14), Z0, Z30
+	VFMADD231PS.BCST 192(R14), Z0, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z1, K7, Z26
+	VFMADD231PS.BCST 260(R14), Z26, Z16
+	VFMADD231PS.BCST 324(R14), Z26, Z17
+	VFMADD231PS.BCST 388(R14), Z26, Z18
+	VFMADD231PS.BCST 452(R14), Z26, Z19
+	VPSLLD $16, Z1, Z1
+	VFMADD231PS.BCST 4(R14), Z1, Z28
+	VFMADD231PS.BCST 68(R14), Z1, Z29
+	VFMADD231PS.BCST 132(R14), Z1, Z30
+	VFMADD231PS.BCST 196(R14), Z1, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z2, K7, Z26
+	VFMADD231PS.BCST 264(R14), Z26, Z16
+	VFMADD231PS.BCST 328(R14), Z26, Z17
+	VFMADD231PS.BCST 392(R14), Z26, Z18
+	VFMADD231PS.BCST 456(R14), Z26, Z19
+	VPSLLD $16, Z2, Z2
+	VFMADD231PS.BCST 8(R14), Z2, Z28
+	VFMADD231PS.BCST 72(R14), Z2, Z29
+	VFMADD231PS.BCST 136(R14), Z2, Z30
+	VFMADD231PS.BCST 200(R14), Z2, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z3, K7, Z26
+	VFMADD231PS.BCST 268(R14), Z26, Z16
+	VFMADD231PS.BCST 332(R14), Z26, Z17
+	VFMADD231PS.BCST 396(R14), Z26, Z18
+	VFMADD231PS.BCST 460(R14), Z26, Z19
+	VPSLLD $16, Z3, Z3
+	VFMADD231PS.BCST 12(R14), Z3, Z28
+	VFMADD231PS.BCST 76(R14), Z3, Z29
+	VFMADD231PS.BCST 140(R14), Z3, Z30
+	VFMADD231PS.BCST 204(R14), Z3, Z31
+	VUNPCKLPS Z7, Z6, Z24
+	VUNPCKHPS Z7, Z6, Z25
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z24, Z6, Z4
+	VUNPCKHPD Z24, Z6, Z5
+	VUNPCKLPD Z25, Z7, Z6
+	VUNPCKHPD Z25, Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z4, K7, Z26
+	VFMADD231PS.BCST 272(R14), Z26, Z16
+	VFMADD231PS.BCST 336(R14), Z26, Z17
+	VFMADD231PS.BCST 400(R14), Z26, Z18
+	VFMADD231PS.BCST 464(R14), Z26, Z19
+	VPSLLD $16, Z4, Z4
+	VFMADD231PS.BCST 16(R14), Z4, Z28
+	VFMADD231PS.BCST 80(R14), Z4, Z29
+	VFMADD231PS.BCST 144(R14), Z4, Z30
+	VFMADD231PS.BCST 208(R14), Z4, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z5, K7, Z26
+	VFMADD231PS.BCST 276(R14), Z26, Z16
+	VFMADD231PS.BCST 340(R14), Z26, Z17
+	VFMADD231PS.BCST 404(R14), Z26, Z18
+	VFMADD231PS.BCST 468(R14), Z26, Z19
+	VPSLLD $16, Z5, Z5
+	VFMADD231PS.BCST 20(R14), Z5, Z28
+	VFMADD231PS.BCST 84(R14), Z5, Z29
+	VFMADD231PS.BCST 148(R14), Z5, Z30
+	VFMADD231PS.BCST 212(R14), Z5, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z6, K7, Z26
+	VFMADD231PS.BCST 280(R14), Z26, Z16
+	VFMADD231PS.BCST 344(R14), Z26, Z17
+	VFMADD231PS.BCST 408(R14), Z26, Z18
+	VFMADD231PS.BCST 472(R14), Z26, Z19
+	VPSLLD $16, Z6, Z6
+	VFMADD231PS.BCST 24(R14), Z6, Z28
+	VFMADD231PS.BCST 88(R14), Z6, Z29
+	VFMADD231PS.BCST 152(R14), Z6, Z30
+	VFMADD231PS.BCST 216(R14), Z6, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z7, K7, Z26
+	VFMADD231PS.BCST 284(R14), Z26, Z16
+	VFMADD231PS.BCST 348(R14), Z26, Z17
+	VFMADD231PS.BCST 412(R14), Z26, Z18
+	VFMADD231PS.BCST 476(R14), Z26, Z19
+	VPSLLD $16, Z7, Z7
+	VFMADD231PS.BCST 28(R14), Z7, Z28
+	VFMADD231PS.BCST 92(R14), Z7, Z29
+	VFMADD231PS.BCST 156(R14), Z7, Z30
+	VFMADD231PS.BCST 220(R14), Z7, Z31
+	VUNPCKLPS Z11, Z10, Z24
+	VUNPCKHPS Z11, Z10, Z25
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z24, Z10, Z8
+	VUNPCKHPD Z24, Z10, Z9
+	VUNPCKLPD Z25, Z11, Z10
+	VUNPCKHPD Z25, Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z8, K7, Z26
+	VFMADD231PS.BCST 288(R14), Z26, Z16
+	VFMADD231PS.BCST 352(R14), Z26, Z17
+	VFMADD231PS.BCST 416(R14), Z26, Z18
+	VFMADD231PS.BCST 480(R14), Z26, Z19
+	VPSLLD $16, Z8, Z8
+	VFMADD231PS.BCST 32(R14), Z8, Z28
+	VFMADD231PS.BCST 96(R14), Z8, Z29
+	VFMADD231PS.BCST 160(R14), Z8, Z30
+	VFMADD231PS.BCST 224(R14), Z8, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z9, K7, Z26
+	VFMADD231PS.BCST 292(R14), Z26, Z16
+	VFMADD231PS.BCST 356(R14), Z26, Z17
+	VFMADD231PS.BCST 420(R14), Z26, Z18
+	VFMADD231PS.BCST 484(R14), Z26, Z19
+	VPSLLD $16, Z9, Z9
+	VFMADD231PS.BCST 36(R14), Z9, Z28
+	VFMADD231PS.BCST 100(R14), Z9, Z29
+	VFMADD231PS.BCST 164(R14), Z9, Z30
+	VFMADD231PS.BCST 228(R14), Z9, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z10, K7, Z26
+	VFMADD231PS.BCST 296(R14), Z26, Z16
+	VFMADD231PS.BCST 360(R14), Z26, Z17
+	VFMADD231PS.BCST 424(R14), Z26, Z18
+	VFMADD231PS.BCST 488(R14), Z26, Z19
+	VPSLLD $16, Z10, Z10
+	VFMADD231PS.BCST 40(R14), Z10, Z28
+	VFMADD231PS.BCST 104(R14), Z10, Z29
+	VFMADD231PS.BCST 168(R14), Z10, Z30
+	VFMADD231PS.BCST 232(R14), Z10, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z11, K7, Z26
+	VFMADD231PS.BCST 300(R14), Z26, Z16
+	VFMADD231PS.BCST 364(R14), Z26, Z17
+	VFMADD231PS.BCST 428(R14), Z26, Z18
+	VFMADD231PS.BCST 492(R14), Z26, Z19
+	VPSLLD $16, Z11, Z11
+	VFMADD231PS.BCST 44(R14), Z11, Z28
+	VFMADD231PS.BCST 108(R14), Z11, Z29
+	VFMADD231PS.BCST 172(R14), Z11, Z30
+	VFMADD231PS.BCST 236(R14), Z11, Z31
+	VUNPCKLPS Z15, Z14, Z24
+	VUNPCKHPS Z15, Z14, Z25
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z24, Z14, Z12
+	VUNPCKHPD Z24, Z14, Z13
+	VUNPCKLPD Z25, Z15, Z14
+	VUNPCKHPD Z25, Z15, Z15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z12, K7, Z26
+	VFMADD231PS.BCST 304(R14), Z26, Z16
+	VFMADD231PS.BCST 368(R14), Z26, Z17
+	VFMADD231PS.BCST 432(R14), Z26, Z18
+	VFMADD231PS.BCST 496(R14), Z26, Z19
+	VPSLLD $16, Z12, Z12
+	VFMADD231PS.BCST 48(R14), Z12, Z28
+	VFMADD231PS.BCST 112(R14), Z12, Z29
+	VFMADD231PS.BCST 176(R14), Z12, Z30
+	VFMADD231PS.BCST 240(R14), Z12, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z13, K7, Z26
+	VFMADD231PS.BCST 308(R14), Z26, Z16
+	VFMADD231PS.BCST 372(R14), Z26, Z17
+	VFMADD231PS.BCST 436(R14), Z26, Z18
+	VFMADD231PS.BCST 500(R14), Z26, Z19
+	VPSLLD $16, Z13, Z13
+	VFMADD231PS.BCST 52(R14), Z13, Z28
+	VFMADD231PS.BCST 116(R14), Z13, Z29
+	VFMADD231PS.BCST 180(R14), Z13, Z30
+	VFMADD231PS.BCST 244(R14), Z13, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z14, K7, Z26
+	VFMADD231PS.BCST 312(R14), Z26, Z16
+	VFMADD231PS.BCST 376(R14), Z26, Z17
+	VFMADD231PS.BCST 440(R14), Z26, Z18
+	VFMADD231PS.BCST 504(R14), Z26, Z19
+	VPSLLD $16, Z14, Z14
+	VFMADD231PS.BCST 56(R14), Z14, Z28
+	VFMADD231PS.BCST 120(R14), Z14, Z29
+	VFMADD231PS.BCST 184(R14), Z14, Z30
+	VFMADD231PS.BCST 248(R14), Z14, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z15, K7, Z26
+	VFMADD231PS.BCST 316(R14), Z26, Z16
+	VFMADD231PS.BCST 380(R14), Z26, Z17
+	VFMADD231PS.BCST 444(R14), Z26, Z18
+	VFMADD231PS.BCST 508(R14), Z26, Z19
+	VPSLLD $16, Z15, Z15
+	VFMADD231PS.BCST 60(R14), Z15, Z28
+	VFMADD231PS.BCST 124(R14), Z15, Z29
+	VFMADD231PS.BCST 188(R14), Z15, Z30
+	VFMADD231PS.BCST 252(R14), Z15, Z31
+	VADDPS Z16, Z28, Z28
+	VADDPS 1024(R14), Z28, Z28
+	VMOVAPS Z28, 1024(R14)
+	VADDPS Z17, Z29, Z29
+	VADDPS 1088(R14), Z29, Z29
+	VMOVAPS Z29, 1088(R14)
+	VADDPS Z18, Z30, Z30
+	VADDPS 1152(R14), Z30, Z30
+	VMOVAPS Z30, 1152(R14)
+	VADDPS Z19, Z31, Z31
+	VADDPS 1216(R14), Z31, Z31
+	VMOVAPS Z31, 1216(R14)
+	ADDQ $2048, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	VMOVDQU32 0(R9), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 0(R14)
+	VMOVDQA32 Z25, 256(R14)
+	VMOVDQU32 64(R9), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 64(R14)
+	VMOVDQA32 Z25, 320(R14)
+	VMOVDQU32 128(R9), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 128(R14)
+	VMOVDQA32 Z25, 384(R14)
+	VMOVDQU32 192(R9), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 192(R14)
+	VMOVDQA32 Z25, 448(R14)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z16
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z17
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z18
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z0
+	VSHUFF32X4 $0x88, Z23, Z22, Z4
+	VSHUFF32X4 $0xdd, Z21, Z20, Z8
+	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z16
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z17
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z18
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z1
+	VSHUFF32X4 $0x88, Z23, Z22, Z5
+	VSHUFF32X4 $0xdd, Z21, Z20, Z9
+	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z16
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z17
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z18
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z2
+	VSHUFF32X4 $0x88, Z23, Z22, Z6
+	VSHUFF32X4 $0xdd, Z21, Z20, Z10
+	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z16
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z17
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z18
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z3
+	VSHUFF32X4 $0x88, Z23, Z22, Z7
+	VSHUFF32X4 $0xdd, Z21, Z20, Z11
+	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+	VUNPCKLPS Z3, Z2, Z24
+	VUNPCKHPS Z3, Z2, Z25
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z24, Z2, Z0
+	VUNPCKHPD Z24, Z2, Z1
+	VUNPCKLPD Z25, Z3, Z2
+	VUNPCKHPD Z25, Z3, Z3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z0, K7, Z26
+	VFMADD231PS.BCST 256(R14), Z26, Z16
+	VFMADD231PS.BCST 320(R14), Z26, Z17
+	VFMADD231PS.BCST 384(R14), Z26, Z18
+	VFMADD231PS.BCST 448(R14), Z26, Z19
+	VPSLLD $16, Z0, Z0
+	VFMADD231PS.BCST 0(R14), Z0, Z28
+	VFMADD231PS.BCST 64(R14), Z0, Z29
+	VFMADD231PS.BCST 128(R14), Z0, Z30
+	VFMADD231PS.BCST 192(R14), Z0, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z1, K7, Z26
+	VFMADD231PS.BCST 260(R14), Z26, Z16
+	VFMADD231PS.BCST 324(R14), Z26, Z17
+	VFMADD231PS.BCST 388(R14), Z26, Z18
+	VFMADD231PS.BCST 452(R14), Z26, Z19
+	VPSLLD $16, Z1, Z1
+	VFMADD231PS.BCST 4(R14), Z1, Z28
+	VFMADD231PS.BCST 68(R14), Z1, Z29
+	VFMADD231PS.BCST 132(R14), Z1, Z30
+	VFMADD231PS.BCST 196(R14), Z1, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z2, K7, Z26
+	VFMADD231PS.BCST 264(R14), Z26, Z16
+	VFMADD231PS.BCST 328(R14), Z26, Z17
+	VFMADD231PS.BCST 392(R14), Z26, Z18
+	VFMADD231PS.BCST 456(R14), Z26, Z19
+	VPSLLD $16, Z2, Z2
+	VFMADD231PS.BCST 8(R14), Z2, Z28
+	VFMADD231PS.BCST 72(R14), Z2, Z29
+	VFMADD231PS.BCST 136(R14), Z2, Z30
+	VFMADD231PS.BCST 200(R14), Z2, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z3, K7, Z26
+	VFMADD231PS.BCST 268(R14), Z26, Z16
+	VFMADD231PS.BCST 332(R14), Z26, Z17
+	VFMADD231PS.BCST 396(R14), Z26, Z18
+	VFMADD231PS.BCST 460(R14), Z26, Z19
+	VPSLLD $16, Z3, Z3
+	VFMADD231PS.BCST 12(R14), Z3, Z28
+	VFMADD231PS.BCST 76(R14), Z3, Z29
+	VFMADD231PS.BCST 140(R14), Z3, Z30
+	VFMADD231PS.BCST 204(R14), Z3, Z31
+	VUNPCKLPS Z7, Z6, Z24
+	VUNPCKHPS Z7, Z6, Z25
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z24, Z6, Z4
+	VUNPCKHPD Z24, Z6, Z5
+	VUNPCKLPD Z25, Z7, Z6
+	VUNPCKHPD Z25, Z7, Z7
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z4, K7, Z26
+	VFMADD231PS.BCST 272(R14), Z26, Z16
+	VFMADD231PS.BCST 336(R14), Z26, Z17
+	VFMADD231PS.BCST 400(R14), Z26, Z18
+	VFMADD231PS.BCST 464(R14), Z26, Z19
+	VPSLLD $16, Z4, Z4
+	VFMADD231PS.BCST 16(R14), Z4, Z28
+	VFMADD231PS.BCST 80(R14), Z4, Z29
+	VFMADD231PS.BCST 144(R14), Z4, Z30
+	VFMADD231PS.BCST 208(R14), Z4, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z5, K7, Z26
+	VFMADD231PS.BCST 276(R14), Z26, Z16
+	VFMADD231PS.BCST 340(R14), Z26, Z17
+	VFMADD231PS.BCST 404(R14), Z26, Z18
+	VFMADD231PS.BCST 468(R14), Z26, Z19
+	VPSLLD $16, Z5, Z5
+	VFMADD231PS.BCST 20(R14), Z5, Z28
+	VFMADD231PS.BCST 84(R14), Z5, Z29
+	VFMADD231PS.BCST 148(R14), Z5, Z30
+	VFMADD231PS.BCST 212(R14), Z5, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z6, K7, Z26
+	VFMADD231PS.BCST 280(R14), Z26, Z16
+	VFMADD231PS.BCST 344(R14), Z26, Z17
+	VFMADD231PS.BCST 408(R14), Z26, Z18
+	VFMADD231PS.BCST 472(R14), Z26, Z19
+	VPSLLD $16, Z6, Z6
+	VFMADD231PS.BCST 24(R14), Z6, Z28
+	VFMADD231PS.BCST 88(R14), Z6, Z29
+	VFMADD231PS.BCST 152(R14), Z6, Z30
+	VFMADD231PS.BCST 216(R14), Z6, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z7, K7, Z26
+	VFMADD231PS.BCST 284(R14), Z26, Z16
+	VFMADD231PS.BCST 348(R14), Z26, Z17
+	VFMADD231PS.BCST 412(R14), Z26, Z18
+	VFMADD231PS.BCST 476(R14), Z26, Z19
+	VPSLLD $16, Z7, Z7
+	VFMADD231PS.BCST 28(R14), Z7, Z28
+	VFMADD231PS.BCST 92(R14), Z7, Z29
+	VFMADD231PS.BCST 156(R14), Z7, Z30
+	VFMADD231PS.BCST 220(R14), Z7, Z31
+	VUNPCKLPS Z11, Z10, Z24
+	VUNPCKHPS Z11, Z10, Z25
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z24, Z10, Z8
+	VUNPCKHPD Z24, Z10, Z9
+	VUNPCKLPD Z25, Z11, Z10
+	VUNPCKHPD Z25, Z11, Z11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z8, K7, Z26
+	VFMADD231PS.BCST 288(R14), Z26, Z16
+	VFMADD231PS.BCST 352(R14), Z26, Z17
+	VFMADD231PS.BCST 416(R14), Z26, Z18
+	VFMADD231PS.BCST 480(R14), Z26, Z19
+	VPSLLD $16, Z8, Z8
+	VFMADD231PS.BCST 32(R14), Z8, Z28
+	VFMADD231PS.BCST 96(R14), Z8, Z29
+	VFMADD231PS.BCST 160(R14), Z8, Z30
+	VFMADD231PS.BCST 224(R14), Z8, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z9, K7, Z26
+	VFMADD231PS.BCST 292(R14), Z26, Z16
+	VFMADD231PS.BCST 356(R14), Z26, Z17
+	VFMADD231PS.BCST 420(R14), Z26, Z18
+	VFMADD231PS.BCST 484(R14), Z26, Z19
+	VPSLLD $16, Z9, Z9
+	VFMADD231PS.BCST 36(R14), Z9, Z28
+	VFMADD231PS.BCST 100(R14), Z9, Z29
+	VFMADD231PS.BCST 164(R14), Z9, Z30
+	VFMADD231PS.BCST 228(R14), Z9, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z10, K7, Z26
+	VFMADD231PS.BCST 296(R14), Z26, Z16
+	VFMADD231PS.BCST 360(R14), Z26, Z17
+	VFMADD231PS.BCST 424(R14), Z26, Z18
+	VFMADD231PS.BCST 488(R14), Z26, Z19
+	VPSLLD $16, Z10, Z10
+	VFMADD231PS.BCST 40(R14), Z10, Z28
+	VFMADD231PS.BCST 104(R14), Z10, Z29
+	VFMADD231PS.BCST 168(R14), Z10, Z30
+	VFMADD231PS.BCST 232(R14), Z10, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z11, K7, Z26
+	VFMADD231PS.BCST 300(R14), Z26, Z16
+	VFMADD231PS.BCST 364(R14), Z26, Z17
+	VFMADD231PS.BCST 428(R14), Z26, Z18
+	VFMADD231PS.BCST 492(R14), Z26, Z19
+	VPSLLD $16, Z11, Z11
+	VFMADD231PS.BCST 44(R14), Z11, Z28
+	VFMADD231PS.BCST 108(R14), Z11, Z29
+	VFMADD231PS.BCST 172(R14), Z11, Z30
+	VFMADD231PS.BCST 236(R14), Z11, Z31
+	VUNPCKLPS Z15, Z14, Z24
+	VUNPCKHPS Z15, Z14, Z25
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z24, Z14, Z12
+	VUNPCKHPD Z24, Z14, Z13
+	VUNPCKLPD Z25, Z15, Z14
+	VUNPCKHPD Z25, Z15, Z15
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z12, K7, Z26
+	VFMADD231PS.BCST 304(R14), Z26, Z16
+	VFMADD231PS.BCST 368(R14), Z26, Z17
+	VFMADD231PS.BCST 432(R14), Z26, Z18
+	VFMADD231PS.BCST 496(R14), Z26, Z19
+	VPSLLD $16, Z12, Z12
+	VFMADD231PS.BCST 48(R14), Z12, Z28
+	VFMADD231PS.BCST 112(R14), Z12, Z29
+	VFMADD231PS.BCST 176(R14), Z12, Z30
+	VFMADD231PS.BCST 240(R14), Z12, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z13, K7, Z26
+	VFMADD231PS.BCST 308(R14), Z26, Z16
+	VFMADD231PS.BCST 372(R14), Z26, Z17
+	VFMADD231PS.BCST 436(R14), Z26, Z18
+	VFMADD231PS.BCST 500(R14), Z26, Z19
+	VPSLLD $16, Z13, Z13
+	VFMADD231PS.BCST 52(R14), Z13, Z28
+	VFMADD231PS.BCST 116(R14), Z13, Z29
+	VFMADD231PS.BCST 180(R14), Z13, Z30
+	VFMADD231PS.BCST 244(R14), Z13, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z14, K7, Z26
+	VFMADD231PS.BCST 312(R14), Z26, Z16
+	VFMADD231PS.BCST 376(R14), Z26, Z17
+	VFMADD231PS.BCST 440(R14), Z26, Z18
+	VFMADD231PS.BCST 504(R14), Z26, Z19
+	VPSLLD $16, Z14, Z14
+	VFMADD231PS.BCST 56(R14), Z14, Z28
+	VFMADD231PS.BCST 120(R14), Z14, Z29
+	VFMADD231PS.BCST 184(R14), Z14, Z30
+	VFMADD231PS.BCST 248(R14), Z14, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z15, K7, Z26
+	VFMADD231PS.BCST 316(R14), Z26, Z16
+	VFMADD231PS.BCST 380(R14), Z26, Z17
+	VFMADD231PS.BCST 444(R14), Z26, Z18
+	VFMADD231PS.BCST 508(R14), Z26, Z19
+	VPSLLD $16, Z15, Z15
+	VFMADD231PS.BCST 60(R14), Z15, Z28
+	VFMADD231PS.BCST 124(R14), Z15, Z29
+	VFMADD231PS.BCST 188(R14), Z15, Z30
+	VFMADD231PS.BCST 252(R14), Z15, Z31
+	VADDPS Z16, Z28, Z28
+	VADDPS 1280(R14), Z28, Z28
+	VMOVAPS Z28, 1280(R14)
+	VADDPS Z17, Z29, Z29
+	VADDPS 1344(R14), Z29, Z29
+	VMOVAPS Z29, 1344(R14)
+	VADDPS Z18, Z30, Z30
+	VADDPS 1408(R14), Z30, Z30
+	VMOVAPS Z30, 1408(R14)
+	VADDPS Z19, Z31, Z31
+	VADDPS 1472(R14), Z31, Z31
+	VMOVAPS Z31, 1472(R14)
+	ADDQ $2048, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	VMOVAPS 1024(R14), Z28
+	VMOVAPS 1088(R14), Z29
+	VMOVAPS 1152(R14), Z30
+	VMOVAPS 1216(R14), Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z31, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z30, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z29, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z28, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VMOVAPS 1280(R14), Z28
+	VMOVAPS 1344(R14), Z29
+	VMOVAPS 1408(R14), Z30
+	VMOVAPS 1472(R14), Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z31, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z30, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z29, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z28, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	LDMXCSR 0(SP)
+	VZEROUPPER
+	RET
+
+// func streamT8Tiles(c *streamBlock)
+// 8 rows of A by 32 columns.
+TEXT ·streamT8Tiles(SB), NOSPLIT, $8-8
+	STMXCSR 0(SP)
+	MOVL $0x9fc0, 4(SP)
+	LDMXCSR 4(SP)
+	MOVQ c+0(FP), DI
+	LEAQ (streamBlock_room+63)(DI), R14
+	ANDQ $-64, R14
+	MOVL $0xaaaaaaaa, AX
+	KMOVD AX, K7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS (AX), Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS (AX), Z29
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VMOVUPS (AX), Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VMOVUPS (AX), Z31
+	JMP start0x1
+
+zero0x1:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+
+start0x1:
+	VMOVAPS Z24, 1024(R14)
+	VMOVAPS Z25, 1088(R14)
+	VMOVAPS Z26, 1152(R14)
+	VMOVAPS Z27, 1216(R14)
+	VMOVAPS Z28, 1280(R14)
+	VMOVAPS Z29, 1344(R14)
+	VMOVAPS Z30, 1408(R14)
+	VMOVAPS Z31, 1472(R14)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z24
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Z26
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Z27
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS (AX), Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS (AX), Z29
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+48)(DI), AX
+	VMOVUPS (AX), Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+56)(DI), AX
+	VMOVUPS (AX), Z31
+	JMP start1x1
+
+zero1x1:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+
+start1x1:
+	VMOVAPS Z24, 1536(R14)
+	VMOVAPS Z25, 1600(R14)
+	VMOVAPS Z26, 1664(R14)
+	VMOVAPS Z27, 1728(R14)
+	VMOVAPS Z28, 1792(R14)
+	VMOVAPS Z29, 1856(R14)
+	VMOVAPS Z30, 1920(R14)
+	VMOVAPS Z31, 1984(R14)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+loop:
+	VMOVDQU32 0(DX), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 0(R14)
+	VMOVDQA32 Z25, 512(R14)
+	VMOVDQU32 64(DX), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 64(R14)
+	VMOVDQA32 Z25, 576(R14)
+	VMOVDQU32 128(DX), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 128(R14)
+	VMOVDQA32 Z25, 640(R14)
+	VMOVDQU32 192(DX), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 192(R14)
+	VMOVDQA32 Z25, 704(R14)
+	VMOVDQU32 256(DX), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 256(R14)
+	VMOVDQA32 Z25, 768(R14)
+	VMOVDQU32 320(DX), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 320(R14)
+	VMOVDQA32 Z25, 832(R14)
+	VMOVDQU32 384(DX), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 384(R14)
+	VMOVDQA32 Z25, 896(R14)
+	VMOVDQU32 448(DX), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 448(R14)
+	VMOVDQA32 Z25, 960(R14)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z0
+	VSHUFF32X4 $0x88, Z23, Z22, Z4
+	VSHUFF32X4 $0xdd, Z21, Z20, Z8
+	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z1
+	VSHUFF32X4 $0x88, Z23, Z22, Z5
+	VSHUFF32X4 $0xdd, Z21, Z20, Z9
+	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z2
+	VSHUFF32X4 $0x88, Z23, Z22, Z6
+	VSHUFF32X4 $0xdd, Z21, Z20, Z10
+	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z3
+	VSHUFF32X4 $0x88, Z23, Z22, Z7
+	VSHUFF32X4 $0xdd, Z21, Z20, Z11
+	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	VUNPCKLPS Z3, Z2, Z24
+	VUNPCKHPS Z3, Z2, Z25
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z24, Z2, Z0
+	VUNPCKHPD Z24, Z2, Z1
+	VUNPCKLPD Z25, Z3, Z2
+	VUNPCKHPD Z25, Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z0, K7, Z26
+	VFMADD231PS.BCST 512(R14), Z26, Z16
+	VFMADD231PS.BCST 576(R14), Z26, Z17
+	VFMADD231PS.BCST 640(R14), Z26, Z18
+	VFMADD231PS.BCST 704(R14), Z26, Z19
+	VFMADD231PS.BCST 768(R14), Z26, Z20
+	VFMADD231PS.BCST 832(R14), Z26, Z21
+	VFMADD231PS.BCST 896(R14), Z26, Z22
+	VFMADD231PS.BCST 960(R14), Z26, Z23
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z1, K7, Z26
+	VFMADD231PS.BCST 516(R14), Z26, Z16
+	VFMADD231PS.BCST 580(R14), Z26, Z17
+	VFMADD231PS.BCST 644(R14), Z26, Z18
+	VFMADD231PS.BCST 708(R14), Z26, Z19
+	VFMADD231PS.BCST 772(R14), Z26, Z20
+	VFMADD231PS.BCST 836(R14), Z26, Z21
+	VFMADD231PS.BCST 900(R14), Z26, Z22
+	VFMADD231PS.BCST 964(R14), Z26, Z23
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z2, K7, Z26
+	VFMADD231PS.BCST 520(R14), Z26, Z16
+	VFMADD231PS.BCST 584(R14), Z26, Z17
+	VFMADD231PS.BCST 648(R14), Z26, Z18
+	VFMADD231PS.BCST 712(R14), Z26, Z19
+	VFMADD231PS.BCST 776(R14), Z26, Z20
+	VFMADD231PS.BCST 840(R14), Z26, Z21
+	VFMADD231PS.BCST 904(R14), Z26, Z22
+	VFMADD231PS.BCST 968(R14), Z26, Z23
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z3, K7, Z26
+	VFMADD231PS.BCST 524(R14), Z26, Z16
+	VFMADD231PS.BCST 588(R14), Z26, Z17
+	VFMADD231PS.BCST 652(R14), Z26, Z18
+	VFMADD231PS.BCST 716(R14), Z26, Z19
+	VFMADD231PS.BCST 780(R14), Z26, Z20
+	VFMADD231PS.BCST 844(R14), Z26, Z21
+	VFMADD231PS.BCST 908(R14), Z26, Z22
+	VFMADD231PS.BCST 972(R14), Z26, Z23
+	VUNPCKLPS Z7, Z6, Z24
+	VUNPCKHPS Z7, Z6, Z25
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z24, Z6, Z4
+	VUNPCKHPD Z24, Z6, Z5
+	VUNPCKLPD Z25, Z7, Z6
+	VUNPCKHPD Z25, Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z4, K7, Z26
+	VFMADD231PS.BCST 528(R14), Z26, Z16
+	VFMADD231PS.BCST 592(R14), Z26, Z17
+	VFMADD231PS.BCST 656(R14), Z26, Z18
+	VFMADD231PS.BCST 720(R14), Z26, Z19
+	VFMADD231PS.BCST 784(R14), Z26, Z20
+	VFMADD231PS.BCST 848(R14), Z26, Z21
+	VFMADD231PS.BCST 912(R14), Z26, Z22
+	VFMADD231PS.BCST 976(R14), Z26, Z23
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z5, K7, Z26
+	VFMADD231PS.BCST 532(R14), Z26, Z16
+	VFMADD231PS.BCST 596(R14), Z26, Z17
+	VFMADD231PS.BCST 660(R14), Z26, Z18
+	VFMADD231PS.BCST 724(R14), Z26, Z19
+	VFMADD231PS.BCST 788(R14), Z26, Z20
+	VFMADD231PS.BCST 852(R14), Z26, Z21
+	VFMADD231PS.BCST 916(R14), Z26, Z22
+	VFMADD231PS.BCST 980(R14), Z26, Z23
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z6, K7, Z26
+	VFMADD231PS.BCST 536(R14), Z26, Z16
+	VFMADD231PS.BCST 600(R14), Z26, Z17
+	VFMADD231PS.BCST 664(R14), Z26, Z18
+	VFMADD231PS.BCST 728(R14), Z26, Z19
+	VFMADD231PS.BCST 792(R14), Z26, Z20
+	VFMADD231PS.BCST 856(R14), Z26, Z21
+	VFMADD231PS.BCST 920(R14), Z26, Z22
+	VFMADD231PS.BCST 984(R14), Z26, Z23
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z7, K7, Z26
+	VFMADD231PS.BCST 540(R14), Z26, Z16
+	VFMADD231PS.BCST 604(R14), Z26, Z17
+	VFMADD231PS.BCST 668(R14), Z26, Z18
+	VFMADD231PS.BCST 732(R14), Z26, Z19
+	VFMADD231PS.BCST 796(R14), Z26, Z20
+	VFMADD231PS.BCST 860(R14), Z26, Z21
+	VFMADD231PS.BCST 924(R14), Z26, Z22
+	VFMADD231PS.BCST 988(R14), Z26, Z23
+	VUNPCKLPS Z11, Z10, Z24
+	VUNPCKHPS Z11, Z10, Z25
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z24, Z10, Z8
+	VUNPCKHPD Z24, Z10, Z9
+	VUNPCKLPD Z25, Z11, Z10
+	VUNPCKHPD Z25, Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z8, K7, Z26
+	VFMADD231PS.BCST 544(R14), Z26, Z16
+	VFMADD231PS.BCST 608(R14), Z26, Z17
+	VFMADD231PS.BCST 672(R14), Z26, Z18
+	VFMADD231PS.BCST 736(R14), Z26, Z19
+	VFMADD231PS.BCST 800(R14), Z26, Z20
+	VFMADD231PS.BCST 864(R14), Z26, Z21
+	VFMADD231PS.BCST 928(R14), Z26, Z22
+	VFMADD231PS.BCST 992(R14), Z26, Z23
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z9, K7, Z26
+	VFMADD231PS.BCST 548(R14), Z26, Z16
+	VFMADD231PS.BCST 612(R14), Z26, Z17
+	VFMADD231PS.BCST 676(R14), Z26, Z18
+	VFMADD231PS.BCST 740(R14), Z26, Z19
+	VFMADD231PS.BCST 804(R14), Z26, Z20
+	VFMADD231PS.BCST 868(R14), Z26, Z21
+	VFMADD231PS.BCST 932(R14), Z26, Z22
+	VFMADD231PS.BCST 996(R14), Z26, Z23
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z10, K7, Z26
+	VFMADD231PS.BCST 552(R14), Z26, Z16
+	VFMADD231PS.BCST 616(R14), Z26, Z17
+	VFMADD231PS.BCST 680(R14), Z26, Z18
+	VFMADD231PS.BCST 744(R14), Z26, Z19
+	VFMADD231PS.BCST 808(R14), Z26, Z20
+	VFMADD231PS.BCST 872(R14), Z26, Z21
+	VFMADD231PS.BCST 936(R14), Z26, Z22
+	VFMADD231PS.BCST 1000(R14), Z26, Z23
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z11, K7, Z26
+	VFMADD231PS.BCST 556(R14), Z26, Z16
+	VFMADD231PS.BCST 620(R14), Z26, Z17
+	VFMADD231PS.BCST 684(R14), Z26, Z18
+	VFMADD231PS.BCST 748(R14), Z26, Z19
+	VFMADD231PS.BCST 812(R14), Z26, Z20
+	VFMADD231PS.BCST 876(R14), Z26, Z21
+	VFMADD231PS.BCST 940(R14), Z26, Z22
+	VFMADD231PS.BCST 1004(R14), Z26, Z23
+	VUNPCKLPS Z15, Z14, Z24
+	VUNPCKHPS Z15, Z14, Z25
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z24, Z14, Z12
+	VUNPCKHPD Z24, Z14, Z13
+	VUNPCKLPD Z25, Z15, Z14
+	VUNPCKHPD Z25, Z15, Z15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z12, K7, Z26
+	VFMADD231PS.BCST 560(R14), Z26, Z16
+	VFMADD231PS.BCST 624(R14), Z26, Z17
+	VFMADD231PS.BCST 688(R14), Z26, Z18
+	VFMADD231PS.BCST 752(R14), Z26, Z19
+	VFMADD231PS.BCST 816(R14), Z26, Z20
+	VFMADD231PS.BCST 880(R14), Z26, Z21
+	VFMADD231PS.BCST 944(R14), Z26, Z22
+	VFMADD231PS.BCST 1008(R14), Z26, Z23
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z13, K7, Z26
+	VFMADD231PS.BCST 564(R14), Z26, Z16
+	VFMADD231PS.BCST 628(R14), Z26, Z17
+	VFMADD231PS.BCST 692(R14), Z26, Z18
+	VFMADD231PS.BCST 756(R14), Z26, Z19
+	VFMADD231PS.BCST 820(R14), Z26, Z20
+	VFMADD231PS.BCST 884(R14), Z26, Z21
+	VFMADD231PS.BCST 948(R14), Z26, Z22
+	VFMADD231PS.BCST 1012(R14), Z26, Z23
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z14, K7, Z26
+	VFMADD231PS.BCST 568(R14), Z26, Z16
+	VFMADD231PS.BCST 632(R14), Z26, Z17
+	VFMADD231PS.BCST 696(R14), Z26, Z18
+	VFMADD231PS.BCST 760(R14), Z26, Z19
+	VFMADD231PS.BCST 824(R14), Z26, Z20
+	VFMADD231PS.BCST 888(R14), Z26, Z21
+	VFMADD231PS.BCST 952(R14), Z26, Z22
+	VFMADD231PS.BCST 1016(R14), Z26, Z23
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VMOVDQU16.Z Z15, K7, Z26
+	VFMADD231PS.BCST 572(R14), Z26, Z16
+	VFMADD231PS.BCST 636(R14), Z26, Z17
+	VFMADD231PS.BCST 700(R14), Z26, Z18
+	VFMADD231PS.BCST 764(R14), Z26, Z19
+	VFMADD231PS.BCST 828(R14), Z26, Z20
+	VFMADD231PS.BCST 892(R14), Z26, Z21
+	VFMADD231PS.BCST 956(R14), Z26, Z22
+	VFMADD231PS.BCST 1020(R14), Z26, Z23
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+	VPSLLD $16, Z0, Z0
+	VFMADD231PS.BCST 0(R14), Z0, Z24
+	VFMADD231PS.BCST 64(R14), Z0, Z25
+	VFMADD231PS.BCST 128(R14), Z0, Z26
+	VFMADD231PS.BCST 192(R14), Z0, Z27
+	VFMADD231PS.BCST 256(R14), Z0, Z28
+	VFMADD231PS.BCST 320(R14), Z0, Z29
+	VFMADD231PS.BCST 384(R14), Z0, Z30
+	VFMADD231PS.BCST 448(R14), Z0, Z31
+	VPSLLD $16, Z1, Z1
+	VFMADD231PS.BCST 4(R14), Z1, Z24
+	VFMADD231PS.BCST 68(R14), Z1, Z25
+	VFMADD231PS.BCST 132(R14), Z1, Z26
+	VFMADD231PS.BCST 196(R14), Z1, Z27
+	VFMADD231PS.BCST 260(R14), Z1, Z28
+	VFMADD231PS.BCST 324(R14), Z1, Z29
+	VFMADD231PS.BCST 388(R14), Z1, Z30
+	VFMADD231PS.BCST 452(R14), Z1, Z31
+	VPSLLD $16, Z2, Z2
+	VFMADD231PS.BCST 8(R14), Z2, Z24
+	VFMADD231PS.BCST 72(R14), Z2, Z25
+	VFMADD231PS.BCST 136(R14), Z2, Z26
+	VFMADD231PS.BCST 200(R14), Z2, Z27
+	VFMADD231PS.BCST 264(R14), Z2, Z28
+	VFMADD231PS.BCST 328(R14), Z2, Z29
+	VFMADD231PS.BCST 392(R14), Z2, Z30
+	VFMADD231PS.BCST 456(R14), Z2, Z31
+	VPSLLD $16, Z3, Z3
+	VFMADD231PS.BCST 12(R14), Z3, Z24
+	VFMADD231PS.BCST 76(R14), Z3, Z25
+	VFMADD231PS.BCST 140(R14), Z3, Z26
+	VFMADD231PS.BCST 204(R14), Z3, Z27
+	VFMADD231PS.BCST 268(R14), Z3, Z28
+	VFMADD231PS.BCST 332(R14), Z3, Z29
+	VFMADD231PS.BCST 396(R14), Z3, Z30
+	VFMADD231PS.BCST 460(R14), Z3, Z31
+	VPSLLD $16, Z4, Z4
+	VFMADD231PS.BCST 16(R14), Z4, Z24
+	VFMADD231PS.BCST 80(R14), Z4, Z25
+	VFMADD231PS.BCST 144(R14), Z4, Z26
+	VFMADD231PS.BCST 208(R14), Z4, Z27
+	VFMADD231PS.BCST 272(R14), Z4, Z28
+	VFMADD231PS.BCST 336(R14), Z4, Z29
+	VFMADD231PS.BCST 400(R14), Z4, Z30
+	VFMADD231PS.BCST 464(R14), Z4, Z31
+	VPSLLD $16, Z5, Z5
+	VFMADD231PS.BCST 20(R14), Z5, Z24
+	VFMADD231PS.BCST 84(R14), Z5, Z25
+	VFMADD231PS.BCST 148(R14), Z5, Z26
+	VFMADD231PS.BCST 212(R14), Z5, Z27
+	VFMADD231PS.BCST 276(R14), Z5, Z28
+	VFMADD231PS.BCST 340(R14), Z5, Z29
+	VFMADD231PS.BCST 404(R14), Z5, Z30
+	VFMADD231PS.BCST 468(R14), Z5, Z31
+	VPSLLD $16, Z6, Z6
+	VFMADD231PS.BCST 24(R14), Z6, Z24
+	VFMADD231PS.BCST 88(R14), Z6, Z25
+	VFMADD231PS.BCST 152(R14), Z6, Z26
+	VFMADD231PS.BCST 216(R14), Z6, Z27
+	VFMADD231PS.BCST 280(R14), Z6, Z28
+	VFMADD231PS.BCST 344(R14), Z6, Z29
+	VFMADD231PS.BCST 408(R14), Z6, Z30
+	VFMADD231PS.BCST 472(R14), Z6, Z31
+	VPSLLD $16, Z7, Z7
+	VFMADD231PS.BCST 28(R14), Z7, Z24
+	VFMADD231PS.BCST 92(R14), Z7, Z25
+	VFMADD231PS.BCST 156(R14), Z7, Z26
+	VFMADD231PS.BCST 220(R14), Z7, Z27
+	VFMADD231PS.BCST 284(R14), Z7, Z28
+	VFMADD231PS.BCST 348(R14), Z7, Z29
+	VFMADD231PS.BCST 412(R14), Z7, Z30
+	VFMADD231PS.BCST 476(R14), Z7, Z31
+	VPSLLD $16, Z8, Z8
+	VFMADD231PS.BCST 32(R14), Z8, Z24
+	VFMADD231PS.BCST 96(R14), Z8, Z25
+	VFMADD231PS.BCST 160(R14), Z8, Z26
+	VFMADD231PS.BCST 224(R14), Z8, Z27
+	VFMADD231PS.BCST 288(R14), Z8, Z28
+	VFMADD231PS.BCST 352(R14), Z8, Z29
+	VFMADD231PS.BCST 416(R14), Z8, Z30
+	VFMADD231PS.BCST 480(R14), Z8, Z31
+	VPSLLD $16, Z9, Z9
+	VFMADD231PS.BCST 36(R14), Z9, Z24
+	VFMADD231PS.BCST 100(R14), Z9, Z25
+	VFMADD231PS.BCST 164(R14), Z9, Z26
+	VFMADD231PS.BCST 228(R14), Z9, Z27
+	VFMADD231PS.BCST 292(R14), Z9, Z28
+	VFMADD231PS.BCST 356(R14), Z9, Z29
+	VFMADD231PS.BCST 420(R14), Z9, Z30
+	VFMADD231PS.BCST 484(R14), Z9, Z31
+	VPSLLD $16, Z10, Z10
+	VFMADD231PS.BCST 40(R14), Z10, Z24
+	VFMADD231PS.BCST 104(R14), Z10, Z25
+	VFMADD231PS.BCST 168(R14), Z10, Z26
+	VFMADD231PS.BCST 232(R14), Z10, Z27
+	VFMADD231PS.BCST 296(R14), Z10, Z28
+	VFMADD231PS.BCST 360(R14), Z10, Z29
+	VFMADD231PS.BCST 424(R14), Z10, Z30
+	VFMADD231PS.BCST 488(R14), Z10, Z31
+	VPSLLD $16, Z11, Z11
+	VFMADD231PS.BCST 44(R14), Z11, Z24
+	VFMADD231PS.BCST 108(R14), Z11, Z25
+	VFMADD231PS.BCST 172(R14), Z11, Z26
+	VFMADD231PS.BCST 236(R14), Z11, Z27
+	VFMADD231PS.BCST 300(R14), Z11, Z28
+	VFMADD231PS.BCST 364(R14), Z11, Z29
+	VFMADD231PS.BCST 428(R14), Z11, Z30
+	VFMADD231PS.BCST 492(R14), Z11, Z31
+	VPSLLD $16, Z12, Z12
+	VFMADD231PS.BCST 48(R14), Z12, Z24
+	VFMADD231PS.BCST 112(R14), Z12, Z25
+	VFMADD231PS.BCST 176(R14), Z12, Z26
+	VFMADD231PS.BCST 240(R14), Z12, Z27
+	VFMADD231PS.BCST 304(R14), Z12, Z28
+	VFMADD231PS.BCST 368(R14), Z12, Z29
+	VFMADD231PS.BCST 432(R14), Z12, Z30
+	VFMADD231PS.BCST 496(R14), Z12, Z31
+	VPSLLD $16, Z13, Z13
+	VFMADD231PS.BCST 52(R14), Z13, Z24
+	VFMADD231PS.BCST 116(R14), Z13, Z25
+	VFMADD231PS.BCST 180(R14), Z13, Z26
+	VFMADD231PS.BCST 244(R14), Z13, Z27
+	VFMADD231PS.BCST 308(R14), Z13, Z28
+	VFMADD231PS.BCST 372(R14), Z13, Z29
+	VFMADD231PS.BCST 436(R14), Z13, Z30
+	VFMADD231PS.BCST 500(R14), Z13, Z31
+	VPSLLD $16, Z14, Z14
+	VFMADD231PS.BCST 56(R14), Z14, Z24
+	VFMADD231PS.BCST 120(R14), Z14, Z25
+	VFMADD231PS.BCST 184(R14), Z14, Z26
+	VFMADD231PS.BCST 248(R14), Z14, Z27
+	VFMADD231PS.BCST 312(R14), Z14, Z28
+	VFMADD231PS.BCST 376(R14), Z14, Z29
+	VFMADD231PS.BCST 440(R14), Z14, Z30
+	VFMADD231PS.BCST 504(R14), Z14, Z31
+	VPSLLD $16, Z15, Z15
+	VFMADD231PS.BCST 60(R14), Z15, Z24
+	VFMADD231PS.BCST 124(R14), Z15, Z25
+	VFMADD231PS.BCST 188(R14), Z15, Z26
+	VFMADD231PS.BCST 252(R14), Z15, Z27
+	VFMADD231PS.BCST 316(R14), Z15, Z28
+	VFMADD231PS.BCST 380(R14), Z15, Z29
+	VFMADD231PS.BCST 444(R14), Z15, Z30
+	VFMADD231PS.BCST 508(R14), Z15, Z31
+	VADDPS Z16, Z24, Z24
+	VADDPS 1024(R14), Z24, Z24
+	VMOVAPS Z24, 1024(R14)
+	VADDPS Z17, Z25, Z25
+	VADDPS 1088(R14), Z25, Z25
+	VMOVAPS Z25, 1088(R14)
+	VADDPS Z18, Z26, Z26
+	VADDPS 1152(R14), Z26, Z26
+	VMOVAPS Z26, 1152(R14)
+	VADDPS Z19, Z27, Z27
+	VADDPS 1216(R14), Z27, Z27
+	VMOVAPS Z27, 1216(R14)
+	VADDPS Z20, Z28, Z28
+	VADDPS 1280(R14), Z28, Z28
+	VMOVAPS Z28, 1280(R14)
+	VADDPS Z21, Z29, Z29
+	VADDPS 1344(R14), Z29, Z29
+	VMOVAPS Z29, 1344(R14)
+	VADDPS Z22, Z30, Z30
+	VADDPS 1408(R14), Z30, Z30
+	VMOVAPS Z30, 1408(R14)
+	VADDPS Z23, Z31, Z31
+	VADDPS 1472(R14), Z31, Z31
+	VMOVAPS Z31, 1472(R14)
+	ADDQ $2048, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	VMOVDQU32 0(R9), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 0(R14)
+	VMOVDQA32 Z25, 512(R14)
+	VMOVDQU32 64(R9), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 64(R14)
+	VMOVDQA32 Z25, 576(R14)
+	VMOVDQU32 128(R9), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 128(R14)
+	VMOVDQA32 Z25, 640(R14)
+	VMOVDQU32 192(R9), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 192(R14)
+	VMOVDQA32 Z25, 704(R14)
+	VMOVDQU32 256(R9), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 256(R14)
+	VMOVDQA32 Z25, 768(R14)
+	VMOVDQU32 320(R9), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 320(R14)
+	VMOVDQA32 Z25, 832(R14)
+	VMOVDQU32 384(R9), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 384(R14)
+	VMOVDQA32 Z25, 896(R14)
+	VMOVDQU32 448(R9), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 448(R14)
+	VMOVDQA32 Z25, 960(R14)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z16
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z17
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z18
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z0
+	VSHUFF32X4 $0x88, Z23, Z22, Z4
+	VSHUFF32X4 $0xdd, Z21, Z20, Z8
+	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z16
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z17
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z18
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z1
+	VSHUFF32X4 $0x88, Z23, Z22, Z5
+	VSHUFF32X4 $0xdd, Z21, Z20, Z9
+	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z16
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z17
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z18
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z2
+	VSHUFF32X4 $0x88, Z23, Z22, Z6
+	VSHUFF32X4 $0xdd, Z21, Z20, Z10
+	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z16
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z17
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z18
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z3
+	VSHUFF32X4 $0x88, Z23, Z22, Z7
+	VSHUFF32X4 $0xdd, Z21, Z20, Z11
+	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	VUNPCKLPS Z3, Z2, Z24
+	VUNPCKHPS Z3, Z2, Z25
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z24, Z2, Z0
+	VUNPCKHPD Z24, Z2, Z1
+	VUNPCKLPD Z25, Z3, Z2
+	VUNPCKHPD Z25, Z3, Z3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z0, K7, Z26
+	VFMADD231PS.BCST 512(R14), Z26, Z16
+	VFMADD231PS.BCST 576(R14), Z26, Z17
+	VFMADD231PS.BCST 640(R14), Z26, Z18
+	VFMADD231PS.BCST 704(R14), Z26, Z19
+	VFMADD231PS.BCST 768(R14), Z26, Z20
+	VFMADD231PS.BCST 832(R14), Z26, Z21
+	VFMADD231PS.BCST 896(R14), Z26, Z22
+	VFMADD231PS.BCST 960(R14), Z26, Z23
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z1, K7, Z26
+	VFMADD231PS.BCST 516(R14), Z26, Z16
+	VFMADD231PS.BCST 580(R14), Z26, Z17
+	VFMADD231PS.BCST 644(R14), Z26, Z18
+	VFMADD231PS.BCST 708(R14), Z26, Z19
+	VFMADD231PS.BCST 772(R14), Z26, Z20
+	VFMADD231PS.BCST 836(R14), Z26, Z21
+	VFMADD231PS.BCST 900(R14), Z26, Z22
+	VFMADD231PS.BCST 964(R14), Z26, Z23
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z2, K7, Z26
+	VFMADD231PS.BCST 520(R14), Z26, Z16
+	VFMADD231PS.BCST 584(R14), Z26, Z17
+	VFMADD231PS.BCST 648(R14), Z26, Z18
+	VFMADD231PS.BCST 712(R14), Z26, Z19
+	VFMADD231PS.BCST 776(R14), Z26, Z20
+	VFMADD231PS.BCST 840(R14), Z26, Z21
+	VFMADD231PS.BCST 904(R14), Z26, Z22
+	VFMADD231PS.BCST 968(R14), Z26, Z23
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z3, K7, Z26
+	VFMADD231PS.BCST 524(R14), Z26, Z16
+	VFMADD231PS.BCST 588(R14), Z26, Z17
+	VFMADD231PS.BCST 652(R14), Z26, Z18
+	VFMADD231PS.BCST 716(R14), Z26, Z19
+	VFMADD231PS.BCST 780(R14), Z26, Z20
+	VFMADD231PS.BCST 844(R14), Z26, Z21
+	VFMADD231PS.BCST 908(R14), Z26, Z22
+	VFMADD231PS.BCST 972(R14), Z26, Z23
+	VUNPCKLPS Z7, Z6, Z24
+	VUNPCKHPS Z7, Z6, Z25
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z24, Z6, Z4
+	VUNPCKHPD Z24, Z6, Z5
+	VUNPCKLPD Z25, Z7, Z6
+	VUNPCKHPD Z25, Z7, Z7
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z4, K7, Z26
+	VFMADD231PS.BCST 528(R14), Z26, Z16
+	VFMADD231PS.BCST 592(R14), Z26, Z17
+	VFMADD231PS.BCST 656(R14), Z26, Z18
+	VFMADD231PS.BCST 720(R14), Z26, Z19
+	VFMADD231PS.BCST 784(R14), Z26, Z20
+	VFMADD231PS.BCST 848(R14), Z26, Z21
+	VFMADD231PS.BCST 912(R14), Z26, Z22
+	VFMADD231PS.BCST 976(R14), Z26, Z23
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z5, K7, Z26
+	VFMADD231PS.BCST 532(R14), Z26, Z16
+	VFMADD231PS.BCST 596(R14), Z26, Z17
+	VFMADD231PS.BCST 660(R14), Z26, Z18
+	VFMADD231PS.BCST 724(R14), Z26, Z19
+	VFMADD231PS.BCST 788(R14), Z26, Z20
+	VFMADD231PS.BCST 852(R14), Z26, Z21
+	VFMADD231PS.BCST 916(R14), Z26, Z22
+	VFMADD231PS.BCST 980(R14), Z26, Z23
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z6, K7, Z26
+	VFMADD231PS.BCST 536(R14), Z26, Z16
+	VFMADD231PS.BCST 600(R14), Z26, Z17
+	VFMADD231PS.BCST 664(R14), Z26, Z18
+	VFMADD231PS.BCST 728(R14), Z26, Z19
+	VFMADD231PS.BCST 792(R14), Z26, Z20
+	VFMADD231PS.BCST 856(R14), Z26, Z21
+	VFMADD231PS.BCST 920(R14), Z26, Z22
+	VFMADD231PS.BCST 984(R14), Z26, Z23
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z7, K7, Z26
+	VFMADD231PS.BCST 540(R14), Z26, Z16
+	VFMADD231PS.BCST 604(R14), Z26, Z17
+	VFMADD231PS.BCST 668(R14), Z26, Z18
+	VFMADD231PS.BCST 732(R14), Z26, Z19
+	VFMADD231PS.BCST 796(R14), Z26, Z20
+	VFMADD231PS.BCST 860(R14), Z26, Z21
+	VFMADD231PS.BCST 924(R14), Z26, Z22
+	VFMADD231PS.BCST 988(R14), Z26, Z23
+	VUNPCKLPS Z11, Z10, Z24
+	VUNPCKHPS Z11, Z10, Z25
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z24, Z10, Z8
+	VUNPCKHPD Z24, Z10, Z9
+	VUNPCKLPD Z25, Z11, Z10
+	VUNPCKHPD Z25, Z11, Z11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z8, K7, Z26
+	VFMADD231PS.BCST 544(R14), Z26, Z16
+	VFMADD231PS.BCST 608(R14), Z26, Z17
+	VFMADD231PS.BCST 672(R14), Z26, Z18
+	VFMADD231PS.BCST 736(R14), Z26, Z19
+	VFMADD231PS.BCST 800(R14), Z26, Z20
+	VFMADD231PS.BCST 864(R14), Z26, Z21
+	VFMADD231PS.BCST 928(R14), Z26, Z22
+	VFMADD231PS.BCST 992(R14), Z26, Z23
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z9, K7, Z26
+	VFMADD231PS.BCST 548(R14), Z26, Z16
+	VFMADD231PS.BCST 612(R14), Z26, Z17
+	VFMADD231PS.BCST 676(R14), Z26, Z18
+	VFMADD231PS.BCST 740(R14), Z26, Z19
+	VFMADD231PS.BCST 804(R14), Z26, Z20
+	VFMADD231PS.BCST 868(R14), Z26, Z21
+	VFMADD231PS.BCST 932(R14), Z26, Z22
+	VFMADD231PS.BCST 996(R14), Z26, Z23
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z10, K7, Z26
+	VFMADD231PS.BCST 552(R14), Z26, Z16
+	VFMADD231PS.BCST 616(R14), Z26, Z17
+	VFMADD231PS.BCST 680(R14), Z26, Z18
+	VFMADD231PS.BCST 744(R14), Z26, Z19
+	VFMADD231PS.BCST 808(R14), Z26, Z20
+	VFMADD231PS.BCST 872(R14), Z26, Z21
+	VFMADD231PS.BCST 936(R14), Z26, Z22
+	VFMADD231PS.BCST 1000(R14), Z26, Z23
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z11, K7, Z26
+	VFMADD231PS.BCST 556(R14), Z26, Z16
+	VFMADD231PS.BCST 620(R14), Z26, Z17
+	VFMADD231PS.BCST 684(R14), Z26, Z18
+	VFMADD231PS.BCST 748(R14), Z26, Z19
+	VFMADD231PS.BCST 812(R14), Z26, Z20
+	VFMADD231PS.BCST 876(R14), Z26, Z21
+	VFMADD231PS.BCST 940(R14), Z26, Z22
+	VFMADD231PS.BCST 1004(R14), Z26, Z23
+	VUNPCKLPS Z15, Z14, Z24
+	VUNPCKHPS Z15, Z14, Z25
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z24, Z14, Z12
+	VUNPCKHPD Z24, Z14, Z13
+	VUNPCKLPD Z25, Z15, Z14
+	VUNPCKHPD Z25, Z15, Z15
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z12, K7, Z26
+	VFMADD231PS.BCST 560(R14), Z26, Z16
+	VFMADD231PS.BCST 624(R14), Z26, Z17
+	VFMADD231PS.BCST 688(R14), Z26, Z18
+	VFMADD231PS.BCST 752(R14), Z26, Z19
+	VFMADD231PS.BCST 816(R14), Z26, Z20
+	VFMADD231PS.BCST 880(R14), Z26, Z21
+	VFMADD231PS.BCST 944(R14), Z26, Z22
+	VFMADD231PS.BCST 1008(R14), Z26, Z23
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z13, K7, Z26
+	VFMADD231PS.BCST 564(R14), Z26, Z16
+	VFMADD231PS.BCST 628(R14), Z26, Z17
+	VFMADD231PS.BCST 692(R14), Z26, Z18
+	VFMADD231PS.BCST 756(R14), Z26, Z19
+	VFMADD231PS.BCST 820(R14), Z26, Z20
+	VFMADD231PS.BCST 884(R14), Z26, Z21
+	VFMADD231PS.BCST 948(R14), Z26, Z22
+	VFMADD231PS.BCST 1012(R14), Z26, Z23
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z14, K7, Z26
+	VFMADD231PS.BCST 568(R14), Z26, Z16
+	VFMADD231PS.BCST 632(R14), Z26, Z17
+	VFMADD231PS.BCST 696(R14), Z26, Z18
+	VFMADD231PS.BCST 760(R14), Z26, Z19
+	VFMADD231PS.BCST 824(R14), Z26, Z20
+	VFMADD231PS.BCST 888(R14), Z26, Z21
+	VFMADD231PS.BCST 952(R14), Z26, Z22
+	VFMADD231PS.BCST 1016(R14), Z26, Z23
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VMOVDQU16.Z Z15, K7, Z26
+	VFMADD231PS.BCST 572(R14), Z26, Z16
+	VFMADD231PS.BCST 636(R14), Z26, Z17
+	VFMADD231PS.BCST 700(R14), Z26, Z18
+	VFMADD231PS.BCST 764(R14), Z26, Z19
+	VFMADD231PS.BCST 828(R14), Z26, Z20
+	VFMADD231PS.BCST 892(R14), Z26, Z21
+	VFMADD231PS.BCST 956(R14), Z26, Z22
+	VFMADD231PS.BCST 1020(R14), Z26, Z23
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+	VPSLLD $16, Z0, Z0
+	VFMADD231PS.BCST 0(R14), Z0, Z24
+	VFMADD231PS.BCST 64(R14), Z0, Z25
+	VFMADD231PS.BCST 128(R14), Z0, Z26
+	VFMADD231PS.BCST 192(R14), Z0, Z27
+	VFMADD231PS.BCST 256(R14), Z0, Z28
+	VFMADD231PS.BCST 320(R14), Z0, Z29
+	VFMADD231PS.BCST 384(R14), Z0, Z30
+	VFMADD231PS.BCST 448(R14), Z0, Z31
+	VPSLLD $16, Z1, Z1
+	VFMADD231PS.BCST 4(R14), Z1, Z24
+	VFMADD231PS.BCST 68(R14), Z1, Z25
+	VFMADD231PS.BCST 132(R14), Z1, Z26
+	VFMADD231PS.BCST 196(R14), Z1, Z27
+	VFMADD231PS.BCST 260(R14), Z1, Z28
+	VFMADD231PS.BCST 324(R14), Z1, Z29
+	VFMADD231PS.BCST 388(R14), Z1, Z30
+	VFMADD231PS.BCST 452(R14), Z1, Z31
+	VPSLLD $16, Z2, Z2
+	VFMADD231PS.BCST 8(R14), Z2, Z24
+	VFMADD231PS.BCST 72(R14), Z2, Z25
+	VFMADD231PS.BCST 136(R14), Z2, Z26
+	VFMADD231PS.BCST 200(R14), Z2, Z27
+	VFMADD231PS.BCST 264(R14), Z2, Z28
+	VFMADD231PS.BCST 328(R14), Z2, Z29
+	VFMADD231PS.BCST 392(R14), Z2, Z30
+	VFMADD231PS.BCST 456(R14), Z2, Z31
+	VPSLLD $16, Z3, Z3
+	VFMADD231PS.BCST 12(R14), Z3, Z24
+	VFMADD231PS.BCST 76(R14), Z3, Z25
+	VFMADD231PS.BCST 140(R14), Z3, Z26
+	VFMADD231PS.BCST 204(R14), Z3, Z27
+	VFMADD231PS.BCST 268(R14), Z3, Z28
+	VFMADD231PS.BCST 332(R14), Z3, Z29
+	VFMADD231PS.BCST 396(R14), Z3, Z30
+	VFMADD231PS.BCST 460(R14), Z3, Z31
+	VPSLLD $16, Z4, Z4
+	VFMADD231PS.BCST 16(R14), Z4, Z24
+	VFMADD231PS.BCST 80(R14), Z4, Z25
+	VFMADD231PS.BCST 144(R14), Z4, Z26
+	VFMADD231PS.BCST 208(R14), Z4, Z27
+	VFMADD231PS.BCST 272(R14), Z4, Z28
+	VFMADD231PS.BCST 336(R14), Z4, Z29
+	VFMADD231PS.BCST 400(R14), Z4, Z30
+	VFMADD231PS.BCST 464(R14), Z4, Z31
+	VPSLLD $16, Z5, Z5
+	VFMADD231PS.BCST 20(R14), Z5, Z24
+	VFMADD231PS.BCST 84(R14), Z5, Z25
+	VFMADD231PS.BCST 148(R14), Z5, Z26
+	VFMADD231PS.BCST 212(R14), Z5, Z27
+	VFMADD231PS.BCST 276(R14), Z5, Z28
+	VFMADD231PS.BCST 340(R14), Z5, Z29
+	VFMADD231PS.BCST 404(R14), Z5, Z30
+	VFMADD231PS.BCST 468(R14), Z5, Z31
+	VPSLLD $16, Z6, Z6
+	VFMADD231PS.BCST 24(R14), Z6, Z24
+	VFMADD231PS.BCST 88(R14), Z6, Z25
+	VFMADD231PS.BCST 152(R14), Z6, Z26
+	VFMADD231PS.BCST 216(R14), Z6, Z27
+	VFMADD231PS.BCST 280(R14), Z6, Z28
+	VFMADD231PS.BCST 344(R14), Z6, Z29
+	VFMADD231PS.BCST 408(R14), Z6, Z30
+	VFMADD231PS.BCST 472(R14), Z6, Z31
+	VPSLLD $16, Z7, Z7
+	VFMADD231PS.BCST 28(R14), Z7, Z24
+	VFMADD231PS.BCST 92(R14), Z7, Z25
+	VFMADD231PS.BCST 156(R14), Z7, Z26
+	VFMADD231PS.BCST 220(R14), Z7, Z27
+	VFMADD231PS.BCST 284(R14), Z7, Z28
+	VFMADD231PS.BCST 348(R14), Z7, Z29
+	VFMADD231PS.BCST 412(R14), Z7, Z30
+	VFMADD231PS.BCST 476(R14), Z7, Z31
+	VPSLLD $16, Z8, Z8
+	VFMADD231PS.BCST 32(R14), Z8, Z24
+	VFMADD231PS.BCST 96(R14), Z8, Z25
+	VFMADD231PS.BCST 160(R14), Z8, Z26
+	VFMADD231PS.BCST 224(R14), Z8, Z27
+	VFMADD231PS.BCST 288(R14), Z8, Z28
+	VFMADD231PS.BCST 352(R14), Z8, Z29
+	VFMADD231PS.BCST 416(R14), Z8, Z30
+	VFMADD231PS.BCST 480(R14), Z8, Z31
+	VPSLLD $16, Z9, Z9
+	VFMADD231PS.BCST 36(R14), Z9, Z24
+	VFMADD231PS.BCST 100(R14), Z9, Z25
+	VFMADD231PS.BCST 164(R14), Z9, Z26
+	VFMADD231PS.BCST 228(R14), Z9, Z27
+	VFMADD231PS.BCST 292(R14), Z9, Z28
+	VFMADD231PS.BCST 356(R14), Z9, Z29
+	VFMADD231PS.BCST 420(R14), Z9, Z30
+	VFMADD231PS.BCST 484(R14), Z9, Z31
+	VPSLLD $16, Z10, Z10
+	VFMADD231PS.BCST 40(R14), Z10, Z24
+	VFMADD231PS.BCST 104(R14), Z10, Z25
+	VFMADD231PS.BCST 168(R14), Z10, Z26
+	VFMADD231PS.BCST 232(R14), Z10, Z27
+	VFMADD231PS.BCST 296(R14), Z10, Z28
+	VFMADD231PS.BCST 360(R14), Z10, Z29
+	VFMADD231PS.BCST 424(R14), Z10, Z30
+	VFMADD231PS.BCST 488(R14), Z10, Z31
+	VPSLLD $16, Z11, Z11
+	VFMADD231PS.BCST 44(R14), Z11, Z24
+	VFMADD231PS.BCST 108(R14), Z11, Z25
+	VFMADD231PS.BCST 172(R14), Z11, Z26
+	VFMADD231PS.BCST 236(R14), Z11, Z27
+	VFMADD231PS.BCST 300(R14), Z11, Z28
+	VFMADD231PS.BCST 364(R14), Z11, Z29
+	VFMADD231PS.BCST 428(R14), Z11, Z30
+	VFMADD231PS.BCST 492(R14), Z11, Z31
+	VPSLLD $16, Z12, Z12
+	VFMADD231PS.BCST 48(R14), Z12, Z24
+	VFMADD231PS.BCST 112(R14), Z12, Z25
+	VFMADD231PS.BCST 176(R14), Z12, Z26
+	VFMADD231PS.BCST 240(R14), Z12, Z27
+	VFMADD231PS.BCST 304(R14), Z12, Z28
+	VFMADD231PS.BCST 368(R14), Z12, Z29
+	VFMADD231PS.BCST 432(R14), Z12, Z30
+	VFMADD231PS.BCST 496(R14), Z12, Z31
+	VPSLLD $16, Z13, Z13
+	VFMADD231PS.BCST 52(R14), Z13, Z24
+	VFMADD231PS.BCST 116(R14), Z13, Z25
+	VFMADD231PS.BCST 180(R14), Z13, Z26
+	VFMADD231PS.BCST 244(R14), Z13, Z27
+	VFMADD231PS.BCST 308(R14), Z13, Z28
+	VFMADD231PS.BCST 372(R14), Z13, Z29
+	VFMADD231PS.BCST 436(R14), Z13, Z30
+	VFMADD231PS.BCST 500(R14), Z13, Z31
+	VPSLLD $16, Z14, Z14
+	VFMADD231PS.BCST 56(R14), Z14, Z24
+	VFMADD231PS.BCST 120(R14), Z14, Z25
+	VFMADD231PS.BCST 184(R14), Z14, Z26
+	VFMADD231PS.BCST 248(R14), Z14, Z27
+	VFMADD231PS.BCST 312(R14), Z14, Z28
+	VFMADD231PS.BCST 376(R14), Z14, Z29
+	VFMADD231PS.BCST 440(R14), Z14, Z30
+	VFMADD231PS.BCST 504(R14), Z14, Z31
+	VPSLLD $16, Z15, Z15
+	VFMADD231PS.BCST 60(R14), Z15, Z24
+	VFMADD231PS.BCST 124(R14), Z15, Z25
+	VFMADD231PS.BCST 188(R14), Z15, Z26
+	VFMADD231PS.BCST 252(R14), Z15, Z27
+	VFMADD231PS.BCST 316(R14), Z15, Z28
+	VFMADD231PS.BCST 380(R14), Z15, Z29
+	VFMADD231PS.BCST 444(R14), Z15, Z30
+	VFMADD231PS.BCST 508(R14), Z15, Z31
+	VADDPS Z16, Z24, Z24
+	VADDPS 1536(R14), Z24, Z24
+	VMOVAPS Z24, 1536(R14)
+	VADDPS Z17, Z25, Z25
+	VADDPS 1600(R14), Z25, Z25
+	VMOVAPS Z25, 1600(R14)
+	VADDPS Z18, Z26, Z26
+	VADDPS 1664(R14), Z26, Z26
+	VMOVAPS Z26, 1664(R14)
+	VADDPS Z19, Z27, Z27
+	VADDPS 1728(R14), Z27, Z27
+	VMOVAPS Z27, 1728(R14)
+	VADDPS Z20, Z28, Z28
+	VADDPS 1792(R14), Z28, Z28
+	VMOVAPS Z28, 1792(R14)
+	VADDPS Z21, Z29, Z29
+	VADDPS 1856(R14), Z29, Z29
+	VMOVAPS Z29, 1856(R14)
+	VADDPS Z22, Z30, Z30
+	VADDPS 1920(R14), Z30, Z30
+	VMOVAPS Z30, 1920(R14)
+	VADDPS Z23, Z31, Z31
+	VADDPS 1984(R14), Z31, Z31
+	VMOVAPS Z31, 1984(R14)
+	ADDQ $2048, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	VMOVAPS 1024(R14), Z24
+	VMOVAPS 1088(R14), Z25
+	VMOVAPS 1152(R14), Z26
+	VMOVAPS 1216(R14), Z27
+	VMOVAPS 1280(R14), Z28
+	VMOVAPS 1344(R14), Z29
+	VMOVAPS 1408(R14), Z30
+	VMOVAPS 1472(R14), Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPS Z31, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPS Z30, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z29, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z28, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z27, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z26, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VMOVAPS 1536(R14), Z24
+	VMOVAPS 1600(R14), Z25
+	VMOVAPS 1664(R14), Z26
+	VMOVAPS 1728(R14), Z27
+	VMOVAPS 1792(R14), Z28
+	VMOVAPS 1856(R14), Z29
+	VMOVAPS 1920(R14), Z30
+	VMOVAPS 1984(R14), Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPS Z31, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPS Z30, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z29, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z28, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z27, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z26, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	LDMXCSR 0(SP)
 	VZEROUPPER
 	RET

@@ -42,6 +42,9 @@ func streams() []byte {
 	for _, rows := range streamRows {
 		stream{bf16, rows, min(4, 16/rows), false}.tiles(&s)
 	}
+	for _, rows := range streamRows {
+		stream{pairs, rows, 2, false}.tilesAlong(&s)
+	}
 	streams256(&s)
 	s.words("streamInterleave", interleave())
 	return s.Bytes()

@@ -20,9 +20,7 @@ func (k stream) transposed(s *source) {
 	k.function(s, "T", k.vecs*k.kernel().bytes()/4)
 	for g := range k.vecs {
 		k.accumulators(s, g, first(g), 1, addr, nil)
-		s.slot(g, "a", 0, slotRegs[g].a)
-		s.slot(g, "offset", 0, slotRegs[g].offset)
-		s.slot(g, "fetch", 0, slotRegs[g].fetch)
+		s.startSlot(g)
 	}
 	s.label("loop")
 	if k.ymm {
@@ -32,19 +30,13 @@ func (k stream) transposed(s *source) {
 		if !k.ymm {
 			k.slot512(s, g, first(g))
 		}
-		s.op("ADDQ $%d, %s", block/k.bytes/k.kpack*4*k.kernel().mr, slotRegs[g].a)
-		s.op("ADDQ $%d, %s", block, slotRegs[g].offset)
-		s.op("ADDQ $%d, %s", block, slotRegs[g].fetch)
-		s.op("CMPQ %s, streamBlock_near(DI)", slotRegs[g].fetch)
-		s.op("CMOVQEQ streamBlock_next(DI), %s", slotRegs[g].fetch)
+		s.nextSlot(g, block/k.bytes/k.kpack*4*k.kernel().mr, block)
 	}
 	s.op("DECQ streamBlock_k(DI)")
 	s.op("JNZ loop")
 	for g := range k.vecs {
 		k.store(s, g, first(g), 1, addr, nil)
-		s.op("MOVQ %s, %s", slotRegs[g].a, s.slotField(g, "a", 0))
-		s.op("MOVQ %s, %s", slotRegs[g].offset, s.slotField(g, "offset", 0))
-		s.op("MOVQ %s, %s", slotRegs[g].fetch, s.slotField(g, "fetch", 0))
+		s.endSlot(g)
 	}
 	s.ret()
 }
@@ -53,6 +45,29 @@ func (k stream) transposed(s *source) {
 // prefetched.
 var slotRegs = []struct{ a, offset, fetch string }{
 	{"DX", "SI", "R10"}, {"R9", "BX", "R11"}, {"R12", "CX", "R14"}, {"R13", "R8", "R15"},
+}
+
+// startSlot loads the registers of a slot.
+func (s *source) startSlot(slot int) {
+	s.slot(slot, "a", 0, slotRegs[slot].a)
+	s.slot(slot, "offset", 0, slotRegs[slot].offset)
+	s.slot(slot, "fetch", 0, slotRegs[slot].fetch)
+}
+
+// nextSlot goes on to the next block, which is so many bytes further in A and in a row.
+func (s *source) nextSlot(slot, a, block int) {
+	s.op("ADDQ $%d, %s", a, slotRegs[slot].a)
+	s.op("ADDQ $%d, %s", block, slotRegs[slot].offset)
+	s.op("ADDQ $%d, %s", block, slotRegs[slot].fetch)
+	s.op("CMPQ %s, streamBlock_near(DI)", slotRegs[slot].fetch)
+	s.op("CMOVQEQ streamBlock_next(DI), %s", slotRegs[slot].fetch)
+}
+
+// endSlot stores them.
+func (s *source) endSlot(slot int) {
+	s.op("MOVQ %s, %s", slotRegs[slot].a, s.slotField(slot, "a", 0))
+	s.op("MOVQ %s, %s", slotRegs[slot].offset, s.slotField(slot, "offset", 0))
+	s.op("MOVQ %s, %s", slotRegs[slot].fetch, s.slotField(slot, "fetch", 0))
 }
 
 // slot512 multiplies a block of a slot whose accumulators start at register first. It reads what it takes of a row at once;

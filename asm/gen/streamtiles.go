@@ -2,18 +2,19 @@ package main
 
 import "fmt"
 
-// The stream kernels for tiles multiply rows of K as AMX does, which is faster at many rows of A but not at reading B.
+// The stream kernels for tiles multiply as AMX does, which is faster at many rows of A but not at reading B.
 
 // mxcsrTiles is the MXCSR in whose way TDPBF16PS computes: subnormal operands (bit 6) and results (bit 15) are zeros, each
 // step rounds to nearest even, and exceptions (bits 7 to 12) are masked.
 const mxcsrTiles = 1<<15 | 0x3f<<7 | 1<<6
 
 // Where a kernel for tiles keeps, in the room of its block, the even and then the odd elements of A, a line of each for every
-// row, and the sums of the odd ones.
+// row, and the sums: for rows of K those of the odd elements, and for rows along K the accumulators.
 const (
 	tileLine = 64
 	tileSums = 2 * 8 * tileLine
-	tileStep = 32 // elements of K in a tile
+	tileStep = 32   // elements of K in a tile
+	tileA    = 2048 // bytes of a panel of A from one tile to the next
 )
 
 // tiles writes the kernel for rows of K, of which it takes one tile or less. The sums of the odd elements and those of the
@@ -21,19 +22,16 @@ const (
 //
 //	DI streamBlock   R8 offset in a row of accumulators   R9 stride   R10 block of B   R11 elements of K   BX columns left
 //	SI row of B   DX A   CX rows of B left   R13 what is prefetched, seen from SI   R14 room
-//	Z0-Z15 accumulators   Z16-Z19 B   Z24-Z27 A   Z28 upper halves   Z29 zero   K1-K4 columns
+//	Z0-Z15 accumulators   Z16-Z19 B   Z24-Z27 A   Z29 zero   K1-K4 columns   K7 odd elements
 //	0(SP) the caller's MXCSR   4(SP) that of the kernel
 func (k stream) tiles(s *source) {
 	columns := 16 * k.vecs
 	mask := func(v int) string { return fmt.Sprintf("K%d", 1+v) }
-	s.function(fmt.Sprintf("streamS%dTiles", k.rows), "c *streamBlock", 8, fmt.Sprintf("%d rows of A by %d columns.", k.rows, columns))
-	s.op("STMXCSR 0(SP)")
-	s.op("MOVL $%#x, 4(SP)", mxcsrTiles)
-	s.op("LDMXCSR 4(SP)")
-	s.load(0, "c", "DI")
+	k.tileStart(s, "S", columns)
 	k.straightFields(s)
 	s.op("VPXORD Z29, Z29, Z29")
-	k.widenTile(s)
+	s.slot(0, "a", 0, "DX")
+	k.widenTile(s, "DX")
 	for v := range k.vecs {
 		s.op("KXNORQ %s, %s, %s", mask(v), mask(v), mask(v))
 	}
@@ -62,20 +60,33 @@ func (k stream) tiles(s *source) {
 	k.store(s, 0, 0, k.vecs, k.column, mask)
 	k.straightNext(s, columns)
 	s.op("JG block")
+	k.tileEnd(s)
+}
+
+// tileStart opens a kernel for tiles: it sets MXCSR, R14 to the room, and K7 to the odd elements.
+func (k stream) tileStart(s *source, what string, columns int) {
+	s.function(fmt.Sprintf("stream%s%dTiles", what, k.rows), "c *streamBlock", 8, fmt.Sprintf("%d rows of A by %d columns.", k.rows, columns))
+	s.op("STMXCSR 0(SP)")
+	s.op("MOVL $%#x, 4(SP)", mxcsrTiles)
+	s.op("LDMXCSR 4(SP)")
+	s.load(0, "c", "DI")
+	s.op("LEAQ (streamBlock_room+%d)(DI), R14", tileLine-1)
+	s.op("ANDQ $-%d, R14", tileLine)
+	s.op("MOVL $0xaaaaaaaa, AX")
+	s.op("KMOVD AX, K7")
+}
+
+// tileEnd closes it.
+func (k stream) tileEnd(s *source) {
 	s.op("LDMXCSR 0(SP)")
 	s.ret()
 }
 
-// widenTile sets R14 to the room and spreads the rows of a tile of A there.
-func (k stream) widenTile(s *source) {
-	s.op("LEAQ (streamBlock_room+%d)(DI), R14", tileLine-1)
-	s.op("ANDQ $-%d, R14", tileLine)
-	s.slot(0, "a", 0, "DX")
-	s.op("VPTERNLOGD $0xff, Z28, Z28, Z28")
-	s.op("VPSLLD $16, Z28, Z28")
+// widenTile spreads the rows of a tile of A, which a register points at, in the room.
+func (k stream) widenTile(s *source, a string) {
 	for i := range k.rows {
-		s.op("VMOVDQU32 %d(DX), Z24", tileLine*i)
-		s.op("VPANDD Z28, Z24, Z25")
+		s.op("VMOVDQU32 %d(%s), Z24", tileLine*i, a)
+		s.op("VMOVDQU16.Z Z24, K7, Z25")
 		s.op("VPSLLD $16, Z24, Z24")
 		s.op("VMOVDQA32 Z24, %d(R14)", tileLine*i)
 		s.op("VMOVDQA32 Z25, %d(R14)", tileLine*(k.rows+i))
