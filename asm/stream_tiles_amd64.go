@@ -31,7 +31,7 @@ func streamT4Tiles(c *streamBlock)
 func streamT8Tiles(c *streamBlock)
 
 var (
-	streamTilesShape = streamShape{mr: amxMR, nr: amxNR, vec: 16, slots: []int{2, 2, 2, 2}}
+	streamTilesShape = streamShape{mr: amxMR, nr: amxNR, vec: 16, slots: []int{2, 2, 1, 1}}
 	streamTiles      = streamKernel{streamShape: &streamTilesShape, size: 2, kpack: 2, block: tileLine,
 		straight:   streamSet{streamS1Tiles, streamS2Tiles, streamS4Tiles, streamS8Tiles},
 		transposed: streamSet{streamT1Tiles, streamT2Tiles, streamT4Tiles, streamT8Tiles}}

@@ -43,7 +43,7 @@ func streams() []byte {
 		stream{bf16, rows, min(4, 16/rows), false}.tiles(&s)
 	}
 	for _, rows := range streamRows {
-		stream{pairs, rows, 2, false}.tilesAlong(&s)
+		stream{pairs, rows, max(1, min(2, 4/rows)), false}.tilesAlong(&s)
 	}
 	streams256(&s)
 	s.words("streamInterleave", interleave())

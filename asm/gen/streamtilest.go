@@ -11,6 +11,9 @@ const (
 
 // tilesAlong writes the kernel for rows along K, of which a tile takes a line. vecs is the number of slots.
 //
+// The sums of a tile are independent of those before, so it takes no second slot to have enough of them. GB/s of 128 MB on Zen 5
+// with one and with two slots: one row of A 31 and 32, four 32 and 27, eight 19 and 16.
+//
 //	DI streamBlock   R14 room   and the registers of the slots   K7 odd elements
 //	0(SP) the caller's MXCSR   4(SP) that of the kernel
 func (k stream) tilesAlong(s *source) {
