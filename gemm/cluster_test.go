@@ -14,9 +14,9 @@ func TestLargeCluster(t *testing.T) {
 		t.Skip("takes seconds without assembly")
 	}
 	s := size(1800, 1300, 300, gemm.WithWorkers(6))
-	want := product[float32, bf16.BF16](t, s)
+	want := product[float32, float32](t, s)
 	defer gemm.PretendL3(64 << 20)()
-	o := build[float32, bf16.BF16](t, s)
+	o := build[float32, float32](t, s)
 	defer o.free()
 	st, err := o.multiply(s)
 	if err != nil {

@@ -37,7 +37,7 @@ func TestStream(t *testing.T) {
 
 func testStream[O gemm.Output, I gemm.Element](t *testing.T) {
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		ms := []int{1, 2, k.MR, k.MR + 1, 2 * k.MR, 2*k.MR + 3, 33, 64}
+		ms := []int{1, 2, 7, k.MR, k.MR + 1, 2 * k.MR, min(2*k.MR+3, 61), 33, 64}
 		shapes := [][2]int{{513, 520}, {9001, 31}, {67, 4001}} // n, k
 		if slowKernel(k.Name) || raceEnabled || testing.Short() {
 			ms, shapes = ms[1:2], shapes[:1]
