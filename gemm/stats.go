@@ -33,6 +33,15 @@ func (s Stats) String() string {
 	if s.Inline {
 		return fmt.Sprintf("kernel %s, inline, %v", s.Kernel, s.Elapsed)
 	}
-	return fmt.Sprintf("kernel %s, %d workers, depth %d, tile %dx%dx%d, %d tiles, %d stages, %d bytes copied, %v (copy %v, producer wait %v, consumer wait %v)",
-		s.Kernel, s.Workers, s.Depth, s.TileM, s.TileN, s.TileK, s.Tiles, s.Stages, s.Bytes, s.Elapsed, s.Copy, s.ProducerWait, s.ConsumerWait)
+	return fmt.Sprintf("kernel %s, %s, depth %d, tile %dx%dx%d, %s, %s, %d bytes copied, %v (copy %v, producer wait %v, consumer wait %v)",
+		s.Kernel, count(s.Workers, "worker"), s.Depth, s.TileM, s.TileN, s.TileK, count(s.Tiles, "tile"), count(s.Stages, "stage"), s.Bytes,
+		s.Elapsed, s.Copy, s.ProducerWait, s.ConsumerWait)
+}
+
+// count returns "1 tile", or "2 tiles".
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
