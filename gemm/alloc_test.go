@@ -3,6 +3,7 @@ package gemm_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"testing"
 
@@ -44,6 +45,16 @@ func TestAllocationsInParallel(t *testing.T) {
 	}
 }
 
+// fewestAllocations returns the fewest allocations a call in three turns of so
+// many calls: a garbage collection in between empties the pools.
+func fewestAllocations(calls int, f func()) float64 {
+	least := math.Inf(1)
+	for turn := 0; turn < 3 && least > 0; turn++ {
+		least = min(least, testing.AllocsPerRun(calls, f))
+	}
+	return least
+}
+
 // TestAllocations checks that a call allocates nothing once memory of its size
 // has been used before.
 func TestAllocations(t *testing.T) {
@@ -80,7 +91,7 @@ func testAllocations[O gemm.Output, I gemm.Element](t *testing.T) {
 		} {
 			t.Run(fmt.Sprint(n, "/", name), func(t *testing.T) {
 				var failed error
-				if got := testing.AllocsPerRun(20, func() {
+				if got := fewestAllocations(20, func() {
 					if err := call(); err != nil {
 						failed = err
 					}

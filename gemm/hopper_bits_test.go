@@ -242,7 +242,7 @@ func testHopperAllocations[T gemm.Element](t *testing.T) {
 				o := build[float32, T](t, s)
 				var err error
 				arith, kernel := opts[0], opts[1]
-				if got := testing.AllocsPerRun(5, func() {
+				if got := fewestAllocations(5, func() {
 					err = gemm.Multiply(o.c, o.a, o.b, arith, kernel)
 				}); got != 0 || err != nil {
 					t.Errorf("%s %v: %v allocations a call, error %v, want none", name, d, got, err)

@@ -192,7 +192,7 @@ func TestPackedAllocations(t *testing.T) {
 			} {
 				t.Run(fmt.Sprint(arith, "/", n, "/", name), func(t *testing.T) {
 					var failed error
-					if got := testing.AllocsPerRun(5, func() {
+					if got := fewestAllocations(5, func() {
 						if err := call(); err != nil {
 							failed = err
 						}
