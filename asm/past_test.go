@@ -19,7 +19,11 @@ func TestMulPast(t *testing.T) {
 		words := func(g guarded) []uint32 {
 			return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(g.mem))), len(g.mem)/4)
 		}
-		for i := range 1500 {
+		turns := 1500
+		if testing.Short() {
+			turns = 150
+		}
+		for i := range turns {
 			k, m := r.IntN(maxK)/max(1, kern.step)*max(1, kern.step), 1+r.IntN(maxM)
 			ldd := kern.NR*4 + []int{0, PastLine, 4, 60, gap}[r.IntN(5)]
 			off := []int{0, 0, 4, 32}[r.IntN(4)]
