@@ -56,7 +56,8 @@
 //
 // The f32 kernels use fused multiply-add with round to nearest even and full subnormals; the portable kernel rounds the
 // product first, because not every architecture fuses. VDPBF16PS has arithmetic of its own; see [DotBF16]. TDPBF16PS has
-// another, which sums blocks of 32 products; goamx gave every bit that an Emerald Rapids gave.
+// another, which sums blocks of 32 products; goamx gave every bit that an Emerald Rapids gave. Where a processor has AVX-512
+// but no AMX, tests emulate the instructions of AMX, so that its kernels are tested there too.
 //
 // Kernels whose Arithmetic is [Hopper] have the arithmetic of Hopper's tensor core instead: the bits of wgmma, and of
 // cuBLAS where it does not split K, on every processor. [SelectArithmetic] finds them. A step of theirs sums the products
