@@ -11,8 +11,10 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/klauspost/cpuid/v2"
@@ -24,6 +26,9 @@ import (
 
 // emulatedEnv is set in the process whose instructions of AMX are emulated.
 const emulatedEnv = "LEAFHOPPER_TEST_EMULATED_AMX"
+
+// emulationLimit is a multiple of the seconds that it takes, for systems on which a debugger waits in vain.
+const emulationLimit = 2 * time.Minute
 
 // TestMain takes AMX for granted where it is emulated.
 func TestMain(m *testing.M) {
@@ -84,8 +89,17 @@ func emulateAMX(args ...string) (string, int, error) {
 	})
 	w.Close()
 	if err == nil {
+		var late atomic.Bool
+		watch := time.AfterFunc(emulationLimit, func() {
+			late.Store(true)
+			unix.Kill(-e.process, unix.SIGKILL)
+		})
 		err = e.run()
+		watch.Stop()
 		unix.Kill(-e.process, unix.SIGKILL)
+		if late.Load() {
+			err = fmt.Errorf("it took more than %v", emulationLimit)
+		}
 	}
 	out := <-output
 	r.Close()
