@@ -225,28 +225,20 @@ func (e *emulator) execute(thread int) bool {
 	return unix.PtraceSetRegs(thread, &regs) == nil
 }
 
-// multiply is TDPBF16PS, see dotTile.
+// multiply is TDPBF16PS.
 func (t *tileRegisters) multiply(dst, a, b byte) {
-	word := func(tile byte, i, j int) uint32 { return binary.LittleEndian.Uint32(t[tile][i][4*j:]) }
-	var oddB, evenB [amxStep][16]float64
-	for w := range oddB {
-		for j := range oddB[w] {
-			oddB[w][j], evenB[w][j] = bf16Input(word(b, w, j)&0xffff0000), bf16Input(word(b, w, j)<<16)
+	var rows, columns [16][amxStep]uint32
+	for i := range 16 {
+		for w := range amxStep {
+			rows[i][w] = binary.LittleEndian.Uint32(t[a][i][4*w:])
+			columns[i][w] = binary.LittleEndian.Uint32(t[b][w][4*i:])
 		}
 	}
 	for i := range 16 {
-		var odd, even [16]float32
-		for w := range amxStep {
-			xOdd, xEven := bf16Input(word(a, i, w)&0xffff0000), bf16Input(word(a, i, w)<<16)
-			for j := range odd {
-				odd[j] = sumFlush(xOdd*oddB[w][j], odd[j])
-				even[j] = sumFlush(xEven*evenB[w][j], even[j])
-			}
-		}
-		for j := range odd {
-			acc := flushInput(math.Float32frombits(word(dst, i, j)))
-			sum := sumFlush(float64(sumFlush(float64(even[j]), odd[j])), acc)
-			binary.LittleEndian.PutUint32(t[dst][i][4*j:], math.Float32bits(sum))
+		for j := range 16 {
+			element := t[dst][i][4*j:]
+			acc := math.Float32frombits(binary.LittleEndian.Uint32(element))
+			binary.LittleEndian.PutUint32(element, math.Float32bits(dotTile(acc, &rows[i], &columns[j])))
 		}
 	}
 }

@@ -6,7 +6,7 @@ import "fmt"
 // panel lie pitch bytes apart.
 //
 // AMX waits for what is packed, so how memory is read decides. It gives rows of several lines twice as fast as single lines, also
-// where each row lies on a page of its own (Emerald Rapids: 30 against 16 GB/s). There, prefetches of rows to come make it slower:
+// where each row lies on a page of its own (an Emerald Rapids, by plain loads: 30 against 16 GB/s). There, prefetches of rows to come make it slower:
 // rows whole pages apart share a set of the first cache.
 
 // packLines writes a packer of one tile row from rows of contiguous K: a copy of lines.
