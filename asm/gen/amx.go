@@ -23,6 +23,9 @@ const (
 
 	blocksAhead = 2 // for the prefetch of B
 	rowsOfC     = 4 // to prefetch in a block
+
+	// The frame of a strip kernel: 64 bytes of variables, then memory for four tiles, aligned to 64 bytes.
+	amxFrame = 64 + 64 + 4*tileBytes
 )
 
 func tileC(i, j int) int { return 2*i + j }
@@ -125,7 +128,7 @@ func forC(s *source, at, pitch string, f func(tile int, m memory)) {
 
 // amxMul writes the strip kernel; see KernelFunc for its contract.
 func amxMul(s *source) {
-	s.function("mulAMX", "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", 16, "2 × 2 tiles.")
+	s.splitFunction("mulAMX", "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", amxFrame, "2 × 2 tiles.")
 	s.load(1, "m", "BX", "a", "SI")
 	s.load(4, "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
 	amxStrip(s, &toCache, amxPanels)
@@ -133,11 +136,9 @@ func amxMul(s *source) {
 
 // amxPast writes the strip kernel that stores past the caches; see Kernel.MulPast.
 func amxPast(s *source) {
-	s.splitFunction("pastAMX", "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", 64+64+4*tileBytes, "2 × 2 tiles, stored past the caches.")
+	s.splitFunction("pastAMX", "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", amxFrame, "2 × 2 tiles, stored past the caches.")
 	s.load(1, "m", "BX", "a", "SI")
 	s.load(4, "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
-	s.op("LEAQ 127(SP), R15")
-	s.op("ANDQ $-64, R15")
 	amxStrip(s, &toMemory, amxPanels)
 }
 
@@ -160,51 +161,61 @@ type sideC struct {
 }
 
 var (
+	// A tile whose rows are not whole lines of the cache is stored to them at half the speed.
 	toCache = sideC{
 		at: "R10", pitch: "R11",
 		store: func(s *source) {
+			s.op("MOVQ R10, AX")
+			s.op("ORQ R11, AX")
+			s.op("TESTQ $63, AX")
+			s.op("JNZ split")
 			forC(s, "R10", "R11", func(tile int, m memory) { s.tile(tileStore, tile, m) })
+			s.op("JMP stored")
+			s.label("split")
+			copyC(s, "VMOVDQU64")
+			s.label("stored")
 		},
 		end: func(s *source) {},
 	}
-	// The tiles go to memory at R15 first, whose rows are as long as those of the panel.
 	toMemory = sideC{
 		at: "R15", pitch: "$128",
-		store: func(s *source) {
-			for i := range 2 {
-				for j := range 2 {
-					s.tile(tileStore, tileC(i, j), memory{"R15", "R12", 2, i*2*tileBytes + 64*j})
-				}
-			}
-			s.op("MOVQ R15, AX")
-			s.op("MOVQ $16, CX")
-			s.label("past")
-			for i := range 4 {
-				s.op("VMOVDQU64 %d(AX), Z%d", 64*i, i)
-			}
-			s.op("VMOVNTDQ Z0, (R10)")
-			s.op("VMOVNTDQ Z1, 64(R10)")
-			s.op("VMOVNTDQ Z2, (R10)(R11*1)")
-			s.op("VMOVNTDQ Z3, 64(R10)(R11*1)")
-			s.op("ADDQ $256, AX")
-			s.op("LEAQ (R10)(R11*2), R10")
-			s.op("DECQ CX")
-			s.op("JNZ past")
-		},
-		end: func(s *source) { s.op("SFENCE") },
+		store: func(s *source) { copyC(s, "VMOVNTDQ") },
+		end:   func(s *source) { s.op("SFENCE") },
 	}
 )
+
+// copyC writes the store of C by way of the memory at R15, whose rows are as long as those of the panel. It moves R10 to the
+// rows of the next panel of A, and changes AX and CX.
+func copyC(s *source, move string) {
+	for i := range 2 {
+		for j := range 2 {
+			s.tile(tileStore, tileC(i, j), memory{"R15", "R12", 2, i*2*tileBytes + 64*j})
+		}
+	}
+	s.op("MOVQ R15, AX")
+	s.op("MOVQ $16, CX")
+	s.label("copy")
+	for i := range 4 {
+		s.op("VMOVDQU64 %d(AX), Z%d", 64*i, i)
+	}
+	s.op("%s Z0, (R10)", move)
+	s.op("%s Z1, 64(R10)", move)
+	s.op("%s Z2, (R10)(R11*1)", move)
+	s.op("%s Z3, 64(R10)(R11*1)", move)
+	s.op("ADDQ $256, AX")
+	s.op("LEAQ (R10)(R11*2), R10")
+	s.op("DECQ CX")
+	s.op("JNZ copy")
+}
 
 // amxRows writes the kernel that reads A in rows; see RowsFunc. k need not be whole blocks here.
 //
 //	SI, R14 rows 0 and 16 of the tile of A   DX their pitch   16(SP) row 0 of the next tile
-//	K1 words of the last block, if it is not whole   R15 its panel, at 64(SP) or after
+//	K1 words of the last block, if it is not whole   R15 its panel
 func amxRows(s *source) {
-	s.splitFunction("rowsAMX", "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", 64+64+blockBytes, "2 × 2 tiles, A in rows.")
+	s.splitFunction("rowsAMX", "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", amxFrame, "2 × 2 tiles, A in rows.")
 	s.load(1, "m", "BX", "a", "SI")
 	s.load(4, "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11", "lda", "DX")
-	s.op("LEAQ 127(SP), R15")
-	s.op("ANDQ $-64, R15")
 	s.op("MOVQ k+0(FP), CX")
 	s.op("ANDQ $15, CX")
 	s.op("MOVL $1, AX")
@@ -246,7 +257,7 @@ func amxRows(s *source) {
 }
 
 // amxStrip writes the rest of a strip kernel: what it does with the tiles of C. depth adds the products, and may jump to store.
-// Memory of the kernel's own, if it has any, starts at R15.
+// Memory of the kernel's own, for four tiles, starts at R15, which is aligned to 64 bytes.
 //
 // The tile registers belong to the thread, so they are configured and released within the call.
 //
@@ -256,6 +267,8 @@ func amxStrip(s *source, c *sideC, depth func(s *source)) {
 	s.op("LEAQ ·tiles<>(SB), AX")
 	s.configTiles("AX")
 	s.op("MOVQ $64, R12")
+	s.op("LEAQ 127(SP), R15")
+	s.op("ANDQ $-64, R15")
 
 	s.label("tile")
 	s.op("MOVQ b+24(FP), DI")
