@@ -10,22 +10,26 @@ func (s *Shape) loose() bool {
 	return s.Depth == 1 && s.Items == 1 && s.CTAs == 1 && s.Private == 0 && s.Shared == 0
 }
 
-// runLoose computes slabs until none is free. Whoever holds a slab keeps the
-// grid from finishing, and only then looks at the program and the context: when
-// the last slab is done they may be gone before the other workers are.
+// runLoose computes slabs until none is free. Whoever holds a slab, or has not
+// said that it is done, keeps the grid from finishing, and only then looks at the
+// program and the context: when the last slab is done they may be gone before the
+// other workers are.
 func (w *worker) runLoose() {
-	slab := w.first
+	slab, done := w.first, 0
 	for range w.slabs {
 		if p := &w.slabs[slab]; p.word.Load() == 0 && p.take(0) {
 			if w.halted() {
 				return
 			}
 			w.prog.Compute(0, 0, 0, slab)
-			w.finished.Arrive()
+			done++
 		}
 		if slab++; slab == len(w.slabs) {
 			slab = 0
 		}
+	}
+	if done > 0 {
+		w.finished.ArriveN(done)
 	}
 }
 

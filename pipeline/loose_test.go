@@ -3,9 +3,11 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"example.com/leafhopper/barrier"
 )
@@ -146,15 +148,42 @@ func TestLooseLate(t *testing.T) {
 	}
 }
 
+// busy computes for some time.
+type busy struct {
+	nothing
+	time time.Duration
+}
+
+func (b busy) Compute(_, _, _, _ int) {
+	for start := time.Now(); time.Since(start) < b.time; {
+	}
+}
+
+// BenchmarkLoose has as many slabs of work as workers. What a run takes longer
+// than a slab is what sharing them out costs.
 func BenchmarkLoose(b *testing.B) {
-	c := NewCrew(1)
-	defer c.Close()
-	var g Grid
-	var task Task
-	for b.Loop() {
-		if err := g.Reset(noContext, looseShape(4), nothing{}, 2); err != nil {
-			b.Fatal(err)
+	all := runtime.GOMAXPROCS(0)
+	for _, work := range []time.Duration{0, 5 * time.Microsecond} {
+		for _, workers := range []int{2, 4, 5, 8, 16} {
+			if workers > all {
+				continue
+			}
+			b.Run(fmt.Sprintf("work=%v/workers=%d", work, workers), func(b *testing.B) {
+				c := NewCrew(all - 1)
+				defer c.Close()
+				var g Grid
+				var task Task
+				run := func(slabs, workers int) {
+					if err := g.Reset(noContext, looseShape(slabs), busy{time: work}, workers); err != nil {
+						b.Fatal(err)
+					}
+					c.Run(&task, &g, workers)
+				}
+				run(all, all) // all helpers are awake
+				for b.Loop() {
+					run(workers, workers)
+				}
+			})
 		}
-		c.Run(&task, &g, 2)
 	}
 }
