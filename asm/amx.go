@@ -117,15 +117,14 @@ func rowsTiles(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, 
 	in.multiply(m, a, b, src, lds, dst, ldd)
 }
 
-// tilesOfA is how A lies: the bytes from one panel, block of K and row to the next, and the words of K. Those that the last block
-// lacks are zero.
+// tilesOfA is how A lies: the bytes from one panel, block of K and row to the next, and the words of K.
 type tilesOfA struct{ panel, block, row, words int }
 
 func (in *tilesOfA) multiply(m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	const mr, nr = amxMR, amxNR
 	var acc [mr * nr]float32
 	var oddB, evenB [amxStep * nr]float64 // a block of B
-	bs := unsafe.Slice((*uint32)(b), nr*amxWords(in.words*2))
+	bs := unsafe.Slice((*uint32)(b), nr*in.words)
 	for p := range m {
 		loadTile(acc[:], tileAt(src, p, mr, lds), lds, mr, nr)
 		for kb := 0; kb < in.words; kb += amxStep {
@@ -135,9 +134,7 @@ func (in *tilesOfA) multiply(m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 			block := unsafe.Add(a, p*in.panel+kb/amxStep*in.block)
 			for i := range mr {
 				var odd, even [nr]float32
-				var row [amxStep]uint32
-				copy(row[:], unsafe.Slice((*uint32)(unsafe.Add(block, i*in.row)), min(amxStep, in.words-kb)))
-				for w, x := range row {
+				for w, x := range (*[amxStep]uint32)(unsafe.Add(block, i*in.row)) {
 					xOdd, xEven := bf16Input(x&0xffff0000), bf16Input(x<<16)
 					yOdd, yEven := oddB[w*nr:][:nr], evenB[w*nr:][:nr]
 					for j := range odd {

@@ -2,9 +2,8 @@ package asm
 
 import "unsafe"
 
-// A RowsFunc is a [KernelFunc] that reads A where it lies: row i of tile p starts at a + (p·MR + i)·lda and is k words long.
-// k need not be a multiple of KStep, as that of the panel of B is; the words that A lacks are zero. It spares small products
-// the packing of A.
+// A RowsFunc is a [KernelFunc] that reads A where it lies: row i of tile p starts at a + (p·MR + i)·lda and is k words long. It
+// spares small products the packing of A. AMX reads rows that are whole lines of the cache at full speed, others at half of it.
 type RowsFunc func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
 
 // Rows returns the kernel's RowsFunc for A of type t, with K along its rows, or nil if it has none: the elements of A must be
@@ -38,11 +37,10 @@ func (k *Kernel) FuseRows(t Type) FuseRowsFunc {
 // rowsGeneric is the twin of the kernels of kern that read A in rows; mul is the kernel's Mul or Ref.
 func rowsGeneric(kern *Kernel, mul KernelFunc, t Type) RowsFunc {
 	return func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int) {
-		depth := depthOf(kern, t, k*kern.KPack)
-		panels := make([]uint32, m*kern.MR*depth)
+		panels := make([]uint32, m*kern.MR*k)
 		to := unsafe.Pointer(unsafe.SliceData(panels))
 		kern.PackA(t, true)(to, a, lda, m*kern.MR, k*kern.KPack)
-		mul(depth, m, to, b, src, lds, dst, ldd)
+		mul(k, m, to, b, src, lds, dst, ldd)
 	}
 }
 

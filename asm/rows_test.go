@@ -41,14 +41,16 @@ func TestRowsWhere(t *testing.T) {
 }
 
 // The largest number of words and tiles in the tests, and the largest distance between rows of A.
-const rowsMaxWords, rowsMaxM, rowsMaxPitch = 300, 5, 4096 + 4
+const rowsMaxWords, rowsMaxM, rowsMaxPitch = 304, 5, 4096 + 4
 
-// rowsDepths returns numbers of words: all that are small, and larger ones.
-func rowsDepths() (depths []int) {
-	for words := range 71 {
-		depths = append(depths, words)
+// rowsDepths returns numbers of words: all that are small, and larger ones, as far as the kernel takes them.
+func rowsDepths(kern *Kernel, typ Type) (depths []int) {
+	for words := range rowsMaxWords + 1 {
+		if (words < 71 || slices.Contains([]int{96, 127, 128, 200, 255, rowsMaxWords}, words)) && words%kern.KStep(typ) == 0 {
+			depths = append(depths, words)
+		}
 	}
-	return append(depths, 96, 127, 128, 200, 255, rowsMaxWords)
+	return depths
 }
 
 // rowsPitches returns distances in bytes between rows of A of so many words: one after the other, bytes and words apart, and
@@ -93,7 +95,7 @@ func (c rowsCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack i
 		spanA = 0 // so that not even one byte may be read
 	}
 	a, bytesA := place(mem.a, spanA)
-	b, bytesB := place(mem.b, kern.PanelB(depthOf(kern, c.typ, c.words*kern.KPack)))
+	b, bytesB := place(mem.b, kern.PanelB(c.words))
 	src, bytesSrc := place(mem.src, spanC(lds))
 	dst, _ := place(mem.dst, spanC(ldd))
 	for i := range bytesA {
@@ -143,13 +145,13 @@ func TestRows(t *testing.T) {
 	forRows(t, func(t *testing.T, kern *Kernel, typ Type) {
 		sizeC := rowsMaxM*kern.MR*(kern.NR*4+76) + canary
 		mem := strip{
-			newGuarded(t, rowsMaxM*kern.MR*rowsMaxPitch), newGuarded(t, kern.PanelB(depthOf(kern, typ, rowsMaxWords*kern.KPack))),
+			newGuarded(t, rowsMaxM*kern.MR*rowsMaxPitch), newGuarded(t, kern.PanelB(rowsMaxWords)),
 			newGuarded(t, sizeC), newGuarded(t, sizeC),
 		}
 		r := rand.New(rand.NewPCG(41, uint64(typ)))
 		viaMul, viaRef := rowsGeneric(kern, kern.Mul, typ), rowsGeneric(kern, kern.Ref, typ)
 		turn := 0
-		for _, words := range rowsDepths() {
+		for _, words := range rowsDepths(kern, typ) {
 			for m := 1; m <= rowsMaxM; m++ {
 				for _, lda := range rowsPitches(words) {
 					for _, atEnd := range []bool{true, false} {
@@ -183,7 +185,7 @@ func TestFuseRows(t *testing.T) {
 		viaMul, viaRef := fuseRowsGeneric(kern, kern.Mul, typ), fuseRowsGeneric(kern, kern.Ref, typ)
 		strides := fuseStrides(kern, typ)
 		turn := 0
-		for _, words := range rowsDepths() {
+		for _, words := range rowsDepths(kern, typ) {
 			if words == 0 {
 				continue // which a FuseRowsFunc does not take
 			}
@@ -211,15 +213,15 @@ func TestRowsFenced(t *testing.T) {
 	forRows(t, func(t *testing.T, kern *Kernel, typ Type) {
 		pitch := kern.NR * 4
 		fences := newFenced(t, rowsMaxM*kern.MR)
-		near, b := aligned(rowsMaxM*kern.MR*rowsMaxWords*4), aligned(kern.PanelB(depthOf(kern, typ, rowsMaxWords*kern.KPack)))
-		panel, tiles := aligned(kern.PanelB(depthOf(kern, typ, rowsMaxWords*kern.KPack))), aligned(rowsMaxM*kern.MR*pitch)
+		near, b := aligned(rowsMaxM*kern.MR*rowsMaxWords*4), aligned(kern.PanelB(rowsMaxWords))
+		panel, tiles := aligned(kern.PanelB(rowsMaxWords)), aligned(rowsMaxM*kern.MR*pitch)
 		view := func(p unsafe.Pointer, n int) []uint32 { return unsafe.Slice((*uint32)(p), n/4) }
 		r := rand.New(rand.NewPCG(45, uint64(typ)))
-		panelB := view(b, kern.PanelB(depthOf(kern, typ, rowsMaxWords*kern.KPack)))
+		panelB := view(b, kern.PanelB(rowsMaxWords))
 		for i := range panelB {
 			panelB[i] = operands[0].word(r, kern.KPack)
 		}
-		for _, words := range rowsDepths() {
+		for _, words := range rowsDepths(kern, typ) {
 			row := words * 4
 			for m := 1; m <= rowsMaxM; m++ {
 				for _, atEnd := range []bool{true, false} {

@@ -65,7 +65,7 @@ func (in *inlined) layout(rows, cols int) bool {
 		strips = ceilDiv(cols, k.NR)
 	}
 	panels := ceilDiv(rows, k.MR)
-	if in.rows = k.Rows(p.a.elem); in.rows != nil && p.k%k.KPack == 0 && !p.a.trans && p.cheapPad() {
+	if in.rows = k.Rows(p.a.elem); in.rows != nil && p.inRows() {
 		in.whole = p.m / k.MR
 		in.rest = p.m - in.whole*k.MR
 		in.rowsHalf = k.RowsHalf(p.a.elem)
@@ -88,13 +88,16 @@ func (in *inlined) layout(rows, cols int) bool {
 	return in.sizeA+in.sizeB+strips*in.accBytes <= inlineBytes-2*tile.SlotAlign
 }
 
-// cheapPad reports whether the padding of K to a multiple of the kernel's, which a
-// kernel that reads A where it lies does again for every panel of B, takes little
-// of the time.
-func (p *product) cheapPad() bool {
-	const steps = 4
+// inRows reports whether A lies as a kernel that reads it in rows wants it. Rows of
+// AMX's tiles are to be whole lines of the cache, or they come at half the speed; and
+// what lacks to a whole tile would have to be padded again for every panel of B.
+func (p *product) inRows() bool {
+	const line = 64
+	if p.k%p.kernel.KPack != 0 || p.a.trans {
+		return false
+	}
 	step := p.kernel.KStep(p.a.elem) * p.kernel.KPack
-	return p.k%step == 0 || p.k >= steps*step
+	return !p.starves() || p.k%step == 0 && (uintptr(p.a.ptr)|uintptr(p.a.pitch()))%line == 0
 }
 
 // panelDepth returns the elements of K that a panel of B holds at most.

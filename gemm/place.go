@@ -18,10 +18,11 @@ const (
 	placeDeep  = 256       // columns, at most, if there are several of them
 	maxParts   = 8         // slabs above each other, at most
 	helpFlops  = 1 << 20   // least for each worker but a few: more come for too little
-	// Many workers of a starving kernel fetch what their slabs need, each for
-	// itself, rather than wait for each other's copies.
-	ownFlops = 1 << 32
-	ownTiles = 4 // of the kernel, most rows and columns of a slab
+	// Many workers fetch what their slabs need, each for itself, rather than wait
+	// for each other's copies, unless the product is large.
+	ownFlops   = 1 << 29
+	ownStarves = 1 << 32 // the same for a starving kernel
+	ownExtent  = 128     // most rows and columns of a slab
 )
 
 // place is the program of such a product.
@@ -36,23 +37,33 @@ type place struct {
 // caller who names the shape of the ring gets a ring.
 func (in *inlined) placed(s *settings) bool {
 	p := &in.product
-	if p.flops() > ownFlops || p.splitK > 1 || s.depth != 0 || s.tile != [3]int{} {
+	if p.splitK > 1 || s.depth != 0 || s.tile != [3]int{} {
 		return false
 	}
-	if in.own = p.starves() && s.parallelism() > few && !p.skinny(s); in.own {
-		in.layout(ownTiles*p.kernel.MR, ownTiles*p.kernel.NR)
-		return in.whole > 0
+	if !p.starves() || s.parallelism() <= few {
+		alone := s.workerCount() == 1 && s.ctx == nil // so nobody else packs A, too
+		if p.near(s) && in.init() && (in.whole > 0 || alone) {
+			return true
+		}
 	}
+	most := float64(ownFlops)
+	if p.starves() {
+		most = ownStarves
+	}
+	in.own = p.flops() <= most && s.parallelism() > few && !p.skinny(s) && in.layout(ownExtent, ownExtent)
+	return in.own
+}
+
+// near reports whether A stays in a cache while columns of B go by.
+func (p *product) near(s *settings) bool {
 	depth := min(p.k, p.panelDepth())
 	switch {
 	case p.flops() > placeFlops:
 		return false
-	case depth == p.k && (p.m*p.a.pitch() > placeBytes || p.skinny(s)):
-		return false
-	case depth < p.k && (p.m*depth*p.a.elem.Size() > placeBytes || p.m <= p.kernel.MR || p.n > placeDeep):
-		return false
+	case depth == p.k:
+		return p.m*p.a.pitch() <= placeBytes && !p.skinny(s)
 	}
-	return in.init() && in.whole > 0
+	return p.m*depth*p.a.elem.Size() <= placeBytes && p.m > p.kernel.MR && p.n <= placeDeep
 }
 
 // flops returns the floating-point operations of the product.
@@ -62,30 +73,33 @@ func (p *product) flops() float64 { return 2 * float64(p.m) * float64(p.n) * flo
 func (pl *place) init(in *inlined, workers int) {
 	pl.inlined = *in
 	k := in.kernel
-	panels := ceilDiv(in.n, k.NR)
+	panelsA, panelsB := in.whole, ceilDiv(in.n, k.NR)
+	if panelsA == 0 {
+		panelsA = ceilDiv(in.m, k.MR)
+	}
 	fetchA, fetchB := k.Fetch()
-	tiles, wide, least := in.whole, 1, math.MaxInt
+	tiles, wide, least := panelsA, 1, math.MaxInt
 	// The time of the worker with the most slabs, in halves of a tile.
 	try := func(of, cols int) {
-		slabs := ceilDiv(panels, cols) * ceilDiv(in.whole, of)
+		slabs := ceilDiv(panelsB, cols) * ceilDiv(panelsA, of)
 		if time := ceilDiv(slabs, workers) * (2*of*cols + fetchA*of + fetchB*cols); time < least {
 			tiles, wide, least = of, cols, time
 		}
 	}
 	if in.own {
-		for of := range min(in.whole, ownTiles) {
-			for cols := range min(panels, ownTiles) {
+		for of := range min(panelsA, ownExtent/k.MR) {
+			for cols := range min(panelsB, ownExtent/k.NR) {
 				try(of+1, cols+1)
 			}
 		}
 	} else {
-		cols := max(1, panels/(slabsEach*workers))
-		for parts := 1; parts <= min(in.whole, maxParts); parts++ {
-			try(ceilDiv(in.whole, parts), cols)
+		cols := max(1, panelsB/(slabsEach*workers))
+		for parts := 1; parts <= min(panelsA, maxParts); parts++ {
+			try(ceilDiv(panelsA, parts), cols)
 		}
 	}
-	pl.cols, pl.rows, pl.parts = wide*k.NR, tiles*k.MR, ceilDiv(in.whole, tiles)
-	pl.slabs = ceilDiv(panels, wide) * pl.parts
+	pl.cols, pl.rows, pl.parts = wide*k.NR, tiles*k.MR, ceilDiv(panelsA, tiles)
+	pl.slabs = ceilDiv(panelsB, wide) * pl.parts
 	pl.layout(pl.m, pl.cols)
 }
 

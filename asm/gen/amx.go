@@ -15,8 +15,6 @@ package main
 // it, two blocks ahead, while the first panel of A is multiplied. The rows of C that come next, or those that will be stored,
 // are prefetched all along, into the second cache: lines that are on their way from further off would take up the buffers through
 // which A comes. A prefetch may go beyond the end of an operand: it reads nothing that a program could notice.
-//
-// A kernel that reads A in rows takes the words after the last whole block from memory of its own, padded with zeros.
 const (
 	tileBytes  = 16 * 64
 	blockBytes = 2 * tileBytes // of a panel, A or B, in a block of K
@@ -50,8 +48,6 @@ var (
 			s.op("ADDQ $64, R14")
 		},
 	}
-	// R15, panel of one block
-	padOfA = sideA{tiles: [2]memory{{"R15", "R12", 1, 0}, {"R15", "R12", 1, tileBytes}}, next: func(s *source) {}}
 )
 
 // loadA writes the load of tile i of a block of A.
@@ -143,14 +139,17 @@ func amxPast(s *source) {
 }
 
 // amxPanels writes the loops over K of a tile whose A is a panel.
-func amxPanels(s *source) {
+func amxPanels(s *source) { amxLoops(s, &panelsOfA, "store") }
+
+// amxLoops writes the loops over K: one for the first tile and one for those after. done is where they go then.
+func amxLoops(s *source, a *sideA, done string) {
 	s.op("MOVQ k+0(FP), CX")
 	s.op("SHRQ $4, CX")
-	s.op("JZ store")
+	s.op("JZ %s", done)
 	s.op("CMPQ BX, m+8(FP)")
 	s.op("JNE again")
-	amxDepth(s, "first", &panelsOfA, true, "store")
-	amxDepth(s, "again", &panelsOfA, false, "store")
+	amxDepth(s, "first", a, true, done)
+	amxDepth(s, "again", a, false, done)
 }
 
 // A sideC is how a kernel stores tiles: where what it stores first is to be prefetched, rows pitch apart, and the stores.
@@ -208,20 +207,13 @@ func copyC(s *source, move string) {
 	s.op("JNZ copy")
 }
 
-// amxRows writes the kernel that reads A in rows; see RowsFunc. k need not be whole blocks here.
+// amxRows writes the kernel that reads A in rows; see RowsFunc.
 //
 //	SI, R14 rows 0 and 16 of the tile of A   DX their pitch   16(SP) row 0 of the next tile
-//	K1 words of the last block, if it is not whole   R15 its panel
 func amxRows(s *source) {
 	s.splitFunction("rowsAMX", "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", amxFrame, "2 × 2 tiles, A in rows.")
 	s.load(1, "m", "BX", "a", "SI")
 	s.load(4, "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11", "lda", "DX")
-	s.op("MOVQ k+0(FP), CX")
-	s.op("ANDQ $15, CX")
-	s.op("MOVL $1, AX")
-	s.op("SHLL CX, AX")
-	s.op("DECL AX")
-	s.op("KMOVW AX, K1")
 	amxStrip(s, &toCache, func(s *source) {
 		s.op("MOVQ DX, R14")
 		s.op("SHLQ $4, R14")
@@ -230,27 +222,7 @@ func amxRows(s *source) {
 		s.op("SHLQ $5, CX")
 		s.op("ADDQ SI, CX")
 		s.op("MOVQ CX, 16(SP)")
-		s.op("MOVQ k+0(FP), CX")
-		s.op("SHRQ $4, CX")
-		s.op("JZ rest")
-		s.op("CMPQ BX, m+8(FP)")
-		s.op("JNE again")
-		amxDepth(s, "first", &rowsOfA, true, "rest")
-		amxDepth(s, "again", &rowsOfA, false, "rest")
-
-		s.label("rest")
-		s.op("TESTQ $15, k+0(FP)")
-		s.op("JZ moved")
-		s.op("MOVQ R15, AX")
-		s.op("MOVQ $32, CX")
-		s.label("pad")
-		s.op("VMOVDQU32.Z (SI), K1, Z0")
-		s.op("VMOVDQU64 Z0, (AX)")
-		s.op("ADDQ DX, SI")
-		s.op("ADDQ $64, AX")
-		s.op("DECQ CX")
-		s.op("JNZ pad")
-		amxBlock(s, &padOfA, nil)
+		amxLoops(s, &rowsOfA, "moved")
 		s.label("moved")
 		s.op("MOVQ 16(SP), SI")
 	})
