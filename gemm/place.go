@@ -20,7 +20,7 @@ const (
 	helpFlops  = 1 << 20   // least for each worker but a few: more come for too little
 	// Many workers fetch what their slabs need, each for itself, rather than wait
 	// for each other's copies, unless the product is large.
-	ownFlops   = 1 << 29
+	ownFlops   = 1 << 31
 	ownStarves = 1 << 32 // the same for a starving kernel
 	ownExtent  = 128     // most rows and columns of a slab
 )
@@ -40,12 +40,17 @@ func (in *inlined) placed(s *settings) bool {
 	if p.splitK > 1 || s.depth != 0 || s.tile != [3]int{} {
 		return false
 	}
-	if !p.starves() || s.parallelism() <= few {
-		alone := s.workerCount() == 1 && s.ctx == nil // so nobody else packs A, too
-		if p.near(s) && in.init() && (in.whole > 0 || alone) {
-			return true
-		}
+	if p.starves() && in.owned(s) {
+		return true
 	}
+	alone := s.workerCount() == 1 && s.ctx == nil // so nobody else packs A, too
+	return p.near(s) && in.init() && (in.whole > 0 || alone) || in.owned(s)
+}
+
+// owned reports whether each of many workers is to fetch what its slabs need, and
+// lays the product out for it.
+func (in *inlined) owned(s *settings) bool {
+	p := &in.product
 	most := float64(ownFlops)
 	if p.starves() {
 		most = ownStarves
