@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -72,6 +73,11 @@ func (c *Crew) Run(t *Task, g *Grid, workers int) {
 		g.Work(0)
 		return
 	}
+	if n := int32(runtime.GOMAXPROCS(0)); processors.Load() != n {
+		processors.Store(n)
+	}
+	busy.Add(1)
+	defer busy.Add(-1)
 	c.publish(t)
 	defer c.retract(t)
 	g.Work(0)
@@ -123,6 +129,7 @@ func (c *Crew) publish(t *Task) {
 			c.alive += n
 			c.coming += n
 			c.ended.Add(n)
+			busy.Add(int32(n))
 		}
 	}
 	c.mu.Unlock()
@@ -179,6 +186,7 @@ func (c *Crew) Close() {
 
 func (c *Crew) helper() {
 	defer c.ended.Done()
+	defer busy.Add(-1)
 	s := c.sit()
 	for {
 		g, id := c.join(s)

@@ -64,6 +64,9 @@ func TestCrewShared(t *testing.T) {
 	if alive, idle, open := c.count(); alive != 0 || idle != 0 || open != 0 || len(c.tasks) != 0 {
 		t.Errorf("after Close: %d helpers, %d idle, %d places open, %d tasks", alive, idle, open, len(c.tasks))
 	}
+	if n := busy.Load(); n != 0 {
+		t.Errorf("after Close: %d goroutines count as busy", n)
+	}
 }
 
 // TestCrewIdles checks that helpers end by themselves, and that the crew finds

@@ -148,13 +148,13 @@ func TestLooseLate(t *testing.T) {
 	}
 }
 
-// busy computes for some time.
-type busy struct {
+// working computes for some time.
+type working struct {
 	nothing
 	time time.Duration
 }
 
-func (b busy) Compute(_, _, _, _ int) {
+func (b working) Compute(_, _, _, _ int) {
 	for start := time.Now(); time.Since(start) < b.time; {
 	}
 }
@@ -174,7 +174,7 @@ func BenchmarkLoose(b *testing.B) {
 				var g Grid
 				var task Task
 				run := func(slabs, workers int) {
-					if err := g.Reset(noContext, looseShape(slabs), busy{time: work}, workers); err != nil {
+					if err := g.Reset(noContext, looseShape(slabs), working{time: work}, workers); err != nil {
 						b.Fatal(err)
 					}
 					c.Run(&task, &g, workers)

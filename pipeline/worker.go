@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"example.com/leafhopper/internal/spin"
@@ -25,10 +26,14 @@ const (
 	// short against a piece of work and long against the cost of a look. The first
 	// ones are shorter, for pieces that end at almost the same time.
 	idlePauses = 16
-	// idleYield is the number of look-aways after which an idle worker yields
-	// its P: on a machine with more workers than cores the one it waits for may
-	// need it.
-	idleYield = 32
+	// idleClock is the number of look-aways after which an idle worker looks at the
+	// clock, and yields its P if there may be more goroutines than Ps: the one it
+	// waits for may need it.
+	idleClock = 32
+	// idleYield is the number after which it yields anyway, to goroutines that have
+	// nothing to do with grids. To yield takes up to tens of microseconds, in which
+	// nobody finds it, if others do the same.
+	idleYield = 8 * idleClock
 	// SpinFor is how long an idle worker spins before it parks. Waking a
 	// goroutine whose P has gone to sleep costs 75-100 µs, more than a slab.
 	SpinFor = 200 * time.Microsecond
@@ -174,15 +179,24 @@ func (w *worker) wait() {
 }
 
 // lookAway spends the time between two looks, of which this is the nth, at what
-// another goroutine is about to do, and reports whether it has yielded its P.
+// another goroutine is about to do, and reports whether to look at the clock.
 func lookAway(n int) bool {
 	spin.Pause(min(n, idlePauses))
-	if n%idleYield != 0 {
+	if n%idleClock != 0 {
 		return false
 	}
-	runtime.Gosched()
+	if n%idleYield == 0 || crowded() {
+		runtime.Gosched()
+	}
 	return true
 }
+
+// processors is GOMAXPROCS when a crew last ran a grid, and busy the number of
+// goroutines that are helpers of any crew or have some.
+var processors, busy atomic.Int32
+
+// crowded reports whether there are more workers than can run at once.
+func crowded() bool { return busy.Load() > processors.Load() }
 
 // park waits for the next event that can give this worker something to do: its
 // next stage becoming full, or empty if it has not been issued, or the end.
