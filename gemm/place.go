@@ -17,7 +17,7 @@ const (
 	placeBytes = 512 << 10 // of A, at most, in a block of K
 	placeDeep  = 256       // columns, at most, if there are several of them
 	maxParts   = 8         // slabs above each other, at most
-	helpFlops  = 1 << 20   // least for each worker but a few: more come for too little
+	helpFlops  = 24 << 10  // that could be computed in the time it takes to call a worker
 	// Many workers fetch what their slabs need, each for itself, rather than wait
 	// for each other's copies, unless the product is large.
 	ownFlops   = 1 << 31
@@ -28,9 +28,15 @@ const (
 // place is the program of such a product.
 type place struct {
 	inlined
-	cols, rows int // of a slab
-	parts      int // slabs above each other
-	slabs      int
+	slabbing
+}
+
+// slabbing is how a product is cut into slabs.
+type slabbing struct {
+	slabRows, slabCols int
+	parts              int // slabs above each other
+	slabs              int
+	workers            int // to come
 }
 
 // placed reports whether to compute the product in place, and lays it out. A
@@ -74,38 +80,61 @@ func (p *product) near(s *settings) bool {
 // flops returns the floating-point operations of the product.
 func (p *product) flops() float64 { return 2 * float64(p.m) * float64(p.n) * float64(p.k) }
 
-// init cuts the product into slabs for workers.
-func (pl *place) init(in *inlined, workers int) {
+// init cuts the product into slabs for most workers, or for fewer if the others
+// would take longer to come than they save.
+func (pl *place) init(in *inlined, most int) {
 	pl.inlined = *in
+	half := tileFlops(in.kernel, in.words(in.k)) / 2
+	least := math.MaxInt
+	for workers := min(few, most); ; workers = min(2*workers, most) {
+		cut, time := in.cut(workers)
+		if flops := time*half + workers*helpFlops; flops <= least {
+			pl.slabbing, least = cut, flops
+		}
+		if workers == most {
+			break
+		}
+	}
+	pl.layout(pl.m, pl.slabCols)
+}
+
+// cut cuts the product into slabs for workers, and returns how long they take, in
+// halves of the time of a tile.
+func (in *inlined) cut(workers int) (best slabbing, least int) {
 	k := in.kernel
 	panelsA, panelsB := in.whole, ceilDiv(in.n, k.NR)
 	if panelsA == 0 {
 		panelsA = ceilDiv(in.m, k.MR)
 	}
 	fetchA, fetchB := k.Fetch()
-	tiles, wide, least := panelsA, 1, math.MaxInt
-	// The time of the worker with the most slabs, in halves of a tile.
-	try := func(of, cols int) {
-		slabs := ceilDiv(panelsB, cols) * ceilDiv(panelsA, of)
-		if time := ceilDiv(slabs, workers) * (2*of*cols + fetchA*of + fetchB*cols); time < least {
-			tiles, wide, least = of, cols, time
+	least = math.MaxInt
+	try := func(tiles, wide int) {
+		parts := ceilDiv(panelsA, tiles)
+		slabs := parts * ceilDiv(panelsB, wide)
+		each := ceilDiv(slabs, workers)
+		if workers > few {
+			each++ // one of many is always late, and all wait for its last slab
+		}
+		if time := each * (2*tiles*wide + fetchA*tiles + fetchB*wide); time < least {
+			least = time
+			best = slabbing{tiles * k.MR, wide * k.NR, parts, slabs, workers}
 		}
 	}
-	if in.own {
-		for of := range min(panelsA, ownExtent/k.MR) {
-			for cols := range min(panelsB, ownExtent/k.NR) {
-				try(of+1, cols+1)
-			}
-		}
-	} else {
-		cols := max(1, panelsB/(slabsEach*workers))
+	if !in.own {
 		for parts := 1; parts <= min(panelsA, maxParts); parts++ {
-			try(ceilDiv(panelsA, parts), cols)
+			try(ceilDiv(panelsA, parts), max(1, panelsB/(slabsEach*workers)))
+		}
+		return best, least
+	}
+	for parts := ceilDiv(panelsA, ownExtent/k.MR); ; parts *= 2 {
+		tiles := ceilDiv(panelsA, parts)
+		for wide := min(panelsB, ownExtent/k.NR); wide > 0; wide-- {
+			try(tiles, wide)
+		}
+		if tiles == 1 {
+			return best, least
 		}
 	}
-	pl.cols, pl.rows, pl.parts = wide*k.NR, tiles*k.MR, ceilDiv(panelsA, tiles)
-	pl.slabs = ceilDiv(panelsB, wide) * pl.parts
-	pl.layout(pl.m, pl.cols)
 }
 
 func (pl *place) shape() pipeline.Shape {
@@ -123,14 +152,14 @@ func (pl *place) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {}
 
 // Compute implements [pipeline.Program].
 func (pl *place) Compute(stage, item, cta, slab int) {
-	from := slab / pl.parts * pl.cols
-	to := min(from+pl.cols, pl.n)
+	from := slab / pl.parts * pl.slabCols
+	to := min(from+pl.slabCols, pl.n)
 	if pl.parts == 1 {
 		pl.run(from, to)
 		return
 	}
 	part := slab % pl.parts
-	row, end := part*pl.rows, (part+1)*pl.rows
+	row, end := part*pl.slabRows, (part+1)*pl.slabRows
 	if part == pl.parts-1 {
 		end = pl.m // and the rows after the last whole tile
 	}
@@ -138,7 +167,7 @@ func (pl *place) Compute(stage, item, cta, slab int) {
 	in.m = end - row
 	in.a.ptr, in.a.rows = in.a.at(row, 0), in.m
 	in.c.ptr, in.c.rows = in.c.at(row, 0), in.m
-	in.layout(in.m, pl.cols)
+	in.layout(in.m, pl.slabCols)
 	in.run(from, to)
 }
 

@@ -96,13 +96,12 @@ func (r *run) runStream(e *Engine, p *product, s *settings) (Stats, error) {
 
 func (r *run) runPlace(e *Engine, in *inlined, s *settings) (Stats, error) {
 	pl := &r.place
-	workers := min(s.parallelism(), max(few, 1+int(in.flops()/helpFlops)))
-	pl.init(in, workers)
+	pl.init(in, s.parallelism())
 	st := Stats{
-		Kernel: pl.kernel.Name, Workers: workers, Depth: 1,
-		TileM: min(pl.rows, pl.m), TileN: pl.cols, TileK: pl.k, Tiles: pl.slabs,
+		Kernel: pl.kernel.Name, Workers: pl.workers, Depth: 1,
+		TileM: min(pl.slabRows, pl.m), TileN: pl.slabCols, TileK: pl.k, Tiles: pl.slabs,
 	}
-	err := r.execute(e, s, pl.shape(), pl, workers, &st)
+	err := r.execute(e, s, pl.shape(), pl, pl.workers, &st)
 	return st, err
 }
 
