@@ -33,9 +33,11 @@ const (
 	placePanels  = 2
 	pieceRows    = 64
 	pieceCols    = 1024
-	// A starving kernel multiplies what it packs at once: a group of panels so
-	// deep, or one panel whose columns lie in rows.
-	starveDepth = 256
+	// Rows of K at a time, of which a cache with few ways does not keep more, where
+	// they are packed while they are multiplied, or just before by a starving kernel;
+	// half a panel for few panels of A, which do not multiply it often enough.
+	freshDepth  = 256
+	freshPanels = 4
 )
 
 // stream is the program of such a product.
@@ -67,12 +69,13 @@ func (p *product) streamBytes() int {
 
 // streamDepth returns the elements of K in a block.
 func (p *product) streamDepth() int {
+	fused := p.fuses() != nil
 	switch {
 	case p.b.packed:
-	case p.fuses() != nil:
-		return p.panelDepth() / 2 // rows of K, of which a cache with few ways does not keep many
-	case p.starves() && !p.b.trans:
-		return starveDepth
+	case fused && p.m <= freshPanels*p.kernel.MR:
+		return p.panelDepth() / 2
+	case fused || p.starves() && !p.b.trans:
+		return freshDepth
 	}
 	return p.panelDepth()
 }
