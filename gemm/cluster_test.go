@@ -14,6 +14,7 @@ func TestLargeCluster(t *testing.T) {
 		t.Skip("takes seconds without assembly")
 	}
 	s := size(1800, 1300, 300, gemm.WithWorkers(6))
+	s.ring = true
 	want := product[float32, float32](t, s)
 	defer gemm.PretendL3(64 << 20)()
 	o := build[float32, float32](t, s)

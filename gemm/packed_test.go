@@ -127,7 +127,7 @@ func TestPackedEdges(t *testing.T) {
 		if slowKernel(k.Name) || raceEnabled || testing.Short() {
 			return
 		}
-		s := size(600, 1100, 700, opts...)
+		s := size(600, 1100, 700, append(opts[:len(opts):len(opts)], gemm.WithWorkers(4))...)
 		want := product[float32, bf16.BF16](t, s)
 		for _, s.tb = range []bool{false, true} {
 			if st := samePacked[float32, bf16.BF16](t, s, want); !starves(k) && (st.Inline || st.Stages < 2) {
