@@ -20,8 +20,9 @@ const (
 	helpFlops  = 24 << 10  // that could be computed in the time it takes to call a worker
 	// Many workers fetch what their slabs need, each for itself, rather than wait
 	// for each other's copies, unless the product is large.
-	ownFlops   = 1 << 31
-	ownStarves = 1 << 32 // the same for a starving kernel
+	ownPacks   = 1 << 28 // most flops if they pack A,
+	ownRows    = 1 << 31 // if they read it where it lies,
+	ownStarves = 1 << 32 // and for a starving kernel
 	ownExtent  = 128     // most rows and columns of a slab
 )
 
@@ -57,11 +58,17 @@ func (in *inlined) placed(s *settings) bool {
 // lays the product out for it.
 func (in *inlined) owned(s *settings) bool {
 	p := &in.product
-	most := float64(ownFlops)
-	if p.starves() {
-		most = ownStarves
+	if s.parallelism() <= few || p.flops() > ownStarves || p.skinny(s) || !in.layout(ownExtent, ownExtent) {
+		return false
 	}
-	in.own = p.flops() <= most && s.parallelism() > few && !p.skinny(s) && in.layout(ownExtent, ownExtent)
+	switch {
+	case p.starves():
+		in.own = true
+	case in.whole > 0:
+		in.own = p.flops() <= ownRows
+	default:
+		in.own = p.flops() <= ownPacks
+	}
 	return in.own
 }
 
