@@ -50,8 +50,9 @@ func (e *Engine) productOf(c, a, b AnyMatrix, opts []Option) (product, settings,
 	return p, s, err
 }
 
-// StarveFlops is the size of a product up to which a starving kernel's is inline.
-const StarveFlops = starveFlops
+// StarveFlops is the size of a product up to which a starving kernel's is inline,
+// StarveMany the same for many workers.
+const StarveFlops, StarveMany = starveFlops, starveMany
 
 // RingBytes returns the memory that the ring of e.Multiply with these arguments
 // takes.

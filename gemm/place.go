@@ -92,9 +92,13 @@ func (p *product) flops() float64 { return 2 * float64(p.m) * float64(p.n) * flo
 func (pl *place) init(in *inlined, most int) {
 	pl.inlined = *in
 	half := tileFlops(in.kernel, in.words(in.k)) / 2
+	late := 0
+	if most > few {
+		late = 1 // one of many is always late, and all wait for its last slab
+	}
 	least := math.MaxInt
 	for workers := min(few, most); ; workers = min(2*workers, most) {
-		cut, time := in.cut(workers)
+		cut, time := in.cut(workers, late)
 		if flops := time*half + workers*helpFlops; flops <= least {
 			pl.slabbing, least = cut, flops
 		}
@@ -106,8 +110,8 @@ func (pl *place) init(in *inlined, most int) {
 }
 
 // cut cuts the product into slabs for workers, and returns how long they take, in
-// halves of the time of a tile.
-func (in *inlined) cut(workers int) (best slabbing, least int) {
+// halves of the time of a tile, if one of them has so many slabs more than its share.
+func (in *inlined) cut(workers, late int) (best slabbing, least int) {
 	k := in.kernel
 	panelsA, panelsB := in.whole, ceilDiv(in.n, k.NR)
 	if panelsA == 0 {
@@ -118,11 +122,7 @@ func (in *inlined) cut(workers int) (best slabbing, least int) {
 	try := func(tiles, wide int) {
 		parts := ceilDiv(panelsA, tiles)
 		slabs := parts * ceilDiv(panelsB, wide)
-		each := ceilDiv(slabs, workers)
-		if workers > few {
-			each++ // one of many is always late, and all wait for its last slab
-		}
-		if time := each * (2*tiles*wide + fetchA*tiles + fetchB*wide); time < least {
+		if time := (ceilDiv(slabs, workers) + late) * (2*tiles*wide + fetchA*tiles + fetchB*wide); time < least {
 			least = time
 			best = slabbing{tiles * k.MR, wide * k.NR, parts, slabs, workers}
 		}

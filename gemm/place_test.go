@@ -74,7 +74,11 @@ func testPlace[O gemm.Output, I gemm.Element](t *testing.T) {
 						if workers <= 4 && !lies {
 							continue // A is packed, and where depends on its size
 						}
-						inline := workers == 1 || starves(k) && 2*tc.m*tc.n*tc.k <= gemm.StarveFlops
+						most := gemm.StarveFlops
+						if workers > 4 {
+							most = gemm.StarveMany
+						}
+						inline := workers == 1 || starves(k) && 2*tc.m*tc.n*tc.k <= most
 						if st.Bytes != 0 || st.Inline != inline {
 							t.Errorf("%d workers, packed %v: %v: copied to a ring", workers, packed, st)
 						}

@@ -13,10 +13,11 @@ const (
 const (
 	// inlineFlops is the size of a product up to which a ring costs more than it
 	// saves, shareFlops that up to which any hand-over to another core does, and
-	// starveFlops either for a starving kernel.
+	// starveFlops either for a starving kernel with few workers, or many.
 	inlineFlops = 4 << 20
 	shareFlops  = 15 << 17
 	starveFlops = 16 << 20
+	starveMany  = 8 << 20
 )
 
 // route returns the shortest way to compute the product, and lays it out for it
@@ -25,7 +26,11 @@ func (in *inlined) route(s *settings) route {
 	p := &in.product
 	inline, share := float64(inlineFlops), float64(shareFlops)
 	if p.starves() {
-		inline, share = starveFlops, starveFlops
+		inline = starveFlops
+		if s.parallelism() > few {
+			inline = starveMany
+		}
+		share = inline
 	}
 	if flops := p.flops(); flops <= inline {
 		switch {
