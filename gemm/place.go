@@ -11,17 +11,18 @@ import (
 // every worker reads A where it lies and packs what columns of B it takes as it
 // multiplies them. The grid has a single stage, which holds nothing, and its
 // slabs are ranges of columns, and of rows where the columns alone would leave
-// workers idle.
+// workers idle. Many workers do the same with an A that is larger, each with a
+// slab so small that its rows of A stay in the cache.
 const (
 	placeFlops = 1 << 30
 	placeBytes = 512 << 10 // of A, at most, in a block of K
 	placeDeep  = 256       // columns, at most, if there are several of them
 	maxParts   = 8         // slabs above each other, at most
 	helpFlops  = 24 << 10  // that could be computed in the time it takes to call a worker
-	// Many workers fetch what their slabs need, each for itself, rather than wait
-	// for each other's copies, unless the product is large.
-	ownPacks   = 1 << 28 // most flops if they pack A,
-	ownRows    = 1 << 31 // if they read it where it lies,
+	// They fetch what their slabs need, each for itself, rather than wait for each
+	// other's copies, up to a product of so many flops.
+	ownPacks   = 1 << 28 // if they pack A,
+	ownRows    = 1 << 31 // if they read it where it lies
 	ownStarves = 1 << 32 // and for a starving kernel
 	ownExtent  = 128     // most rows and columns of a slab
 )

@@ -160,7 +160,7 @@ type sideC struct {
 }
 
 var (
-	// A tile whose rows are not whole lines of the cache is stored to them at half the speed.
+	// A tile is stored slowly to rows that are not whole lines of the cache.
 	toCache = sideC{
 		at: "R10", pitch: "R11",
 		store: func(s *source) {
