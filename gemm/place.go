@@ -20,10 +20,10 @@ const (
 	maxParts   = 8         // slabs above each other, at most
 	helpFlops  = 24 << 10  // that could be computed in the time it takes to call a worker
 	// They fetch what their slabs need, each for itself, rather than wait for each
-	// other's copies, up to a product of so many flops.
-	ownPacks   = 1 << 28 // if they pack A,
-	ownRows    = 1 << 31 // if they read it where it lies
-	ownStarves = 1 << 32 // and for a starving kernel
+	// other's copies, up to so many flops a worker.
+	ownPacks   = 3 << 23 // if they pack A,
+	ownRows    = 3 << 27 // if they read it where it lies,
+	ownStarves = 1 << 29 // for a starving kernel
 	ownExtent  = 128     // most rows and columns of a slab
 )
 
@@ -59,16 +59,18 @@ func (in *inlined) placed(s *settings) bool {
 // lays the product out for it.
 func (in *inlined) owned(s *settings) bool {
 	p := &in.product
-	if s.parallelism() <= few || p.flops() > ownStarves || p.skinny(s) || !in.layout(ownExtent, ownExtent) {
+	workers := s.parallelism()
+	each := p.flops() / float64(workers)
+	if workers <= few || each > ownStarves || p.skinny(s) || !in.layout(ownExtent, ownExtent) {
 		return false
 	}
 	switch {
 	case p.starves():
 		in.own = true
 	case in.whole > 0:
-		in.own = p.flops() <= ownRows
+		in.own = each <= ownRows
 	default:
-		in.own = p.flops() <= ownPacks
+		in.own = each <= ownPacks
 	}
 	return in.own
 }

@@ -85,7 +85,7 @@ func TestLarge(t *testing.T) {
 	if testing.Short() || raceEnabled || len(kernels(0)) < 3 {
 		t.Skip("a product of gigaflops")
 	}
-	s := size(1100, 1050, 1300)
+	s := size(1100, 1050, 1300, gemm.WithWorkers(4))
 	st := verify[float32, float32](t, s)
 	if st.Inline || st.Stages < 2 {
 		t.Errorf("%v: want a ring with several stages", st)
