@@ -85,8 +85,11 @@ func panelsGeneric(kern *Kernel, mul KernelFunc, t Type) PanelsFunc {
 
 // depthOf returns the words of panels of k elements of K.
 func depthOf(kern *Kernel, t Type, k int) int {
-	step := kern.KStep(t)
-	return ((k+kern.KPack-1)/kern.KPack + step - 1) / step * step
+	words := (k + kern.KPack - 1) / kern.KPack
+	if step := kern.KStep(t); step > 1 {
+		words = (words + step - 1) / step * step
+	}
+	return words
 }
 
 // streamGeneric is the twin of the stream kernels of kern: it packs B panel by panel and multiplies with mul, which is the

@@ -132,15 +132,20 @@ func stageElements(k *asm.Kernel, t asm.Type) int {
 func (p *packing) narrow() bool { return p.kernel.Narrow(p.elem) }
 
 // offset returns where the panel of column col begins in the stage of element
-// k0 of K.
+// k0 of K. A small product notices every division.
 func (p *packing) offset(k0, col int) int {
-	panels := ceilDiv(p.n, p.kernel.NR)
-	whole := k0 / p.bk
-	n := whole * panels * p.panel(p.bk)
-	if rest := k0 - whole*p.bk; rest > 0 {
-		return n + panels*p.panel(rest)
+	n := 0
+	if k0 > 0 {
+		panels, whole := ceilDiv(p.n, p.kernel.NR), k0/p.bk
+		n = whole * panels * p.panel(p.bk)
+		if rest := k0 - whole*p.bk; rest > 0 {
+			return n + panels*p.panel(rest)
+		}
 	}
-	return n + col/p.kernel.NR*p.panel(min(p.bk, p.k-k0))
+	if col > 0 {
+		n += col / p.kernel.NR * p.panel(min(p.bk, p.k-k0))
+	}
+	return n
 }
 
 // panel returns the bytes of a panel n elements of K deep.
