@@ -56,11 +56,6 @@ func (x *run) prepare(v Variant) (*caseRun, error) {
 	if c.workers == 0 {
 		c.workers = runtime.GOMAXPROCS(0)
 	}
-	opts := []gemm.Option{
-		gemm.WithAlpha(v.Alpha), gemm.WithBeta(v.Beta), gemm.WithWorkers(v.Workers), gemm.WithDepth(v.Depth),
-		gemm.WithKernel(v.Kernel), gemm.WithTile(v.Tile[0], v.Tile[1], v.Tile[2]),
-		gemm.WithArithmetic(v.Arith), gemm.WithSplitK(max(1, v.SplitK)),
-	}
 	var err error
 	if c.p, err = x.problemOf(v.Workload); err != nil {
 		return nil, err
@@ -68,7 +63,7 @@ func (x *run) prepare(v Variant) (*caseRun, error) {
 	if c.b, err = x.operandB(c.p, v); err != nil {
 		return nil, x.failed(v, err)
 	}
-	if err := x.hire(c, opts); err != nil {
+	if err := x.hire(c, options(v)); err != nil {
 		return nil, err
 	}
 	c.resetC()
@@ -80,6 +75,25 @@ func (x *run) prepare(v Variant) (*caseRun, error) {
 	}
 	x.verifyFirst(c)
 	return c, x.warmUp(c)
+}
+
+// options returns the options of v, without those that are what Multiply does
+// anyway: a small product would notice them.
+func options(v Variant) (opts []gemm.Option) {
+	add := func(o gemm.Option, needed bool) {
+		if needed {
+			opts = append(opts, o)
+		}
+	}
+	add(gemm.WithAlpha(v.Alpha), v.Alpha != 1)
+	add(gemm.WithBeta(v.Beta), v.Beta != 0)
+	add(gemm.WithWorkers(v.Workers), v.Workers != 0)
+	add(gemm.WithDepth(v.Depth), v.Depth != 0)
+	add(gemm.WithKernel(v.Kernel), v.Kernel != "")
+	add(gemm.WithTile(v.Tile[0], v.Tile[1], v.Tile[2]), v.Tile != [3]int{})
+	add(gemm.WithArithmetic(v.Arith), v.Arith != gemm.Native)
+	add(gemm.WithSplitK(v.SplitK), v.SplitK > 1)
+	return opts
 }
 
 // problemOf returns w's operands and reference, made when they are first needed.
