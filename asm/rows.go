@@ -3,7 +3,7 @@ package asm
 import "unsafe"
 
 // A RowsFunc is a [KernelFunc] that reads A where it lies: row i of tile p starts at a + (p·MR + i)·lda and is k words long. It
-// spares small products the packing of A. AMX reads rows that are whole lines of the cache at full speed, others at half of it.
+// spares small products the packing of A. See [Kernel.RowsAlign].
 type RowsFunc func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
 
 // Rows returns the kernel's RowsFunc for A of type t, with K along its rows, or nil if it has none: the elements of A must be
@@ -13,6 +13,15 @@ func (k *Kernel) Rows(t Type) RowsFunc {
 		return nil
 	}
 	return k.rows[t]
+}
+
+// RowsAlign returns what a and lda of Rows should be multiples of, in bytes, to be read at full speed. AMX reads rows of 64 bytes
+// for a tile, at half the speed if they are not whole lines of the cache.
+func (k *Kernel) RowsAlign() uintptr {
+	if k.step == amxStep {
+		return 64
+	}
+	return 1
 }
 
 // RowsHalf returns the RowsFunc that is to Rows what [Kernel.MulHalf] is to Mul, or nil if it has none.

@@ -88,16 +88,12 @@ func (in *inlined) layout(rows, cols int) bool {
 	return in.sizeA+in.sizeB+strips*in.accBytes <= inlineBytes-2*tile.SlotAlign
 }
 
-// inRows reports whether A lies as a kernel that reads it in rows wants it. Rows of
-// AMX's tiles are to be whole lines of the cache, or they come at half the speed; and
-// what lacks to a whole tile would have to be padded again for every panel of B.
+// inRows reports whether A lies as a kernel that reads it in rows wants it. What K
+// lacks to a whole tile would have to be padded again for every panel of B.
 func (p *product) inRows() bool {
-	const line = 64
-	if p.k%p.kernel.KPack != 0 || p.a.trans {
-		return false
-	}
-	step := p.kernel.KStep(p.a.elem) * p.kernel.KPack
-	return !p.starves() || p.k%step == 0 && (uintptr(p.a.ptr)|uintptr(p.a.pitch()))%line == 0
+	k := p.kernel
+	lies := uintptr(p.a.ptr) | uintptr(p.a.pitch())
+	return !p.a.trans && p.k%(k.KStep(p.a.elem)*k.KPack) == 0 && lies%k.RowsAlign() == 0
 }
 
 // panelDepth returns the elements of K that a panel of B holds at most.

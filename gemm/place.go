@@ -60,18 +60,17 @@ func (in *inlined) placed(s *settings) bool {
 func (in *inlined) owned(s *settings) bool {
 	p := &in.product
 	workers := s.parallelism()
-	each := p.flops() / float64(workers)
-	if workers <= few || each > ownStarves || p.skinny(s) || !in.layout(ownExtent, ownExtent) {
+	if workers <= few || p.skinny(s) || !in.layout(ownExtent, ownExtent) {
 		return false
 	}
+	most := ownPacks
 	switch {
 	case p.starves():
-		in.own = true
+		most = ownStarves
 	case in.whole > 0:
-		in.own = each <= ownRows
-	default:
-		in.own = each <= ownPacks
+		most = ownRows
 	}
+	in.own = p.flops() <= float64(most)*float64(workers)
 	return in.own
 }
 

@@ -114,19 +114,7 @@ func testPlaceOwn[O gemm.Output, I gemm.Element](t *testing.T) {
 					t.Run(fmt.Sprint(tc, trans, packed), func(t *testing.T) {
 						s := size(tc.m, tc.n, tc.k, append(opts[:len(opts):len(opts)], gemm.WithWorkers(6))...)
 						s.ta, s.tb, s.padA, s.packed, s.alpha, s.beta = trans, i&1 != 0, 8*i, packed, 1, float32(i%2)
-						s.ring = true
-						want := product[O, I](t, s)
-						s.ring = false
-						o := build[O, I](t, s)
-						st, err := o.multiply(s)
-						if err != nil {
-							t.Fatal(err)
-						}
-						same(t, dense(o.c), want, s.n)
-						o.free()
-						if st.Bytes != 0 || st.Inline {
-							t.Errorf("%v: not in place on a grid", st)
-						}
+						onGrid[O, I](t, s)
 					})
 				}
 			}
@@ -142,21 +130,25 @@ func TestPlaceTall(t *testing.T) {
 		if !starves(k) {
 			t.Skip("operands come fast enough")
 		}
-		s := size(3100, 4, 128, append(opts[:len(opts):len(opts)], gemm.WithWorkers(6))...)
-		s.ring = true
-		want := product[float32, bf16.BF16](t, s)
-		s.ring = false
-		o := build[float32, bf16.BF16](t, s)
-		st, err := o.multiply(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, dense(o.c), want, s.n)
-		o.free()
-		if st.Bytes != 0 || st.Inline {
-			t.Errorf("%v: not in place on a grid", st)
-		}
+		onGrid[float32, bf16.BF16](t, size(3100, 4, 128, append(opts[:len(opts):len(opts)], gemm.WithWorkers(6))...))
 	})
+}
+
+// onGrid checks that s is computed in place on a grid, with the bits of the ring.
+func onGrid[O gemm.Output, I gemm.Element](t *testing.T, s spec) {
+	s.ring = true
+	want := product[O, I](t, s)
+	s.ring = false
+	o := build[O, I](t, s)
+	defer o.free()
+	st, err := o.multiply(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, dense(o.c), want, s.n)
+	if st.Bytes != 0 || st.Inline {
+		t.Errorf("%v: not in place on a grid", st)
+	}
 }
 
 // TestPlaceWorkers checks that small products call no more helpers than have

@@ -45,6 +45,7 @@ type seat struct {
 	_     [40]byte
 }
 
+// idle stands for no grid, in the seat of a helper that waits for one.
 var idle Grid
 
 // Task is a grid that a crew is helping with. Its zero value is ready for
@@ -157,7 +158,6 @@ func (c *Crew) retract(t *Task) {
 			g.helpers.Add(-1) // it has not come
 		}
 	}
-	t.called = nil
 	if g.loose && g.finished.TestWaitParity(0) {
 		return
 	}
@@ -166,7 +166,7 @@ func (c *Crew) retract(t *Task) {
 	}
 }
 
-// unlist takes t from the tasks with open places. It does nothing if t is not one.
+// unlist takes t from the tasks with open places.
 func (c *Crew) unlist(t *Task) {
 	for i := range c.tasks {
 		if c.tasks[i] == t {
