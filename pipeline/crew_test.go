@@ -104,6 +104,11 @@ func (c *Crew) waitEmpty(t *testing.T) {
 func TestCrewCounts(t *testing.T) {
 	noLeaks(t)
 	c := NewCrew(2)
+	counted := make(chan struct{})
+	c.help = func() { // or the one that starts may have come and gone when they are counted
+		<-counted
+		c.helper()
+	}
 	slow := &seat{taken: true}
 	slow.call.Store(&idle)
 	c.alive, c.seats = 1, []*seat{slow}
@@ -119,6 +124,7 @@ func TestCrewCounts(t *testing.T) {
 	if alive, _, _ := c.count(); alive != 2 {
 		t.Errorf("%d helpers for two places, want 2", alive)
 	}
+	close(counted)
 	for i := range tasks {
 		c.retract(&tasks[i])
 	}
