@@ -35,8 +35,8 @@ type streamSlot struct {
 	dst  [8]unsafe.Pointer  // and after
 	rows [16]unsafe.Pointer // T: the columns of B
 
-	// T: how far in bytes the columns have been read, and prefetched. Like a they go forward with each call.
-	offset, fetch int
+	// T: how far in bytes A has been read, and the columns have been read and prefetched. They go forward with each call.
+	used, offset, fetch int
 }
 
 // The blocks of the stream kernels, measured on Zen 5.

@@ -234,7 +234,7 @@ func (s *streamKernel) blocks(c *streamBlock, blocks, m, n int, a, b unsafe.Poin
 	c.near, c.next = blocks*s.block, width*stride
 	start := func(slot *streamSlot, j int) {
 		columns := min(n-j, vec)
-		slot.a, slot.offset, slot.fetch = a, 0, streamAhead
+		slot.a, slot.used, slot.offset, slot.fetch = a, 0, 0, streamAhead
 		if over := streamAhead - c.near; over >= 0 {
 			slot.fetch = c.next + over
 		}

@@ -2392,6 +2392,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -2406,6 +2407,7 @@ zero1x1:
 
 start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 
@@ -2744,12 +2746,14 @@ loop:
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z25, (AX)
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
@@ -2774,6 +2778,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -2791,6 +2796,7 @@ zero1x1:
 
 start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 
@@ -3195,14 +3201,16 @@ loop:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z26, (AX)
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
@@ -3233,6 +3241,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -3256,6 +3265,7 @@ zero1x1:
 
 start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 
@@ -3792,7 +3802,8 @@ loop:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
@@ -3803,7 +3814,8 @@ loop:
 	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z28, (AX)
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
@@ -3846,6 +3858,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 
@@ -4257,7 +4270,8 @@ loop:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
@@ -4279,6 +4293,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -4293,6 +4308,7 @@ zero1x1:
 
 start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 
@@ -4631,12 +4647,14 @@ loop:
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z25, (AX)
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
@@ -4661,6 +4679,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -4678,6 +4697,7 @@ zero1x1:
 
 start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 
@@ -5082,14 +5102,16 @@ loop:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z26, (AX)
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
@@ -5120,6 +5142,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -5143,6 +5166,7 @@ zero1x1:
 
 start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 
@@ -5679,7 +5703,8 @@ loop:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
@@ -5690,7 +5715,8 @@ loop:
 	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z28, (AX)
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
@@ -5733,6 +5759,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 
@@ -6144,7 +6171,8 @@ loop:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
@@ -6166,6 +6194,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -6180,6 +6209,7 @@ zero1x1:
 
 start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 
@@ -6550,12 +6580,14 @@ loop:
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z25, (AX)
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
@@ -6580,6 +6612,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -6597,6 +6630,7 @@ zero1x1:
 
 start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 
@@ -7033,14 +7067,16 @@ loop:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z26, (AX)
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
@@ -7071,6 +7107,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -7094,6 +7131,7 @@ zero1x1:
 
 start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 
@@ -7662,7 +7700,8 @@ loop:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
@@ -7673,7 +7712,8 @@ loop:
 	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z28, (AX)
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
@@ -7716,6 +7756,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 
@@ -8143,7 +8184,8 @@ loop:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
@@ -8165,6 +8207,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -8179,6 +8222,7 @@ zero1x1:
 
 start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 
@@ -8517,12 +8561,14 @@ loop:
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z25, (AX)
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
@@ -8547,6 +8593,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -8564,6 +8611,7 @@ zero1x1:
 
 start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 
@@ -8968,14 +9016,16 @@ loop:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z26, (AX)
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
@@ -9006,6 +9056,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -9029,6 +9080,7 @@ zero1x1:
 
 start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 
@@ -9565,7 +9617,8 @@ loop:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
@@ -9576,7 +9629,8 @@ loop:
 	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z28, (AX)
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
@@ -9619,6 +9673,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 
@@ -10030,7 +10085,8 @@ loop:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
@@ -12731,6 +12787,7 @@ zero0x1:
 start0x1:
 	VMOVAPS Z31, 1024(R14)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -12746,6 +12803,7 @@ zero1x1:
 start1x1:
 	VMOVAPS Z31, 1088(R14)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 
@@ -13169,13 +13227,15 @@ loop:
 	VMOVAPS 1024(R14), Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z31, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VMOVAPS 1088(R14), Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z31, (AX)
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	LDMXCSR 0(SP)
@@ -13210,6 +13270,7 @@ start0x1:
 	VMOVAPS Z30, 1024(R14)
 	VMOVAPS Z31, 1088(R14)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -13229,6 +13290,7 @@ start1x1:
 	VMOVAPS Z30, 1152(R14)
 	VMOVAPS Z31, 1216(R14)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 
@@ -13739,7 +13801,8 @@ loop:
 	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z30, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VMOVAPS 1152(R14), Z30
@@ -13748,7 +13811,8 @@ loop:
 	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z30, (AX)
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	LDMXCSR 0(SP)
@@ -13791,6 +13855,7 @@ start0x1:
 	VMOVAPS Z30, 1152(R14)
 	VMOVAPS Z31, 1216(R14)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 
@@ -14142,7 +14207,8 @@ loop:
 	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z28, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	LDMXCSR 0(SP)
@@ -14201,6 +14267,7 @@ start0x1:
 	VMOVAPS Z30, 1408(R14)
 	VMOVAPS Z31, 1472(R14)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 
@@ -14732,7 +14799,8 @@ loop:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	LDMXCSR 0(SP)
@@ -16406,6 +16474,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -16420,6 +16489,7 @@ zero1x1:
 
 start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -16434,6 +16504,7 @@ zero2x1:
 
 start2x1:
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	ADDQ (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI), R12
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -16448,6 +16519,7 @@ zero3x1:
 
 start3x1:
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	ADDQ (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI), R13
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
 
@@ -17020,22 +17092,26 @@ loop:
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y8, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y9, (AX)
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y10, (AX)
-	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y11, (AX)
-	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
@@ -17060,6 +17136,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -17077,6 +17154,7 @@ zero1x1:
 
 start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -17094,6 +17172,7 @@ zero2x1:
 
 start2x1:
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	ADDQ (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI), R12
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -17111,6 +17190,7 @@ zero3x1:
 
 start3x1:
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	ADDQ (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI), R13
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
 
@@ -17813,28 +17893,32 @@ loop:
 	VMOVUPS Y9, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y8, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y11, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y10, (AX)
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y13, (AX)
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y12, (AX)
-	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y15, (AX)
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y14, (AX)
-	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
@@ -17865,6 +17949,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -17888,6 +17973,7 @@ zero1x1:
 
 start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 
@@ -18376,7 +18462,8 @@ loop:
 	VMOVUPS Y9, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y8, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
@@ -18387,7 +18474,8 @@ loop:
 	VMOVUPS Y13, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y12, (AX)
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
@@ -18409,6 +18497,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -18423,6 +18512,7 @@ zero1x1:
 
 start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -18437,6 +18527,7 @@ zero2x1:
 
 start2x1:
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	ADDQ (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI), R12
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -18451,6 +18542,7 @@ zero3x1:
 
 start3x1:
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	ADDQ (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI), R13
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
 
@@ -19281,22 +19373,26 @@ loop:
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y8, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y9, (AX)
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y10, (AX)
-	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y11, (AX)
-	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
@@ -19321,6 +19417,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -19338,6 +19435,7 @@ zero1x1:
 
 start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -19355,6 +19453,7 @@ zero2x1:
 
 start2x1:
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	ADDQ (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI), R12
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -19372,6 +19471,7 @@ zero3x1:
 
 start3x1:
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	ADDQ (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI), R13
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
 
@@ -20460,28 +20560,32 @@ loop:
 	VMOVUPS Y9, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y8, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y11, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y10, (AX)
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y13, (AX)
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y12, (AX)
-	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y15, (AX)
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y14, (AX)
-	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
@@ -20512,6 +20616,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -20535,6 +20640,7 @@ zero1x1:
 
 start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 
@@ -21345,7 +21451,8 @@ loop:
 	VMOVUPS Y9, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y8, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
@@ -21356,7 +21463,8 @@ loop:
 	VMOVUPS Y13, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y12, (AX)
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
@@ -21378,6 +21486,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -21392,6 +21501,7 @@ zero1x1:
 
 start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -21406,6 +21516,7 @@ zero2x1:
 
 start2x1:
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	ADDQ (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI), R12
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -21420,6 +21531,7 @@ zero3x1:
 
 start3x1:
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	ADDQ (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI), R13
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
 
@@ -22376,22 +22488,26 @@ loop:
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y8, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y9, (AX)
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y10, (AX)
-	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y11, (AX)
-	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
@@ -22416,6 +22532,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -22433,6 +22550,7 @@ zero1x1:
 
 start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -22450,6 +22568,7 @@ zero2x1:
 
 start2x1:
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	ADDQ (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI), R12
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -22467,6 +22586,7 @@ zero3x1:
 
 start3x1:
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	ADDQ (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI), R13
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
 
@@ -23681,28 +23801,32 @@ loop:
 	VMOVUPS Y9, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y8, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y11, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y10, (AX)
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y13, (AX)
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y12, (AX)
-	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y15, (AX)
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y14, (AX)
-	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
@@ -23733,6 +23857,7 @@ zero0x1:
 
 start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -23756,6 +23881,7 @@ zero1x1:
 
 start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 
@@ -24628,7 +24754,8 @@ loop:
 	VMOVUPS Y9, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y8, (AX)
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
@@ -24639,7 +24766,8 @@ loop:
 	VMOVUPS Y13, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y12, (AX)
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER

@@ -50,6 +50,7 @@ var slotRegs = []struct{ a, offset, fetch string }{
 // startSlot loads the registers of a slot.
 func (s *source) startSlot(slot int) {
 	s.slot(slot, "a", 0, slotRegs[slot].a)
+	s.op("ADDQ %s, %s", s.slotField(slot, "used", 0), slotRegs[slot].a)
 	s.slot(slot, "offset", 0, slotRegs[slot].offset)
 	s.slot(slot, "fetch", 0, slotRegs[slot].fetch)
 }
@@ -63,9 +64,11 @@ func (s *source) nextSlot(slot, a, block int) {
 	s.op("CMOVQEQ streamBlock_next(DI), %s", slotRegs[slot].fetch)
 }
 
-// endSlot stores them.
+// endSlot stores them. The place in A may be its end, where something else begins: as an offset, since the garbage collector may not
+// see the address.
 func (s *source) endSlot(slot int) {
-	s.op("MOVQ %s, %s", slotRegs[slot].a, s.slotField(slot, "a", 0))
+	s.op("SUBQ %s, %s", s.slotField(slot, "a", 0), slotRegs[slot].a)
+	s.op("MOVQ %s, %s", slotRegs[slot].a, s.slotField(slot, "used", 0))
 	s.op("MOVQ %s, %s", slotRegs[slot].offset, s.slotField(slot, "offset", 0))
 	s.op("MOVQ %s, %s", slotRegs[slot].fetch, s.slotField(slot, "fetch", 0))
 }

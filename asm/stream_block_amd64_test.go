@@ -1,0 +1,59 @@
+//go:build amd64 && !purego
+
+package asm
+
+import (
+	"testing"
+	"unsafe"
+)
+
+// TestStreamAddresses checks that the kernels for rows along K leave no address in a streamBlock but those of operands: the
+// garbage collector looks at them while a call is under way, and the end of one operand may be the start of memory that is free.
+func TestStreamAddresses(t *testing.T) {
+	for _, of := range []struct {
+		kernel string
+		typ    Type
+		s      *streamKernel
+	}{
+		{"avx512bf16", BF16, &streamPairs}, {"avx512", F32, &streamWords}, {"avx512", BF16, &streamBF16}, {"avx512", F16, &streamF16},
+		{"avx2", F32, &stream256Words}, {"avx2", BF16, &stream256BF16}, {"avx2", F16, &stream256F16}, {"goamx", BF16, &streamTiles},
+	} {
+		kern, err := Select(of.typ, of.kernel)
+		if err != nil || kern.Stream(of.typ, true) == nil {
+			t.Logf("%s does not run here", of.kernel)
+			continue
+		}
+		const blocks, most = 3, 100
+		k := blocks * of.s.block / of.s.size
+		for m := 1; m <= 4; m *= 2 {
+			for _, n := range []int{1, 40, most} {
+				a, b, dst := make([]byte, kern.PanelA(k/kern.KPack)), make([]byte, most*k*of.s.size), make([]byte, m*most*4)
+				at := func(s []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
+				c := new(streamBlock)
+				of.s.blocks(c, blocks, m, n, at(a), at(b), k*of.s.size, nil, 0, at(dst), most*4)
+				within := func(what string, p unsafe.Pointer, operands ...[]byte) {
+					for _, s := range operands {
+						if at := uintptr(p) - uintptr(at(s)); at < uintptr(len(s)) {
+							return
+						}
+					}
+					if p != nil {
+						t.Errorf("%s, %v, %d rows, %d columns: %s is no address in an operand", of.kernel, of.typ, m, n, what)
+					}
+				}
+				tile := unsafe.Slice((*byte)(unsafe.Pointer(&c.tile)), unsafe.Sizeof(c.tile))
+				for _, slot := range c.slots {
+					within("a", slot.a, a)
+					for i := range slot.dst {
+						within("src", slot.src[i], dst, tile)
+						within("dst", slot.dst[i], dst, tile)
+					}
+					for _, row := range slot.rows {
+						within("a row", row, b)
+					}
+				}
+				within("b", c.b, b)
+			}
+		}
+	}
+}
