@@ -14,3 +14,8 @@ func assemble(k *Kernel) {}
 func (k *Kernel) mulStrips(how way, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) bool {
 	return false
 }
+
+// mulPack reports that k has no kernel that packs.
+func (k *Kernel) mulPack(t Type, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing) bool {
+	return false
+}

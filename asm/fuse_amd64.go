@@ -4,30 +4,8 @@ package asm
 
 import "unsafe"
 
-// The fused kernels; see [FuseFunc]. Pairs, Words, BF16 and F16 say what B holds; 256 is for those of AVX2.
-
-//go:noescape
-func fusePairs(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
-
-//go:noescape
-func fuseWords(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
-
-//go:noescape
-func fuseBF16(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
-
-//go:noescape
-func fuseF16(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
-
-//go:noescape
-func fuse256Words(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
-
-//go:noescape
-func fuse256BF16(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
-
-//go:noescape
-func fuse256F16(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
-
-// The same with A in rows; see [FuseRowsFunc].
+// The kernels that pack a panel of B as they multiply: that panel by rows of A, see [FuseRowsFunc], or another by panels of A,
+// see [Packing]. Pairs, Words, BF16 and F16 say what B holds; 256 is for those of AVX2.
 
 //go:noescape
 func fuseRowsPairs(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
@@ -38,16 +16,58 @@ func fuseRowsWords(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Poi
 //go:noescape
 func fuse256RowsWords(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
 
+//go:noescape
+func mulPackPairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+
+//go:noescape
+func mulPackWords(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+
+//go:noescape
+func mulPackBF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+
+//go:noescape
+func mulPackF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+
+//go:noescape
+func mulPack256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+
+//go:noescape
+func mulPack256BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+
+//go:noescape
+func mulPack256F16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+
 // assembleFuse gives k the fused kernels that fit its panels.
 func assembleFuse(k *Kernel) {
 	switch k.Name {
 	case "avx512bf16":
-		k.fuse[BF16], k.fuseRows[BF16] = fusePairs, fuseRowsPairs
+		k.fuseRows[BF16] = fuseRowsPairs
 	case "avx512":
-		k.fuse[F32], k.fuse[BF16], k.fuse[F16] = fuseWords, fuseBF16, fuseF16
 		k.fuseRows[F32] = fuseRowsWords
 	case "avx2":
-		k.fuse[F32], k.fuse[BF16], k.fuse[F16] = fuse256Words, fuse256BF16, fuse256F16
 		k.fuseRows[F32] = fuse256RowsWords
 	}
+}
+
+// mulPack calls the kernel that packs elements of type t as it multiplies, and reports whether there is one; see mulStrips.
+func (k *Kernel) mulPack(t Type, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing) bool {
+	switch {
+	case k.strips == stripsAVX512BF16 && t == BF16:
+		mulPackPairs(words, m, a, b, src, lds, dst, ldd, pack)
+	case k.strips == stripsAVX512 && t == F32:
+		mulPackWords(words, m, a, b, src, lds, dst, ldd, pack)
+	case k.strips == stripsAVX512 && t == BF16:
+		mulPackBF16(words, m, a, b, src, lds, dst, ldd, pack)
+	case k.strips == stripsAVX512 && t == F16:
+		mulPackF16(words, m, a, b, src, lds, dst, ldd, pack)
+	case k.strips == stripsAVX2 && t == F32:
+		mulPack256Words(words, m, a, b, src, lds, dst, ldd, pack)
+	case k.strips == stripsAVX2 && t == BF16:
+		mulPack256BF16(words, m, a, b, src, lds, dst, ldd, pack)
+	case k.strips == stripsAVX2 && t == F16:
+		mulPack256F16(words, m, a, b, src, lds, dst, ldd, pack)
+	default:
+		return false
+	}
+	return true
 }

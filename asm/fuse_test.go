@@ -5,37 +5,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"unsafe"
 )
 
-// forFuses runs f for every fused kernel.
-func forFuses(t *testing.T, f func(t *testing.T, kern *Kernel, typ Type)) {
-	forKernels(t, func(t *testing.T, kern *Kernel) {
-		for typ := range Type(numTypes) {
-			if kern.Fuse(typ) != nil {
-				t.Run(typ.String(), func(t *testing.T) { f(t, kern, typ) })
-			}
-		}
-	})
-}
-
-// TestFuseWhere checks which kernels have fused kernels, and for which types.
-func TestFuseWhere(t *testing.T) {
-	fused := map[string][]Type{"avx512bf16": {BF16}, "avx512": {BF16, F16, F32}, "avx2": {BF16, F16, F32}}
-	for _, kern := range Kernels() {
-		for typ := range Type(numTypes + 1) {
-			want := assembled && slices.Contains(fused[kern.Name], typ)
-			if got := kern.Fuse(typ) != nil; got != want {
-				t.Errorf("%s has a fused kernel for %v: %v, want %v", kern.Name, typ, got, want)
-			}
-		}
-	}
-}
-
-// The largest k of [TestFuse], and the largest distance between the rows of B.
-const fuseMaxK, fuseMaxStride = 200, 4096 + 4
+// fuseMaxStride is the largest distance between the rows of B.
+const fuseMaxStride = 4096 + 4
 
 // fuseStrides returns distances in bytes between the rows of B: one after the other, a few elements apart, and about a page.
 func fuseStrides(kern *Kernel, typ Type) []int {
@@ -58,34 +33,19 @@ func newFuseMemory(t *testing.T, kern *Kernel, maxK, sizeA int) fuseMemory {
 	}
 }
 
-// A fuseCase is one call of a FuseFunc, or, with lda, of a FuseRowsFunc.
+// A fuseCase is one call of a FuseRowsFunc.
 type fuseCase struct {
 	kern   *Kernel
 	typ    Type
 	k      int
 	stride int
 	source int // 0 starts from zero, 1 from dst, 2 from another place
-	lda    int // 0 if A is a panel
-}
-
-// fused returns the kernel to test.
-func (c fuseCase) fused() FuseFunc {
-	if c.lda == 0 {
-		return c.kern.Fuse(c.typ)
-	}
-	return atPitch(c.kern.FuseRows(c.typ), c.lda)
-}
-
-// atPitch returns f for rows of A that lie lda bytes apart.
-func atPitch(f FuseRowsFunc, lda int) FuseFunc {
-	return func(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-		f(k, a, b, stride, panel, src, lds, dst, ldd, lda)
-	}
+	lda    int
 }
 
 // check compares the fused kernel with twins: the panel and the tile, what lies beside them, and that nothing else changes. All
 // operands lie at the end of their memory, or at its start.
-func (c fuseCase) check(mem *fuseMemory, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32, twins ...FuseFunc) error {
+func (c fuseCase) check(mem *fuseMemory, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32, twins ...FuseRowsFunc) error {
 	kern, row := c.kern, c.kern.NR*c.typ.Size()
 	kpack := 1
 	if c.typ.Size() == 2 {
@@ -101,11 +61,8 @@ func (c fuseCase) check(mem *fuseMemory, r *rand.Rand, word func(r *rand.Rand, k
 	if c.source == 1 {
 		lds = ldd
 	}
-	rowsA, rowA := 1, kern.PanelA(c.k/kern.KPack)
-	if c.lda > 0 {
-		rowsA, rowA = kern.MR, c.k/kern.KPack*4
-	}
-	spanA, spanB, spanPanel := (rowsA-1)*c.lda+rowA, (c.k-1)*c.stride+row, kern.PanelB(c.k/kern.KPack)
+	rowA := c.k / kern.KPack * 4
+	spanA, spanB, spanPanel := (kern.MR-1)*c.lda+rowA, (c.k-1)*c.stride+row, kern.PanelB(c.k/kern.KPack)
 	spanC := func(pitch int) int { return (kern.MR-1)*pitch + kern.NR*4 }
 	for _, atEnd := range []bool{true, false} {
 		place := func(g guarded, n int) unsafe.Pointer {
@@ -121,7 +78,7 @@ func (c fuseCase) check(mem *fuseMemory, r *rand.Rand, word func(r *rand.Rand, k
 			shift = -shift
 		}
 		panel = unsafe.Add(panel, shift)
-		for i := range rowsA {
+		for i := range kern.MR {
 			fill(unsafe.Add(a, i*c.lda), rowA, kern.KPack)
 		}
 		for i := range c.k {
@@ -137,18 +94,18 @@ func (c fuseCase) check(mem *fuseMemory, r *rand.Rand, word func(r *rand.Rand, k
 			mem.kept = append(mem.kept, g...)
 		}
 		panelBefore, dstBefore := bytes.Clone(mem.panel.mem), bytes.Clone(mem.dst.mem)
-		run := func(f FuseFunc) (panelAfter, dstAfter []byte) {
+		run := func(f FuseRowsFunc) (panelAfter, dstAfter []byte) {
 			copy(mem.panel.mem, panelBefore)
 			copy(mem.dst.mem, dstBefore)
 			src := []unsafe.Pointer{nil, dst, place(mem.src, spanC(lds))}[c.source]
-			f(c.k, a, b, c.stride, panel, src, lds, dst, ldd)
+			f(c.k, a, b, c.stride, panel, src, lds, dst, ldd, c.lda)
 			return bytes.Clone(mem.panel.mem), bytes.Clone(mem.dst.mem)
 		}
 		report := func(format string, args ...any) error {
 			return fmt.Errorf("k=%d stride=%d source=%d lda=%d lds=%d ldd=%d atEnd=%v: %s", c.k, c.stride, c.source, c.lda, lds, ldd, atEnd, fmt.Sprintf(format, args...))
 		}
 
-		gotPanel, gotDst := run(c.fused())
+		gotPanel, gotDst := run(kern.FuseRows(c.typ))
 		if g := mem.kept; !bytes.Equal(g[:len(mem.a.mem)], mem.a.mem) ||
 			!bytes.Equal(g[len(mem.a.mem):][:len(mem.src.mem)], mem.src.mem) ||
 			!bytes.Equal(g[len(mem.a.mem)+len(mem.src.mem):], unsafe.Slice((*byte)(b), spanB)) {
@@ -200,73 +157,4 @@ func anyWord(r *rand.Rand, kpack int) uint32 {
 	}
 	special := []uint32{0, 0x8000, 0x3c00, 0x7c00, 0xfc00, 0x7c01, 0x7dff, 0x7e00, 0xfe01, 0x0001, 0x83ff, 0x0400, 0x7bff, 0x7f80, 0xff80, 0x7f81, 0x7fc0}
 	return special[r.IntN(len(special))]<<16 | special[r.IntN(len(special))]
-}
-
-// TestFuse compares the fused kernels with packing and multiplying, one after the other, for all kinds of operands.
-func TestFuse(t *testing.T) {
-	forFuses(t, func(t *testing.T, kern *Kernel, typ Type) {
-		mem := newFuseMemory(t, kern, fuseMaxK, kern.PanelA(fuseMaxK)+64)
-		r := rand.New(rand.NewPCG(33, uint64(typ)))
-		viaMul, viaRef := fuseGeneric(kern, kern.Mul, typ), fuseGeneric(kern, kern.Ref, typ)
-		turn := 0
-		for k := kern.KPack; k <= fuseMaxK; k += kern.KPack {
-			for _, stride := range fuseStrides(kern, typ) {
-				turn++
-				if (raceEnabled || testing.Short()) && turn%13 != 0 || k > 40 && turn%4 != 0 {
-					continue
-				}
-				twins := []FuseFunc{viaMul, viaRef}
-				if k > 40 && turn%16 != 0 {
-					twins = twins[:1]
-				}
-				word := anyWord
-				if o := r.IntN(len(operands) + 1); o < len(operands) {
-					word = operands[o].word
-				}
-				c := fuseCase{kern, typ, k, stride, (turn + k/kern.KPack) % 3, 0}
-				if err := c.check(&mem, r, word, twins...); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-	})
-}
-
-// TestFuseCut checks that neither the panel nor the tile depends on where K is cut, and that they are those of PackB and Mul.
-func TestFuseCut(t *testing.T) {
-	forFuses(t, func(t *testing.T, kern *Kernel, typ Type) {
-		const k = 160
-		words, pitch, stride := k/kern.KPack, kern.NR*4, kern.NR*typ.Size()
-		a, b := aligned(kern.PanelA(words)), aligned(k*stride)
-		panel, whole := aligned(kern.PanelB(words)), aligned(kern.PanelB(words))
-		tile, want := aligned(kern.MR*pitch), aligned(kern.MR*pitch)
-		view := func(p unsafe.Pointer, n int) []uint32 { return unsafe.Slice((*uint32)(p), n/4) }
-		r := rand.New(rand.NewPCG(35, uint64(typ)))
-		for i := range view(a, kern.PanelA(words)) {
-			view(a, kern.PanelA(words))[i] = operands[0].word(r, kern.KPack)
-		}
-		for i := range view(b, k*stride) {
-			view(b, k*stride)[i] = 0x2c003c00 + r.Uint32()&0x83ff83ff // of 1/16 to 2 in size in f16, and no NaN in bf16
-		}
-		kern.PackB(typ, false)(whole, b, stride, kern.NR, k)
-		kern.Mul(words, 1, a, whole, nil, 0, want, pitch)
-		fuse := func(from, to int, src unsafe.Pointer) {
-			fuse := kern.Fuse(typ)
-			at := from / kern.KPack
-			fuse(to-from, unsafe.Add(a, at*kern.MR*4), unsafe.Add(b, from*stride), stride, unsafe.Add(panel, at*kern.NR*4), src, pitch, tile, pitch)
-		}
-		for cut := kern.KPack; cut <= k; cut += kern.KPack {
-			clear(view(panel, kern.PanelB(words)))
-			fuse(0, cut, nil)
-			if cut < k {
-				fuse(cut, k, tile)
-			}
-			if !slices.Equal(view(panel, kern.PanelB(words)), view(whole, kern.PanelB(words))) {
-				t.Fatalf("cut at %d: the panel is not that of PackB", cut)
-			}
-			if i := differ(view(tile, kern.MR*pitch), view(want, kern.MR*pitch)); i >= 0 {
-				t.Fatalf("cut at %d: element %d is %#x, uncut %#x", cut, i, view(tile, kern.MR*pitch)[i], view(want, kern.MR*pitch)[i])
-			}
-		}
-	})
 }

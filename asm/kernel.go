@@ -145,7 +145,6 @@ type Kernel struct {
 	packB   [numTypes][2]PackFunc
 	stream  [numTypes][2]StreamFunc
 	panels  [numTypes]PanelsFunc
-	fuse    [numTypes]FuseFunc
 
 	rows     [numTypes]RowsFunc
 	rowsHalf [numTypes]RowsFunc

@@ -32,7 +32,11 @@ func (k *Kernel) RowsHalf(t Type) RowsFunc {
 	return k.rowsHalf[t]
 }
 
-// A FuseRowsFunc is a [FuseFunc] that reads A where it lies, MR rows that are lda bytes apart.
+// A FuseRowsFunc packs a panel of B from rows of K and multiplies it by one tile of A, in rows, while it passes by: it does what
+// [Kernel.PackB] does to panel with NR columns of k elements, whose rows lie stride bytes apart from b on, and then what a
+// [RowsFunc] does with it. k is a positive multiple of KPack.
+//
+// It brings rows closer 64 before it packs them; the first should be in a cache.
 type FuseRowsFunc func(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
 
 // FuseRows returns the kernel's FuseRowsFunc for A and B of type t, or nil if it has none.

@@ -174,7 +174,7 @@ func TestRows(t *testing.T) {
 	})
 }
 
-// TestFuseRows is TestFuse for the kernels that read A in rows.
+// TestFuseRows compares the fused kernels with packing and multiplying, one after the other, for all kinds of operands.
 func TestFuseRows(t *testing.T) {
 	forRows(t, func(t *testing.T, kern *Kernel, typ Type) {
 		if kern.FuseRows(typ) == nil {
@@ -194,7 +194,7 @@ func TestFuseRows(t *testing.T) {
 				if (raceEnabled || testing.Short()) && turn%13 != 0 || words > 70 && turn%3 != 0 {
 					continue
 				}
-				twins := []FuseFunc{atPitch(viaMul, lda), atPitch(viaRef, lda)}
+				twins := []FuseRowsFunc{viaMul, viaRef}
 				if turn%4 != 0 {
 					twins = twins[:1]
 				}

@@ -75,6 +75,7 @@ type strip struct {
 	acc                  unsafe.Pointer
 	sum                  unsafe.Pointer // of the chains before this one
 	next, then           asm.Ahead      // to bring closer
+	pack                 asm.Packing    // the next panel of B
 }
 
 // multiply adds the product of A's panels and one panel of B, both words deep,
@@ -150,12 +151,22 @@ const (
 	wayHalf      // the strip has few columns
 )
 
-// mul calls the microkernel for m tiles, a bounded number at a time. The first
-// half brings closer what s names first, the second what comes then.
+// mul calls the microkernel for m tiles, a bounded number at a time. As many as
+// it takes pack what s names; of the others the first half brings closer what s
+// names first, the second what comes then.
 func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, s *strip, how way) {
 	k := p.kernel
 	most := max(1, callLimit(k)/tileFlops(k, max(1, words)))
 	next, second := &s.next, 0
+	if s.pack.K > 0 {
+		n := min(m, ceilDiv(s.pack.K/k.KPack*asm.PackSteps, max(1, words)))
+		k.MulPack(p.b.elem, words, n, a, b, src, lds, dst, ldd, &s.pack)
+		s.pack.K = 0
+		if m -= n; m == 0 {
+			return
+		}
+		a, dst, src = unsafe.Add(a, n*k.PanelA(words)), unsafe.Add(dst, n*k.MR*ldd), forward(src, n*k.MR*lds)
+	}
 	if s.then.Rows > 0 {
 		second = m / 2
 	}

@@ -237,9 +237,13 @@ func (r *run) Compute(stage, item, cta, slab int) {
 	if r.bare {
 		g := group{
 			row: first + at, rows: rows, k0: k0, n: depth, a: a, stripBytes: r.slabRows * k.NR * 4,
-			fuse: r.fuses(), ph: ph, then: next, call: call,
+			ph: ph, then: next, call: call,
 		}
-		r.computeBare(&g, col, from, to, slabAt)
+		if r.packs() {
+			r.computeSwept(&g, col, from, to, slabAt)
+		} else {
+			r.computeBare(&g, col, from, to, slabAt)
+		}
 		return
 	}
 	b := unsafe.Pointer(unsafe.SliceData(r.slotB(stage)))
@@ -278,6 +282,30 @@ func (r *run) computeBare(g *group, col, from, to, slabAt int) {
 		}
 		r.multiplyGroup(g)
 		g.call += panels
+	}
+}
+
+// computeSwept is computeBare for a worker that packs behind its products.
+func (r *run) computeSwept(g *group, col, from, to, slabAt int) {
+	nr := r.kernel.NR
+	at := func(j int) piece {
+		if j >= to {
+			return piece{}
+		}
+		return piece{g.k0, g.n, col + j, min(nr, to-j)}
+	}
+	mem := scratches.Get().(*scratch)
+	defer scratches.Put(mem)
+	w := sweep{mem: unsafe.Pointer(unsafe.SliceData(mem.mem))}
+	words, reach := r.words(g.n), r.reach()*nr
+	for j := from; j < to; j += nr {
+		now, stripAt := at(j), slabAt+j*r.slabRows*4
+		s := strip{
+			row: g.row, col: now.col, rows: g.rows, cols: now.cols,
+			acc: unsafe.Add(r.acc, stripAt), sum: forward(r.sum, stripAt), then: g.then.share(g.call + (j-from)/nr),
+		}
+		b := w.panel(&r.product, now, at(j+nr), at(j+reach), &s)
+		r.multiply(&s, words, g.a, b, g.ph)
 	}
 }
 

@@ -15,7 +15,9 @@ import (
 // block, and uses the panels of B at once, from its own cache or, if B is
 // packed, from where they lie.
 const (
-	streamRows = 64        // most rows of A
+	streamRows = 64        // most rows of A,
+	sweptRows  = 128       // if B is swept by few workers,
+	sweptPairs = 512       // in pairs, which are half the bytes
 	streamB    = 256 << 10 // bytes of scratch memory for panels of B
 	streamAcc  = 128 << 10 // and for accumulators
 	placeCols  = 8192      // most columns at a time that are read in place
@@ -24,20 +26,10 @@ const (
 	maxSlabs  = 1024     // most slabs, unless the workers are many
 	slabBytes = 64 << 20 // of B, most in a slab that is read in place,
 	placeLine = 2 << 10  // unless its rows become shorter than this
-	// A few panels of A are multiplied one after the other, by a piece of B at a
-	// time that stays in a cache: a panel if B is packed, otherwise so many rows
-	// and columns in place. A transposed B would be transposed again and again,
-	// and a narrow one widened.
+	// A few panels of A are multiplied one after the other by a panel of a packed B,
+	// while it is in a cache. A narrow one would be widened.
 	packedPanels = 4
 	narrowPanels = 2
-	placePanels  = 2
-	pieceRows    = 64
-	pieceCols    = 1024
-	// Rows of K at a time, of which a cache with few ways does not keep more, where
-	// they are packed while they are multiplied, or just before by a starving kernel;
-	// half a panel for few panels of A, which do not multiply it often enough.
-	freshDepth  = 256
-	freshPanels = 4
 )
 
 // stream is the program of such a product.
@@ -50,7 +42,7 @@ type stream struct {
 	slabs     int
 	inPlace   asm.StreamFunc // if B is read where it lies, without packing a panel
 	panels    asm.PanelsFunc // if B is packed and A is few panels
-	fuse      asm.FuseFunc   // if B is packed while the first panel of A is multiplied
+	swept     bool           // if every panel of B is packed while the one before is multiplied
 	mapA      tile.PanelMap
 	slot      []byte // A: [block of K][panel]
 }
@@ -58,8 +50,20 @@ type stream struct {
 // skinny reports whether the product is to be streamed. A caller who names the
 // shape of the ring gets a ring.
 func (p *product) skinny(s *settings) bool {
-	return p.m <= streamRows && p.n*p.k >= streamMin && s.depth == 0 && s.tile == [3]int{} &&
+	return p.m <= p.mostRows(s) && p.n*p.k >= streamMin && s.depth == 0 && s.tile == [3]int{} &&
 		p.splitK <= 1 && !p.c.trans && p.streamBytes()/tile.PanelTxUnit <= barrier.MaxTx
+}
+
+// mostRows returns how many rows of A at most are few. If packing B costs nothing,
+// and B is read once anyway, as few workers do, that is more.
+func (p *product) mostRows(s *settings) int {
+	switch {
+	case p.b.packed || !p.packs() || s.workerCount() > few || p.n*p.k*p.b.elem.Size() <= bytesL2:
+		return streamRows
+	case p.kernel.KPack > 1:
+		return sweptPairs
+	}
+	return sweptRows
 }
 
 // streamBytes returns the size of A as panels.
@@ -69,13 +73,8 @@ func (p *product) streamBytes() int {
 
 // streamDepth returns the elements of K in a block.
 func (p *product) streamDepth() int {
-	fused := p.fuses() != nil
-	switch {
-	case p.b.packed:
-	case fused && p.m <= freshPanels*p.kernel.MR:
-		return p.panelDepth() / 2
-	case fused || p.starves() && !p.b.trans:
-		return freshDepth
+	if !p.b.packed && (p.packs() || p.starves() && !p.b.trans) {
+		return p.freshDepth()
 	}
 	return p.panelDepth()
 }
@@ -83,12 +82,16 @@ func (p *product) streamDepth() int {
 // init cuts p into slabs for workers.
 func (st *stream) init(p *product, workers int) error {
 	k := p.kernel
-	*st = stream{product: *p, bk: p.streamDepth(), panelsA: ceilDiv(p.m, k.MR), fuse: p.fuses()}
+	*st = stream{product: *p, bk: p.streamDepth(), panelsA: ceilDiv(p.m, k.MR), swept: p.packs()}
 	st.steps = ceilDiv(p.k, st.bk)
 	// A strip of accumulators and a panel of B are all that a slab keeps, so it
 	// may be as narrow as sharing the columns out wants.
 	panels := ceilDiv(p.n, k.NR)
-	block := max(1, min(streamB/k.PanelB(st.words(st.bk)), streamAcc/(st.panelsA*k.MR*k.NR*4)))
+	strip := st.panelsA * k.MR * k.NR * 4
+	block := max(1, min(streamB/k.PanelB(st.words(st.bk)), streamAcc/strip))
+	if st.swept {
+		block = max(1, min(sweepPanels, (inlineBytes-sweepBytes)/strip))
+	}
 	cols := min(max(1, panels/(slabsEach*workers)), block)
 	switch {
 	case p.b.packed:
@@ -99,7 +102,7 @@ func (st *stream) init(p *product, workers int) error {
 		if st.panelsA <= most {
 			st.panels = k.StreamPanels(p.b.elem)
 		}
-	case p.m <= k.StreamRows(p.b.elem) || st.panelsA <= placePanels && !p.b.trans && !p.starves():
+	case p.m <= k.StreamRows(p.b.elem):
 		st.inPlace = k.Stream(p.b.elem, p.b.trans)
 	}
 	switch {
@@ -110,9 +113,6 @@ func (st *stream) init(p *product, workers int) error {
 		// Long pieces of memory are read fastest.
 		size := p.b.elem.Size()
 		block = placeCols / k.NR
-		if st.panelsA > 1 {
-			block = pieceCols / k.NR
-		}
 		slabs := workers
 		if workers > few {
 			slabs *= slabsEach // the slowest of many would keep the others waiting
@@ -172,6 +172,8 @@ func (st *stream) Compute(stage, item, cta, slab int) {
 			st.computeInPlace(mem, from, to-from)
 		case st.panels != nil:
 			st.computePacked(mem, from, to-from)
+		case st.swept:
+			st.computeSwept(mem, from, to)
 		default:
 			st.computePanels(mem, from, to)
 		}
@@ -188,8 +190,7 @@ func (st *stream) computePanels(mem unsafe.Pointer, from, to int) {
 		g := group{
 			rows: st.m, from: from, to: to, k0: k0, n: n,
 			a: unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():])), b: mem, acc: unsafe.Add(mem, streamB),
-			stripBytes: st.panelsA * k.MR * k.NR * 4, fuse: st.fuse,
-			ph: phase{first: step == 0, ends: step == st.steps-1, last: step == st.steps-1},
+			stripBytes: st.panelsA * k.MR * k.NR * 4, ph: st.phaseOf(step),
 		}
 		if step+1 < st.steps {
 			k0, n := st.blockOf(step + 1)
@@ -197,6 +198,38 @@ func (st *stream) computePanels(mem unsafe.Pointer, from, to int) {
 		}
 		st.multiplyGroup(&g)
 	}
+}
+
+// computeSwept is computePanels for a worker that packs behind its products.
+func (st *stream) computeSwept(mem unsafe.Pointer, from, to int) {
+	k := st.kernel
+	panels := ceilDiv(to-from, k.NR)
+	at := func(i int) piece {
+		if i >= panels*st.steps {
+			return piece{}
+		}
+		k0, n := st.blockOf(i / panels)
+		col := from + i%panels*k.NR
+		return piece{k0, n, col, min(k.NR, to-col)}
+	}
+	w := sweep{mem: mem}
+	acc := unsafe.Add(mem, sweepBytes)
+	reach := st.reach()
+	for i := range panels * st.steps {
+		now, step := at(i), i/panels
+		s := strip{
+			col: now.col, rows: st.m, cols: now.cols,
+			acc: unsafe.Add(acc, i%panels*st.panelsA*k.MR*k.NR*4),
+		}
+		b := w.panel(&st.product, now, at(i+1), at(i+reach), &s)
+		a := unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
+		st.multiply(&s, st.words(now.n), a, b, st.phaseOf(step))
+	}
+}
+
+// phaseOf returns the phase of a block of K.
+func (st *stream) phaseOf(step int) phase {
+	return phase{first: step == 0, ends: step == st.steps-1, last: step == st.steps-1}
 }
 
 // blockOf returns the first element of K of a step and how many it has.
@@ -208,35 +241,10 @@ func (st *stream) blockOf(step int) (k0, n int) {
 // computeInPlace multiplies all of A by n columns from col on.
 func (st *stream) computeInPlace(mem unsafe.Pointer, col, n int) {
 	dst, ldd := st.sums(mem, col, n)
-	if st.panelsA == 1 {
-		// The blocks of K lie one after the other.
-		a := unsafe.Pointer(unsafe.SliceData(st.slot))
-		st.inPlace(st.k, st.m, n, a, st.b.at(0, col), st.b.pitch(), nil, 0, dst, ldd)
-	} else {
-		var src unsafe.Pointer
-		for step := range st.steps {
-			_, depth := st.blockOf(step)
-			for k0 := 0; k0 < depth; k0 += pieceRows {
-				st.piece(step, k0, min(pieceRows, depth-k0), col, n, src, dst, ldd)
-				src = dst
-			}
-		}
-	}
+	// The blocks of K lie one after the other.
+	a := unsafe.Pointer(unsafe.SliceData(st.slot))
+	st.inPlace(st.k, st.m, n, a, st.b.at(0, col), st.b.pitch(), nil, 0, dst, ldd)
 	st.store(dst, ldd, col, n)
-}
-
-// piece multiplies all panels of A, one after the other, by the same columns and
-// rows of B, which begin k0 rows inside a block of K.
-func (st *stream) piece(step, k0, rows, col, n int, src, dst unsafe.Pointer, ldd int) {
-	k := st.kernel
-	first, depth := st.blockOf(step)
-	a := unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA()+k0/k.KPack*k.MR*4:]))
-	b := st.b.at(first+k0, col)
-	for i := range st.panelsA {
-		at := i * k.MR * ldd
-		st.inPlace(rows, min(k.MR, st.m-i*k.MR), n, unsafe.Add(a, i*k.PanelA(st.words(depth))), b, st.b.pitch(),
-			forward(src, at), ldd, unsafe.Add(dst, at), ldd)
-	}
 }
 
 // computePacked multiplies all of A by n columns of a packed B from col on: at

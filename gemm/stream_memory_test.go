@@ -10,7 +10,7 @@ import (
 
 // TestStreamMemory checks that no stream takes more scratch memory than there
 // is, whatever its shape. What a block of columns takes is counted here anew, as
-// computePanels, computeInPlace and computePacked lay it out.
+// computePanels, computeSwept, computeInPlace and computePacked lay it out.
 func TestStreamMemory(t *testing.T) {
 	counts := map[string]int{}
 	for _, k := range asm.Kernels() {
@@ -38,8 +38,8 @@ func TestStreamMemory(t *testing.T) {
 							counts["in place"]++
 						case st.panels != nil:
 							counts["in panels"]++
-						case st.fuse != nil:
-							counts["fused"]++
+						case st.swept:
+							counts["in sweeps"]++
 						default:
 							counts["packed"]++
 						}
@@ -50,7 +50,7 @@ func TestStreamMemory(t *testing.T) {
 	}
 	t.Log(counts)
 	_, err := asm.Select(asm.F32, "avx512")
-	for _, kind := range []string{"in place", "in panels", "fused", "packed"} {
+	for _, kind := range []string{"in place", "in panels", "in sweeps", "packed"} {
 		if counts[kind] == 0 && (kind == "packed" || err == nil) {
 			t.Errorf("no stream reads B %s", kind)
 		}
@@ -63,8 +63,11 @@ var streamTypes = []asm.Type{asm.BF16, asm.F16, asm.F32, asm.E4M3, asm.E5M2}
 // the description of a B, and with numbers of workers.
 func forStreamShapes(kernel *asm.Kernel, elem asm.Type, b view, f func(p *product, workers int)) {
 	const longest = 5000
-	data := make([]uint32, streamRows*longest) // untouched
-	for _, m := range []int{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 25, 32, 33, 48, 63, 64} {
+	data := make([]uint32, sweptPairs*longest) // untouched
+	for _, m := range []int{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 25, 32, 33, 48, 63, 64, 65, 127, 128, 300, 511, 512} {
+		if m > streamRows && (b.packed || b.trans || !kernel.Packs(b.elem)) {
+			continue
+		}
 		for _, n := range []int{1, 31, 32, 33, 95, 97, 256, 300, 511, 1000, 1025, 4097, 8192, 10007, 20000, 300_001} {
 			for _, k := range []int{1, 2, 3, 16, 17, 63, 64, 65, 127, 128, 255, 256, 257, 512, 513, 1024, 4096, longest} {
 				p := product{m: m, n: n, k: k, kernel: kernel, alpha: 1, b: b}
@@ -106,9 +109,18 @@ func checkStreamMemory(st *stream) error {
 		}
 		return nil
 	}
-	panels := ceilDiv(cols, k.NR)
-	if got := panels * ceilDiv(st.m, k.MR) * k.MR * k.NR * 4; got > streamAcc {
-		return fmt.Errorf("the accumulators of %d columns take %d bytes, there are %d", cols, got, streamAcc)
+	panels, acc := ceilDiv(cols, k.NR), streamAcc
+	if st.swept {
+		acc = inlineBytes - sweepBytes
+	}
+	if got := panels * ceilDiv(st.m, k.MR) * k.MR * k.NR * 4; got > acc {
+		return fmt.Errorf("the accumulators of %d columns take %d bytes, there are %d", cols, got, acc)
+	}
+	if st.swept {
+		if got := k.PanelB(st.words(min(st.bk, st.k))); got > panelBytes {
+			return fmt.Errorf("a panel of B takes %d bytes, there are %d", got, panelBytes)
+		}
+		return nil
 	}
 	if got := panels * k.PanelB(st.words(min(st.bk, st.k))); !st.b.packed && got > streamB {
 		return fmt.Errorf("%d panels of B take %d bytes, there are %d", panels, got, streamB)

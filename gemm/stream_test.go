@@ -82,6 +82,54 @@ func testStream[O gemm.Output, I gemm.Element](t *testing.T) {
 	})
 }
 
+// TestStreamSwept multiplies more rows, which few workers stream if they can pack
+// one panel of B behind the products of another. The bits are those of the ring.
+func TestStreamSwept(t *testing.T) {
+	t.Run("bf16", testStreamSwept[bf16.BF16])
+	t.Run("f16", testStreamSwept[float16.Float16])
+	t.Run("f32", testStreamSwept[float32])
+}
+
+func testStreamSwept[I gemm.Element](t *testing.T) {
+	const n, k = 4203, 1003 // more than a second-level cache holds, and no whole panels
+	eachKernel(t, typeOf[I](), func(t *testing.T, kern *asm.Kernel, opts []gemm.Option) {
+		most := 64
+		if kern.Packs(typeOf[I]()) {
+			most = 128
+			if kern.KPack > 1 {
+				most = 512
+			}
+		}
+		ms := []int{65, 128, 130, 509, 513}
+		if slowKernel(kern.Name) || raceEnabled || testing.Short() {
+			ms = ms[:1]
+		}
+		if slowKernel(kern.Name) || kern.Arithmetic != asm.Native {
+			t.Skip("it packs no panel behind products")
+		}
+		for i, m := range ms {
+			s := size(m, n, k)
+			s.seed, s.ta, s.padA, s.padB, s.padC = uint64(i), i&1 != 0, i, i, i
+			o := build[float32, I](t, s)
+			old := slices.Clone(o.c.Data)
+			s.opts = append(slices.Clip(opts), gemm.WithDepth(2))
+			again(t, o, s, old)
+			want := dense(o.c)
+			for _, workers := range []int{1, 3, 5} {
+				s.opts = append(slices.Clip(opts), gemm.WithWorkers(workers))
+				st := again(t, o, s, old)
+				streamed := st.Stages == 1 && st.TileK == k && st.Depth == 1 && st.Bytes > 0
+				if want := m <= most && workers < 5; streamed != want {
+					t.Errorf("%d rows, %d workers: %v: streamed is %v, want %v", m, workers, st, streamed, want)
+				}
+				same(t, dense(o.c), want, n)
+				checkGaps(t, s, o.c, old)
+			}
+			o.free()
+		}
+	})
+}
+
 // TestStreamBound holds them to the definition, NaN and infinities among them.
 func TestStreamBound(t *testing.T) {
 	for i, p := range pairings {

@@ -3,21 +3,16 @@ package main
 import "fmt"
 
 // fuseAhead is how many rows of K a fused kernel prefetches ahead. The rows often lie a power of two apart, and a cache of
-// 16 ways then keeps few of them. A call with no more rows than that, and A in a panel, is one of several that take the same
-// rows, a panel each: it prefetches fuseAside bytes aside in each row, where the next calls read. At 32 rows of A by 4096 x 4096 that gains 17 %
-// in float32 and 3 in bf16; with more rows of K in a call it loses 1 %.
-const fuseAhead, fuseAside = 64, 128
+// 16 ways then keeps few of them.
+const fuseAhead = 64
 
-// fuse writes the kernel that packs a panel of B from rows of K while it multiplies it by a panel of A; see FuseFunc for its
-// contract. The loads, the interleaving and the stores of B hide behind the products of a row of A each.
-//
-// With rows A is not a panel but lies in rows, whose elements must be words or pairs.
+// fuse writes the kernel that packs a panel of B from rows of K while it multiplies it by rows of A, whose elements are words or
+// pairs; see FuseRowsFunc for its contract. The loads, the interleaving and the stores of B hide behind the products of a row of A each.
 //
 //	CX steps of K left   SI B   R9 stride   R15 what is prefetched   DX A   R12 panel
 //	R8 src   R10 lds   R11 dst   R13 ldd   AX BX DI rows of A
-func (k kernel) fuse(s *source, f form, rows bool) {
-	var a operandA = panelA{"DX", k.mr}
-	inRows := rowsA{"DX", "AX", "BX", "DI", k.mr}
+func (k kernel) fuse(s *source, f form) {
+	a := rowsA{"DX", "AX", "BX", "DI", k.mr}
 	accs := k.mr * k.vecs
 	name, b0, bcast, spare := "fuse256", accs, accs+k.vecs, 1
 	if k.zmm {
@@ -25,28 +20,15 @@ func (k kernel) fuse(s *source, f form, rows bool) {
 		bcast++ // one more for what an interleaving needs, and two for its tables
 		spare = k.registers() - bcast - 2
 	}
-	doc := fmt.Sprintf("One panel of %d columns by %d rows", k.rowB()/4, k.mr)
-	if rows {
-		a = inRows
-		s.function(name+"Rows"+f.name, "k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", 0, doc+".")
-		s.load(9, "lda", "BX")
-	} else {
-		s.function(name+f.name, "k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", 0, doc+" of a panel.")
-	}
+	s.function(name+"Rows"+f.name, "k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", 0,
+		fmt.Sprintf("One panel of %d columns by %d rows.", k.rowB()/4, k.mr))
+	s.load(9, "lda", "BX")
 	s.load(0, "k", "CX", "a", "DX", "b", "SI", "stride", "R9", "panel", "R12")
 	s.op("MOVQ R9, R15")
 	s.op("IMULQ $%d, R15", fuseAhead)
 	s.op("ADDQ SI, R15")
-	if !rows {
-		s.op("CMPQ CX, $%d", fuseAhead)
-		s.op("JG begin")
-		s.op("LEAQ %d(SI), R15", fuseAside)
-		s.label("begin")
-	}
 	s.load(5, "src", "R8", "lds", "R10", "dst", "R11", "ldd", "R13")
-	if rows {
-		inRows.start(s)
-	}
+	a.start(s)
 	if f.kpack == 2 {
 		s.op("SHRQ $1, CX")
 		s.op("VMOVDQU32 ·interleave<>+0(SB), Z30")

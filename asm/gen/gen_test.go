@@ -112,7 +112,7 @@ func TestAhead(t *testing.T) {
 		}
 	}
 	check("AheadChunk", 1<<chunkShift, asm.AheadChunk)
-	check("FuseAhead", fuseAhead, asm.FuseAhead)
+	check("PackSteps", packSteps, asm.PackSteps)
 	for _, k := range kernels {
 		check("AheadSteps of "+k.name, k.unroll, asm.AheadSteps)
 	}

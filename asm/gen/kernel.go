@@ -158,8 +158,6 @@ const (
 // A strip that goes past the caches is stored there, a line at a time, and not prefetched.
 func (k kernel) mul(s *source, v variant) {
 	rows, past := v == inRows, v == pastCaches
-	accs := k.mr * k.vecs
-	row := k.rowB()
 	var a operandA = panelA{"SI", k.mr}
 	lie := rowsA{"SI", "R15", "R12", "R14", k.mr}
 
@@ -190,24 +188,7 @@ func (k kernel) mul(s *source, v variant) {
 		s.op("MOVQ R10, AX")
 		s.op("MOVQ R11, R13")
 	}
-	s.op("TESTQ R8, R8")
-	s.op("JZ zero")
-	for i := range k.mr {
-		for v := range k.vecs {
-			s.op("VMOVUPS %d(R8), %s", v*k.bytes(), k.reg(i*k.vecs+v))
-		}
-		s.op("ADDQ R9, R8")
-	}
-	s.op("CMPQ BX, $1")
-	s.op("JE start")
-	s.op("MOVQ R8, AX")
-	s.op("MOVQ R9, R13")
-	s.op("JMP start")
-
-	s.label("zero")
-	for i := range accs {
-		k.zero(s, i)
-	}
+	k.loadTile(s, "CMPQ BX, $1", "JE start", "MOVQ R8, AX", "MOVQ R9, R13")
 
 	s.label("start")
 	s.op("LEAQ (R10)(R11*%d), DX", k.mr)
@@ -238,26 +219,11 @@ func (k kernel) mul(s *source, v variant) {
 	k.turn(s, a)
 	s.op("JGE loop")
 
-	s.label("rest")
-	s.op("ADDQ $%d, CX", k.unroll)
-	s.op("JZ store")
-	s.label("one")
-	k.step(s, a, 0)
-	a.advance(s, 1)
-	s.op("ADDQ $%d, DI", row)
-	s.op("DECQ CX")
-	s.op("JNZ one")
-
-	s.label("store")
-	store := "VMOVUPS"
+	k.rest(s, a)
 	if past {
-		store = "VMOVNTPS"
-	}
-	for i := range k.mr {
-		for v := range k.vecs {
-			s.op("%s %s, %d(R10)", store, k.reg(i*k.vecs+v), v*k.bytes())
-		}
-		s.op("ADDQ R11, R10")
+		k.storeTile(s, "VMOVNTPS")
+	} else {
+		k.storeTile(s, "VMOVUPS")
 	}
 	if rows {
 		lie.next(s, "k+0(FP)", "CX")
@@ -339,14 +305,64 @@ func (k kernel) step(s *source, a operandA, u int) {
 	}
 }
 
-// turn writes a turn of the loop over K. It leaves the flags of CX, which has fallen below zero if there is no other turn.
+// turn writes a turn of the loop over K; see turned.
 func (k kernel) turn(s *source, a operandA) {
 	for u := range k.unroll {
 		k.step(s, a, u)
 	}
+	k.turned(s, a)
+}
+
+// turned ends a turn. It leaves the flags of CX, which has fallen below zero if there is no other turn.
+func (k kernel) turned(s *source, a operandA) {
 	a.advance(s, k.unroll)
 	s.op("ADDQ $%d, DI", k.unroll*k.rowB())
 	s.op("SUBQ $%d, CX", k.unroll)
+}
+
+// rest writes the steps that are left where K ends inside a turn.
+func (k kernel) rest(s *source, a operandA) {
+	s.label("rest")
+	s.op("ADDQ $%d, CX", k.unroll)
+	s.op("JZ store")
+	s.label("one")
+	k.step(s, a, 0)
+	a.advance(s, 1)
+	s.op("ADDQ $%d, DI", k.rowB())
+	s.op("DECQ CX")
+	s.op("JNZ one")
+}
+
+// loadTile starts the accumulators from src and then does what is given, or, if there is none, from zero. The code for start follows.
+func (k kernel) loadTile(s *source, then ...string) {
+	s.op("TESTQ R8, R8")
+	s.op("JZ zero")
+	for i := range k.mr {
+		for v := range k.vecs {
+			s.op("VMOVUPS %d(R8), %s", v*k.bytes(), k.reg(i*k.vecs+v))
+		}
+		s.op("ADDQ R9, R8")
+	}
+	for _, op := range then {
+		s.op("%s", op)
+	}
+	s.op("JMP start")
+
+	s.label("zero")
+	for i := range k.mr * k.vecs {
+		k.zero(s, i)
+	}
+}
+
+// storeTile stores the accumulators to dst.
+func (k kernel) storeTile(s *source, op string) {
+	s.label("store")
+	for i := range k.mr {
+		for v := range k.vecs {
+			s.op("%s %s, %d(R10)", op, k.reg(i*k.vecs+v), v*k.bytes())
+		}
+		s.op("ADDQ R11, R10")
+	}
 }
 
 // peakAccs returns how many independent accumulators the peak loop uses: more than latency × rate of any core, and two

@@ -27,20 +27,15 @@ func generate() map[string][]byte {
 	}
 	var fuse source
 	fuse.WriteString(header)
-	for _, f := range []form{pairs, words, bf16, f16} {
-		k := kernels[1]
-		if f.kpack == 2 {
-			k = kernels[0]
-		}
-		k.fuse(&fuse, f, false)
-		if f == pairs || f == words {
-			k.fuse(&fuse, f, true)
-		}
-	}
+	fuse.WriteString("#include \"go_asm.h\"\n")
+	kernels[0].fuse(&fuse, pairs)
+	kernels[1].fuse(&fuse, words)
+	kernels[2].fuse(&fuse, words)
+	kernels[0].mulPack(&fuse, pairs)
 	for _, f := range []form{words, bf16, f16} {
-		kernels[2].fuse(&fuse, f, false)
+		kernels[1].mulPack(&fuse, f)
+		kernels[2].mulPack(&fuse, f)
 	}
-	kernels[2].fuse(&fuse, words, true)
 	fuse.words("interleave", interleave())
 	return map[string][]byte{
 		"zz_fuse_amd64.s":    fuse.Bytes(),

@@ -1,0 +1,216 @@
+package asm
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"unsafe"
+)
+
+// TestPacksWhere checks which kernels pack behind their products, and for which types.
+func TestPacksWhere(t *testing.T) {
+	packs := map[string][]Type{"avx512bf16": {BF16}, "avx512": {BF16, F16, F32}, "avx2": {BF16, F16, F32}}
+	for _, kern := range Kernels() {
+		for typ := range Type(numTypes + 2) {
+			want := assembled && slices.Contains(packs[kern.Name], typ)
+			if got := kern.Packs(typ); got != want {
+				t.Errorf("%s packs %v behind its products: %v, want %v", kern.Name, typ, got, want)
+			}
+		}
+	}
+}
+
+// The largest number of words and tiles, and of words of K that are packed, in [TestMulPack].
+const packMaxWords, packMaxM, packMaxK = 71, 3, 120
+
+// A packMemory is guarded memory for the operands of a [mulPackCase].
+type packMemory struct {
+	strip
+	rows, panel, next guarded
+}
+
+// newPackMemory returns memory for the largest case of kern.
+func newPackMemory(t *testing.T, kern *Kernel) packMemory {
+	c := packMaxM*kern.MR*(kern.NR*4+76) + canary
+	return packMemory{
+		strip{newGuarded(t, packMaxM*kern.PanelA(packMaxWords)), newGuarded(t, kern.PanelB(packMaxWords)), newGuarded(t, c), newGuarded(t, c)},
+		newGuarded(t, packMaxK*kern.KPack*fuseMaxStride), newGuarded(t, kern.PanelB(packMaxK)+2*canary), newGuarded(t, aheadBytes),
+	}
+}
+
+// A mulPackCase is one call of MulPack.
+type mulPackCase struct {
+	kern     *Kernel
+	typ      Type
+	words, m int
+	k        int // of the panel that is packed
+	stride   int
+	source   int  // 0 starts from zero, 1 from dst, 2 from another place
+	next     int  // which of the [aheads] is brought closer
+	atEnd    bool // all operands lie at the end of their memory, otherwise at its start
+}
+
+// A packFunc is MulPack of one kernel and type.
+type packFunc func(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+
+// check compares MulPack with twins: the tiles and the panel, what lies beside them, and that no operand changes.
+func (c mulPackCase) check(mem packMemory, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32, twins ...packFunc) error {
+	kern, row := c.kern, c.kern.NR*c.typ.Size()
+	place := func(g guarded, n int) unsafe.Pointer {
+		if c.atEnd {
+			return g.last(n)
+		}
+		return g.first(n)
+	}
+	fill := func(p unsafe.Pointer, n, kpack int) {
+		for i := range n / 4 {
+			*(*uint32)(unsafe.Add(p, i*4)) = word(r, kpack)
+		}
+	}
+	pitch := func() int { return kern.NR*4 + []int{0, 4, 12, 64, 76}[r.IntN(5)] }
+	lds, ldd := pitch(), pitch()
+	if c.source == 1 {
+		lds = ldd
+	}
+	spanC := func(pitch int) int { return (c.m*kern.MR-1)*pitch + kern.NR*4 }
+	spanPanel, spanRows := kern.PanelB(c.k/kern.KPack), max(0, (c.k-1)*c.stride+row)
+	a, b, dst := place(mem.a, c.m*kern.PanelA(c.words)), place(mem.b, kern.PanelB(c.words)), place(mem.dst, spanC(ldd))
+	rows, panel := place(mem.rows, spanRows), place(mem.panel, spanPanel)
+	if shift := 4 * r.IntN(2); c.atEnd { // half of the panels are not aligned
+		panel = unsafe.Add(panel, -shift)
+	} else {
+		panel = unsafe.Add(panel, shift)
+	}
+	fill(a, c.m*kern.PanelA(c.words), kern.KPack)
+	fill(b, kern.PanelB(c.words), kern.KPack)
+	for i := range c.k {
+		fill(unsafe.Add(rows, i*c.stride), row, 4/c.typ.Size())
+	}
+	fill(place(mem.src, spanC(lds)), spanC(lds), 1)
+	fill(unsafe.Pointer(unsafe.SliceData(mem.dst.mem)), len(mem.dst.mem), 1)
+	for i := range mem.panel.mem {
+		mem.panel.mem[i] = 0x5a
+	}
+	read := [][]byte{mem.a.mem, mem.b.mem, mem.src.mem, unsafe.Slice((*byte)(rows), spanRows)}
+	kept := slices.Concat(read...)
+	panelBefore, dstBefore := bytes.Clone(mem.panel.mem), bytes.Clone(mem.dst.mem)
+	pack := Packing{B: rows, Stride: c.stride, K: c.k, Panel: panel}
+	if next := aheads(mem.next, dst)[c.next].next; next != nil {
+		pack.Next, pack.Pitch = next.Base, next.Pitch
+	}
+	before := pack
+	run := func(f packFunc) (panelAfter, dstAfter []byte) {
+		copy(mem.panel.mem, panelBefore)
+		copy(mem.dst.mem, dstBefore)
+		src := []unsafe.Pointer{nil, dst, place(mem.src, spanC(lds))}[c.source]
+		f(c.words, c.m, a, b, src, lds, dst, ldd, &pack)
+		return bytes.Clone(mem.panel.mem), bytes.Clone(mem.dst.mem)
+	}
+	report := func(format string, args ...any) error {
+		return fmt.Errorf("%+v lds=%d ldd=%d: %s", c, lds, ldd, fmt.Sprintf(format, args...))
+	}
+
+	gotPanel, gotDst := run(func(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing) {
+		kern.MulPack(c.typ, words, m, a, b, src, lds, dst, ldd, pack)
+	})
+	if !bytes.Equal(slices.Concat(read...), kept) || pack != before {
+		return report("an operand that is only read was written")
+	}
+	for _, twin := range twins {
+		wantPanel, wantDst := run(twin)
+		if at := mismatch(gotPanel, wantPanel); at >= 0 {
+			from := int(uintptr(panel) - uintptr(unsafe.Pointer(unsafe.SliceData(mem.panel.mem))))
+			return report("byte %d of the panel of %d is %#x, want %#x", at-from, spanPanel, gotPanel[at], wantPanel[at])
+		}
+		from := int(uintptr(dst) - uintptr(unsafe.Pointer(unsafe.SliceData(mem.dst.mem))))
+		if at, got, want := mismatchC(gotDst, wantDst, from, spanC(ldd), ldd, kern.NR*4); at >= 0 {
+			return report("byte %d of dst is %#x, want %#x", at-from, got, want)
+		}
+	}
+	return nil
+}
+
+// TestMulPack compares the kernels that pack behind their products with multiplying and packing, one after the other, for all
+// kinds of operands, for panels that are packed long before the tiles end and for such as are not.
+func TestMulPack(t *testing.T) {
+	forKernels(t, func(t *testing.T, kern *Kernel) {
+		for typ := range Type(numTypes) {
+			if !kern.Packs(typ) {
+				continue
+			}
+			mem := newPackMemory(t, kern)
+			kinds := len(aheads(mem.next, nil))
+			r := rand.New(rand.NewPCG(47, uint64(typ)))
+			twin := func(mul KernelFunc) packFunc {
+				return func(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing) {
+					mulPackGeneric(kern, mul, typ, words, m, a, b, src, lds, dst, ldd, pack)
+				}
+			}
+			strides := fuseStrides(kern, typ)
+			turn := 0
+			for words := range packMaxWords + 1 {
+				for m := 1; m <= packMaxM; m++ {
+					for k := 0; k <= packMaxK; k += 1 + k/9 {
+						turn++
+						if (raceEnabled || testing.Short()) && turn%13 != 0 {
+							continue
+						}
+						twins := []packFunc{twin(kern.Mul), twin(kern.Ref)}
+						if turn%8 != 0 {
+							twins = twins[:1]
+						}
+						c := mulPackCase{
+							kern, typ, words, m, k * kern.KPack, strides[r.IntN(len(strides))],
+							r.IntN(3), r.IntN(kinds), r.IntN(2) == 0,
+						}
+						if err := c.check(mem, r, anyOperands(r), twins...); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestMulPackElsewhere checks that MulPack of a kernel that cannot do both at once multiplies, and then packs.
+func TestMulPackElsewhere(t *testing.T) {
+	for _, kern := range Kernels() {
+		if kern.Supported() != nil || kern.Arithmetic != Native || kern.Packs(BF16) || !kern.Accepts(BF16) {
+			continue
+		}
+		words := kern.KStep(BF16)
+		n := words * kern.KPack
+		mem := newPackMemory(t, kern)
+		c := mulPackCase{kern: kern, typ: BF16, words: words, m: 2, k: n, stride: kern.NR * 2, atEnd: true}
+		err := c.check(mem, rand.New(rand.NewPCG(53, 1)), anyWord, func(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing) {
+			kern.Ref(words, m, a, b, src, lds, dst, ldd)
+			packGeneric(BF16, kern.KPack, kern.NR, false, pack.Panel, pack.B, pack.Stride, kern.NR, pack.K)
+		})
+		if err != nil {
+			t.Errorf("%s: %v", kern.Name, err)
+		}
+	}
+}
+
+// TestMulPackAllocs checks that a Packing may stay on its caller's stack.
+func TestMulPackAllocs(t *testing.T) {
+	forKernels(t, func(t *testing.T, kern *Kernel) {
+		if !kern.Packs(BF16) {
+			t.Skip("it does not pack behind its products")
+		}
+		const words, m = 64, 2
+		k := words * kern.KPack
+		a, b, c := aligned(m*kern.PanelA(words)), aligned(kern.PanelB(words)), aligned(m*kern.MR*kern.NR*4)
+		rows, panel := aligned(k*kern.NR*4), aligned(kern.PanelB(words))
+		allocs := testing.AllocsPerRun(20, func() {
+			pack := Packing{B: rows, Stride: kern.NR * 2, K: k, Panel: panel, Next: rows, Pitch: 64}
+			kern.MulPack(BF16, words, m, a, b, nil, 0, c, kern.NR*4, &pack)
+		})
+		if allocs != 0 {
+			t.Errorf("%v allocations a call, want none", allocs)
+		}
+	})
+}
