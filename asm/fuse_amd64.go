@@ -28,6 +28,20 @@ func mulPackBF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer
 //go:noescape
 func mulPackF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
 
+// T is for a B whose columns lie along K.
+
+//go:noescape
+func mulPackTPairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+
+//go:noescape
+func mulPackTWords(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+
+//go:noescape
+func mulPackTBF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+
+//go:noescape
+func mulPackTF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+
 //go:noescape
 func mulPack256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
 
@@ -49,9 +63,17 @@ func assembleFuse(k *Kernel) {
 	}
 }
 
-// mulPack calls the kernel that packs elements of type t as it multiplies, and reports whether there is one; see mulStrips.
+// mulPack calls the kernel that packs elements of type t as it multiplies, and reports whether there is one; see PackDepth and mulStrips.
 func (k *Kernel) mulPack(t Type, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing) bool {
 	switch {
+	case k.strips == stripsAVX512BF16 && t == BF16 && pack.KContiguous:
+		mulPackTPairs(words, m, a, b, src, lds, dst, ldd, pack)
+	case k.strips == stripsAVX512 && t == F32 && pack.KContiguous:
+		mulPackTWords(words, m, a, b, src, lds, dst, ldd, pack)
+	case k.strips == stripsAVX512 && t == BF16 && pack.KContiguous:
+		mulPackTBF16(words, m, a, b, src, lds, dst, ldd, pack)
+	case k.strips == stripsAVX512 && t == F16 && pack.KContiguous:
+		mulPackTF16(words, m, a, b, src, lds, dst, ldd, pack)
 	case k.strips == stripsAVX512BF16 && t == BF16:
 		mulPackPairs(words, m, a, b, src, lds, dst, ldd, pack)
 	case k.strips == stripsAVX512 && t == F32:

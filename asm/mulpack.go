@@ -3,35 +3,45 @@ package asm
 import "unsafe"
 
 // A Packing is a panel of B that is packed while another is multiplied, so that packing costs nothing: what
-// [Kernel.PackB] does to Panel with NR columns of K elements, whose rows lie Stride bytes apart from B on. K is a multiple of
-// KPack, and 0 for nothing to do. No other operand may overlap the panel.
+// [Kernel.PackB] does to Panel with NR columns of K elements. K is a multiple of KPack, and 0 for nothing to do. Rows of K lie
+// Stride bytes apart from B on or, with KContiguous, columns. No other operand may overlap the panel.
 //
-// B should be in a cache. What will be packed later is brought closer meanwhile: a chunk of [AheadChunk] bytes for every 4 bytes
-// that a column has, from Next on, Pitch bytes apart. Rows of 16-bit elements are half a chunk long in one panel, so that
-// half as many chunks serve two. Like what an [Ahead] fetches they need not exist.
+// B should be in a cache. What will be packed later is brought closer meanwhile. Of rows of K that is a chunk of [AheadChunk] bytes
+// for every 4 bytes that a column has, from Next on, Pitch bytes apart: rows of 16-bit elements are half a chunk long in one
+// panel, so that half as many chunks serve two. Of columns it is as many as long as those of B, from Next on, Stride apart.
+// Like what an [Ahead] fetches it need not exist.
 type Packing struct {
-	B      unsafe.Pointer
-	Stride int
-	K      int
-	Panel  unsafe.Pointer
-	Next   unsafe.Pointer
-	Pitch  int
+	B           unsafe.Pointer
+	Stride      int
+	KContiguous bool
+	K           int
+	Panel       unsafe.Pointer
+	Next        unsafe.Pointer
+	Pitch       int
 }
 
 // PackSteps is how many steps of K a word of K of a [Packing] takes: what is left of it when the tiles end takes time of its own.
 const PackSteps = 2
 
-// Packs reports whether MulPack packs elements of type t behind its products.
-func (k *Kernel) Packs(t Type) bool {
-	if k.strips == stripsAVX512BF16 {
-		return t == BF16
+// transposeDepth is the words of K that are transposed at a time behind products.
+const transposeDepth = 16
+
+// PackDepth returns what K of a [Packing] of elements of type t must be a multiple of for MulPack to pack them behind its products, or
+// 0 if the kernel cannot.
+func (k *Kernel) PackDepth(t Type, kContiguous bool) int {
+	switch {
+	case !k.Ahead() || !k.Accepts(t) || k.strips == stripsAVX512BF16 && t != BF16 || k.strips == stripsAVX2 && kContiguous:
+		return 0
+	case kContiguous:
+		return transposeDepth * k.KPack
 	}
-	return k.Ahead() && k.Accepts(t)
+	return k.KPack
 }
 
 // MulPack is Mul, and packs a panel of B of type t meanwhile, or afterwards if the kernel cannot do both at once.
 func (k *Kernel) MulPack(t Type, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing) {
-	if !k.mulPack(t, words, m, a, b, src, lds, dst, ldd, pack) {
+	depth := k.PackDepth(t, pack.KContiguous)
+	if depth == 0 || pack.K%depth != 0 || !k.mulPack(t, words, m, a, b, src, lds, dst, ldd, pack) {
 		mulPackGeneric(k, k.Mul, t, words, m, a, b, src, lds, dst, ldd, pack)
 	}
 }
@@ -40,6 +50,6 @@ func (k *Kernel) MulPack(t Type, words, m int, a, b, src unsafe.Pointer, lds int
 func mulPackGeneric(kern *Kernel, mul KernelFunc, t Type, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing) {
 	mul(words, m, a, b, src, lds, dst, ldd)
 	if pack.K > 0 {
-		kern.PackB(t, false)(pack.Panel, pack.B, pack.Stride, kern.NR, pack.K)
+		kern.PackB(t, pack.KContiguous)(pack.Panel, pack.B, pack.Stride, kern.NR, pack.K)
 	}
 }

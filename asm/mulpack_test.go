@@ -9,14 +9,23 @@ import (
 	"unsafe"
 )
 
-// TestPacksWhere checks which kernels pack behind their products, and for which types.
-func TestPacksWhere(t *testing.T) {
+// TestPackDepth checks which kernels pack behind their products, which types, and how deep.
+func TestPackDepth(t *testing.T) {
 	packs := map[string][]Type{"avx512bf16": {BF16}, "avx512": {BF16, F16, F32}, "avx2": {BF16, F16, F32}}
 	for _, kern := range Kernels() {
 		for typ := range Type(numTypes + 2) {
-			want := assembled && slices.Contains(packs[kern.Name], typ)
-			if got := kern.Packs(typ); got != want {
-				t.Errorf("%s packs %v behind its products: %v, want %v", kern.Name, typ, got, want)
+			straight, transposed := 0, 0
+			if assembled && slices.Contains(packs[kern.Name], typ) {
+				straight = kern.KPack
+				if kern.Name != "avx2" {
+					transposed = 16 * kern.KPack
+				}
+			}
+			if got := kern.PackDepth(typ, false); got != straight {
+				t.Errorf("%s packs %v behind its products in multiples of %d, want %d", kern.Name, typ, got, straight)
+			}
+			if got := kern.PackDepth(typ, true); got != transposed {
+				t.Errorf("%s transposes %v behind its products in multiples of %d, want %d", kern.Name, typ, got, transposed)
 			}
 		}
 	}
@@ -45,7 +54,8 @@ type mulPackCase struct {
 	kern     *Kernel
 	typ      Type
 	words, m int
-	k        int // of the panel that is packed
+	k        int  // of the panel that is packed
+	along    bool // its columns lie along K
 	stride   int
 	source   int  // 0 starts from zero, 1 from dst, 2 from another place
 	next     int  // which of the [aheads] is brought closer
@@ -75,7 +85,14 @@ func (c mulPackCase) check(mem packMemory, r *rand.Rand, word func(r *rand.Rand,
 		lds = ldd
 	}
 	spanC := func(pitch int) int { return (c.m*kern.MR-1)*pitch + kern.NR*4 }
-	spanPanel, spanRows := kern.PanelB(c.k/kern.KPack), max(0, (c.k-1)*c.stride+row)
+	lines := c.k
+	if c.along {
+		lines, row = kern.NR, c.k*c.typ.Size()
+	}
+	spanPanel, spanRows := kern.PanelB(c.k/kern.KPack), 0
+	if c.k > 0 {
+		spanRows = (lines-1)*c.stride + row
+	}
 	a, b, dst := place(mem.a, c.m*kern.PanelA(c.words)), place(mem.b, kern.PanelB(c.words)), place(mem.dst, spanC(ldd))
 	rows, panel := place(mem.rows, spanRows), place(mem.panel, spanPanel)
 	if shift := 4 * r.IntN(2); c.atEnd { // half of the panels are not aligned
@@ -85,7 +102,7 @@ func (c mulPackCase) check(mem packMemory, r *rand.Rand, word func(r *rand.Rand,
 	}
 	fill(a, c.m*kern.PanelA(c.words), kern.KPack)
 	fill(b, kern.PanelB(c.words), kern.KPack)
-	for i := range c.k {
+	for i := range lines {
 		fill(unsafe.Add(rows, i*c.stride), row, 4/c.typ.Size())
 	}
 	fill(place(mem.src, spanC(lds)), spanC(lds), 1)
@@ -96,7 +113,7 @@ func (c mulPackCase) check(mem packMemory, r *rand.Rand, word func(r *rand.Rand,
 	read := [][]byte{mem.a.mem, mem.b.mem, mem.src.mem, unsafe.Slice((*byte)(rows), spanRows)}
 	kept := slices.Concat(read...)
 	panelBefore, dstBefore := bytes.Clone(mem.panel.mem), bytes.Clone(mem.dst.mem)
-	pack := Packing{B: rows, Stride: c.stride, K: c.k, Panel: panel}
+	pack := Packing{B: rows, Stride: c.stride, KContiguous: c.along, K: c.k, Panel: panel}
 	if next := aheads(mem.next, dst)[c.next].next; next != nil {
 		pack.Next, pack.Pitch = next.Base, next.Pitch
 	}
@@ -137,48 +154,64 @@ func (c mulPackCase) check(mem packMemory, r *rand.Rand, word func(r *rand.Rand,
 func TestMulPack(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
 		for typ := range Type(numTypes) {
-			if !kern.Packs(typ) {
-				continue
-			}
-			mem := newPackMemory(t, kern)
-			kinds := len(aheads(mem.next, nil))
-			r := rand.New(rand.NewPCG(47, uint64(typ)))
-			twin := func(mul KernelFunc) packFunc {
-				return func(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing) {
-					mulPackGeneric(kern, mul, typ, words, m, a, b, src, lds, dst, ldd, pack)
-				}
-			}
-			strides := fuseStrides(kern, typ)
-			turn := 0
-			for words := range packMaxWords + 1 {
-				for m := 1; m <= packMaxM; m++ {
-					for k := 0; k <= packMaxK; k += 1 + k/9 {
-						turn++
-						if (raceEnabled || testing.Short()) && turn%13 != 0 {
-							continue
-						}
-						twins := []packFunc{twin(kern.Mul), twin(kern.Ref)}
-						if turn%8 != 0 {
-							twins = twins[:1]
-						}
-						c := mulPackCase{
-							kern, typ, words, m, k * kern.KPack, strides[r.IntN(len(strides))],
-							r.IntN(3), r.IntN(kinds), r.IntN(2) == 0,
-						}
-						if err := c.check(mem, r, anyOperands(r), twins...); err != nil {
-							t.Fatal(err)
-						}
-					}
+			for _, along := range []bool{false, true} {
+				if kern.PackDepth(typ, along) > 0 {
+					testMulPack(t, kern, typ, along)
 				}
 			}
 		}
 	})
 }
 
+func testMulPack(t *testing.T, kern *Kernel, typ Type, along bool) {
+	mem := newPackMemory(t, kern)
+	kinds := len(aheads(mem.next, nil))
+	r := rand.New(rand.NewPCG(47, uint64(typ)))
+	twin := func(mul KernelFunc) packFunc {
+		return func(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing) {
+			mulPackGeneric(kern, mul, typ, words, m, a, b, src, lds, dst, ldd, pack)
+		}
+	}
+	strides := fuseStrides(kern, typ)
+	turn := 0
+	for words := range packMaxWords + 1 {
+		for m := 1; m <= packMaxM; m++ {
+			for k := 0; k <= packMaxK; k += 1 + k/9 {
+				turn++
+				if (raceEnabled || testing.Short()) && turn%13 != 0 {
+					continue
+				}
+				twins := []packFunc{twin(kern.Mul), twin(kern.Ref)}
+				if turn%8 != 0 {
+					twins = twins[:1]
+				}
+				c := mulPackCase{
+					kern: kern, typ: typ, words: words, m: m, k: k * kern.KPack, along: along,
+					source: r.IntN(3), next: r.IntN(kinds), atEnd: r.IntN(2) == 0,
+				}
+				if along {
+					if k%5 > 0 {
+						c.k = k / transposeDepth * transposeDepth * kern.KPack // otherwise most are not behind products
+					}
+					c.stride = c.k*typ.Size() + []int{0, 1, 3, 31, 64}[r.IntN(5)]*typ.Size()
+					if r.IntN(3) == 0 {
+						c.stride = 4096 + r.IntN(2)*typ.Size()
+					}
+				} else {
+					c.stride = strides[r.IntN(len(strides))]
+				}
+				if err := c.check(mem, r, anyOperands(r), twins...); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
 // TestMulPackElsewhere checks that MulPack of a kernel that cannot do both at once multiplies, and then packs.
 func TestMulPackElsewhere(t *testing.T) {
 	for _, kern := range Kernels() {
-		if kern.Supported() != nil || kern.Arithmetic != Native || kern.Packs(BF16) || !kern.Accepts(BF16) {
+		if kern.Supported() != nil || kern.Arithmetic != Native || kern.PackDepth(BF16, false) > 0 || !kern.Accepts(BF16) {
 			continue
 		}
 		words := kern.KStep(BF16)
@@ -198,7 +231,7 @@ func TestMulPackElsewhere(t *testing.T) {
 // TestMulPackAllocs checks that a Packing may stay on its caller's stack.
 func TestMulPackAllocs(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
-		if !kern.Packs(BF16) {
+		if kern.PackDepth(BF16, false) == 0 {
 			t.Skip("it does not pack behind its products")
 		}
 		const words, m = 64, 2

@@ -65,7 +65,7 @@ func forStreamShapes(kernel *asm.Kernel, elem asm.Type, b view, f func(p *produc
 	const longest = 5000
 	data := make([]uint32, sweptPairs*longest) // untouched
 	for _, m := range []int{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 25, 32, 33, 48, 63, 64, 65, 127, 128, 300, 511, 512} {
-		if m > streamRows && (b.packed || b.trans || !kernel.Packs(b.elem)) {
+		if m > streamRows && (b.packed || kernel.PackDepth(b.elem, b.trans) == 0) {
 			continue
 		}
 		for _, n := range []int{1, 31, 32, 33, 95, 97, 256, 300, 511, 1000, 1025, 4097, 8192, 10007, 20000, 300_001} {

@@ -93,13 +93,6 @@ func TestStreamSwept(t *testing.T) {
 func testStreamSwept[I gemm.Element](t *testing.T) {
 	const n, k = 4203, 1003 // more than a second-level cache holds, and no whole panels
 	eachKernel(t, typeOf[I](), func(t *testing.T, kern *asm.Kernel, opts []gemm.Option) {
-		most := 64
-		if kern.Packs(typeOf[I]()) {
-			most = 128
-			if kern.KPack > 1 {
-				most = 512
-			}
-		}
 		ms := []int{65, 128, 130, 509, 513}
 		if slowKernel(kern.Name) || raceEnabled || testing.Short() {
 			ms = ms[:1]
@@ -109,7 +102,14 @@ func testStreamSwept[I gemm.Element](t *testing.T) {
 		}
 		for i, m := range ms {
 			s := size(m, n, k)
-			s.seed, s.ta, s.padA, s.padB, s.padC = uint64(i), i&1 != 0, i, i, i
+			s.seed, s.ta, s.tb, s.padA, s.padB, s.padC = uint64(i), i&1 != 0, i%3 == 1, i, i, i
+			most := 64
+			if kern.PackDepth(typeOf[I](), s.tb) > 0 {
+				most = 128
+				if kern.KPack > 1 {
+					most = 512
+				}
+			}
 			o := build[float32, I](t, s)
 			old := slices.Clone(o.c.Data)
 			s.opts = append(slices.Clip(opts), gemm.WithDepth(2))

@@ -12,7 +12,7 @@ import (
 type sweep struct {
 	mem    unsafe.Pointer // for two panels, in turns
 	turn   int            // the one to be multiplied next
-	packed bool           // it is there
+	packed int            // elements of its K that are there
 }
 
 const (
@@ -32,28 +32,45 @@ type piece struct{ k0, n, col, cols int }
 
 // packs reports whether workers pack B for themselves in sweeps.
 func (p *product) packs() bool {
-	return !p.ready() && !p.b.trans && p.kernel.Packs(p.b.elem)
+	return !p.ready() && p.kernel.PackDepth(p.b.elem, p.b.trans) > 0
 }
 
 // reach returns how many pieces after the one that is multiplied to bring closer:
 // those that share a chunk come together.
 func (p *product) reach() int {
-	return 1 + asm.AheadChunk/(p.kernel.NR*p.b.elem.Size())
+	if p.sharesChunks() {
+		return 3
+	}
+	return 2
+}
+
+// sharesChunks reports whether rows of K of two pieces fit a chunk.
+func (p *product) sharesChunks() bool {
+	return !p.b.packed && !p.b.trans && 2*p.kernel.NR*p.b.elem.Size() <= asm.AheadChunk
 }
 
 // panel returns the panel of now, and makes the products of s pack that of next
 // and bring later closer.
 func (w *sweep) panel(p *product, now, next, later piece, s *strip) unsafe.Pointer {
+	k := p.kernel
 	b := unsafe.Add(w.mem, w.turn*panelBytes)
-	if !w.packed {
-		p.packB(b, now.k0, now.n, now.col, now.col+now.cols)
+	if rest := now.n - w.packed; rest > 0 {
+		if p.b.packed {
+			now.cols = k.NR
+		}
+		from, stride := p.rowsB(now.k0, w.packed, now.col)
+		k.PackB(p.b.elem, p.b.trans)(unsafe.Add(b, w.packed/k.KPack*k.NR*4), from, stride, now.cols, rest)
 	}
 	w.turn ^= 1
-	w.packed = next.n > 0 && next.cols == p.kernel.NR && next.n%p.kernel.KPack == 0
-	if !w.packed {
+	w.packed = 0
+	if next.cols == k.NR {
+		w.packed = next.n - next.n%k.PackDepth(p.b.elem, p.b.trans)
+	}
+	if w.packed == 0 {
+		s.next = p.chunks(next)
 		return b
 	}
-	s.pack.K, s.pack.Panel = next.n, unsafe.Add(w.mem, w.turn*panelBytes)
+	s.pack.K, s.pack.KContiguous, s.pack.Panel = w.packed, p.b.trans, unsafe.Add(w.mem, w.turn*panelBytes)
 	s.pack.B, s.pack.Stride = p.rowsB(next.k0, 0, next.col)
 	ahead := p.chunks(later)
 	if s.rows >= restTiles*p.kernel.MR {
@@ -77,23 +94,29 @@ func (p *product) freshDepth() int {
 	return min(p.panelDepth(), words*p.kernel.KPack)
 }
 
-// chunks returns the memory of a piece, or of its share of what it has in common with the one
-// before.
+// chunks returns the memory of a piece, or of its share of what it has in common
+// with the one before. Where its rows do not begin with a line of the cache, the
+// first line has been brought with the piece before it, and it brings the line in
+// which they end.
 func (p *product) chunks(b piece) asm.Ahead {
-	nr, size := p.kernel.NR, p.b.elem.Size()
 	if b.n == 0 {
 		return asm.Ahead{}
 	}
-	if p.b.packed {
-		at, pitch := p.rowsB(b.k0, 0, b.col)
+	const line = 64
+	at, pitch := p.rowsB(b.k0, 0, b.col)
+	size := p.b.elem.Size()
+	switch {
+	case p.b.packed:
 		return asm.Ahead{Base: at, Pitch: asm.AheadChunk, Rows: ceilDiv(b.n*pitch, asm.AheadChunk), Chunks: 1}
-	}
-	if 2*nr*size <= asm.AheadChunk {
-		if b.n /= 2; b.col/nr%2 == 1 {
-			b.k0 += b.n
-			b.col -= nr
+	case p.b.trans:
+		at = unsafe.Add(at, min(line, b.n*size)-1)
+		return asm.Ahead{Base: at, Pitch: pitch, Rows: b.cols, Chunks: ceilDiv(b.n*size, asm.AheadChunk)}
+	case p.sharesChunks() && b.cols == p.kernel.NR:
+		// The piece before has brought one half, or this one does.
+		b.n /= 2
+		if b.col/p.kernel.NR%2 == 1 {
+			at, _ = p.rowsB(b.k0, b.n, b.col-p.kernel.NR)
 		}
 	}
-	at, pitch := p.rowsB(b.k0, 0, b.col)
-	return asm.Ahead{Base: at, Pitch: pitch, Rows: b.n, Chunks: 1}
+	return asm.Ahead{Base: unsafe.Add(at, min(line, b.cols*size)-1), Pitch: pitch, Rows: b.n, Chunks: 1}
 }

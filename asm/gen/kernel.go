@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // A kernel describes a microkernel to generate.
 type kernel struct {
@@ -12,6 +15,8 @@ type kernel struct {
 	unroll int  // steps of K in a turn of the loop
 	zmm    bool // 512-bit registers, otherwise 256-bit
 	dot    bool // VDPBF16PS, otherwise VFMADD231PS
+
+	broadcasts int // registers for words of A, if not all that are left
 }
 
 var kernels = []kernel{
@@ -291,7 +296,7 @@ const chunkShift = 7
 func (k kernel) step(s *source, a operandA, u int) {
 	accs := k.mr * k.vecs
 	b0, bcast := accs, accs+k.vecs
-	spare := k.registers() - bcast
+	spare := cmp.Or(k.broadcasts, k.registers()-bcast)
 	row := k.rowB()
 	for v := range k.vecs {
 		s.op("VMOVUPS %d(DI), %s", u*row+v*k.bytes(), k.reg(b0+v))

@@ -32,11 +32,14 @@ func generate() map[string][]byte {
 	kernels[1].fuse(&fuse, words)
 	kernels[2].fuse(&fuse, words)
 	kernels[0].mulPack(&fuse, pairs)
+	kernels[0].mulPackT(&fuse, pairs)
 	for _, f := range []form{words, bf16, f16} {
 		kernels[1].mulPack(&fuse, f)
+		kernels[1].mulPackT(&fuse, f)
 		kernels[2].mulPack(&fuse, f)
 	}
 	fuse.words("interleave", interleave())
+	fuse.words("packLanes", packLanes())
 	return map[string][]byte{
 		"zz_fuse_amd64.s":    fuse.Bytes(),
 		"zz_kernels_amd64.s": mul.Bytes(),
