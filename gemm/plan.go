@@ -61,7 +61,7 @@ const (
 	lateRows    = 512      // most rows of a tile whose B is packed late: A stays in L2
 	lateCols    = 2048     // most columns, or
 	starveCols  = 1024     // if only an L2 cache is fast enough for the accumulators
-	lateTiles   = 4        // most such tiles one below the other
+	lateTiles   = 4        // most such tiles one below the other, if packing B again for each takes time
 	largeCache  = 48 << 20 // bytes of L3
 	ctaRows     = 512      // most rows of a CTA
 	maxSlabRows = 128      // or
@@ -125,6 +125,9 @@ func newPlan(p *product, s *settings) plan {
 
 	words, step := p.words(p.k), k.KStep(p.a.elem)
 	depth := roundUp(balance(words, stageDepth(k, step)), step)
+	if g.late && p.packs() {
+		depth = roundUp(depth, k.PackDepth(p.b.elem, p.b.trans)/k.KPack)
+	}
 	if s.tile[2] != 0 {
 		depth = min(p.words(s.tile[2]), words)
 	}
@@ -171,11 +174,12 @@ func newPlan(p *product, s *settings) plan {
 // packsLate reports whether the ring holds A alone and the workers pack B, unless
 // it is packed, each panel when they come to multiply it by all the tile's rows.
 // That costs less than to copy B to the ring and to read it from there; but every
-// tile of rows reads and packs B again, so there must be few, and few workers. A caller who
-// names the shape of the ring gets B in it.
+// tile of rows reads and packs B again, so there must be few workers and, if they
+// do not pack behind products, few tiles. A caller who names the shape of the ring
+// gets B in it.
 func (p *product) packsLate(s *settings) bool {
 	return p.splitK <= 1 && s.depth == 0 && s.tile == [3]int{} &&
-		p.m <= lateTiles*lateRows && s.workerCount() <= few && (p.kernel.Ahead() || p.starves())
+		s.workerCount() <= few && (p.packs() || p.m <= lateTiles*lateRows && (p.kernel.Ahead() || p.starves()))
 }
 
 // bytesL3 is the size of the last-level cache, -1 if it is not known.
