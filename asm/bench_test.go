@@ -115,3 +115,53 @@ func BenchmarkPack(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkMulPack multiplies 32 rows by a panel of B and packs the next, from rows in L2 that lie so many bytes apart, and compares
+// with multiplying alone and with packing alone.
+func BenchmarkMulPack(b *testing.B) {
+	const words, rows, panels = 128, 32, 16
+	runnable(b, func(b *testing.B, kern *Kernel) {
+		for t := range Type(numTypes) {
+			for _, along := range []bool{false, true} {
+				if kern.PackDepth(t, along) == 0 {
+					continue
+				}
+				for _, stride := range []int{8192, 8320} {
+					b.Run(fmt.Sprintf("type=%v/kContiguous=%v/stride=%d", t, along, stride), func(b *testing.B) {
+						k, m, ldc := words*kern.KPack, rows/kern.MR, kern.NR*4
+						a, c := aligned(rows*words*4), aligned(rows*kern.NR*4)
+						source, next := max(k, panels*kern.NR)*stride, kern.NR*t.Size()
+						if along {
+							next = kern.NR * stride
+						}
+						from, panel := aligned(source), [2]unsafe.Pointer{aligned(kern.PanelB(words)), aligned(kern.PanelB(words))}
+						packer := kern.PackB(t, along)
+						var packing, mul, both time.Duration
+						for b.Loop() {
+							// Turn by turn, because on a shared machine the speed of all changes from one moment to the next.
+							times := [4]time.Time{0: time.Now()}
+							for j := range panels {
+								packer(panel[j&1], unsafe.Add(from, j*next), stride, kern.NR, k)
+							}
+							times[1] = time.Now()
+							for j := range panels {
+								kern.Mul(words, m, a, panel[j&1], nil, 0, c, ldc)
+							}
+							times[2] = time.Now()
+							for j := range panels {
+								at := unsafe.Add(from, j*next)
+								pack := Packing{B: at, Stride: stride, KContiguous: along, K: k, Panel: panel[(j+1)&1], Next: at, Pitch: stride}
+								kern.MulPack(t, words, m, a, panel[j&1], nil, 0, c, ldc, &pack)
+							}
+							times[3] = time.Now()
+							packing, mul, both = packing+times[1].Sub(times[0]), mul+times[2].Sub(times[1]), both+times[3].Sub(times[2])
+						}
+						b.ReportMetric(packing.Seconds()/mul.Seconds(), "pack/mul")
+						b.ReportMetric(both.Seconds()/mul.Seconds(), "both/mul")
+						b.ReportMetric(0, "ns/op")
+					})
+				}
+			}
+		}
+	})
+}

@@ -257,58 +257,6 @@ func (r *run) Compute(stage, item, cta, slab int) {
 	}
 }
 
-// computeBare multiplies the columns from .. to-1 of the tile that begins at col,
-// whose B is not in the ring, a panel or a group at a time if it has to be packed.
-func (r *run) computeBare(g *group, col, from, to, slabAt int) {
-	nr := r.kernel.NR
-	width := to - from
-	if !r.ready() {
-		width = nr
-		if r.starves() {
-			width = bareGroup * nr
-		}
-		s := scratches.Get().(*scratch)
-		defer scratches.Put(s)
-		g.b = unsafe.Pointer(unsafe.SliceData(s.mem))
-	}
-	for j := from; j < to; j += width {
-		end := min(j+width, to)
-		panels := ceilDiv(end-j, nr)
-		stripAt := slabAt + j*r.slabRows*4
-		g.from, g.to, g.acc, g.sum = col+j, col+end, unsafe.Add(r.acc, stripAt), forward(r.sum, stripAt)
-		g.next = feed{}
-		if next := j + nr; next < to {
-			g.next = r.feedB(col+next, col+min(end+nr, to), g.k0, g.n, max(1, panels-1))
-		}
-		r.multiplyGroup(g)
-		g.call += panels
-	}
-}
-
-// computeSwept is computeBare for a worker that packs behind its products.
-func (r *run) computeSwept(g *group, col, from, to, slabAt int) {
-	nr := r.kernel.NR
-	at := func(j int) piece {
-		if j >= to {
-			return piece{}
-		}
-		return piece{g.k0, g.n, col + j, min(nr, to-j)}
-	}
-	mem := scratches.Get().(*scratch)
-	defer scratches.Put(mem)
-	w := sweep{mem: unsafe.Pointer(unsafe.SliceData(mem.mem))}
-	words, reach := r.words(g.n), r.reach()*nr
-	for j := from; j < to; j += nr {
-		now, stripAt := at(j), slabAt+j*r.slabRows*4
-		s := strip{
-			row: g.row, col: now.col, rows: g.rows, cols: now.cols,
-			acc: unsafe.Add(r.acc, stripAt), sum: forward(r.sum, stripAt), then: g.then.share(g.call + (j-from)/nr),
-		}
-		b := w.panel(&r.product, now, at(j+nr), at(j+reach), &s)
-		r.multiply(&s, words, g.a, b, g.ph)
-	}
-}
-
 // copied returns the bytes that the copies wrote to slots.
 func (r *run) copied() int64 {
 	var n int64

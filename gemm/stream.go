@@ -17,7 +17,7 @@ import (
 const (
 	streamRows = 64        // most rows of A,
 	sweptRows  = 128       // if B is swept by few workers,
-	sweptPairs = 512       // in pairs, which are half the bytes
+	sweptPairs = 512       // or in pairs, which are half the bytes, by one
 	streamB    = 256 << 10 // bytes of scratch memory for panels of B
 	streamAcc  = 128 << 10 // and for accumulators
 	placeCols  = 8192      // most columns at a time that are read in place
@@ -60,7 +60,7 @@ func (p *product) mostRows(s *settings) int {
 	switch {
 	case p.b.packed || !p.packs() || s.workerCount() > few || p.n*p.k*p.b.elem.Size() <= bytesL2:
 		return streamRows
-	case p.kernel.KPack > 1:
+	case p.kernel.KPack > 1 && s.workerCount() == 1:
 		return sweptPairs
 	}
 	return sweptRows
