@@ -116,12 +116,12 @@ func testStreamSwept[I gemm.Element](t *testing.T) {
 				s.opts = append(slices.Clip(opts), gemm.WithWorkers(workers))
 				st := again(t, o, s, old)
 				streamed := st.Stages == 1 && st.TileK == k && st.Depth == 1 && st.Bytes > 0
-				want := m <= most && workers < 5
+				few := m <= most && workers < 5
 				if most > 64 && kern.KPack > 1 && workers == 1 {
-					want = m <= 512
+					few = m <= 512
 				}
-				if streamed != want {
-					t.Errorf("%d rows, %d workers: %v: streamed is %v, want %v", m, workers, st, streamed, want)
+				if streamed != few {
+					t.Errorf("%d rows, %d workers: %v: streamed is %v, want %v", m, workers, st, streamed, few)
 				}
 				same(t, dense(o.c), want, n)
 				checkGaps(t, s, o.c, old)
