@@ -130,11 +130,12 @@ func BenchmarkMulPack(b *testing.B) {
 					b.Run(fmt.Sprintf("type=%v/kContiguous=%v/stride=%d", t, along, stride), func(b *testing.B) {
 						k, m, ldc := words*kern.KPack, rows/kern.MR, kern.NR*4
 						a, c := aligned(rows*words*4), aligned(rows*kern.NR*4)
-						source, next := max(k, panels*kern.NR)*stride, kern.NR*t.Size()
+						source, next := max(k, (panels+2)*kern.NR)*stride, kern.NR*t.Size()
 						if along {
 							next = kern.NR * stride
 						}
 						from, panel := aligned(source), [2]unsafe.Pointer{aligned(kern.PanelB(words)), aligned(kern.PanelB(words))}
+						clear(unsafe.Slice((*byte)(from), source)) // or all rows are the one page of zeros of the system
 						packer := kern.PackB(t, along)
 						var packing, mul, both time.Duration
 						for b.Loop() {
@@ -150,7 +151,7 @@ func BenchmarkMulPack(b *testing.B) {
 							times[2] = time.Now()
 							for j := range panels {
 								at := unsafe.Add(from, j*next)
-								pack := Packing{B: at, Stride: stride, KContiguous: along, K: k, Panel: panel[(j+1)&1], Next: at, Pitch: stride}
+								pack := Packing{B: at, Stride: stride, KContiguous: along, K: k, Panel: panel[(j+1)&1], Next: unsafe.Add(at, 2*next), Pitch: stride}
 								kern.MulPack(t, words, m, a, panel[j&1], nil, 0, c, ldc, &pack)
 							}
 							times[3] = time.Now()
