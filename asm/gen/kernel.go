@@ -219,12 +219,7 @@ func (k kernel) mul(s *source, v variant) {
 		k.aheadLoop(s, a)
 	}
 
-	s.op("PCALIGN $64")
-	s.label("loop")
-	k.turn(s, a)
-	s.op("JGE loop")
-
-	k.rest(s, a)
+	k.loop(s, a)
 	if past {
 		k.storeTile(s, "VMOVNTPS")
 	} else {
@@ -325,8 +320,13 @@ func (k kernel) turned(s *source, a operandA) {
 	s.op("SUBQ $%d, CX", k.unroll)
 }
 
-// rest writes the steps that are left where K ends inside a turn.
-func (k kernel) rest(s *source, a operandA) {
+// loop writes the turns that do nothing but multiply, and then the steps that are left where K ends inside a turn.
+func (k kernel) loop(s *source, a operandA) {
+	s.op("PCALIGN $64")
+	s.label("loop")
+	k.turn(s, a)
+	s.op("JGE loop")
+
 	s.label("rest")
 	s.op("ADDQ $%d, CX", k.unroll)
 	s.op("JZ store")

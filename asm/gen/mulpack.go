@@ -59,11 +59,7 @@ func (k kernel) mulPack(s *source, f form) {
 	s.op("CMPQ R14, $%d", k.unroll/packSteps)
 	s.op("JGE pack")
 
-	s.op("PCALIGN $64")
-	s.label("loop")
-	k.turn(s, a)
-	s.op("JGE loop")
-	k.rest(s, a)
+	k.loop(s, a)
 	k.storeTile(s, "VMOVUPS")
 	s.op("DECQ BX")
 	s.op("JNZ tile")

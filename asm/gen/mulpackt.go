@@ -84,11 +84,7 @@ func (k kernel) mulPackT(s *source, f form) {
 	s.op("JGE pack")
 	s.op("JMP rest")
 
-	s.op("PCALIGN $64")
-	s.label("loop")
-	k.turn(s, a)
-	s.op("JGE loop")
-	k.rest(s, a)
+	k.loop(s, a)
 	k.storeTile(s, "VMOVUPS")
 	s.op("MOVQ R8, 8(SP)")
 	s.op("DECQ BX")
