@@ -71,12 +71,9 @@ func newAheadCase(k *Kernel, s strip, r *rand.Rand, words, m, source int) aheadC
 		}
 		return p
 	}
-	pitch := func() int { return k.NR*4 + []int{0, 4, 12, 64, 76}[r.IntN(5)] }
+	lds, ldd := pitches(r, k, source)
 	span := func(pitch int) int { return (m*k.MR-1)*pitch + k.NR*4 }
-	c := aheadCase{words: words, m: m, lds: pitch(), ldd: pitch()}
-	if source == 1 {
-		c.lds = c.ldd
-	}
+	c := aheadCase{words: words, m: m, lds: lds, ldd: ldd}
 	c.a = fill(s.a.last(m*k.PanelA(words)), m*k.PanelA(words))
 	c.b = fill(s.b.last(k.PanelB(words)), k.PanelB(words))
 	c.dst = fill(s.dst.last(span(c.ldd)), span(c.ldd))

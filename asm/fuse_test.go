@@ -51,16 +51,8 @@ func (c fuseCase) check(mem *fuseMemory, r *rand.Rand, word func(r *rand.Rand, k
 	if c.typ.Size() == 2 {
 		kpack = 2
 	}
-	fill := func(p unsafe.Pointer, n, kpack int) {
-		for i := range n / 4 {
-			*(*uint32)(unsafe.Add(p, i*4)) = word(r, kpack)
-		}
-	}
-	pitch := func() int { return kern.NR*4 + []int{0, 4, 12, 64, 76}[r.IntN(5)] }
-	lds, ldd := pitch(), pitch()
-	if c.source == 1 {
-		lds = ldd
-	}
+	fill := filler(r, word)
+	lds, ldd := pitches(r, kern, c.source)
 	rowA := c.k / kern.KPack * 4
 	spanA, spanB, spanPanel := (kern.MR-1)*c.lda+rowA, (c.k-1)*c.stride+row, kern.PanelB(c.k/kern.KPack)
 	spanC := func(pitch int) int { return (kern.MR-1)*pitch + kern.NR*4 }

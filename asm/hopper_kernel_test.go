@@ -182,11 +182,7 @@ func TestHopperMul(t *testing.T) {
 
 // hopperMulCase compares Mul with Ref; source is as in conform.
 func hopperMulCase(k *Kernel, s strip, r *rand.Rand, word func(*rand.Rand) uint32, depth, m, source int, pa, pb unsafe.Pointer) error {
-	pitch := func() int { return k.NR*4 + []int{0, 4, 12, 64, 76}[r.IntN(5)] }
-	lds, ldd := pitch(), pitch()
-	if source == 1 {
-		lds = ldd
-	}
+	lds, ldd := pitches(r, k, source)
 	span := func(pitch int) int { return (m*k.MR-1)*pitch + k.NR*4 }
 	fill := func(p unsafe.Pointer, n int) []uint32 {
 		ws := unsafe.Slice((*uint32)(p), n)

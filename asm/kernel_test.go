@@ -175,11 +175,7 @@ func TestConformance(t *testing.T) {
 func conform(t *testing.T, k *Kernel, s strip, r *rand.Rand, word func() uint32, depth, m, source int) {
 	t.Helper()
 	rows := m * k.MR
-	pitch := func() int { return k.NR*4 + []int{0, 4, 12, 64, 76}[r.IntN(5)] }
-	lds, ldd := pitch(), pitch()
-	if source == 1 {
-		lds = ldd
-	}
+	lds, ldd := pitches(r, k, source)
 	span := func(pitch int) int { return (rows-1)*pitch + k.NR*4 }
 	fill := func(p unsafe.Pointer, n int) []uint32 {
 		ws := unsafe.Slice((*uint32)(p), n)
@@ -284,4 +280,23 @@ func TestPeak(t *testing.T) {
 			t.Logf("%s: %.1f GFLOP/s", k.Name, peakFlops(k)/1e9)
 		}
 	})
+}
+
+// pitches returns distances in bytes between the rows of src and of dst: one if source says that they are the same.
+func pitches(r *rand.Rand, k *Kernel, source int) (lds, ldd int) {
+	pitch := func() int { return k.NR*4 + []int{0, 4, 12, 64, 76}[r.IntN(5)] }
+	lds, ldd = pitch(), pitch()
+	if source == 1 {
+		lds = ldd
+	}
+	return lds, ldd
+}
+
+// filler returns a function that fills n bytes with words of kpack elements each.
+func filler(r *rand.Rand, word func(r *rand.Rand, kpack int) uint32) func(p unsafe.Pointer, n, kpack int) {
+	return func(p unsafe.Pointer, n, kpack int) {
+		for i := range n / 4 {
+			*(*uint32)(unsafe.Add(p, i*4)) = word(r, kpack)
+		}
+	}
 }

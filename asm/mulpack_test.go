@@ -74,16 +74,8 @@ func (c mulPackCase) check(mem packMemory, r *rand.Rand, word func(r *rand.Rand,
 		}
 		return g.first(n)
 	}
-	fill := func(p unsafe.Pointer, n, kpack int) {
-		for i := range n / 4 {
-			*(*uint32)(unsafe.Add(p, i*4)) = word(r, kpack)
-		}
-	}
-	pitch := func() int { return kern.NR*4 + []int{0, 4, 12, 64, 76}[r.IntN(5)] }
-	lds, ldd := pitch(), pitch()
-	if c.source == 1 {
-		lds = ldd
-	}
+	fill := filler(r, word)
+	lds, ldd := pitches(r, kern, c.source)
 	spanC := func(pitch int) int { return (c.m*kern.MR-1)*pitch + kern.NR*4 }
 	lines := c.k
 	if c.along {

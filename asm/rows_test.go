@@ -73,11 +73,7 @@ type rowsCase struct {
 // check compares the kernel with twins: the tiles, what lies beside them, and that no operand changes.
 func (c rowsCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32, twins ...RowsFunc) error {
 	kern, row, rows := c.kern, c.kern.NR*4, c.m*c.kern.MR
-	pitch := func() int { return row + []int{0, 4, 12, 64, 76}[r.IntN(5)] }
-	lds, ldd := pitch(), pitch()
-	if c.source == 1 {
-		lds = ldd
-	}
+	lds, ldd := pitches(r, kern, c.source)
 	place := func(g guarded, n int) (unsafe.Pointer, []byte) {
 		p := g.first(n)
 		if c.atEnd {
@@ -85,11 +81,7 @@ func (c rowsCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack i
 		}
 		return p, unsafe.Slice((*byte)(p), n)
 	}
-	fill := func(p unsafe.Pointer, n, kpack int) {
-		for i := range n / 4 {
-			*(*uint32)(unsafe.Add(p, i*4)) = word(r, kpack)
-		}
-	}
+	fill := filler(r, word)
 	spanA, spanC := (rows-1)*c.lda+c.words*4, func(pitch int) int { return (rows-1)*pitch + row }
 	if c.words == 0 {
 		spanA = 0 // so that not even one byte may be read

@@ -42,7 +42,6 @@ type stream struct {
 	slabs     int
 	inPlace   asm.StreamFunc // if B is read where it lies, without packing a panel
 	panels    asm.PanelsFunc // if B is packed and A is few panels
-	swept     bool           // if every panel of B is packed while the one before is multiplied
 	mapA      tile.PanelMap
 	slot      []byte // A: [block of K][panel]
 }
@@ -82,14 +81,14 @@ func (p *product) streamDepth() int {
 // init cuts p into slabs for workers.
 func (st *stream) init(p *product, workers int) error {
 	k := p.kernel
-	*st = stream{product: *p, bk: p.streamDepth(), panelsA: ceilDiv(p.m, k.MR), swept: p.packs()}
+	*st = stream{product: *p, bk: p.streamDepth(), panelsA: ceilDiv(p.m, k.MR)}
 	st.steps = ceilDiv(p.k, st.bk)
 	// A strip of accumulators and a panel of B are all that a slab keeps, so it
 	// may be as narrow as sharing the columns out wants.
 	panels := ceilDiv(p.n, k.NR)
 	strip := st.panelsA * k.MR * k.NR * 4
 	block := max(1, min(streamB/k.PanelB(st.words(st.bk)), streamAcc/strip))
-	if st.swept {
+	if p.packs() {
 		block = max(1, min(sweepPanels, (inlineBytes-sweepBytes)/strip))
 	}
 	cols := min(max(1, panels/(slabsEach*workers)), block)
@@ -172,7 +171,7 @@ func (st *stream) Compute(stage, item, cta, slab int) {
 			st.computeInPlace(mem, from, to-from)
 		case st.panels != nil:
 			st.computePacked(mem, from, to-from)
-		case st.swept:
+		case st.packs():
 			st.computeSwept(mem, from, to)
 		default:
 			st.computePanels(mem, from, to)

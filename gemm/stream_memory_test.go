@@ -38,7 +38,7 @@ func TestStreamMemory(t *testing.T) {
 							counts["in place"]++
 						case st.panels != nil:
 							counts["in panels"]++
-						case st.swept:
+						case st.packs():
 							counts["in sweeps"]++
 						default:
 							counts["packed"]++
@@ -110,13 +110,13 @@ func checkStreamMemory(st *stream) error {
 		return nil
 	}
 	panels, acc := ceilDiv(cols, k.NR), streamAcc
-	if st.swept {
+	if st.packs() {
 		acc = inlineBytes - sweepBytes
 	}
 	if got := panels * ceilDiv(st.m, k.MR) * k.MR * k.NR * 4; got > acc {
 		return fmt.Errorf("the accumulators of %d columns take %d bytes, there are %d", cols, got, acc)
 	}
-	if st.swept {
+	if st.packs() {
 		if got := k.PanelB(st.words(min(st.bk, st.k))); got > panelBytes {
 			return fmt.Errorf("a panel of B takes %d bytes, there are %d", got, panelBytes)
 		}

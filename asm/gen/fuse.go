@@ -9,8 +9,8 @@ const fuseAhead = 64
 // fuse writes the kernel that packs a panel of B from rows of K while it multiplies it by rows of A, whose elements are words or
 // pairs; see FuseRowsFunc for its contract. The loads, the interleaving and the stores of B hide behind the products of a row of A each.
 //
-//	CX steps of K left   SI B   R9 stride   R15 what is prefetched   DX A   R12 panel
-//	R8 src   R10 lds   R11 dst   R13 ldd   AX BX DI rows of A
+//	CX steps of K left   SI B   R13 stride   R15 what is prefetched   DX A   R12 panel
+//	R8 src   R9 lds   R10 dst   R11 ldd   AX BX DI rows of A
 func (k kernel) fuse(s *source, f form) {
 	a := rowsA{"DX", "AX", "BX", "DI", k.mr}
 	accs := k.mr * k.vecs
@@ -23,44 +23,31 @@ func (k kernel) fuse(s *source, f form) {
 	s.function(name+"Rows"+f.name, "k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", 0,
 		fmt.Sprintf("One panel of %d columns by %d rows.", k.rowB()/4, k.mr))
 	s.load(9, "lda", "BX")
-	s.load(0, "k", "CX", "a", "DX", "b", "SI", "stride", "R9", "panel", "R12")
-	s.op("MOVQ R9, R15")
+	s.load(0, "k", "CX", "a", "DX", "b", "SI", "stride", "R13", "panel", "R12")
+	s.op("MOVQ R13, R15")
 	s.op("IMULQ $%d, R15", fuseAhead)
 	s.op("ADDQ SI, R15")
-	s.load(5, "src", "R8", "lds", "R10", "dst", "R11", "ldd", "R13")
+	s.load(5, "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
 	a.start(s)
 	if f.kpack == 2 {
 		s.op("SHRQ $1, CX")
 		s.op("VMOVDQU32 ·interleave<>+0(SB), Z30")
 		s.op("VMOVDQU32 ·interleave<>+64(SB), Z31")
 	}
-	s.op("TESTQ R8, R8")
-	s.op("JZ zero")
-	for i := range k.mr {
-		for v := range k.vecs {
-			s.op("VMOVUPS %d(R8), %s", v*k.bytes(), k.reg(i*k.vecs+v))
-		}
-		s.op("ADDQ R10, R8")
-	}
-	s.op("JMP start")
-	s.label("zero")
-	for i := range accs {
-		k.zero(s, i)
-	}
-
+	k.loadTile(s)
 	s.label("start")
 	s.label("loop")
 	row := func(op string) {
 		for o := 0; o < k.rowB()/4*f.bytes; o += 64 {
 			s.op("%s %d(R15)", op, o)
 		}
-		s.op("ADDQ R9, R15")
+		s.op("ADDQ R13, R15")
 	}
 	step := func() {
 		if f.kpack == 2 {
 			f.load512(s, "(SI)", "", b0)
-			f.load512(s, "(SI)(R9*1)", "", b0+2)
-			s.op("LEAQ (SI)(R9*2), SI")
+			f.load512(s, "(SI)(R13*1)", "", b0+2)
+			s.op("LEAQ (SI)(R13*2), SI")
 			s.op("VMOVDQA64 Z%d, Z%d", b0, b0+1)
 			s.op("VPERMT2W Z%d, Z30, Z%d", b0+2, b0)
 			s.op("VPERMT2W Z%d, Z31, Z%d", b0+2, b0+1)
@@ -68,7 +55,7 @@ func (k kernel) fuse(s *source, f form) {
 			for v := range k.vecs {
 				k.load(s, f, fmt.Sprintf("%d(SI)", v*k.bytes()/4*f.bytes), b0+v)
 			}
-			s.op("ADDQ R9, SI")
+			s.op("ADDQ R13, SI")
 		}
 		for v := range k.vecs {
 			s.op("VMOVUPS %s, %d(R12)", k.reg(b0+v), v*k.bytes())
@@ -90,12 +77,7 @@ func (k kernel) fuse(s *source, f form) {
 	s.op("DECQ CX")
 	s.op("JNZ loop")
 
-	for i := range k.mr {
-		for v := range k.vecs {
-			s.op("VMOVUPS %s, %d(R11)", k.reg(i*k.vecs+v), v*k.bytes())
-		}
-		s.op("ADDQ R13, R11")
-	}
+	k.storeTile(s, "VMOVUPS")
 	s.ret()
 }
 
