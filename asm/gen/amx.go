@@ -12,15 +12,22 @@ package main
 //
 // and a block of K, 16 words, is four loads and four products. B is read again for every panel of A, so it is to stay in the
 // first cache. A, of which every byte is read once, is loaded by TILELOADDT1, a hint not to keep it there; B is prefetched into
-// it, two blocks ahead, while the first panel of A is multiplied. The rows of C that come next, or those that will be stored,
-// are prefetched all along, into the second cache: lines that are on their way from further off would take up the buffers through
-// which A comes. A prefetch may go beyond the end of an operand: it reads nothing that a program could notice.
+// it, two blocks ahead, while the first panel of A is multiplied.
+//
+// The products of a panel of A take about 1,000 cycles; to store its tiles of C and to load the next took 500 more. So both
+// are mixed with the first block of the next panel: each tile is stored, loaded and added to before the next one is stored.
+// Meanwhile the processor never has more than sixteen stores waiting for a product. What is loaded is in the first cache by
+// then: the first blocks of the panel before prefetch it.
+//
+// To rows of a matrix, far apart, the tiles go by way of the stack, four rows in each of the first blocks of the next panel.
+// A prefetch may go beyond the end of an operand: it reads nothing that a program could notice.
 const (
 	tileBytes  = 16 * 64
 	blockBytes = 2 * tileBytes // of a panel, A or B, in a block of K
 
-	blocksAhead = 2 // for the prefetch of B
-	rowsOfC     = 4 // to prefetch in a block
+	blocksAhead = 2      // for the prefetch of B
+	rowsOfC     = 4      // to prefetch, and to copy, in a block
+	rowBytes    = 2 * 64 // of the four tiles
 
 	// The frame of a strip kernel: 64 bytes of variables, then memory for four tiles, aligned to 64 bytes.
 	amxFrame = 64 + 64 + 4*tileBytes
@@ -32,6 +39,7 @@ func tileC(i, j int) int { return 2*i + j }
 type sideA struct {
 	tiles [2]memory // of a block
 	next  func(s *source)
+	panel func(s *source) // moves on to the next panel
 }
 
 var (
@@ -39,13 +47,22 @@ var (
 	panelsOfA = sideA{
 		tiles: [2]memory{{"SI", "R12", 1, 0}, {"SI", "R12", 1, tileBytes}},
 		next:  func(s *source) { s.op("ADDQ $%d, SI", blockBytes) },
+		panel: func(s *source) {},
 	}
-	// SI row 0   R14 row 16   DX pitch
+	// SI row 0   R9 row 16   DX pitch   8(SP) row 0 of the next panel
 	rowsOfA = sideA{
-		tiles: [2]memory{{"SI", "DX", 1, 0}, {"R14", "DX", 1, 0}},
+		tiles: [2]memory{{"SI", "DX", 1, 0}, {"R9", "DX", 1, 0}},
 		next: func(s *source) {
 			s.op("ADDQ $64, SI")
-			s.op("ADDQ $64, R14")
+			s.op("ADDQ $64, R9")
+		},
+		panel: func(s *source) {
+			s.op("MOVQ 8(SP), SI")
+			s.op("MOVQ DX, CX")
+			s.op("SHLQ $4, CX")
+			s.op("LEAQ (SI)(CX*1), R9")
+			s.op("LEAQ (SI)(CX*2), CX")
+			s.op("MOVQ CX, 8(SP)")
 		},
 	}
 )
@@ -61,20 +78,29 @@ func loadB(s *source, j int) {
 // product writes the product of tile i of A and tile j of B.
 func product(s *source, i, j int) { s.dotTile(tileC(i, j), 4+i, 6+j) }
 
-// amxBlock writes one block of K, and after each of its five steps what between writes, unless that is nil.
-func amxBlock(s *source, a *sideA, between func(step int)) {
+// amxBlock writes one block of K, before each of its products what first writes, and after each of its five steps what
+// between writes, unless they are nil.
+func amxBlock(s *source, a *sideA, first func(tile int), between func(step int)) {
+	multiply := func(i, j int) {
+		if first != nil {
+			first(tileC(i, j))
+		}
+		product(s, i, j)
+	}
 	for i, step := range []func(){
 		func() { loadB(s, 0); a.load(s, 0) },
-		func() { product(s, 0, 0); loadB(s, 1) },
-		func() { product(s, 0, 1); a.load(s, 1) },
-		func() { product(s, 1, 0) },
-		func() { product(s, 1, 1) },
+		func() { multiply(0, 0); loadB(s, 1) },
+		func() { multiply(0, 1); a.load(s, 1) },
+		func() { multiply(1, 0) },
+		func() { multiply(1, 1) },
 	} {
 		step()
 		if between != nil {
 			between(i)
 		}
 	}
+	a.next(s)
+	s.op("ADDQ $%d, DI", blockBytes)
 }
 
 // prefetchB writes the prefetch of a fifth of the lines of a block of B.
@@ -87,197 +113,275 @@ func prefetchB(s *source) func(step int) {
 	}
 }
 
-// amxDepth writes the loop over K: CX blocks, at least one. done is where it goes then.
-func amxDepth(s *source, name string, a *sideA, first bool, done string) {
-	s.label(name)
-	if first {
-		amxBlock(s, a, prefetchB(s))
-	} else {
-		amxBlock(s, a, nil)
-	}
+// prefetchC writes the prefetch of some rows of C.
+func prefetchC(s *source) {
 	for range rowsOfC {
-		s.op("PREFETCHT1 (AX)")
-		s.op("PREFETCHT1 64(AX)")
-		s.op("ADDQ R13, AX")
+		s.op("PREFETCHT0 (AX)")
+		s.op("PREFETCHT0 64(AX)")
+		s.op("ADDQ (SP), AX")
 	}
-	s.op("CMPQ AX, (SP)")
-	s.op("CMOVQEQ 8(SP), AX")
-	a.next(s)
-	s.op("ADDQ $%d, DI", blockBytes)
-	s.op("DECQ CX")
-	s.op("JZ %s", done)
-	s.op("JMP %s", name)
 }
 
-// forC writes f for the four tiles of C at the address in register at, rows pitch apart, and moves at to those of the next
-// panel of A. It changes R13.
-func forC(s *source, at, pitch string, f func(tile int, m memory)) {
-	s.op("MOVQ %s, R13", pitch)
-	s.op("SHLQ $4, R13")
-	for i := range 2 {
-		for j := range 2 {
-			f(tileC(i, j), memory{at, pitch, 1, 64 * j})
-		}
-		s.op("ADDQ R13, %s", at)
+// stacked returns where the tiles of C lie in memory laid out as an accumulator: rows of 128 bytes.
+func stacked(base string) (m [4]memory) {
+	for tile := range m {
+		m[tile] = memory{base, "R12", rowBytes / 64, tile/2*2*tileBytes + tile%2*64}
 	}
+	return m
+}
+
+// A sideC is how a kernel stores tiles to rows that are not those of an accumulator.
+type sideC struct {
+	move string
+	past bool // the caches
+}
+
+var (
+	toCache  = sideC{move: "VMOVDQU64"}
+	toMemory = sideC{move: "VMOVNTDQ", past: true}
+)
+
+// soon returns the register with the rows to prefetch where there is no src: those that are stored next, unless they go past
+// the caches.
+func (c *sideC) soon() string {
+	if c.past {
+		return "R15"
+	}
+	return "R10"
+}
+
+// nextC writes the choice of the rows to prefetch.
+func (c *sideC) nextC(s *source) {
+	s.op("MOVQ R8, AX")
+	s.op("TESTQ R8, R8")
+	s.op("CMOVQEQ %s, AX", c.soon())
+}
+
+// copy writes the copy of some rows of the tiles from R14 to R10, and the prefetch of those that follow a panel later.
+func (c *sideC) copy(s *source) {
+	for i := range rowsOfC {
+		s.op("VMOVDQU64 %d(R14), Z0", rowBytes*i)
+		s.op("VMOVDQU64 %d(R14), Z1", rowBytes*i+64)
+		s.op("%s Z0, (R10)", c.move)
+		s.op("%s Z1, 64(R10)", c.move)
+		if !c.past {
+			s.op("PREFETCHT1 (R10)(R13*1)")
+			s.op("PREFETCHT1 64(R10)(R13*1)")
+		}
+		s.op("ADDQ R11, R10")
+	}
+	s.op("ADDQ $%d, R14", rowsOfC*rowBytes)
 }
 
 // amxMul writes the strip kernel; see KernelFunc for its contract.
 func amxMul(s *source) {
 	s.splitFunction("mulAMX", "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", amxFrame, "2 × 2 tiles.")
-	s.load(1, "m", "BX", "a", "SI")
-	s.load(4, "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
-	amxStrip(s, &toCache, amxPanels)
+	amxStrip(s, &panelsOfA, &toCache)
 }
 
 // amxPast writes the strip kernel that stores past the caches; see Kernel.MulPast.
 func amxPast(s *source) {
 	s.splitFunction("pastAMX", "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", amxFrame, "2 × 2 tiles, stored past the caches.")
-	s.load(1, "m", "BX", "a", "SI")
-	s.load(4, "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
-	amxStrip(s, &toMemory, amxPanels)
-}
-
-// amxPanels writes the loops over K of a tile whose A is a panel.
-func amxPanels(s *source) { amxLoops(s, &panelsOfA, "store") }
-
-// amxLoops writes the loops over K: one for the first tile and one for those after. done is where they go then.
-func amxLoops(s *source, a *sideA, done string) {
-	s.op("MOVQ k+0(FP), CX")
-	s.op("SHRQ $4, CX")
-	s.op("JZ %s", done)
-	s.op("CMPQ BX, m+8(FP)")
-	s.op("JNE again")
-	amxDepth(s, "first", a, true, done)
-	amxDepth(s, "again", a, false, done)
-}
-
-// A sideC is how a kernel stores tiles: where what it stores first is to be prefetched, rows pitch apart, and the stores.
-type sideC struct {
-	at, pitch string
-	store     func(s *source)
-	end       func(s *source)
-}
-
-var (
-	// A tile is stored slowly to rows that are not whole lines of the cache.
-	toCache = sideC{
-		at: "R10", pitch: "R11",
-		store: func(s *source) {
-			s.op("MOVQ R10, AX")
-			s.op("ORQ R11, AX")
-			s.op("TESTQ $63, AX")
-			s.op("JNZ split")
-			forC(s, "R10", "R11", func(tile int, m memory) { s.tile(tileStore, tile, m) })
-			s.op("JMP stored")
-			s.label("split")
-			copyC(s, "VMOVDQU64")
-			s.label("stored")
-		},
-		end: func(s *source) {},
-	}
-	toMemory = sideC{
-		at: "R15", pitch: "$128",
-		store: func(s *source) { copyC(s, "VMOVNTDQ") },
-		end:   func(s *source) { s.op("SFENCE") },
-	}
-)
-
-// copyC writes the store of C by way of the memory at R15, whose rows are as long as those of the panel. It moves R10 to the
-// rows of the next panel of A, and changes AX and CX.
-func copyC(s *source, move string) {
-	for i := range 2 {
-		for j := range 2 {
-			s.tile(tileStore, tileC(i, j), memory{"R15", "R12", 2, i*2*tileBytes + 64*j})
-		}
-	}
-	s.op("MOVQ R15, AX")
-	s.op("MOVQ $16, CX")
-	s.label("copy")
-	for i := range 4 {
-		s.op("VMOVDQU64 %d(AX), Z%d", 64*i, i)
-	}
-	s.op("%s Z0, (R10)", move)
-	s.op("%s Z1, 64(R10)", move)
-	s.op("%s Z2, (R10)(R11*1)", move)
-	s.op("%s Z3, 64(R10)(R11*1)", move)
-	s.op("ADDQ $256, AX")
-	s.op("LEAQ (R10)(R11*2), R10")
-	s.op("DECQ CX")
-	s.op("JNZ copy")
+	amxStrip(s, &panelsOfA, &toMemory)
 }
 
 // amxRows writes the kernel that reads A in rows; see RowsFunc.
-//
-//	SI, R14 rows 0 and 16 of the tile of A   DX their pitch   16(SP) row 0 of the next tile
 func amxRows(s *source) {
 	s.splitFunction("rowsAMX", "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", amxFrame, "2 × 2 tiles, A in rows.")
-	s.load(1, "m", "BX", "a", "SI")
-	s.load(4, "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11", "lda", "DX")
-	amxStrip(s, &toCache, func(s *source) {
-		s.op("MOVQ DX, R14")
-		s.op("SHLQ $4, R14")
-		s.op("ADDQ SI, R14")
-		s.op("MOVQ DX, CX")
-		s.op("SHLQ $5, CX")
-		s.op("ADDQ SI, CX")
-		s.op("MOVQ CX, 16(SP)")
-		amxLoops(s, &rowsOfA, "moved")
-		s.label("moved")
-		s.op("MOVQ 16(SP), SI")
-	})
+	s.load(8, "lda", "DX")
+	s.op("MOVQ a+16(FP), AX")
+	s.op("MOVQ AX, 8(SP)")
+	amxStrip(s, &rowsOfA, &toCache)
 }
 
-// amxStrip writes the rest of a strip kernel: what it does with the tiles of C. depth adds the products, and may jump to store.
-// Memory of the kernel's own, for four tiles, starts at R15, which is aligned to 64 bytes.
+// amxStrip writes the rest of a strip kernel. The tile registers belong to the thread, so they are configured and released
+// within the call.
 //
-// The tile registers belong to the thread, so they are configured and released within the call.
-//
-//	BX panels of A left   CX blocks left   SI A   DI B   R8 src   R9 lds   R10 dst   R11 ldd   R12 64
-//	AX row of C to prefetch   R13 their pitch   8(SP) the first of them   (SP) their end
-func amxStrip(s *source, c *sideC, depth func(s *source)) {
+//	BX panels of A left   CX blocks left   SI A   DI B   R8 src of the next panel   R10 dst   R11 ldd   R12 64   R13 32·ldd
+//	R14 row to copy   R15 memory of the kernel's own, for four tiles   AX row of C to prefetch   (SP) their pitch
+//	16(SP) the end of the rows to copy
+func amxStrip(s *source, a *sideA, c *sideC) {
+	s.load(1, "m", "BX", "a", "SI")
+	s.load(4, "src", "R8")
+	s.load(6, "dst", "R10", "ldd", "R11")
 	s.op("LEAQ ·tiles<>(SB), AX")
 	s.configTiles("AX")
 	s.op("MOVQ $64, R12")
+	s.op("MOVQ R11, R13")
+	s.op("SHLQ $5, R13")
 	s.op("LEAQ 127(SP), R15")
 	s.op("ANDQ $-64, R15")
+	s.op("LEAQ %d(R15), R14", 4*tileBytes)
+	s.op("MOVQ R14, 16(SP)")
 
-	s.label("tile")
-	s.op("MOVQ b+24(FP), DI")
+	s.label("first")
 	s.op("TESTQ R8, R8")
 	s.op("JZ zero")
-	forC(s, "R8", "R9", func(tile int, m memory) { s.tile(tileLoad, tile, m) })
-	s.comment("The next tile of src, and for the last tile that of dst.")
-	s.op("MOVQ R8, AX")
-	s.op("MOVQ R9, R13")
+	for tile := range 4 {
+		loadC(s, tile)
+	}
 	s.op("CMPQ BX, $1")
-	s.op("JNE start")
-	s.op("MOVQ %s, AX", c.at)
-	s.op("MOVQ %s, R13", c.pitch)
+	s.op("JEQ loaded")
+	s.op("MOVQ R8, AX")
+	s.op("MOVQ lds+40(FP), CX")
 	s.op("JMP start")
-
 	s.label("zero")
 	for tile := range 4 {
 		s.zeroTile(tile)
 	}
-	s.op("MOVQ %s, AX", c.at)
-	s.op("MOVQ %s, R13", c.pitch)
-
+	s.label("loaded")
+	s.op("MOVQ %s, AX", c.soon())
+	s.op("MOVQ R11, CX")
 	s.label("start")
-	s.op("MOVQ AX, 8(SP)")
-	s.op("MOVQ R13, CX")
-	s.op("SHLQ $5, CX")
-	s.op("ADDQ AX, CX")
 	s.op("MOVQ CX, (SP)")
-	depth(s)
+	a.panel(s)
+	s.op("MOVQ b+24(FP), DI")
+	s.op("MOVQ k+0(FP), CX")
+	s.op("SHRQ $4, CX")
+	s.op("JZ last")
+	s.label("block")
+	amxBlock(s, a, nil, prefetchB(s))
+	prefetchC(s)
+	s.op("DECQ CX")
+	s.op("JNZ block")
 
-	s.label("store")
-	c.store(s)
+	s.label("next")
+	s.op("CMPQ BX, $1")
+	s.op("JEQ last")
+	s.comment("The first block of another panel, and the tiles of C in turn.")
+	a.panel(s)
+	s.op("MOVQ b+24(FP), DI")
+	s.op("MOVQ R15, R14")
+	s.op("MOVQ $%d, CX", rowBytes)
+	if !c.past {
+		wholeLines(s)
+		s.op("CMOVQEQ R10, R14")
+		s.op("CMOVQEQ R11, CX")
+	}
+	swap := func(load func(tile int)) {
+		amxBlock(s, a, func(tile int) {
+			s.tile(tileStore, tile, memory{"R14", "CX", 1, tile % 2 * 64})
+			load(tile)
+			if tile == 1 {
+				s.op("MOVQ CX, AX")
+				s.op("SHLQ $4, AX")
+				s.op("ADDQ AX, R14")
+			}
+		}, nil)
+	}
+	s.op("TESTQ R8, R8")
+	s.op("JZ fresh")
+	swap(func(tile int) { loadC(s, tile) })
+	s.op("JMP swapped")
+	s.label("fresh")
+	swap(s.zeroTile)
+	s.label("swapped")
 	s.op("DECQ BX")
-	s.op("JNZ tile")
-	c.end(s)
+	s.op("MOVQ k+0(FP), CX")
+	s.op("SHRQ $4, CX")
+	s.op("MOVQ R15, R14")
+	if !c.past {
+		wholeLines(s)
+		s.op("JZ inPlace")
+	}
+
+	c.nextC(s)
+	s.op("DECQ CX")
+	s.op("JZ rest")
+	s.label("copies")
+	amxBlock(s, a, nil, nil)
+	prefetchC(s)
+	c.copy(s)
+	s.op("DECQ CX")
+	s.op("JZ rest")
+	s.op("CMPQ R14, 16(SP)")
+	s.op("JNE copies")
+	amxBlocks(s, a, "alone")
+	s.op("JMP next")
+	s.label("rest")
+	s.op("CMPQ R14, 16(SP)")
+	s.op("JEQ next")
+	c.copy(s)
+	s.op("JMP rest")
+
+	if !c.past {
+		s.label("inPlace")
+		s.op("ADDQ R13, R10")
+		c.nextC(s)
+		s.op("DECQ CX")
+		s.op("JZ next")
+		s.label("prefetches")
+		amxBlock(s, a, nil, nil)
+		prefetchC(s)
+		s.op("ADDQ $%d, R14", rowsOfC*rowBytes)
+		s.op("DECQ CX")
+		s.op("JZ next")
+		s.op("CMPQ R14, 16(SP)")
+		s.op("JNE prefetches")
+		amxBlocks(s, a, "inPlaceAlone")
+		s.op("JMP next")
+	}
+
+	s.label("last")
+	if !c.past {
+		wholeLines(s)
+		s.op("JNZ split")
+		s.op("MOVQ R11, AX")
+		s.op("SHLQ $4, AX")
+		s.op("ADDQ R10, AX")
+		for tile := range 4 {
+			s.tile(tileStore, tile, memory{[]string{"R10", "AX"}[tile/2], "R11", 1, 64 * (tile % 2)})
+		}
+		s.op("ADDQ R13, R10")
+		s.op("JMP stored")
+		s.label("split")
+	}
+	for tile, m := range stacked("R15") {
+		s.tile(tileStore, tile, m)
+	}
+	s.op("MOVQ R15, R14")
+	s.op("MOVQ $%d, CX", 32/rowsOfC)
+	s.label("copy")
+	c.copy(s)
+	s.op("DECQ CX")
+	s.op("JNZ copy")
+	s.label("stored")
+	s.comment("Where K is empty, every panel comes here.")
+	s.op("DECQ BX")
+	s.op("JNZ first")
+	if c.past {
+		s.op("SFENCE")
+	}
 	s.releaseTiles()
 	s.ret()
+}
+
+// amxBlocks writes the rest of the blocks of a panel.
+func amxBlocks(s *source, a *sideA, name string) {
+	s.label(name)
+	amxBlock(s, a, nil, nil)
+	s.op("DECQ CX")
+	s.op("JNZ %s", name)
+}
+
+// loadC writes the load of a tile of C from R8, after the tiles before it. It changes AX.
+func loadC(s *source, tile int) {
+	if tile%2 == 0 {
+		s.op("MOVQ lds+40(FP), AX")
+	}
+	s.tile(tileLoad, tile, memory{"R8", "AX", 1, 64 * (tile % 2)})
+	if tile%2 == 1 {
+		s.op("SHLQ $4, AX")
+		s.op("ADDQ AX, R8")
+	}
+}
+
+// wholeLines writes the test, for zero, whether the rows of dst are whole lines of the cache: to others a tile is stored
+// slowly. It changes AX.
+func wholeLines(s *source) {
+	s.op("MOVQ R10, AX")
+	s.op("ORQ R11, AX")
+	s.op("TESTQ $63, AX")
 }
 
 // amxPeak writes the register-only loop: four accumulators, which hide the latency of 52 cycles at 16 cycles each.
