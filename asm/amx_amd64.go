@@ -22,7 +22,10 @@ const peakAMXFlops = 4 * 16 * 16 * 32 * 2
 func packLines(dst, src unsafe.Pointer, stride, rows, k, pitch int)
 
 //go:noescape
-func packWide(dst, src unsafe.Pointer, stride, k, panel int)
+func packWide4(dst, src unsafe.Pointer, stride, k, panel int)
+
+//go:noescape
+func packWide8(dst, src unsafe.Pointer, stride, k, panel int)
 
 //go:noescape
 func packPairs16(dst, src unsafe.Pointer, stride, n, k, pitch int)
@@ -80,17 +83,21 @@ func packers512TilesB() (slots [2]PackFunc) {
 		padTilesB(dst, r, k)
 	}
 	slots[packSlot(false)] = func(dst, src unsafe.Pointer, stride, r, k int) {
-		const wide = 4 * amxNR
 		panel, even := amxWords(k)*amxNR*4, k&^1
 		at := 0
-		for ; at+wide <= r; at += wide {
+		for r-at >= 4*amxNR {
+			wide, pack := 4*amxNR, packWide4
+			if r-at >= 8*amxNR {
+				wide, pack = 8*amxNR, packWide8
+			}
 			to, from := unsafe.Add(dst, at/amxNR*panel), unsafe.Add(src, at*2)
 			for k0 := 0; k0 < even; k0 += packChunk {
-				packWide(unsafe.Add(to, k0/2*amxNR*4), unsafe.Add(from, k0*stride), stride, min(even-k0, packChunk), panel)
+				pack(unsafe.Add(to, k0/2*amxNR*4), unsafe.Add(from, k0*stride), stride, min(even-k0, packChunk), panel)
 			}
 			for i := at; even < k && i < at+wide; i += amxNR {
 				packS32Pairs(unsafe.Add(dst, i/amxNR*panel+even/2*amxNR*4), unsafe.Add(src, i*2+even*stride), stride, amxNR, 1, 0)
 			}
+			at += wide
 		}
 		for k0 := 0; k0 < k; k0 += straightChunk {
 			for i := at; i < r; i += amxNR {

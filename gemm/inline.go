@@ -44,7 +44,7 @@ type inlined struct {
 // pack one while it multiplies it: memory gives longer rows faster, and an L2
 // cache still keeps them.
 const (
-	bareGroup = 4
+	bareGroup = 8
 	bareMin   = 1 << 16 // fewest elements of B; smaller ones come from a cache anyway
 )
 
@@ -80,7 +80,7 @@ func (in *inlined) layout(rows, cols int) bool {
 	in.group = 1
 	if !p.ready() {
 		if p.starves() && !p.b.trans && p.n*p.k >= bareMin {
-			in.group = bareGroup
+			in.group = min(bareGroup, ceilDiv(cols, k.NR))
 		}
 		in.sizeB = in.group * k.PanelB(words)
 	}

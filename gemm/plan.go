@@ -58,7 +58,8 @@ const (
 	tileExtent  = 1024     // most rows and columns of a cluster tile
 	manyExtent  = 2048     // the same for more workers than few, in a large cache
 	few         = 4
-	lateRows    = 512      // most rows of a tile whose B is packed late: A stays in L2
+	leastLate   = 256      // rows of a tile whose B is packed late, if A is larger than an L2 cache anyway,
+	mostLate    = 1024     // and at most
 	lateCols    = 2048     // most columns, or
 	starveCols  = 1024     // if only an L2 cache is fast enough for the accumulators
 	lateTiles   = 4        // most such tiles one below the other, if packing B again for each takes time
@@ -99,10 +100,11 @@ func newPlan(p *product, s *settings) plan {
 
 	g.late = p.packsLate(s) || p.narrow()
 	g.bare = p.b.packed || g.late
-	most := clusterExtent(g.workers) // rows
+	most, cta := clusterExtent(g.workers), ctaRows // rows
 	across := most
 	if g.late {
-		most, across = lateRows, lateCols
+		most, across = p.lateRows(), lateCols
+		cta = most
 		if p.starves() {
 			across = starveCols
 		}
@@ -111,7 +113,7 @@ func newPlan(p *product, s *settings) plan {
 	if s.tile[0] != 0 {
 		rows = min(s.tile[0], p.m)
 	} else {
-		ctas = ceilDiv(rows, ctaRows)
+		ctas = ceilDiv(rows, cta)
 	}
 	g.ctas = ctas
 	g.bm = roundUp(ceilDiv(rows, ctas), k.MR)
@@ -179,7 +181,17 @@ func newPlan(p *product, s *settings) plan {
 // gets B in it.
 func (p *product) packsLate(s *settings) bool {
 	return p.splitK <= 1 && s.depth == 0 && s.tile == [3]int{} &&
-		s.workerCount() <= few && (p.packs() || p.m <= lateTiles*lateRows && (p.kernel.Ahead() || p.starves()))
+		s.workerCount() <= few && (p.packs() || p.m <= lateTiles*p.lateRows() && (p.kernel.Ahead() || p.starves()))
+}
+
+// lateRows returns the most rows of a tile whose B is packed late: its panels of A
+// stay in half of an L2 cache, or in a quarter where that must keep accumulators.
+func (p *product) lateRows() int {
+	rows := bytesL2 / 2 / (4 * stageWords)
+	if p.starves() {
+		rows /= 2
+	}
+	return max(leastLate, min(rows, mostLate))
 }
 
 // bytesL3 is the size of the last-level cache, -1 if it is not known.

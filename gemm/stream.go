@@ -1,6 +1,7 @@
 package gemm
 
 import (
+	"cmp"
 	"unsafe"
 
 	"example.com/leafhopper/asm"
@@ -39,6 +40,7 @@ type stream struct {
 	panelsA   int
 	cols      int // columns of a slab
 	block     int // columns of it at a time, which scratch memory bounds
+	group     int // and of these columns, that are packed at a time
 	slabs     int
 	inPlace   asm.StreamFunc // if B is read where it lies, without packing a panel
 	panels    asm.PanelsFunc // if B is packed and A is few panels
@@ -50,7 +52,7 @@ type stream struct {
 // shape of the ring gets a ring.
 func (p *product) skinny(s *settings) bool {
 	return p.m <= p.mostRows(s) && p.n*p.k >= streamMin && s.depth == 0 && s.tile == [3]int{} &&
-		p.splitK <= 1 && !p.c.trans && p.streamBytes()/tile.PanelTxUnit <= barrier.MaxTx
+		p.splitK <= 1 && !p.c.trans && p.streamBytes(s.parallelism())/tile.PanelTxUnit <= barrier.MaxTx
 }
 
 // mostRows returns how many rows of A at most are few. If packing B costs nothing,
@@ -65,15 +67,15 @@ func (p *product) mostRows(s *settings) int {
 	return sweptRows
 }
 
-// streamBytes returns the size of A as panels.
-func (p *product) streamBytes() int {
-	return ceilDiv(p.m, p.kernel.MR) * (p.kernel.PanelA(p.words(p.k)) + tile.SlotAlign*ceilDiv(p.k, p.streamDepth()))
+// streamBytes returns the size of A as panels for so many workers.
+func (p *product) streamBytes(workers int) int {
+	return ceilDiv(p.m, p.kernel.MR) * (p.kernel.PanelA(p.words(p.k)) + tile.SlotAlign*ceilDiv(p.k, p.streamDepth(workers)))
 }
 
-// streamDepth returns the elements of K in a block.
-func (p *product) streamDepth() int {
-	if !p.b.packed && (p.packs() || p.starves() && !p.b.trans) {
-		return p.freshDepth()
+// streamDepth returns the elements of K in a block for so many workers.
+func (p *product) streamDepth(workers int) int {
+	if !p.b.packed && p.packs() {
+		return p.freshDepth(workers)
 	}
 	return p.panelDepth()
 }
@@ -81,7 +83,7 @@ func (p *product) streamDepth() int {
 // init cuts p into slabs for workers.
 func (st *stream) init(p *product, workers int) error {
 	k := p.kernel
-	*st = stream{product: *p, bk: p.streamDepth(), panelsA: ceilDiv(p.m, k.MR)}
+	*st = stream{product: *p, bk: p.streamDepth(workers), panelsA: ceilDiv(p.m, k.MR)}
 	st.steps = ceilDiv(p.k, st.bk)
 	// A strip of accumulators and a panel of B are all that a slab keeps, so it
 	// may be as narrow as sharing the columns out wants.
@@ -91,7 +93,7 @@ func (st *stream) init(p *product, workers int) error {
 	if p.packs() {
 		block = max(1, min(sweepPanels, (inlineBytes-sweepBytes)/strip))
 	}
-	cols := min(max(1, panels/(slabsEach*workers)), block)
+	cols, group := min(max(1, panels/(slabsEach*workers)), block), 0
 	switch {
 	case p.b.packed:
 		most := packedPanels
@@ -120,10 +122,12 @@ func (st *stream) init(p *product, workers int) error {
 	case p.starves() && p.b.trans && !p.b.packed:
 		block = 1
 	case p.starves() && !p.b.packed:
-		block, cols = bareGroup, bareGroup
+		// The rows of all columns that the accumulators are enough for, before the next rows.
+		block, group = max(1, streamAcc/strip), bareGroup
+		cols = min(max(bareGroup/2, panels/(slabsEach*workers)), block)
 	}
 	cols = max(cols, ceilDiv(panels, max(maxSlabs, slabsEach*workers)))
-	st.cols, st.block = cols*k.NR, block*k.NR
+	st.cols, st.block, st.group = cols*k.NR, block*k.NR, cmp.Or(group, block)*k.NR
 	st.slabs = ceilDiv(p.n, st.cols)
 	var err error
 	st.mapA, err = tile.NewPanelMap(tile.PanelConfig{
@@ -183,19 +187,23 @@ func (st *stream) Compute(stage, item, cta, slab int) {
 // to mem, a block of K at a time, unless they are packed.
 func (st *stream) computePanels(mem unsafe.Pointer, from, to int) {
 	k := st.kernel
-	panels := ceilDiv(to-from, k.NR)
+	stripBytes := st.panelsA * k.MR * k.NR * 4
 	for step := range st.steps {
 		k0, n := st.blockOf(step)
-		g := group{
-			rows: st.m, from: from, to: to, k0: k0, n: n,
-			a: unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():])), b: mem, acc: unsafe.Add(mem, streamB),
-			stripBytes: st.panelsA * k.MR * k.NR * 4, ph: st.phaseOf(step),
+		for col := from; col < to; col += st.group {
+			end := min(col+st.group, to)
+			g := group{
+				rows: st.m, from: col, to: end, k0: k0, n: n,
+				a: unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():])), b: mem,
+				acc:        unsafe.Add(mem, streamB+(col-from)/k.NR*stripBytes),
+				stripBytes: stripBytes, ph: st.phaseOf(step),
+			}
+			if step+1 < st.steps {
+				k0, n := st.blockOf(step + 1)
+				g.next = st.feedB(col, end, k0, n, ceilDiv(end-col, k.NR))
+			}
+			st.multiplyGroup(&g)
 		}
-		if step+1 < st.steps {
-			k0, n := st.blockOf(step + 1)
-			g.next = st.feedB(from, to, k0, n, panels)
-		}
-		st.multiplyGroup(&g)
 	}
 }
 

@@ -95,8 +95,8 @@ func forStreamShapes(kernel *asm.Kernel, elem asm.Type, b view, f func(p *produc
 func checkStreamMemory(st *stream) error {
 	k := st.kernel
 	switch {
-	case st.cols < 1 || st.block < 1 || st.cols%k.NR != 0 || st.block%k.NR != 0:
-		return fmt.Errorf("slabs of %d columns and blocks of %d are not panels of %d", st.cols, st.block, k.NR)
+	case st.cols < 1 || st.block < 1 || st.group < 1 || st.cols%k.NR != 0 || st.block%k.NR != 0 || st.group%k.NR != 0:
+		return fmt.Errorf("slabs of %d columns, blocks of %d and groups of %d are not panels of %d", st.cols, st.block, st.group, k.NR)
 	case st.bk < 1 || st.bk%k.KPack != 0:
 		return fmt.Errorf("blocks of %d elements of K are not words of %d", st.bk, k.KPack)
 	case st.slabs*st.cols < st.n || st.steps*st.bk < st.k:
@@ -122,6 +122,7 @@ func checkStreamMemory(st *stream) error {
 		}
 		return nil
 	}
+	panels = min(panels, st.group/k.NR)
 	if got := panels * k.PanelB(st.words(min(st.bk, st.k))); !st.b.packed && got > streamB {
 		return fmt.Errorf("%d panels of B take %d bytes, there are %d", panels, got, streamB)
 	}

@@ -3,6 +3,8 @@ package gemm
 import (
 	"unsafe"
 
+	"github.com/klauspost/cpuid/v2"
+
 	"example.com/leafhopper/asm"
 )
 
@@ -22,10 +24,16 @@ const (
 	// and a cache with few ways do not keep more.
 	freshWords = 128
 	freshLong  = 96
+	// Words of any element, where a processor of Intel's packs rows of K: it is slower by a third
+	// with twice as many. Slabs of many workers are narrow; they are faster so for few rows of A only.
+	freshShort = 48
+	shortRows  = 32
 	// Tiles from which those that do not pack have the time to bring the next
 	// panel closer, a little at a time.
 	restTiles = 8
 )
+
+var intel = cpuid.CPU.VendorID == cpuid.Intel
 
 // A piece is a part of B that fills a panel: n elements of K of cols columns.
 type piece struct{ k0, n, col, cols int }
@@ -86,10 +94,13 @@ func (w *sweep) panel(p *product, now, next, later piece, s *strip) unsafe.Point
 
 // freshDepth returns the elements of K in a panel that is packed just before it
 // is multiplied.
-func (p *product) freshDepth() int {
+func (p *product) freshDepth(workers int) int {
 	words := freshWords
 	if p.b.elem.Size() > 2 {
 		words = freshLong
+	}
+	if intel && !p.b.trans && (p.m <= shortRows || workers <= few && p.m <= sweptRows) {
+		words = freshShort
 	}
 	return min(p.panelDepth(), words*p.kernel.KPack)
 }

@@ -141,8 +141,8 @@ var (
 	toMemory = sideC{move: "VMOVNTDQ", past: true}
 )
 
-// soon returns the register with the rows to prefetch where there is no src: those that are stored next, unless they go past
-// the caches.
+// soon returns the register with the rows to prefetch where there is no src: those that are stored next or, if they go past the
+// caches, a line that is there.
 func (c *sideC) soon() string {
 	if c.past {
 		return "R15"
@@ -231,7 +231,11 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	}
 	s.label("loaded")
 	s.op("MOVQ %s, AX", c.soon())
-	s.op("MOVQ R11, CX")
+	if c.past {
+		s.op("XORL CX, CX")
+	} else {
+		s.op("MOVQ R11, CX")
+	}
 	s.label("start")
 	s.op("MOVQ CX, (SP)")
 	a.panel(s)
@@ -428,7 +432,8 @@ func amx() []byte {
 	amxPast(&s)
 	amxPeak(&s)
 	packLines(&s)
-	packWide(&s)
+	packWide(&s, 4)
+	packWide(&s, 8)
 	packPairs16(&s)
 	s.tiles()
 	s.words("interleave", interleave())

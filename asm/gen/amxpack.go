@@ -87,34 +87,41 @@ func packLines(s *source) {
 	s.ret()
 }
 
-// packWide writes a packer of B, of four panels side by side at once. k is even.
+// packWide writes a packer of B, of several panels side by side at once: 4 or 8. k is even.
 //
-//	SI row   R9 stride   CX pairs of rows left   DI panel   R11, R12, R13 the distances to the other three
-func packWide(s *source) {
-	s.function("packWide", "dst, src unsafe.Pointer, stride, k, panel int", 0, "128 columns of pairs of rows into four panels.")
+//	SI row   AX row after it   R9 stride   CX pairs of rows left   DI panel   R8 panel 4   R11, R12, R13 the distances to the next three
+func packWide(s *source, panels int) {
+	s.function(fmt.Sprint("packWide", panels), "dst, src unsafe.Pointer, stride, k, panel int", 0, fmt.Sprint(32*panels, " columns of pairs of rows into ", panels, " panels."))
 	s.load(0, "dst", "DI", "src", "SI", "stride", "R9", "k", "CX", "panel", "R11")
 	s.op("VMOVDQU64 ·interleave<>+0(SB), Z30")
 	s.op("VMOVDQU64 ·interleave<>+64(SB), Z31")
 	s.op("LEAQ (R11)(R11*1), R12")
 	s.op("LEAQ (R12)(R11*1), R13")
+	s.op("LEAQ (DI)(R11*4), R8")
 	s.op("SHRQ $1, CX")
 	s.op("JZ done")
 	s.op("PCALIGN $64")
 	s.label("loop")
-	to := []string{"(DI)", "(DI)(R11*1)", "(DI)(R12*1)", "(DI)(R13*1)"}
-	for j := range to {
-		s.op("VMOVDQU64 %d(SI), Z%d", 64*j, 3*j)
-		s.op("VMOVDQU64 %d(SI)(R9*1), Z%d", 64*j, 3*j+1)
+	s.op("LEAQ (SI)(R9*1), AX")
+	at := func(panel int) string {
+		return []string{"(DI)", "(R8)"}[panel/4] + []string{"", "(R11*1)", "(R12*1)", "(R13*1)"}[panel%4]
 	}
-	for j, at := range to {
+	for j := range panels {
+		s.op("VMOVDQU64 %d(SI), Z%d", 64*j, 3*j)
+		s.op("PREFETCHT0 %d(SI)(R9*8)", 64*j)
+		s.op("VMOVDQU64 %d(AX), Z%d", 64*j, 3*j+1)
+		s.op("PREFETCHT0 %d(AX)(R9*8)", 64*j)
+	}
+	for j := range panels {
 		s.op("VMOVDQA64 Z%d, Z%d", 3*j, 3*j+2)
 		s.op("VPERMT2W Z%d, Z30, Z%d", 3*j+1, 3*j)
 		s.op("VPERMT2W Z%d, Z31, Z%d", 3*j+1, 3*j+2)
-		s.op("VMOVDQU64 Z%d, %s", 3*j, at)
-		s.op("VMOVDQU64 Z%d, 64%s", 3*j+2, at)
+		s.op("VMOVDQU64 Z%d, %s", 3*j, at(j))
+		s.op("VMOVDQU64 Z%d, 64%s", 3*j+2, at(j))
 	}
 	s.op("LEAQ (SI)(R9*2), SI")
 	s.op("ADDQ $128, DI")
+	s.op("ADDQ $128, R8")
 	s.op("DECQ CX")
 	s.op("JNZ loop")
 	s.label("done")
