@@ -42,9 +42,10 @@ type inlined struct {
 
 // bareGroup is how many panels of B are packed at once by a kernel that cannot
 // pack one while it multiplies it: memory gives longer rows faster, and an L2
-// cache still keeps them.
+// cache still keeps them, beside bareRows of A; beside more it keeps half of them.
 const (
 	bareGroup = 8
+	bareRows  = 128
 	bareMin   = 1 << 16 // fewest elements of B; smaller ones come from a cache anyway
 )
 

@@ -48,6 +48,9 @@ func (r *run) computeBare(g *group, col, from, to, slabAt int) {
 		width = nr
 		if r.starves() {
 			width = bareGroup * nr
+			if g.rows > bareRows {
+				width /= 2
+			}
 		}
 		s := scratches.Get().(*scratch)
 		defer scratches.Put(s)

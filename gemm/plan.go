@@ -60,8 +60,7 @@ const (
 	few         = 4
 	leastLate   = 256      // rows of a tile whose B is packed late, if A is larger than an L2 cache anyway,
 	mostLate    = 1024     // and at most
-	lateCols    = 2048     // most columns, or
-	starveCols  = 1024     // if only an L2 cache is fast enough for the accumulators
+	lateCols    = 2048     // most columns
 	lateTiles   = 4        // most such tiles one below the other, if packing B again for each takes time
 	largeCache  = 48 << 20 // bytes of L3
 	ctaRows     = 512      // most rows of a CTA
@@ -105,9 +104,6 @@ func newPlan(p *product, s *settings) plan {
 	if g.late {
 		most, across = p.lateRows(), lateCols
 		cta = most
-		if p.starves() {
-			across = starveCols
-		}
 	}
 	rows, ctas := balance(p.m, most), 1
 	if s.tile[0] != 0 {
