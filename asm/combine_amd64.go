@@ -14,3 +14,8 @@ var hasCombine = cpuid.CPU.Supports(cpuid.AVX)
 //
 //go:noescape
 func combine(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols int, alpha, beta float32)
+
+// copyRows is copyRowsGeneric in AVX, past the caches or not; n is a positive multiple of copyUnit and rows is positive.
+//
+//go:noescape
+func copyRows(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int, past bool)

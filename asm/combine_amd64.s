@@ -58,3 +58,54 @@ bothloop:
 	JNZ both
 	VZEROUPPER
 	RET
+
+// func copyRows(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int, past bool)
+//
+//	DI dst   R8 ldd   SI src   R9 lds   BX rows left   DX n   CX offset in a row   R10, R11 rows to prefetch
+TEXT ·copyRows(SB), NOSPLIT, $0-49
+	MOVQ dst+0(FP), DI
+	MOVQ ldd+8(FP), R8
+	MOVQ src+16(FP), SI
+	MOVQ lds+24(FP), R9
+	MOVQ rows+32(FP), BX
+	MOVQ n+40(FP), DX
+	CMPB past+48(FP), $0
+	JNE past
+
+row:
+	// Both ends of the row, which may lie in two lines.
+	LEAQ (DI)(R8*8), R10
+	LEAQ (SI)(R9*8), R11
+	PREFETCHT0 (R10)
+	PREFETCHT0 -1(R10)(DX*1)
+	PREFETCHT0 (R11)
+	PREFETCHT0 -1(R11)(DX*1)
+	XORQ CX, CX
+
+rowloop:
+	VMOVDQU (SI)(CX*1), X0
+	VMOVDQU X0, (DI)(CX*1)
+	ADDQ $16, CX
+	CMPQ CX, DX
+	JLT rowloop
+	ADDQ R8, DI
+	ADDQ R9, SI
+	DECQ BX
+	JNZ row
+	RET
+
+past:
+	XORQ CX, CX
+
+pastloop:
+	VMOVDQU (SI)(CX*1), X0
+	VMOVNTDQ X0, (DI)(CX*1)
+	ADDQ $16, CX
+	CMPQ CX, DX
+	JLT pastloop
+	ADDQ R8, DI
+	ADDQ R9, SI
+	DECQ BX
+	JNZ past
+	SFENCE
+	RET

@@ -9,3 +9,7 @@ const hasCombine = false
 func combine(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols int, alpha, beta float32) {
 	combineGeneric(dst, ldd, acc, lda, rows, cols, alpha, beta)
 }
+
+func copyRows(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int, past bool) {
+	copyRowsGeneric(dst, ldd, src, lds, rows, n)
+}

@@ -28,8 +28,49 @@ func (p *product) epilogue(acc unsafe.Pointer, row, col, rows, cols int) {
 		asm.Combine(p.c.at(row, col), p.c.stride*4, acc, pitch, rows, cols, p.alpha, p.beta)
 		return
 	}
-	for i := range rows {
-		p.storeRow(p.c.at(row+i, col), unsafe.Slice((*float32)(unsafe.Add(acc, i*pitch)), cols))
+	for i := 0; i < rows; i += storeRows {
+		p.storeBlock(p.c.at(row+i, col), unsafe.Add(acc, i*pitch), min(rows-i, storeRows), cols)
+	}
+}
+
+// storeRows is how many rows of accumulators are rounded at once.
+const storeRows = 16
+
+// storeBlock is storeRow for as many rows, whose accumulators lie NR to a row.
+func (p *product) storeBlock(to, acc unsafe.Pointer, rows, cols int) {
+	var short [storeRows * maxNR]uint16
+	nr, size, stored := p.kernel.NR, 2*cols, unsafe.Pointer(&short)
+	pitch, n := nr*4, rows*nr
+	from := unsafe.Slice((*float32)(acc), n)
+	switch {
+	case p.beta != 0:
+		var old [storeRows * maxNR]float32
+		asm.CopyRows(stored, nr*2, to, p.c.pitch(), rows, size, false)
+		p.decode(old[:n], stored)
+		asm.Combine(unsafe.Pointer(&old), pitch, acc, pitch, rows, cols, p.alpha, p.beta)
+		from = old[:n]
+	case p.alpha != 1:
+		asm.Combine(acc, pitch, acc, pitch, rows, cols, p.alpha, 0)
+	}
+	p.encode(stored, from)
+	asm.CopyRows(to, p.c.pitch(), stored, nr*2, rows, size, p.past && p.beta == 0)
+}
+
+// decode widens 16-bit elements of C's type.
+func (p *product) decode(to []float32, from unsafe.Pointer) {
+	if p.c.elem == asm.BF16 {
+		bf16.Decode(to, unsafe.Slice((*bf16.BF16)(from), len(to)))
+	} else {
+		bf16.DecodeFloat16(to, unsafe.Slice((*float16.Float16)(from), len(to)))
+	}
+}
+
+// encode rounds to 16-bit elements of C's type.
+func (p *product) encode(to unsafe.Pointer, from []float32) {
+	if p.c.elem == asm.BF16 {
+		bf16.Encode(unsafe.Slice((*bf16.BF16)(to), len(from)), from)
+	} else {
+		bf16.EncodeFloat16(unsafe.Slice((*float16.Float16)(to), len(from)), from)
 	}
 }
 
@@ -43,21 +84,13 @@ func (p *product) storeRow(to unsafe.Pointer, acc []float32) {
 	}
 	switch {
 	case p.beta != 0:
-		if p.c.elem == asm.BF16 {
-			bf16.Decode(old[:n], unsafe.Slice((*bf16.BF16)(to), n))
-		} else {
-			bf16.DecodeFloat16(old[:n], unsafe.Slice((*float16.Float16)(to), n))
-		}
+		p.decode(old[:n], to)
 		asm.Combine(unsafe.Pointer(&old), 0, sum, 0, 1, n, p.alpha, p.beta)
 		acc = old[:n]
 	case p.alpha != 1:
 		asm.Combine(sum, 0, sum, 0, 1, n, p.alpha, 0)
 	}
-	if p.c.elem == asm.BF16 {
-		bf16.Encode(unsafe.Slice((*bf16.BF16)(to), n), acc)
-	} else {
-		bf16.EncodeFloat16(unsafe.Slice((*float16.Float16)(to), n), acc)
-	}
+	p.encode(to, acc)
 }
 
 // withoutK computes the product of matrices with K = 0: alpha·0 + beta·C.

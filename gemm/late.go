@@ -59,7 +59,8 @@ func (r *run) computeBare(g *group, col, from, to, slabAt int) {
 	for j := from; j < to; j += width {
 		end := min(j+width, to)
 		panels := ceilDiv(end-j, nr)
-		stripAt := slabAt + j*r.slabRows*4
+		stripAt := slabAt + r.stripOf(from, j)
+		g.stripBytes = r.stripOf(j, j+nr) - r.stripOf(j, j)
 		g.from, g.to, g.acc, g.sum = col+j, col+end, unsafe.Add(r.acc, stripAt), forward(r.sum, stripAt)
 		g.next = feed{}
 		if next := j + nr; next < to {
@@ -84,7 +85,7 @@ func (r *run) computeSwept(g *group, col, from, to, slabAt int) {
 	w := sweep{mem: unsafe.Pointer(unsafe.SliceData(mem.mem))}
 	words, reach := r.words(g.n), r.reach()*nr
 	for j := from; j < to; j += nr {
-		now, stripAt := at(j), slabAt+j*r.slabRows*4
+		now, stripAt := at(j), slabAt+r.stripOf(from, j)
 		s := strip{
 			row: g.row, col: now.col, rows: g.rows, cols: now.cols,
 			acc: unsafe.Add(r.acc, stripAt), sum: forward(r.sum, stripAt), then: g.then.share(g.call + (j-from)/nr),

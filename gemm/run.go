@@ -49,7 +49,7 @@ func (r *run) runRing(e *Engine, p *product, s *settings) (Stats, error) {
 	if p.starves() {
 		cached = bytesL2 // for it is slow to come from the last one
 	}
-	r.past = p.direct() && p.m*p.c.pitch() > cached
+	r.past = p.m*p.c.pitch() > cached
 	if r.b.packed && r.chains > 1 && r.chainK%r.bk != 0 {
 		return Stats{}, fmt.Errorf("gemm: WithSplitK(%d): parts of %d elements do not begin with the packed stages of %d", p.splitK, r.chainK, r.bk)
 	}
@@ -236,7 +236,7 @@ func (r *run) Compute(stage, item, cta, slab int) {
 	call := (cta*r.rowSlabs*r.colSlabs + slab) * calls
 	if r.bare {
 		g := group{
-			row: first + at, rows: rows, k0: k0, n: depth, a: a, stripBytes: r.slabRows * k.NR * 4,
+			row: first + at, rows: rows, k0: k0, n: depth, a: a,
 			ph: ph, then: next, call: call,
 		}
 		if r.packs() {
@@ -248,13 +248,22 @@ func (r *run) Compute(stage, item, cta, slab int) {
 	}
 	b := unsafe.Pointer(unsafe.SliceData(r.slotB(stage)))
 	for j := from; j < to; j += k.NR {
-		stripAt := slabAt + j*r.slabRows*4
+		stripAt := slabAt + r.stripOf(from, j)
 		s := strip{
 			row: first + at, col: col + j, rows: rows, cols: min(k.NR, to-j),
 			acc: unsafe.Add(r.acc, stripAt), sum: forward(r.sum, stripAt), next: next.share(call + (j-from)/k.NR),
 		}
 		r.multiply(&s, words, a, unsafe.Add(b, j/k.NR*k.PanelB(words)), ph)
 	}
+}
+
+// stripOf returns where the accumulators of a slab's strip lie: those of column j,
+// if from is the first. Strips that need them in one step only take turns.
+func (r *run) stripOf(from, j int) int {
+	if r.steps == 1 {
+		j = from
+	}
+	return j * r.slabRows * 4
 }
 
 // copied returns the bytes that the copies wrote to slots.
