@@ -19,7 +19,8 @@ package main
 // Meanwhile the processor never has more than sixteen stores waiting for a product. What is loaded is in the first cache by
 // then: the first blocks of the panel before prefetch it.
 //
-// To rows of a matrix, far apart, the tiles go by way of the stack, four rows in each of the first blocks of the next panel.
+// To rows that are not whole lines of the cache, where a tile is stored slowly, and past the caches, the tiles go by way of the
+// stack, four rows in each of the first blocks of the next panel.
 // A prefetch may go beyond the end of an operand: it reads nothing that a program could notice.
 const (
 	tileBytes  = 16 * 64
@@ -130,7 +131,7 @@ func stacked(base string) (m [4]memory) {
 	return m
 }
 
-// A sideC is how a kernel stores tiles to rows that are not those of an accumulator.
+// A sideC is how a kernel stores tiles that it has on the stack.
 type sideC struct {
 	move string
 	past bool // the caches
@@ -380,8 +381,7 @@ func loadC(s *source, tile int) {
 	}
 }
 
-// wholeLines writes the test, for zero, whether the rows of dst are whole lines of the cache: to others a tile is stored
-// slowly. It changes AX.
+// wholeLines writes the test, for zero, whether the rows of dst are whole lines of the cache. It changes AX.
 func wholeLines(s *source) {
 	s.op("MOVQ R10, AX")
 	s.op("ORQ R11, AX")
