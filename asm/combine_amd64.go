@@ -8,7 +8,7 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-var hasCombine = cpuid.CPU.Supports(cpuid.AVX)
+var hasAVX = cpuid.CPU.Supports(cpuid.AVX)
 
 // combine is combineGeneric in AVX; cols is a positive multiple of 8 and rows is positive.
 //

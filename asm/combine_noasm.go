@@ -4,7 +4,7 @@ package asm
 
 import "unsafe"
 
-const hasCombine = false
+const hasAVX = false
 
 func combine(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols int, alpha, beta float32) {
 	combineGeneric(dst, ldd, acc, lda, rows, cols, alpha, beta)

@@ -6,7 +6,7 @@ import "unsafe"
 // matrix lie on pages of their own, where the hardware prefetches nothing. With past, and if the rows of dst are whole lines of the
 // cache, they are stored past the caches. The memory of dst and src must not overlap.
 func CopyRows(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int, past bool) {
-	if !hasCombine || n%copyUnit != 0 || n == 0 || rows <= 0 {
+	if !hasAVX || n%copyUnit != 0 || n == 0 || rows <= 0 {
 		copyRowsGeneric(dst, ldd, src, lds, rows, n)
 		return
 	}

@@ -60,7 +60,7 @@ func (r *run) computeBare(g *group, col, from, to, slabAt int) {
 		end := min(j+width, to)
 		panels := ceilDiv(end-j, nr)
 		stripAt := slabAt + r.stripOf(from, j)
-		g.stripBytes = r.stripOf(j, j+nr) - r.stripOf(j, j)
+		g.stripBytes = r.stripOf(0, nr)
 		g.from, g.to, g.acc, g.sum = col+j, col+end, unsafe.Add(r.acc, stripAt), forward(r.sum, stripAt)
 		g.next = feed{}
 		if next := j + nr; next < to {

@@ -123,10 +123,10 @@ func prefetchC(s *source) {
 	}
 }
 
-// stacked returns where the tiles of C lie in memory laid out as an accumulator: rows of 128 bytes.
-func stacked(base string) (m [4]memory) {
+// stacked returns where the tiles of C lie on the stack: as in an accumulator, in rows of 128 bytes.
+func stacked() (m [4]memory) {
 	for tile := range m {
-		m[tile] = memory{base, "R12", rowBytes / 64, tile/2*2*tileBytes + tile%2*64}
+		m[tile] = memory{"R15", "R12", rowBytes / 64, tile/2*2*tileBytes + tile%2*64}
 	}
 	return m
 }
@@ -341,7 +341,7 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 		s.op("JMP stored")
 		s.label("split")
 	}
-	for tile, m := range stacked("R15") {
+	for tile, m := range stacked() {
 		s.tile(tileStore, tile, m)
 	}
 	s.op("MOVQ R15, R14")
