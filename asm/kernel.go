@@ -79,14 +79,15 @@ func (a Arithmetic) String() string {
 type KernelFunc func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 
 // An Ahead is memory that will be read soon: rows of so many chunks of 128 bytes. While a kernel multiplies, it brings them
-// closer, row after row, until all is done or the call is over: of each tile, the first MR turns of AheadSteps steps of K
-// fetch C, and every turn after them a chunk. It reads nothing that a program could notice, so the memory may end inside a
-// chunk.
+// closer, row after row, until all is done or the call is over: of each tile, MR of the first 2·MR turns of AheadSteps steps
+// of K fetch C (of the first MR, if K is short), and every turn after them a chunk, until they were Each. It reads nothing that a
+// program could notice, so the memory may end inside a chunk.
 type Ahead struct {
 	Base   unsafe.Pointer
 	Pitch  int // bytes from one row to the next
 	Rows   int // 0 for nothing to do
 	Chunks int // at least 1
+	Each   int // chunks beside a tile, at most, or 0 for no limit
 }
 
 // AheadChunk is the size in bytes of a chunk of an [Ahead], and AheadSteps how many steps of K go by before the next.

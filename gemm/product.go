@@ -175,6 +175,9 @@ func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 		if m > second {
 			n = min(n, m-second)
 		}
+		if turns := words/asm.AheadSteps - 2*k.MR; next != nil && next.Rows*next.Chunks <= n*turns {
+			next.Each = ceilDiv(next.Rows*next.Chunks, n) // few at a time, as they hold up the lines of A
+		}
 		switch how {
 		case wayPlain:
 			k.MulAhead(words, n, a, b, src, lds, dst, ldd, next)

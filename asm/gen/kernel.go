@@ -152,13 +152,16 @@ const (
 //
 // C comes from L3 or memory and its rows are too short and too far apart for the processor to fetch ahead, so the first turns
 // of the loop over K prefetch a row each of the tile that will be stored and of the next tile of src, if there is one. All rows
-// at once would hold up the loads of A and B, and fetching past the strip would take lines from the core that writes them.
+// at once would hold up the loads of A and B, and fetching past the strip would take lines from the core that writes them. Nor do
+// turns follow each other that fetch, unless there are too few for what the caller asked for: lines on their way from L3 fill the
+// buffers that lines of A need.
 // The turns that follow prefetch what the caller asked for, and the rest, most of them, nothing: two more loads in every turn
 // cost 2 % of the speed.
 //
 //	BX tiles left   CX steps left   SI A   DI B   R8 src   R9 lds   R10 dst   R11 ldd
-//	AX row of src to prefetch   R13 their pitch   DX row of dst to prefetch   16(SP) the end of them
+//	AX row of src to prefetch   R13 their pitch   DX row of dst to prefetch, chunks left to this tile   16(SP) the end of the rows
 //	R15 what to prefetch ahead   R14 rows left   R12 chunks left in the row   0(SP) chunks in a row   8(SP) from its end to the next
+//	24(SP) chunks beside a tile
 //
 // A strip that goes past the caches is stored there, a line at a time, and not prefetched.
 func (k kernel) mul(s *source, v variant) {
@@ -175,7 +178,7 @@ func (k kernel) mul(s *source, v variant) {
 		if past {
 			name = "past"
 		}
-		s.function(k.prefix(name)+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead", 24, k.doc+".")
+		s.function(k.prefix(name)+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead", 32, k.doc+".")
 		k.aheadStart(s)
 	}
 	s.load(1, "m", "BX", "a", "SI")
@@ -213,6 +216,16 @@ func (k kernel) mul(s *source, v variant) {
 	s.op("ADDQ R11, DX")
 	k.turn(s, a)
 	s.op("JL rest")
+	if !rows {
+		s.op("TESTQ R14, R14")
+		s.op("JZ pause")
+		s.op("CMPQ CX, $%d", 4*k.mr*k.unroll)
+		s.op("JL go")
+		s.label("pause")
+	}
+	k.turn(s, a)
+	s.op("JL rest")
+	s.label("go")
 	s.op("CMPQ DX, 16(SP)")
 	s.op("JNE first")
 	if !rows {
@@ -253,6 +266,8 @@ func (k kernel) aheadStart(s *source) {
 	s.op("JZ begin")
 	s.op("MOVQ Ahead_Base(DX), R15")
 	s.op("MOVQ Ahead_Pitch(DX), AX")
+	s.op("MOVQ Ahead_Each(DX), R14")
+	s.op("MOVQ R14, 24(SP)")
 	s.op("MOVQ Ahead_Rows(DX), R14")
 	s.op("MOVQ Ahead_Chunks(DX), R12")
 	s.op("MOVQ R12, 0(SP)")
@@ -263,10 +278,11 @@ func (k kernel) aheadStart(s *source) {
 	s.label("begin")
 }
 
-// aheadLoop writes the turns that prefetch, which go on to loop or, where K ends, to rest.
+// aheadLoop writes the turns that prefetch, which go on to the loop that follows or, where K ends, to rest.
 func (k kernel) aheadLoop(s *source, a operandA) {
 	s.op("TESTQ R14, R14")
 	s.op("JZ loop")
+	s.op("MOVQ 24(SP), DX")
 	s.label("ahead")
 	for o := 0; o < 1<<chunkShift; o += 64 {
 		s.op("PREFETCHT1 %d(R15)", o)
@@ -280,8 +296,9 @@ func (k kernel) aheadLoop(s *source, a operandA) {
 	s.op("JZ loop")
 	s.label("along")
 	k.turn(s, a)
-	s.op("JGE ahead")
-	s.op("JMP rest")
+	s.op("JL rest")
+	s.op("DECQ DX")
+	s.op("JNZ ahead")
 }
 
 // chunkShift is the logarithm of the size of an Ahead's chunks.
