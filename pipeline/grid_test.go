@@ -135,33 +135,50 @@ func TestGridCrowded(t *testing.T) {
 
 // TestGridParks has pieces so long that the idle workers park, and must wake.
 func TestGridParks(t *testing.T) {
+	const slept = 1500 * time.Microsecond
 	for _, slow := range []string{"Load", "LoadMulticast", "Compute", "Expect"} {
 		s := Shape{Depth: 2, Items: 6, CTAs: 1, Slabs: 1, Private: 1, Shared: 1}
-		prog := newRecorder(s)
-		prog.hook = func(piece string, _, _ int) {
-			if piece == slow {
-				time.Sleep(1500 * time.Microsecond)
+		run := func() Stats {
+			prog := newRecorder(s)
+			prog.hook = func(piece string, _, _ int) {
+				if piece == slow {
+					time.Sleep(slept)
+				}
 			}
+			var g Grid
+			c := NewCrew(2)
+			defer c.Close()
+			if err := g.Reset(context.Background(), s, prog, 3); err != nil {
+				t.Fatal(err)
+			}
+			within(t, "slow "+slow, func() { c.Run(new(Task), &g, 3) })
+			if err := g.Err(); err != nil {
+				t.Fatal(err)
+			}
+			prog.check(t, "slow "+slow, false)
+			return g.Stats()
 		}
-		var g Grid
-		c := NewCrew(2)
-		if err := g.Reset(context.Background(), s, prog, 3); err != nil {
-			t.Fatal(err)
-		}
-		within(t, "slow "+slow, func() { c.Run(new(Task), &g, 3) })
-		if err := g.Err(); err != nil {
-			t.Fatal(err)
-		}
-		prog.check(t, "slow "+slow, false)
+		st := run()
 		// The workers together idle at least as long as one of them sleeps.
-		st := g.Stats()
 		if idle := st.ProducerWait + st.ConsumerWait; idle < 2*time.Millisecond {
 			t.Errorf("slow %s: idle for %v", slow, idle)
 		}
-		if strings.HasPrefix(slow, "Load") != (st.Copy > 6*time.Millisecond) {
-			t.Errorf("slow %s: copied for %v", slow, st.Copy)
+		if strings.HasPrefix(slow, "Load") {
+			if st.Copy < 6*slept {
+				t.Errorf("slow %s: copied for %v, slept for %v", slow, st.Copy, 6*slept)
+			}
+			continue
 		}
-		c.Close()
+		// On a busy machine a copy may lose its processor for as long, but not every time.
+		for range 10 {
+			if st.Copy < 6*slept/2 {
+				break
+			}
+			st = run()
+		}
+		if st.Copy >= 6*slept/2 {
+			t.Errorf("slow %s: copied for %v every time", slow, st.Copy)
+		}
 	}
 }
 
