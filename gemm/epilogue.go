@@ -28,32 +28,39 @@ func (p *product) epilogue(acc unsafe.Pointer, row, col, rows, cols int) {
 		asm.Combine(p.c.at(row, col), p.c.stride*4, acc, pitch, rows, cols, p.alpha, p.beta)
 		return
 	}
-	for i := 0; i < rows; i += storeRows {
-		p.storeBlock(p.c.at(row+i, col), unsafe.Add(acc, i*pitch), min(rows-i, storeRows), cols)
-	}
+	p.storeBlocks(row, col, acc, rows, cols)
 }
 
 // storeRows is how many rows of accumulators are rounded at once.
 const storeRows = 16
 
-// storeBlock is storeRow for as many rows, whose accumulators lie NR to a row.
-func (p *product) storeBlock(to, acc unsafe.Pointer, rows, cols int) {
+// storeBlocks is storeRow for as many rows, whose accumulators lie NR to a row.
+func (p *product) storeBlocks(row, col int, acc unsafe.Pointer, rows, cols int) {
+	// Outside the loop, because they are cleared where they are declared.
 	var short [storeRows * maxNR]uint16
-	nr, size, stored := p.kernel.NR, 2*cols, unsafe.Pointer(&short)
-	pitch, n := nr*4, rows*nr
-	from := unsafe.Slice((*float32)(acc), n)
-	switch {
-	case p.beta != 0:
-		var old [storeRows * maxNR]float32
-		asm.CopyRows(stored, nr*2, to, p.c.pitch(), rows, size, false)
-		p.decode(old[:n], stored)
-		asm.Combine(unsafe.Pointer(&old), pitch, acc, pitch, rows, cols, p.alpha, p.beta)
-		from = old[:n]
-	case p.alpha != 1:
-		asm.Combine(acc, pitch, acc, pitch, rows, cols, p.alpha, 0)
+	var old []float32
+	if p.beta != 0 {
+		var wide [storeRows * maxNR]float32
+		old = wide[:]
 	}
-	p.encode(stored, from)
-	asm.CopyRows(to, p.c.pitch(), stored, nr*2, rows, size, p.past && p.beta == 0)
+	nr, size, stored := p.kernel.NR, 2*cols, unsafe.Pointer(&short)
+	pitch := nr * 4
+	for i := 0; i < rows; i += storeRows {
+		to, some := p.c.at(row+i, col), min(rows-i, storeRows)
+		acc := unsafe.Add(acc, i*pitch)
+		from := unsafe.Slice((*float32)(acc), some*nr)
+		switch {
+		case p.beta != 0:
+			asm.CopyRows(stored, nr*2, to, p.c.pitch(), some, size, false)
+			p.decode(old[:some*nr], stored)
+			asm.Combine(unsafe.Pointer(unsafe.SliceData(old)), pitch, acc, pitch, some, cols, p.alpha, p.beta)
+			from = old[:some*nr]
+		case p.alpha != 1:
+			asm.Combine(acc, pitch, acc, pitch, some, cols, p.alpha, 0)
+		}
+		p.encode(stored, from)
+		asm.CopyRows(to, p.c.pitch(), stored, nr*2, some, size, p.past && p.beta == 0)
+	}
 }
 
 // decode widens 16-bit elements of C's type.
