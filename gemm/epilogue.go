@@ -34,7 +34,8 @@ func (p *product) epilogue(acc unsafe.Pointer, row, col, rows, cols int) {
 // storeRows is how many rows of accumulators are rounded at once.
 const storeRows = 16
 
-// storeBlocks is storeRow for as many rows, whose accumulators lie NR to a row.
+// storeBlocks writes rows x cols accumulators, NR to a row, to a C of 16 bits at
+// (row, col), storeRows at a time.
 func (p *product) storeBlocks(row, col int, acc unsafe.Pointer, rows, cols int) {
 	// Outside the loop, because they are cleared where they are declared.
 	var short [storeRows * maxNR]uint16
