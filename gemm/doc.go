@@ -119,7 +119,7 @@
 // alone; those whose A stays in a cache by workers that read A where it lies and
 // share C out in slabs; those of few rows by workers that stream B past a slot
 // of A; and in larger ones a few workers pack B as they come to multiply it, so
-// that the ring carries A alone.
+// that the ring carries A alone, and keep it for the cluster tiles below.
 //
 // # Memory
 //
@@ -130,14 +130,14 @@
 //	depth · (ctas·m + n) · k · 4  +  ctas · m · n · 4    bytes
 //
 // each dimension rounded up to the register tile, and the accumulators twice if K
-// is split. The engine's own choice stays below 16 MiB, and for more than four
-// workers in a large L3 below 32 MiB, or 48 MiB if K is split; [WithTile] (then
-// ctas is 1) and [WithDepth] change it, and [Stats] reports the dimensions. An
-// engine has at most as many rings in use at once, and keeps as many, those of up
-// to 64 MiB, as GOMAXPROCS was when it was made, or WithWorkers of [New] if that is
-// more; further calls wait for their turn. [Engine.Close] gives the memory
-// back; the shared engine keeps its own. A small product borrows a buffer of less
-// than 1 MiB from a pool that the garbage collector empties.
+// is split. Up to four workers may keep up to 16 MiB of panels of B besides. The
+// engine's own choice stays below 32 MiB, or 48 MiB for more workers if K is split;
+// [WithTile] (then ctas is 1) and [WithDepth] change it, and [Stats] reports the
+// dimensions. An engine has at most as many rings in use at once, and keeps as
+// many, those of up to 64 MiB, as GOMAXPROCS was when it was made, or WithWorkers
+// of [New] if that is more; further calls wait for their turn. [Engine.Close] gives
+// the memory back; the shared engine keeps its own. A small product borrows a
+// buffer of less than 1 MiB from a pool that the garbage collector empties.
 //
 // In steady state, that is with rings of the size already there, Multiply
 // allocates nothing, whatever its options. [Engine.Multiply] takes interfaces: a

@@ -54,6 +54,16 @@ func (e *Engine) productOf(c, a, b AnyMatrix, opts []Option) (product, settings,
 // StarveMany the same for many workers.
 const StarveFlops, StarveMany = starveFlops, starveMany
 
+// KeptBytes returns what of the ring's memory keeps panels of B.
+func KeptBytes(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
+	p, s, err := e.productOf(c, a, b, opts)
+	if err != nil {
+		return 0, err
+	}
+	g := newPlan(&p, &s)
+	return g.bytesKept, nil
+}
+
 // RingBytes returns the memory that the ring of e.Multiply with these arguments
 // takes.
 func RingBytes(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
@@ -80,6 +90,13 @@ func PretendL3(n int) (restore func()) {
 	old := bytesL3
 	bytesL3 = n
 	return func() { bytesL3 = old }
+}
+
+// PretendL2 does the same for a second-level cache.
+func PretendL2(n int) (restore func()) {
+	old := bytesL2
+	bytesL2 = n
+	return func() { bytesL2 = old }
 }
 
 // StreamColumns returns the columns of a slab of e.Multiply with these arguments,

@@ -9,7 +9,8 @@ type group struct {
 	from, to   int            // columns of C
 	k0, n      int            // elements of K
 	a          unsafe.Pointer // panels
-	b          unsafe.Pointer // memory for the panels of B, unless B is packed
+	b          unsafe.Pointer // memory for the panels of B, unless B is packed,
+	there      bool           // or they are there
 	acc, sum   unsafe.Pointer // accumulators, strip after strip; the same of the chains before, or nil
 	stripBytes int            // from one strip to the next
 	ph         phase
@@ -22,9 +23,10 @@ func (p *product) multiplyGroup(g *group) {
 	k := p.kernel
 	words := p.words(g.n)
 	b, panelB := g.b, k.PanelB(words)
-	if p.ready() {
+	switch {
+	case p.ready():
 		b = p.packed.at(g.k0, g.from)
-	} else {
+	case !g.there:
 		p.packB(b, g.k0, g.n, g.from, g.to)
 	}
 	for j := 0; g.from+j*k.NR < g.to; j++ {
@@ -44,7 +46,7 @@ func (p *product) multiplyGroup(g *group) {
 func (r *run) computeBare(g *group, col, from, to, slabAt int) {
 	nr := r.kernel.NR
 	width := to - from
-	if !r.ready() {
+	if !r.ready() && !g.there {
 		width = nr
 		if r.starves() {
 			width = bareGroup * nr
@@ -52,6 +54,8 @@ func (r *run) computeBare(g *group, col, from, to, slabAt int) {
 				width /= 2
 			}
 		}
+	}
+	if !r.ready() && !r.keeps {
 		s := scratches.Get().(*scratch)
 		defer scratches.Put(s)
 		g.b = unsafe.Pointer(unsafe.SliceData(s.mem))
@@ -62,9 +66,16 @@ func (r *run) computeBare(g *group, col, from, to, slabAt int) {
 		stripAt := slabAt + r.stripOf(from, j)
 		g.stripBytes = r.stripOf(0, nr)
 		g.from, g.to, g.acc, g.sum = col+j, col+end, unsafe.Add(r.acc, stripAt), forward(r.sum, stripAt)
+		if r.keeps {
+			g.b = r.keptAt(g.k0, j)
+		}
 		g.next = feed{}
 		if next := j + nr; next < to {
 			g.next = r.feedB(col+next, col+min(end+nr, to), g.k0, g.n, max(1, panels-1))
+			if g.there {
+				g.next.b = line(r.keptAt(g.k0, next), (panels-1)*r.kernel.PanelB(r.words(g.n)))
+				g.next.rowsB = ceilDiv(g.next.b.Rows, panels-1)
+			}
 		}
 		r.multiplyGroup(g)
 		g.call += panels
@@ -74,15 +85,23 @@ func (r *run) computeBare(g *group, col, from, to, slabAt int) {
 // computeSwept is computeBare for a worker that packs behind its products.
 func (r *run) computeSwept(g *group, col, from, to, slabAt int) {
 	nr := r.kernel.NR
+	var w sweep
+	var mem unsafe.Pointer
+	if !r.keeps {
+		s := scratches.Get().(*scratch)
+		defer scratches.Put(s)
+		mem = unsafe.Pointer(unsafe.SliceData(s.mem))
+	}
 	at := func(j int) piece {
 		if j >= to {
 			return piece{}
 		}
-		return piece{g.k0, g.n, col + j, min(nr, to-j)}
+		panel := forward(mem, (j-from)/nr%2*panelBytes)
+		if r.keeps {
+			panel = r.keptAt(g.k0, j)
+		}
+		return piece{g.k0, g.n, col + j, min(nr, to-j), panel}
 	}
-	mem := scratches.Get().(*scratch)
-	defer scratches.Put(mem)
-	w := sweep{mem: unsafe.Pointer(unsafe.SliceData(mem.mem))}
 	words, reach := r.words(g.n), r.reach()*nr
 	for j := from; j < to; j += nr {
 		now, stripAt := at(j), slabAt+r.stripOf(from, j)
@@ -90,7 +109,7 @@ func (r *run) computeSwept(g *group, col, from, to, slabAt int) {
 			row: g.row, col: now.col, rows: g.rows, cols: now.cols,
 			acc: unsafe.Add(r.acc, stripAt), sum: forward(r.sum, stripAt), then: g.then.share(g.call + (j-from)/nr),
 		}
-		b := w.panel(&r.product, now, at(j+nr), at(j+reach), &s)
-		r.multiply(&s, words, g.a, b, g.ph)
+		w.pack(&r.product, now, at(j+nr), at(j+reach), &s)
+		r.multiply(&s, words, g.a, now.panel, g.ph)
 	}
 }

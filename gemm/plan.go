@@ -40,10 +40,12 @@ type plan struct {
 	depth          int
 	workers        int
 	bare           bool // the ring holds no B: it is packed, or
-	late           bool // the workers pack it, panel by panel, as they multiply
+	late           bool // the workers pack it, panel by panel, as they multiply,
+	keeps          bool // and keep it for the tiles below
 	bytesA, bytesB int  // of a stage: one CTA's A, the cluster's B
 	bytesAcc       int  // accumulators of a cluster tile
 	bytesSum       int  // sums of the chains before, laid out like them, if K is split
+	bytesKept      int  // panels of B that are kept
 }
 
 // The shape of a stage. A strip of A, slabRows x bk, must stay in an L2
@@ -62,6 +64,8 @@ const (
 	mostLate    = 1024     // and at most
 	lateCols    = 2048     // most columns
 	lateTiles   = 4        // most such tiles one below the other, if packing B again for each takes time
+	keptBytes   = 16 << 20 // most of B that is kept, packed, for the tiles below the first
+	leastKept   = 1024     // fewest columns, as A is packed again for every tile of columns
 	largeCache  = 48 << 20 // bytes of L3
 	ctaRows     = 512      // most rows of a CTA
 	maxSlabRows = 128      // or
@@ -97,6 +101,7 @@ func newPlan(p *product, s *settings) plan {
 		}
 	}
 
+	g.keeps = p.packsLate(s) && p.keptCols() > 0
 	g.late = p.packsLate(s) || p.narrow()
 	g.bare = p.b.packed || g.late
 	most, cta := clusterExtent(g.workers), ctaRows // rows
@@ -104,6 +109,9 @@ func newPlan(p *product, s *settings) plan {
 	if g.late {
 		most, across = p.lateRows(), lateCols
 		cta = most
+		if g.keeps {
+			across = p.keptCols()
+		}
 	}
 	rows, ctas := balance(p.m, most), 1
 	if s.tile[0] != 0 {
@@ -166,28 +174,43 @@ func newPlan(p *product, s *settings) plan {
 	if g.chains > 1 {
 		g.bytesSum = g.bytesAcc
 	}
+	if g.keeps {
+		g.bytesKept = g.steps * g.bn / k.NR * k.PanelB(depth)
+	}
 	return g
 }
 
 // packsLate reports whether the ring holds A alone and the workers pack B, unless
 // it is packed, each panel when they come to multiply it by all the tile's rows.
-// That costs less than to copy B to the ring and to read it from there; but every
-// tile of rows reads and packs B again, so there must be few workers and, if they
-// do not pack behind products, few tiles. A caller who names the shape of the ring
-// gets B in it.
+// That costs less than to copy B to the ring and to read it from there; but unless
+// B is kept every tile of rows reads and packs it again, so there must be few
+// workers and, if they do not pack behind products, few tiles. A caller who names
+// the shape of the ring gets B in it.
 func (p *product) packsLate(s *settings) bool {
-	return p.splitK <= 1 && s.depth == 0 && s.tile == [3]int{} &&
-		s.workerCount() <= few && (p.packs() || p.m <= lateTiles*p.lateRows() && (p.kernel.Ahead() || p.starves()))
+	switch {
+	case p.splitK > 1 || s.depth != 0 || s.tile != [3]int{} || s.workerCount() > few:
+		return false
+	case p.packs():
+		return true
+	}
+	return (p.kernel.Ahead() || p.starves()) && (p.ready() || p.keptCols() > 0 || p.m <= lateTiles*p.lateRows())
 }
 
 // lateRows returns the most rows of a tile whose B is packed late: its panels of A
-// stay in half of an L2 cache, or in a quarter where that must keep accumulators.
+// stay in half of an L2 cache.
 func (p *product) lateRows() int {
-	rows := bytesL2 / 2 / (4 * stageWords)
-	if p.starves() {
-		rows /= 2
+	return max(leastLate, min(bytesL2/2/(4*stageWords), mostLate))
+}
+
+// keptCols returns the most columns of a tile whose B is packed late for the first
+// of the tiles one below the other, and kept for the others, or 0 if there are no
+// others, B is packed or K is too long.
+func (p *product) keptCols() int {
+	cols := keptBytes / (4 * max(1, p.words(p.k)))
+	if p.ready() || p.m <= p.lateRows() || cols < min(p.n, leastKept) {
+		return 0
 	}
-	return max(leastLate, min(rows, mostLate))
+	return min(cols, lateCols)
 }
 
 // bytesL3 is the size of the last-level cache, -1 if it is not known.
@@ -241,8 +264,8 @@ func (g *plan) shape() pipeline.Shape {
 }
 
 // bytes returns the slot memory that the plan needs: the ring's stages, then
-// the accumulators and the sums.
-func (g *plan) bytes() int { return g.depth*g.stage() + g.bytesAcc + g.bytesSum }
+// the accumulators, the sums and what is kept.
+func (g *plan) bytes() int { return g.depth*g.stage() + g.bytesAcc + g.bytesSum + g.bytesKept }
 
 func (g *plan) stage() int { return g.ctas*g.bytesA + g.bytesB }
 
@@ -258,6 +281,9 @@ func (g *plan) tile(item int) (row, col, step int) {
 	}
 	return i * g.bm * g.ctas, j * g.bn, step
 }
+
+// keptFor reports whether the panels of B that item needs are kept already.
+func (g *plan) keptFor(item int) bool { return g.keeps && item/g.steps%g.tilesM > 0 }
 
 // depthOf returns the first element of K of a step and how many it has. No step
 // crosses from one chain of a split K to the next.

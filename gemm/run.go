@@ -24,6 +24,7 @@ type run struct {
 	stages []byte         // [stage][A of CTA 0, A of CTA 1, ..., B]
 	acc    unsafe.Pointer // [cta][slab][panel of B][rows][NR]
 	sum    unsafe.Pointer // the same, if K is split
+	kept   unsafe.Pointer // [stage of K][panel of B], if the plan keeps them
 }
 
 // grid computes the product on a grid and returns how it went.
@@ -64,6 +65,9 @@ func (r *run) runRing(e *Engine, p *product, s *settings) (Stats, error) {
 	r.acc = unsafe.Pointer(unsafe.SliceData(mem[len(r.stages):]))
 	if r.bytesSum > 0 {
 		r.sum = unsafe.Add(r.acc, r.bytesAcc)
+	}
+	if r.keeps {
+		r.kept = unsafe.Add(r.acc, r.bytesAcc+r.bytesSum)
 	}
 	st := Stats{
 		Kernel: r.kernel.Name, Workers: r.workers, Depth: r.depth,
@@ -139,7 +143,7 @@ func (r *run) release(e *Engine) {
 	if r.memory != nil {
 		e.slots.Put(r.memory)
 	}
-	r.memory, r.stages, r.acc, r.sum = nil, nil, nil, nil
+	r.memory, r.stages, r.acc, r.sum, r.kept = nil, nil, nil, nil, nil
 	r.product, r.stream, r.place = product{}, stream{}, place{}
 	r.mapA, r.mapB = tile.PanelMap{}, tile.PanelMap{}
 }
@@ -237,9 +241,9 @@ func (r *run) Compute(stage, item, cta, slab int) {
 	if r.bare {
 		g := group{
 			row: first + at, rows: rows, k0: k0, n: depth, a: a,
-			ph: ph, then: next, call: call,
+			ph: ph, then: next, call: call, there: r.keptFor(item),
 		}
-		if r.packs() {
+		if r.packs() && !g.there {
 			r.computeSwept(&g, col, from, to, slabAt)
 		} else {
 			r.computeBare(&g, col, from, to, slabAt)
@@ -264,6 +268,14 @@ func (r *run) stripOf(from, j int) int {
 		j = from
 	}
 	return j * r.slabRows * 4
+}
+
+// keptAt returns where the tile's panel of B of column j is kept, from element k0
+// of K on.
+func (r *run) keptAt(k0, j int) unsafe.Pointer {
+	k, n := r.kernel, min(r.bk, r.k-k0)
+	stage := r.bn / k.NR * k.PanelB(r.words(r.bk))
+	return unsafe.Add(r.kept, k0/r.bk*stage+j/k.NR*k.PanelB(r.words(n)))
 }
 
 // copied returns the bytes that the copies wrote to slots.

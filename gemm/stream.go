@@ -217,9 +217,9 @@ func (st *stream) computeSwept(mem unsafe.Pointer, from, to int) {
 		}
 		k0, n := st.blockOf(i / panels)
 		col := from + i%panels*k.NR
-		return piece{k0, n, col, min(k.NR, to-col)}
+		return piece{k0, n, col, min(k.NR, to-col), unsafe.Add(mem, i%2*panelBytes)}
 	}
-	w := sweep{mem: mem}
+	var w sweep
 	acc := unsafe.Add(mem, sweepBytes)
 	reach := st.reach()
 	for i := range panels * st.steps {
@@ -228,9 +228,9 @@ func (st *stream) computeSwept(mem unsafe.Pointer, from, to int) {
 			col: now.col, rows: st.m, cols: now.cols,
 			acc: unsafe.Add(acc, i%panels*st.panelsA*k.MR*k.NR*4),
 		}
-		b := w.panel(&st.product, now, at(i+1), at(i+reach), &s)
+		w.pack(&st.product, now, at(i+1), at(i+reach), &s)
 		a := unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
-		st.multiply(&s, st.words(now.n), a, b, st.phaseOf(step))
+		st.multiply(&s, st.words(now.n), a, now.panel, st.phaseOf(step))
 	}
 }
 

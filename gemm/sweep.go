@@ -12,9 +12,7 @@ import (
 // after the other. Each is packed while the one before is multiplied: what waits
 // for memory then waits behind products.
 type sweep struct {
-	mem    unsafe.Pointer // for two panels, in turns
-	turn   int            // the one to be multiplied next
-	packed int            // elements of its K that are there
+	packed int // elements of K that are there, of the panel to be multiplied next
 }
 
 const (
@@ -36,7 +34,10 @@ const (
 var intel = cpuid.CPU.VendorID == cpuid.Intel
 
 // A piece is a part of B that fills a panel: n elements of K of cols columns.
-type piece struct{ k0, n, col, cols int }
+type piece struct {
+	k0, n, col, cols int
+	panel            unsafe.Pointer // where to pack it: not over that of the piece before
+}
 
 // packs reports whether workers pack B for themselves in sweeps.
 func (p *product) packs() bool {
@@ -57,28 +58,26 @@ func (p *product) sharesChunks() bool {
 	return !p.b.packed && !p.b.trans && 2*p.kernel.NR*p.b.elem.Size() <= asm.AheadChunk
 }
 
-// panel returns the panel of now, and makes the products of s pack that of next
+// pack completes the panel of now, and makes the products of s pack that of next
 // and bring later closer.
-func (w *sweep) panel(p *product, now, next, later piece, s *strip) unsafe.Pointer {
+func (w *sweep) pack(p *product, now, next, later piece, s *strip) {
 	k := p.kernel
-	b := unsafe.Add(w.mem, w.turn*panelBytes)
 	if rest := now.n - w.packed; rest > 0 {
 		if p.b.packed {
 			now.cols = k.NR
 		}
 		from, stride := p.rowsB(now.k0, w.packed, now.col)
-		k.PackB(p.b.elem, p.b.trans)(unsafe.Add(b, w.packed/k.KPack*k.NR*4), from, stride, now.cols, rest)
+		k.PackB(p.b.elem, p.b.trans)(unsafe.Add(now.panel, w.packed/k.KPack*k.NR*4), from, stride, now.cols, rest)
 	}
-	w.turn ^= 1
 	w.packed = 0
 	if next.cols == k.NR {
 		w.packed = next.n - next.n%k.PackDepth(p.b.elem, p.b.trans)
 	}
 	if w.packed == 0 {
 		s.next = p.chunks(next)
-		return b
+		return
 	}
-	s.pack.K, s.pack.KContiguous, s.pack.Panel = w.packed, p.b.trans, unsafe.Add(w.mem, w.turn*panelBytes)
+	s.pack.K, s.pack.KContiguous, s.pack.Panel = w.packed, p.b.trans, next.panel
 	s.pack.B, s.pack.Stride = p.rowsB(next.k0, 0, next.col)
 	ahead := p.chunks(later)
 	if s.rows >= restTiles*p.kernel.MR {
@@ -89,7 +88,6 @@ func (w *sweep) panel(p *product, now, next, later piece, s *strip) unsafe.Point
 		ahead.Base, ahead.Pitch = s.pack.B, s.pack.Stride // which is near already
 	}
 	s.pack.Next, s.pack.Pitch = ahead.Base, ahead.Pitch
-	return b
 }
 
 // freshDepth returns the elements of K in a panel that is packed just before it
