@@ -4,7 +4,7 @@ import "unsafe"
 
 // CopyRows copies rows of n bytes, which lie lds bytes apart, to rows ldd bytes apart, and brings rows to come closer: those of a
 // matrix lie on pages of their own, where the hardware prefetches nothing. With past, and if the rows of dst are whole lines of the
-// cache, they are stored past the caches. The memory of dst and src must not overlap.
+// cache, they are stored past the caches, for others to see after a [Fence]. The memory of dst and src must not overlap.
 func CopyRows(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int, past bool) {
 	if !hasAVX || n%copyUnit != 0 || n == 0 || rows <= 0 {
 		copyRowsGeneric(dst, ldd, src, lds, rows, n)
@@ -15,6 +15,9 @@ func CopyRows(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int,
 		copyRows(unsafe.Add(dst, i*ldd), ldd, unsafe.Add(src, i*lds), lds, min(rows-i, copyRowsMost), n, past)
 	}
 }
+
+// Fence waits until what [CopyRows] stored past the caches is there: a hundred nanoseconds and more, so once for many rows.
+func Fence() { fence() }
 
 const (
 	copyUnit     = 16 // bytes

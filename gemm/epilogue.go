@@ -44,6 +44,7 @@ func (p *product) storeBlocks(row, col int, acc unsafe.Pointer, rows, cols int) 
 		var wide [storeRows * maxNR]float32
 		old = wide[:]
 	}
+	past := p.past && p.beta == 0
 	nr, size, stored := p.kernel.NR, 2*cols, unsafe.Pointer(&short)
 	pitch := nr * 4
 	for i := 0; i < rows; i += storeRows {
@@ -60,7 +61,10 @@ func (p *product) storeBlocks(row, col int, acc unsafe.Pointer, rows, cols int) 
 			asm.Combine(acc, pitch, acc, pitch, some, cols, p.alpha, 0)
 		}
 		p.encode(stored, from)
-		asm.CopyRows(to, p.c.pitch(), stored, nr*2, some, size, p.past && p.beta == 0)
+		asm.CopyRows(to, p.c.pitch(), stored, nr*2, some, size, past)
+	}
+	if past {
+		asm.Fence()
 	}
 }
 
