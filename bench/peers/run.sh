@@ -139,11 +139,18 @@ measure() {
 	status=0
 	case $lib in
 	leafhopper)
-		# Every product is verified, in the first round.
+		# Every product is verified, in the first round. As in the peers one product is measured
+		# after the other: those of several in turns would find the caches full of each other's.
 		verify=false
 		[ "$round" != 1 ] || verify=true
-		timeout "$limit" build/gemmbench compare -format json -size "$(echo "$*" | tr ' ' ,)" -dtype "$dtypes" -depth 0 \
-			-workers "$threads_now" -count "$count" -min-time "${ms}ms" -verify="$verify" >"$out.json" 2>"$log" || status=$?
+		: >"$log"
+		for dtype in $(echo "$dtypes" | tr , ' '); do
+			for shape in "$@"; do
+				timeout "$limit" build/gemmbench compare -format json -size "$shape" -dtype "$dtype" -depth 0 -workers "$threads_now" \
+					-count "$count" -min-time "${ms}ms" -verify="$verify" >"$results/$lib.$dtype.$shape-$round-$threads_now.json" 2>>"$log" || status=$?
+				[ "$status" = 0 ] || break 2
+			done
+		done
 		;;
 	*)
 		set -- -dtype "$dtypes" -threads "$threads_now" -count "$count" -min-time "$ms" "$@"

@@ -1,5 +1,5 @@
 // Command report joins what run.sh measured: reports of gemmbench compare in
-// JSON and lines of the peers in CSV, one file of each program for each round.
+// JSON and lines of the peers in CSV, of each round a file of each program, or several.
 //
 //	report FILE...
 //
