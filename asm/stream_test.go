@@ -193,7 +193,7 @@ func TestStreamLong(t *testing.T) {
 		if kContiguous {
 			shapes = append(shapes, [2]int{streamTestLength/typ.Size() + 75, 50}, [2]int{2 * streamTestLength / typ.Size(), 3})
 		} else {
-			shapes = append(shapes, [2]int{37, streamTestWidth + 75})
+			shapes = append(shapes, [2]int{37, streamTestWidth + 75}, [2]int{streamTestDepth + 39, 20})
 		}
 		r := rand.New(rand.NewPCG(9, uint64(typ)))
 		for _, shape := range shapes {
@@ -229,8 +229,8 @@ func TestStreamPages(t *testing.T) {
 	})
 }
 
-// What bounds a call of assembly, in bytes and columns; see streamLength and streamWidth.
-const streamTestLength, streamTestWidth = 16 << 10, 16 << 10
+// What bounds a call of assembly, in bytes, columns and rows of K; see streamLength, streamWidth and narrowRows.
+const streamTestLength, streamTestWidth, streamTestDepth = 16 << 10, 16 << 10, 4 << 10
 
 // TestStreamAllocs checks that the working memory is used again.
 func TestStreamAllocs(t *testing.T) {
