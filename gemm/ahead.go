@@ -26,7 +26,7 @@ func (r *run) feed(item, calls int) (f feed) {
 	k0, k := r.depthOf(step)
 	f.a = box(&r.a, !r.a.trans, row, min(r.m-row, r.bm*r.ctas), k0, k)
 	if !r.bare {
-		f.b = r.feedB(col, col+r.colsOf(col), k0, k, 1).b
+		f.b = r.reads(col, col+r.colsOf(col), k0, k)
 	}
 	chunksA, chunksB := f.a.Rows*f.a.Chunks, f.b.Rows*f.b.Chunks
 	f.callsA = max(1, calls*chunksA/(chunksA+chunksB))
@@ -72,14 +72,16 @@ func line(at unsafe.Pointer, n int) asm.Ahead {
 	return asm.Ahead{Base: at, Pitch: row, Rows: ceilDiv(n, row), Chunks: row / asm.AheadChunk}
 }
 
-// feedB returns what packing the columns from .. to-1 of n elements of K from k0
+// reads returns what packing the columns from .. to-1 of n elements of K from k0
 // on will read, or multiplying them if they are packed.
-func (p *product) feedB(from, to, k0, n, calls int) (f feed) {
+func (p *product) reads(from, to, k0, n int) asm.Ahead {
 	if p.b.packed {
-		f.b = line(p.packed.at(k0, from), ceilDiv(to-from, p.kernel.NR)*p.packed.panel(n))
-	} else {
-		f.b = box(&p.b, p.b.trans, from, to-from, k0, n)
+		return line(p.packed.at(k0, from), ceilDiv(to-from, p.kernel.NR)*p.packed.panel(n))
 	}
-	f.callsB, f.rowsB = calls, ceilDiv(f.b.Rows, calls)
-	return f
+	return box(&p.b, p.b.trans, from, to-from, k0, n)
+}
+
+// feedOf shares memory of B out among calls.
+func feedOf(b asm.Ahead, calls int) feed {
+	return feed{b: b, callsB: calls, rowsB: ceilDiv(b.Rows, calls)}
 }

@@ -69,13 +69,13 @@ func (r *run) computeBare(g *group, col, from, to, slabAt int) {
 		if r.keeps {
 			g.b = r.keptAt(g.k0, j)
 		}
-		g.next = feed{}
-		if next := j + nr; next < to {
-			g.next = r.feedB(col+next, col+min(end+nr, to), g.k0, g.n, max(1, panels-1))
-			if g.there {
-				g.next.b = line(r.keptAt(g.k0, next), (panels-1)*r.kernel.PanelB(r.words(g.n)))
-				g.next.rowsB = ceilDiv(g.next.b.Rows, panels-1)
-			}
+		switch next := j + nr; {
+		case next >= to:
+			g.next = feed{}
+		case g.there:
+			g.next = feedOf(line(r.keptAt(g.k0, next), (panels-1)*r.kernel.PanelB(r.words(g.n))), panels-1)
+		default:
+			g.next = feedOf(r.reads(col+next, col+min(end+nr, to), g.k0, g.n), max(1, panels-1))
 		}
 		r.multiplyGroup(g)
 		g.call += panels

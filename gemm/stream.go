@@ -200,7 +200,7 @@ func (st *stream) computePanels(mem unsafe.Pointer, from, to int) {
 			}
 			if step+1 < st.steps {
 				k0, n := st.blockOf(step + 1)
-				g.next = st.feedB(col, end, k0, n, ceilDiv(end-col, k.NR))
+				g.next = feedOf(st.reads(col, end, k0, n), ceilDiv(end-col, k.NR))
 			}
 			st.multiplyGroup(&g)
 		}
