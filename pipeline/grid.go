@@ -71,9 +71,17 @@ type Grid struct {
 	loose     bool         // see there
 	helpers   atomic.Int32 // of a crew that are in Work, or about to be
 
+	tallies []tally // of the workers, by id
+
 	mu       sync.Mutex
 	panicked *RolePanic
-	stats    Stats
+}
+
+// tally is what one worker says of itself when it leaves. All leave at the same moment: each has a line of
+// the cache, since a lock would put most of them to sleep.
+type tally struct {
+	Stats
+	_ [40]byte
 }
 
 // claim is a counter of claimed pieces that belongs to one item: the item in
@@ -157,7 +165,12 @@ func (g *Grid) Reset(ctx context.Context, shape Shape, prog Program, workers int
 	}
 	g.shape, g.prog, g.ctx, g.workers = shape, prog, ctx, workers
 	g.issued.Store(0)
-	g.panicked, g.stats = nil, Stats{}
+	if cap(g.tallies) < workers {
+		g.tallies = make([]tally, workers)
+	}
+	g.tallies = g.tallies[:workers]
+	clear(g.tallies)
+	g.panicked = nil
 	return nil
 }
 
@@ -177,9 +190,7 @@ func (g *Grid) Work(id int) {
 			g.ring.Stop(errGoexit)
 		}
 		if w.stats != (Stats{}) {
-			g.mu.Lock()
-			g.stats.add(w.stats)
-			g.mu.Unlock()
+			g.tallies[id].Stats = w.stats
 		}
 	}()
 	switch {
@@ -208,7 +219,12 @@ func (g *Grid) Err() error {
 
 // Stats returns what the workers of the last run spent their time on. Call it
 // when every worker has left.
-func (g *Grid) Stats() Stats { return g.stats }
+func (g *Grid) Stats() (sum Stats) {
+	for i := range g.tallies {
+		sum.add(g.tallies[i].Stats)
+	}
+	return sum
+}
 
 // Clear lets go of the program, the context and what Err returns, for a Grid that
 // is kept for another Reset. Call it when every worker has left.
