@@ -74,10 +74,19 @@ func (p *product) streamBytes(workers int) int {
 
 // streamDepth returns the elements of K in a block for so many workers.
 func (p *product) streamDepth(workers int) int {
-	if !p.b.packed && p.packs() {
+	if !p.b.packed && p.packs() && p.inPlaceFunc() == nil {
 		return p.freshDepth(workers)
 	}
 	return p.panelDepth()
+}
+
+// inPlaceFunc returns what multiplies A by B where that lies, if A has so few rows
+// that it is the fastest, and otherwise nil.
+func (p *product) inPlaceFunc() asm.StreamFunc {
+	if p.b.packed || p.m > p.kernel.StreamRows(p.b.elem) {
+		return nil
+	}
+	return p.kernel.Stream(p.b.elem, p.b.trans)
 }
 
 // init cuts p into slabs for workers.
@@ -94,8 +103,8 @@ func (st *stream) init(p *product, workers int) error {
 		block = max(1, min(sweepPanels, (inlineBytes-sweepBytes)/strip))
 	}
 	cols, group := min(max(1, panels/(slabsEach*workers)), block), 0
-	switch {
-	case p.b.packed:
+	st.inPlace = p.inPlaceFunc()
+	if p.b.packed {
 		most := packedPanels
 		if p.narrow() {
 			most = narrowPanels
@@ -103,8 +112,6 @@ func (st *stream) init(p *product, workers int) error {
 		if st.panelsA <= most {
 			st.panels = k.StreamPanels(p.b.elem)
 		}
-	case p.m <= k.StreamRows(p.b.elem):
-		st.inPlace = k.Stream(p.b.elem, p.b.trans)
 	}
 	switch {
 	case st.panels != nil:
