@@ -117,8 +117,8 @@
 // A caller who names neither a depth nor a tile gets the shortest way that a
 // product allows, with the same bits. Small products are computed by the caller
 // alone; those whose A stays in a cache by workers that read A where it lies and
-// share C out in slabs; those of few rows by workers that stream B past a slot
-// of A; and in larger ones a few workers pack B as they come to multiply it, so
+// share C out in slabs; those of few rows by workers that stream B past an A
+// that the ring holds whole; and in larger ones a few workers pack B as they come to multiply it, so
 // that the ring carries A alone, and keep it for the cluster tiles below.
 //
 // # Memory

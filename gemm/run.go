@@ -84,15 +84,21 @@ func (r *run) runStream(e *Engine, p *product, s *settings) (Stats, error) {
 		return Stats{}, err
 	}
 	w := &r.stream
-	mem, err := r.memoryOf(e, w.steps*w.bytesA())
+	bytesA, bytesAcc := roundUp(w.steps*w.bytesA(), tile.SlotAlign), w.bytesAcc()
+	mem, err := r.memoryOf(e, bytesA+bytesAcc)
 	if err != nil {
 		return Stats{}, err
 	}
-	w.slot = mem
+	w.slot = mem[:bytesA]
+	if bytesAcc > 0 {
+		w.acc = unsafe.Pointer(unsafe.SliceData(mem[bytesA:]))
+	}
 	st := Stats{
-		Kernel: w.kernel.Name, Workers: workers, Depth: 1,
-		TileM: w.m, TileN: w.cols, TileK: w.k,
-		Tiles: w.slabs, Bytes: int64(w.Expect(0, 0) * tile.PanelTxUnit),
+		Kernel: w.kernel.Name, Workers: workers, Depth: w.items,
+		TileM: w.m, TileN: w.cols, TileK: w.k, Tiles: w.slabs,
+	}
+	for item := range w.items {
+		st.Bytes += int64(w.Expect(item, 0) * tile.PanelTxUnit)
 	}
 	err = r.execute(e, s, w.shape(), w, workers, &st)
 	return st, err

@@ -31,6 +31,13 @@ const (
 	// while it is in a cache. A narrow one would be widened.
 	packedPanels = 4
 	narrowPanels = 2
+	// Of many workers each has so many pieces, that is slabs times items, and half as many if B is
+	// read in place, which goes faster the longer it lasts. A piece has so many bytes of B at
+	// least, and of each row along K; and accumulators that outlast items are so many at most.
+	piecesEach = 16
+	pieceBytes = 64 << 10
+	pieceAlong = 8 << 10
+	piecesAcc  = 8 << 20
 )
 
 // stream is the program of such a product.
@@ -42,10 +49,14 @@ type stream struct {
 	block     int // columns of it at a time, which scratch memory bounds
 	group     int // and of these columns, that are packed at a time
 	slabs     int
+	items     int            // parts of K, of
+	span      int            // blocks each,
+	jobSpan   int            // of which a copy job has so many
 	inPlace   asm.StreamFunc // if B is read where it lies, without packing a panel
 	panels    asm.PanelsFunc // if B is packed and A is few panels
 	mapA      tile.PanelMap
-	slot      []byte // A: [block of K][panel]
+	slot      []byte         // A: [block of K][panel]
+	acc       unsafe.Pointer // accumulators, if they outlast an item: [panel of B][rows][NR], or [m][n]
 }
 
 // skinny reports whether the product is to be streamed. A caller who names the
@@ -97,7 +108,7 @@ func (st *stream) init(p *product, workers int) error {
 	// A strip of accumulators and a panel of B are all that a slab keeps, so it
 	// may be as narrow as sharing the columns out wants.
 	panels := ceilDiv(p.n, k.NR)
-	strip := st.panelsA * k.MR * k.NR * 4
+	strip := st.bytesStrip()
 	block := max(1, min(streamB/k.PanelB(st.words(st.bk)), streamAcc/strip))
 	if p.packs() {
 		block = max(1, min(sweepPanels, (inlineBytes-sweepBytes)/strip))
@@ -136,6 +147,7 @@ func (st *stream) init(p *product, workers int) error {
 	cols = max(cols, ceilDiv(panels, max(maxSlabs, slabsEach*workers)))
 	st.cols, st.block, st.group = cols*k.NR, block*k.NR, cmp.Or(group, block)*k.NR
 	st.slabs = ceilDiv(p.n, st.cols)
+	st.cut(workers)
 	var err error
 	st.mapA, err = tile.NewPanelMap(tile.PanelConfig{
 		Kernel: k, Side: tile.SideA, Type: p.a.elem, Global: p.a.memory(),
@@ -144,188 +156,82 @@ func (st *stream) init(p *product, workers int) error {
 	return err
 }
 
+// cut cuts K into items. Many workers end together if what a slow one has left
+// of its slabs is done by others: down K a slab goes from hand to hand.
+func (st *stream) cut(workers int) {
+	st.items = 1
+	if workers > few {
+		each, row := piecesEach, st.k*st.b.elem.Size()
+		most := min(st.steps, pipeline.MaxDepth, min(st.cols, st.n)*row/pieceBytes)
+		if st.inPlace != nil {
+			each /= 2
+		}
+		if st.b.trans && !st.b.packed {
+			most = min(most, row/pieceAlong)
+		}
+		st.items = max(1, min(most, each*workers/st.slabs))
+	}
+	if st.bytesAcc() > piecesAcc {
+		st.items = 1
+	}
+	st.span = ceilDiv(st.steps, st.items)
+	st.items = ceilDiv(st.steps, st.span)
+	st.jobSpan = ceilDiv(st.steps, workers)
+}
+
 // bytesA returns the size of a whole block of A.
 func (st *stream) bytesA() int { return st.panelsA * st.kernel.PanelA(st.words(st.bk)) }
 
+// bytesAcc returns the size of the accumulators that outlast an item.
+func (st *stream) bytesAcc() int {
+	switch {
+	case st.items == 1 || st.summing() && st.direct():
+		return 0
+	case st.summing():
+		return st.m * st.n * 4
+	}
+	return ceilDiv(st.n, st.kernel.NR) * st.bytesStrip()
+}
+
+// bytesStrip returns the size of the accumulators of a panel of B.
+func (st *stream) bytesStrip() int { return st.panelsA * st.kernel.MR * st.kernel.NR * 4 }
+
+// summing reports whether the kernels add to rows of C or of sums like them,
+// rather than to accumulators in strips.
+func (st *stream) summing() bool { return st.inPlace != nil || st.panels != nil }
+
 func (st *stream) shape() pipeline.Shape {
-	return pipeline.Shape{Depth: 1, Items: 1, CTAs: 1, Slabs: st.slabs, Private: st.steps}
+	return pipeline.Shape{Depth: st.items, Items: st.items, CTAs: 1, Slabs: st.slabs, Private: ceilDiv(st.span, st.jobSpan)}
+}
+
+// blocks returns the first block of K of an item and the one after its last.
+func (st *stream) blocks(item int) (from, to int) {
+	return item * st.span, min(item*st.span+st.span, st.steps)
 }
 
 // Expect implements [pipeline.Program].
 func (st *stream) Expect(item, cta int) int {
-	n := (st.steps - 1) * st.mapA.BoxBytes(st.m, st.bk)
-	n += st.mapA.BoxBytes(st.m, st.k-(st.steps-1)*st.bk)
+	n := 0
+	for step, to := st.blocks(item); step < to; step++ {
+		_, k := st.blockOf(step)
+		n += st.mapA.BoxBytes(st.m, k)
+	}
 	return n / tile.PanelTxUnit
 }
 
-// Load implements [pipeline.Program]: it copies one block of A.
+// Load implements [pipeline.Program]: it copies some blocks of A.
 func (st *stream) Load(stage, item, cta, job int, bars []barrier.Barrier) {
-	k0 := job * st.bk
-	if err := st.mapA.Load(st.slot[job*st.bytesA():], 0, st.m, k0, min(st.bk, st.k-k0), bars); err != nil {
-		panic(err) // the sizes are wrong
+	from, to := st.blocks(item)
+	from += job * st.jobSpan
+	for step := from; step < min(from+st.jobSpan, to); step++ {
+		k0, k := st.blockOf(step)
+		if err := st.mapA.Load(st.slot[step*st.bytesA():], 0, st.m, k0, k, bars); err != nil {
+			panic(err) // the sizes are wrong
+		}
 	}
 }
 
 // LoadMulticast implements [pipeline.Program]; there is nothing to share.
 func (st *stream) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {}
-
-// Compute implements [pipeline.Program]: it multiplies all of A by one slab's
-// columns.
-func (st *stream) Compute(stage, item, cta, slab int) {
-	s := scratches.Get().(*scratch)
-	defer scratches.Put(s)
-	mem := unsafe.Pointer(unsafe.SliceData(s.mem))
-	end := min(slab*st.cols+st.cols, st.n)
-	for from := slab * st.cols; from < end; from += st.block {
-		switch to := min(from+st.block, end); {
-		case st.inPlace != nil:
-			st.computeInPlace(mem, from, to-from)
-		case st.panels != nil:
-			st.computePacked(mem, from, to-from)
-		case st.packs():
-			st.computeSwept(mem, from, to)
-		default:
-			st.computePanels(mem, from, to)
-		}
-	}
-}
-
-// computePanels multiplies all of A by the columns from .. to-1, which it packs
-// to mem, a block of K at a time, unless they are packed.
-func (st *stream) computePanels(mem unsafe.Pointer, from, to int) {
-	k := st.kernel
-	stripBytes := st.panelsA * k.MR * k.NR * 4
-	for step := range st.steps {
-		k0, n := st.blockOf(step)
-		for col := from; col < to; col += st.group {
-			end := min(col+st.group, to)
-			g := group{
-				rows: st.m, from: col, to: end, k0: k0, n: n,
-				a: unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():])), b: mem,
-				acc:        unsafe.Add(mem, streamB+(col-from)/k.NR*stripBytes),
-				stripBytes: stripBytes, ph: st.phaseOf(step),
-			}
-			if step+1 < st.steps {
-				k0, n := st.blockOf(step + 1)
-				g.next = feedOf(st.reads(col, end, k0, n), ceilDiv(end-col, k.NR))
-			}
-			st.multiplyGroup(&g)
-		}
-	}
-}
-
-// computeSwept is computePanels for a worker that packs behind its products.
-func (st *stream) computeSwept(mem unsafe.Pointer, from, to int) {
-	k := st.kernel
-	panels := ceilDiv(to-from, k.NR)
-	at := func(i int) piece {
-		if i >= panels*st.steps {
-			return piece{}
-		}
-		k0, n := st.blockOf(i / panels)
-		col := from + i%panels*k.NR
-		return piece{k0, n, col, min(k.NR, to-col), unsafe.Add(mem, i%2*panelBytes)}
-	}
-	var w sweep
-	acc := unsafe.Add(mem, sweepBytes)
-	reach := st.reach()
-	for i := range panels * st.steps {
-		now, step := at(i), i/panels
-		s := strip{
-			col: now.col, rows: st.m, cols: now.cols,
-			acc: unsafe.Add(acc, i%panels*st.panelsA*k.MR*k.NR*4),
-		}
-		w.pack(&st.product, now, at(i+1), at(i+reach), &s)
-		a := unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
-		st.multiply(&s, st.words(now.n), a, now.panel, st.phaseOf(step))
-	}
-}
-
-// phaseOf returns the phase of a block of K.
-func (st *stream) phaseOf(step int) phase {
-	return phase{first: step == 0, ends: step == st.steps-1, last: step == st.steps-1}
-}
-
-// blockOf returns the first element of K of a step and how many it has.
-func (st *stream) blockOf(step int) (k0, n int) {
-	k0 = step * st.bk
-	return k0, min(st.bk, st.k-k0)
-}
-
-// computeInPlace multiplies all of A by n columns from col on.
-func (st *stream) computeInPlace(mem unsafe.Pointer, col, n int) {
-	dst, ldd := st.sums(mem, col, n)
-	// The blocks of K lie one after the other.
-	a := unsafe.Pointer(unsafe.SliceData(st.slot))
-	st.inPlace(st.k, st.m, n, a, st.b.at(0, col), st.b.pitch(), nil, 0, dst, ldd)
-	st.store(dst, ldd, col, n)
-}
-
-// computePacked multiplies all of A by n columns of a packed B from col on: at
-// once, or, if A fills more than a panel, by one of B after the other.
-func (st *stream) computePacked(mem unsafe.Pointer, col, n int) {
-	dst, ldd := st.sums(mem, col, n)
-	width := n
-	if st.panelsA > 1 {
-		width = st.kernel.NR
-	}
-	var src unsafe.Pointer
-	for step := range st.steps {
-		k0, depth := st.blockOf(step)
-		a := unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
-		words := st.words(depth)
-		for j := 0; j < n; j += width {
-			var next asm.Ahead
-			if j+width < n {
-				next = line(st.packed.at(k0, col+j+width), st.packed.panel(depth))
-			}
-			st.panel(words, min(width, n-j), a, st.packed.at(k0, col+j), st.packed.panel(depth), forward(src, j*4), unsafe.Add(dst, j*4), ldd, &next)
-		}
-		src = dst
-	}
-	st.store(dst, ldd, col, n)
-}
-
-// panel multiplies all of A by n columns of B, of one panel if those of A are
-// more than one. The kernel for the first panel of A reads B from memory as fast
-// as it can, and leaves it in a cache for the others, which bring the next closer.
-func (st *stream) panel(words, n int, a, b unsafe.Pointer, sizeB int, src, dst unsafe.Pointer, ldd int, next *asm.Ahead) {
-	k := st.kernel
-	sizeA := k.PanelA(words)
-	for i := 0; i < st.panelsA; {
-		tiles := 1
-		if whole := st.m/k.MR - i; i == 0 || whole < 1 || n < k.NR || st.narrow() {
-			st.panels(words, min(k.MR, st.m-i*k.MR), n, a, b, sizeB, src, ldd, dst, ldd)
-		} else {
-			tiles = whole
-			k.MulAhead(words, tiles, a, b, src, ldd, dst, ldd, next)
-		}
-		if i += tiles; i < st.panelsA {
-			a, src, dst = unsafe.Add(a, tiles*sizeA), forward(src, tiles*k.MR*ldd), unsafe.Add(dst, tiles*k.MR*ldd)
-		}
-	}
-}
-
-// sums returns where the sums of n columns go and the bytes between their rows:
-// C, if that holds them as they are, or mem.
-func (st *stream) sums(mem unsafe.Pointer, col, n int) (unsafe.Pointer, int) {
-	if st.direct() {
-		return st.c.at(0, col), st.c.pitch()
-	}
-	return mem, n * 4
-}
-
-// store writes sums whose rows are pitch bytes apart, if they are not in C yet.
-func (st *stream) store(sums unsafe.Pointer, pitch, col, n int) {
-	if st.direct() {
-		return
-	}
-	for i := range st.m {
-		row := unsafe.Slice((*float32)(unsafe.Add(sums, i*pitch)), n)
-		for j := 0; j < n; j += maxNR {
-			st.storeRow(st.c.at(i, col+j), row[j:min(j+maxNR, n)])
-		}
-	}
-}
 
 var _ pipeline.Program = (*stream)(nil)

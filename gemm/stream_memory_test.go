@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/pipeline"
 )
 
 // TestStreamMemory checks that no stream takes more scratch memory than there
@@ -101,6 +102,10 @@ func checkStreamMemory(st *stream) error {
 		return fmt.Errorf("blocks of %d elements of K are not words of %d", st.bk, k.KPack)
 	case st.slabs*st.cols < st.n || st.steps*st.bk < st.k:
 		return fmt.Errorf("%d slabs of %d columns and %d steps of %d elements of K do not cover the product", st.slabs, st.cols, st.steps, st.bk)
+	case st.items < 1 || st.items > pipeline.MaxDepth || st.span < 1 || (st.items-1)*st.span >= st.steps || st.items*st.span < st.steps:
+		return fmt.Errorf("%d items of %d steps are not %d steps", st.items, st.span, st.steps)
+	case st.bytesAcc() > piecesAcc:
+		return fmt.Errorf("accumulators that outlast items take %d bytes, the bound is %d", st.bytesAcc(), piecesAcc)
 	}
 	cols := min(st.block, st.cols, st.n)
 	if st.inPlace != nil || st.panels != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -70,14 +71,55 @@ func testStream[O gemm.Output, I gemm.Element](t *testing.T) {
 						s.opts = append(slices.Clip(opts), gemm.WithWorkers(workers))
 						st := again(t, o, s, old)
 						place := d[0] <= 256 && (st.Inline || st.Bytes == 0) // few columns
-						if !place && (st.Inline || st.Stages != 1 || st.TileK != s.k) {
-							t.Errorf("%v: want one stage of all of K", st)
+						if !place && (st.Inline || st.Stages != st.Depth || st.TileK != s.k) {
+							t.Errorf("%v: want a stream", st)
 						}
 						same(t, dense(o.c), want, s.n)
 						checkGaps(t, s, o.c, old)
 					}
 				})
 			}
+		}
+	})
+}
+
+// TestStreamPieces has many workers pass the columns of a slab on to each other, down
+// K. The bits are those of the ring.
+func TestStreamPieces(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(6))
+	t.Run("bf16-f32", testStreamPieces[float32, bf16.BF16])
+	t.Run("f16-f32", testStreamPieces[float32, float16.Float16])
+	t.Run("f32-f32", testStreamPieces[float32, float32])
+}
+
+func testStreamPieces[O gemm.Output, I gemm.Element](t *testing.T) {
+	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		ms := []int{1, 19, 6, 33}
+		if slowKernel(k.Name) || raceEnabled || testing.Short() {
+			ms = ms[:2]
+		}
+		for i, m := range ms {
+			s := size(m, 261, 8201)
+			s.tb = i > 1
+			if i%2 == 1 {
+				s.alpha, s.beta = -0.5, 2 // sums do not go to C
+			}
+			s.seed, s.ta, s.padA, s.padB, s.padC = uint64(i), i&1 != 0, i, 3-i, i
+			s.opts = append(slices.Clip(opts), gemm.WithDepth(2))
+			o := build[O, I](t, s)
+			old := slices.Clone(o.c.Data)
+			again(t, o, s, old)
+			want := dense(o.c)
+			for _, packed := range []bool{false, true} {
+				s.packed, s.opts = packed, append(slices.Clip(opts), gemm.WithWorkers(6))
+				st := again(t, o, s, old)
+				if st.TileK != s.k || st.Stages != st.Depth || st.Stages < 2 && st.TileN*s.k >= 64<<10 { // elements
+					t.Errorf("%d rows, packed %v: %v: want several stages of a stream", m, packed, st)
+				}
+				same(t, dense(o.c), want, s.n)
+				checkGaps(t, s, o.c, old)
+			}
+			o.free()
 		}
 	})
 }

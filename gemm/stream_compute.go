@@ -1,0 +1,186 @@
+package gemm
+
+import (
+	"unsafe"
+
+	"example.com/leafhopper/asm"
+)
+
+// Compute implements [pipeline.Program]: it multiplies the item's part of A by one
+// slab's columns.
+func (st *stream) Compute(stage, item, cta, slab int) {
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	mem := unsafe.Pointer(unsafe.SliceData(s.mem))
+	end := min(slab*st.cols+st.cols, st.n)
+	for from := slab * st.cols; from < end; from += st.block {
+		switch to := min(from+st.block, end); {
+		case st.inPlace != nil:
+			st.computeInPlace(mem, item, from, to-from)
+		case st.panels != nil:
+			st.computePacked(mem, item, from, to-from)
+		case st.packs():
+			st.computeSwept(mem, item, from, to)
+		default:
+			st.computePanels(mem, item, from, to)
+		}
+	}
+}
+
+// computePanels multiplies an item's part of A by the columns from .. to-1, which it packs
+// to mem, a block of K at a time, unless they are packed.
+func (st *stream) computePanels(mem unsafe.Pointer, item, from, to int) {
+	k := st.kernel
+	acc := st.accumulators(unsafe.Add(mem, streamB), from)
+	for step, last := st.blocks(item); step < last; step++ {
+		k0, n := st.blockOf(step)
+		for col := from; col < to; col += st.group {
+			end := min(col+st.group, to)
+			g := group{
+				rows: st.m, from: col, to: end, k0: k0, n: n,
+				a: unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():])), b: mem,
+				acc:        unsafe.Add(acc, (col-from)/k.NR*st.bytesStrip()),
+				stripBytes: st.bytesStrip(), ph: st.phaseOf(step),
+			}
+			if step+1 < st.steps {
+				k0, n := st.blockOf(step + 1)
+				g.next = feedOf(st.reads(col, end, k0, n), ceilDiv(end-col, k.NR))
+			}
+			st.multiplyGroup(&g)
+		}
+	}
+}
+
+// computeSwept is computePanels for a worker that packs behind its products.
+func (st *stream) computeSwept(mem unsafe.Pointer, item, from, to int) {
+	k := st.kernel
+	panels := ceilDiv(to-from, k.NR)
+	first, last := st.blocks(item)
+	at := func(i int) piece {
+		if i >= panels*(last-first) {
+			return piece{}
+		}
+		k0, n := st.blockOf(first + i/panels)
+		col := from + i%panels*k.NR
+		return piece{k0, n, col, min(k.NR, to-col), unsafe.Add(mem, i%2*panelBytes)}
+	}
+	var w sweep
+	acc := st.accumulators(unsafe.Add(mem, sweepBytes), from)
+	reach := st.reach()
+	for i := range panels * (last - first) {
+		now, step := at(i), first+i/panels
+		s := strip{
+			col: now.col, rows: st.m, cols: now.cols,
+			acc: unsafe.Add(acc, i%panels*st.bytesStrip()),
+		}
+		w.pack(&st.product, now, at(i+1), at(i+reach), &s)
+		a := unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
+		st.multiply(&s, st.words(now.n), a, now.panel, st.phaseOf(step))
+	}
+}
+
+// accumulators returns where those of a slab's strips lie, of which the first is
+// that of column from: at mem, unless they outlast the item.
+func (st *stream) accumulators(mem unsafe.Pointer, from int) unsafe.Pointer {
+	if st.acc == nil {
+		return mem
+	}
+	return unsafe.Add(st.acc, from/st.kernel.NR*st.bytesStrip())
+}
+
+// phaseOf returns the phase of a block of K.
+func (st *stream) phaseOf(step int) phase {
+	return phase{first: step == 0, ends: step == st.steps-1, last: step == st.steps-1}
+}
+
+// blockOf returns the first element of K of a step and how many it has.
+func (st *stream) blockOf(step int) (k0, n int) {
+	k0 = step * st.bk
+	return k0, min(st.bk, st.k-k0)
+}
+
+// computeInPlace multiplies an item's part of A by n columns from col on.
+func (st *stream) computeInPlace(mem unsafe.Pointer, item, col, n int) {
+	src, dst, ldd := st.sums(mem, item, col, n)
+	from, to := st.blocks(item)
+	k0 := from * st.bk
+	// The blocks of K lie one after the other.
+	a := unsafe.Pointer(unsafe.SliceData(st.slot[from*st.bytesA():]))
+	st.inPlace(min(to*st.bk, st.k)-k0, st.m, n, a, st.b.at(k0, col), st.b.pitch(), src, ldd, dst, ldd)
+	st.store(dst, ldd, item, col, n)
+}
+
+// computePacked multiplies an item's part of A by n columns of a packed B from col on: at
+// once, or, if A fills more than a panel, by one of B after the other.
+func (st *stream) computePacked(mem unsafe.Pointer, item, col, n int) {
+	src, dst, ldd := st.sums(mem, item, col, n)
+	width := n
+	if st.panelsA > 1 {
+		width = st.kernel.NR
+	}
+	for step, last := st.blocks(item); step < last; step++ {
+		k0, depth := st.blockOf(step)
+		a := unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
+		words := st.words(depth)
+		for j := 0; j < n; j += width {
+			var next asm.Ahead
+			if j+width < n {
+				next = line(st.packed.at(k0, col+j+width), st.packed.panel(depth))
+			}
+			st.panel(words, min(width, n-j), a, st.packed.at(k0, col+j), st.packed.panel(depth), forward(src, j*4), unsafe.Add(dst, j*4), ldd, &next)
+		}
+		src = dst
+	}
+	st.store(dst, ldd, item, col, n)
+}
+
+// panel multiplies all of A by n columns of B, of one panel if those of A are
+// more than one. The kernel for the first panel of A reads B from memory as fast
+// as it can, and leaves it in a cache for the others, which bring the next closer.
+func (st *stream) panel(words, n int, a, b unsafe.Pointer, sizeB int, src, dst unsafe.Pointer, ldd int, next *asm.Ahead) {
+	k := st.kernel
+	sizeA := k.PanelA(words)
+	for i := 0; i < st.panelsA; {
+		tiles := 1
+		if whole := st.m/k.MR - i; i == 0 || whole < 1 || n < k.NR || st.narrow() {
+			st.panels(words, min(k.MR, st.m-i*k.MR), n, a, b, sizeB, src, ldd, dst, ldd)
+		} else {
+			tiles = whole
+			k.MulAhead(words, tiles, a, b, src, ldd, dst, ldd, next)
+		}
+		if i += tiles; i < st.panelsA {
+			a, src, dst = unsafe.Add(a, tiles*sizeA), forward(src, tiles*k.MR*ldd), unsafe.Add(dst, tiles*k.MR*ldd)
+		}
+	}
+}
+
+// sums returns where the sums of n columns come from, nil for the first item, where
+// they go, and the bytes between their rows: in C, if that holds them as they are,
+// in what outlasts the item, or in mem.
+func (st *stream) sums(mem unsafe.Pointer, item, col, n int) (src, dst unsafe.Pointer, pitch int) {
+	switch {
+	case st.direct():
+		dst, pitch = st.c.at(0, col), st.c.pitch()
+	case st.acc != nil:
+		dst, pitch = unsafe.Add(st.acc, col*4), st.n*4
+	default:
+		dst, pitch = mem, n*4
+	}
+	if item > 0 {
+		src = dst
+	}
+	return src, dst, pitch
+}
+
+// store writes the sums of the last item, whose rows are pitch bytes apart, if they are not in C yet.
+func (st *stream) store(sums unsafe.Pointer, pitch, item, col, n int) {
+	if st.direct() || item < st.items-1 {
+		return
+	}
+	for i := range st.m {
+		row := unsafe.Slice((*float32)(unsafe.Add(sums, i*pitch)), n)
+		for j := 0; j < n; j += maxNR {
+			st.storeRow(st.c.at(i, col+j), row[j:min(j+maxNR, n)])
+		}
+	}
+}
