@@ -175,10 +175,12 @@ func (g *Grid) Reset(ctx context.Context, shape Shape, prog Program, workers int
 }
 
 // Work executes pieces as worker id, 0 .. workers-1, until the grid is
-// finished or stopped, or if id is not 0 until there is nothing left for it. A panic of the program stops the grid; see Err.
+// finished or stopped, or if id is not 0 until there is nothing left for it. A panic of
+// the program stops the grid; see Err.
 func (g *Grid) Work(id int) {
 	w := worker{
 		Grid:     g,
+		id:       id,
 		first:    id * len(g.slabs) / g.workers % len(g.slabs),
 		producer: id < g.shape.CTAs && g.workers > 1,
 	}

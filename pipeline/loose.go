@@ -16,7 +16,13 @@ func (s *Shape) loose() bool {
 // other workers are.
 func (w *worker) runLoose() {
 	slab, done := w.first, 0
-	for range w.slabs {
+	share := (len(w.slabs) + w.workers - 1) / w.workers
+	for i := range w.slabs {
+		if i == share && done > 0 {
+			// To look for what others have left takes as long as they have slabs.
+			w.finished.ArriveN(done)
+			done = 0
+		}
 		if p := &w.slabs[slab]; p.word.Load() == 0 && p.take(0) {
 			if w.halted() {
 				return

@@ -42,6 +42,7 @@ const (
 // worker is one goroutine's view of the grid.
 type worker struct {
 	*Grid
+	id       int
 	first    int  // the slab it looks at first, so that each keeps to its own while it can
 	producer bool // fills slots before it computes
 	copied   int  // first item that may have unclaimed copy jobs
@@ -52,18 +53,36 @@ type worker struct {
 	starved   bool // idle because the ring is full, not because the next slot is not
 }
 
+// run executes pieces until the grid is finished. The first worker waits for that;
+// the others leave when there is nothing left to claim, so that nobody has to wait
+// for them.
 func (w *worker) run() {
 	for !w.finished.TestWaitParity(0) && w.shape.Items > 0 {
 		if w.halted() {
 			return
 		}
-		if w.step() {
+		switch {
+		case w.step():
 			w.endIdle()
-		} else {
+		case w.id > 0 && w.claimed():
+			w.endIdle()
+			return
+		default:
 			w.wait()
 		}
 	}
 	w.endIdle()
+}
+
+// claimed reports whether somebody is at the last item of every slab, or has been.
+// Then all copies are done, too.
+func (w *worker) claimed() bool {
+	for i := range w.slabs {
+		if item, free := w.slabs[i].next(); item < w.shape.Items-1 || item == w.shape.Items-1 && free {
+			return false
+		}
+	}
+	return true
 }
 
 // halted reports whether the grid was stopped, or its context is done.
