@@ -17,8 +17,9 @@ import (
 // packed, from where they lie.
 const (
 	streamRows = 64        // most rows of A,
-	sweptRows  = 128       // if B is swept by few workers,
-	sweptPairs = 512       // or in pairs, which are half the bytes, by one
+	sweptRows  = 128       // if B is swept by few workers, or wide,
+	sweptPairs = 512       // or in pairs, which are half the bytes, by one, or multiplied faster than it comes
+	widePanels = 8         // of B for each of many workers, if it is wide
 	streamB    = 256 << 10 // bytes of scratch memory for panels of B
 	streamAcc  = 128 << 10 // and for accumulators
 	placeCols  = 8192      // most columns at a time that are read in place
@@ -33,10 +34,11 @@ const (
 	narrowPanels = 2
 	// Of many workers each has so many pieces, that is slabs times items, and half as many if B is
 	// read in place, which goes faster the longer it lasts. A piece has so many bytes of B at
-	// least, and of each row along K; and accumulators that outlast items are so many at most.
+	// least, and of rows along K, too; and accumulators that outlast items are so many at most.
 	piecesEach = 16
 	pieceBytes = 64 << 10
-	pieceAlong = 8 << 10
+	pieceAlong = 2 << 10 // of each row,
+	placeAlong = 8 << 10 // if they are read in place
 	piecesAcc  = 8 << 20
 )
 
@@ -50,8 +52,8 @@ type stream struct {
 	group     int // and of these columns, that are packed at a time
 	slabs     int
 	items     int            // parts of K, of
-	span      int            // blocks each,
-	jobSpan   int            // of which a copy job has so many
+	span      int            // blocks each
+	jobPanels int            // panels of A in a copy job, of a block after the other
 	inPlace   asm.StreamFunc // if B is read where it lies, without packing a panel
 	panels    asm.PanelsFunc // if B is packed and A is few panels
 	mapA      tile.PanelMap
@@ -67,12 +69,23 @@ func (p *product) skinny(s *settings) bool {
 }
 
 // mostRows returns how many rows of A at most are few. If packing B costs nothing,
-// and B is read once anyway, as few workers do, that is more.
+// and B is read once anyway, as few workers do, that is more. So it is if each of
+// many workers has many columns: a stage of the ring costs more than B, for to write
+// what all have read takes the caches long. With few columns each, those that wait for
+// operands rather than multiply had better not wait for each other, too.
 func (p *product) mostRows(s *settings) int {
+	workers := s.parallelism()
+	many, wide := workers > few, ceilDiv(p.n, p.kernel.NR) >= widePanels*workers
 	switch {
-	case p.b.packed || !p.packs() || s.workerCount() > few || p.n*p.k*p.b.elem.Size() <= bytesL2:
+	case many && p.starves() && !wide:
+		return p.kernel.StreamRows(p.b.elem)
+	case many && p.starves() && !p.ready():
+		return sweptPairs
+	case many && wide && (p.packs() || p.ready()):
+		return sweptRows
+	case many || p.b.packed || !p.packs() || p.n*p.k*p.b.elem.Size() <= bytesL2:
 		return streamRows
-	case p.kernel.KPack > 1 && s.workerCount() == 1:
+	case p.kernel.KPack > 1 && workers == 1:
 		return sweptPairs
 	}
 	return sweptRows
@@ -163,11 +176,12 @@ func (st *stream) cut(workers int) {
 	if workers > few {
 		each, row := piecesEach, st.k*st.b.elem.Size()
 		most := min(st.steps, pipeline.MaxDepth, min(st.cols, st.n)*row/pieceBytes)
+		along := pieceAlong
 		if st.inPlace != nil {
-			each /= 2
+			each, along = each/2, placeAlong
 		}
 		if st.b.trans && !st.b.packed {
-			most = min(most, row/pieceAlong)
+			most = min(most, row/along)
 		}
 		st.items = max(1, min(most, each*workers/st.slabs))
 	}
@@ -176,7 +190,7 @@ func (st *stream) cut(workers int) {
 	}
 	st.span = ceilDiv(st.steps, st.items)
 	st.items = ceilDiv(st.steps, st.span)
-	st.jobSpan = ceilDiv(st.steps, workers)
+	st.jobPanels = ceilDiv(st.steps*st.panelsA, workers)
 }
 
 // bytesA returns the size of a whole block of A.
@@ -201,7 +215,7 @@ func (st *stream) bytesStrip() int { return st.panelsA * st.kernel.MR * st.kerne
 func (st *stream) summing() bool { return st.inPlace != nil || st.panels != nil }
 
 func (st *stream) shape() pipeline.Shape {
-	return pipeline.Shape{Depth: st.items, Items: st.items, CTAs: 1, Slabs: st.slabs, Private: ceilDiv(st.span, st.jobSpan)}
+	return pipeline.Shape{Depth: st.items, Items: st.items, CTAs: 1, Slabs: st.slabs, Private: ceilDiv(st.span*st.panelsA, st.jobPanels)}
 }
 
 // blocks returns the first block of K of an item and the one after its last.
@@ -219,15 +233,14 @@ func (st *stream) Expect(item, cta int) int {
 	return n / tile.PanelTxUnit
 }
 
-// Load implements [pipeline.Program]: it copies some blocks of A.
+// Load implements [pipeline.Program]: it copies some panels of A.
 func (st *stream) Load(stage, item, cta, job int, bars []barrier.Barrier) {
 	from, to := st.blocks(item)
-	from += job * st.jobSpan
-	for step := from; step < min(from+st.jobSpan, to); step++ {
+	end := min((job+1)*st.jobPanels, (to-from)*st.panelsA)
+	for panel := job * st.jobPanels; panel < end; panel++ {
+		step, row := from+panel/st.panelsA, panel%st.panelsA*st.kernel.MR
 		k0, k := st.blockOf(step)
-		if err := st.mapA.Load(st.slot[step*st.bytesA():], 0, st.m, k0, k, bars); err != nil {
-			panic(err) // the sizes are wrong
-		}
+		load(&st.mapA, st.slot[step*st.bytesA():], 0, st.m, row, st.kernel.MR, k0, k, bars)
 	}
 }
 
