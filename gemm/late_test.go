@@ -21,6 +21,39 @@ func TestLate(t *testing.T) {
 	t.Run("f32-f32", testLate[float32, float32])
 }
 
+// TestOwn does the same for many workers, each of which packs B for its slabs.
+func TestOwn(t *testing.T) {
+	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		if starves, _ := k.Fetch(); starves == 0 {
+			t.Skip("copies B to the ring")
+		}
+		cases := []struct{ m, n, k int }{{520, 1290, 540}, {600, 1700, 1033}, {1100, 1281, 64}}
+		if slowKernel(k.Name) || raceEnabled || testing.Short() {
+			cases = cases[:1]
+		}
+		for i, tc := range cases {
+			s := size(tc.m, tc.n, tc.k)
+			s.ta, s.tb, s.padB, s.padC, s.ring = i == 2, i == 1, i, i&2, true
+			if i == 0 {
+				s.alpha, s.beta = 0.75, -1.5
+			}
+			s.opts = append(opts[:len(opts):len(opts)], gemm.WithDepth(2))
+			want := product[float32, bf16.BF16](t, s)
+			s.opts = append(opts[:len(opts):len(opts)], gemm.WithWorkers(5))
+			o := build[float32, bf16.BF16](t, s)
+			st, err := gemm.OnGrid(testEngine, o.c, o.a, o.b, append(s.opts, gemm.WithAlpha(s.alpha), gemm.WithBeta(s.beta))...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, dense(o.c), want, s.n)
+			o.free()
+			if most := int64(2*(tc.m+64)*(tc.k+64) + tc.n*tc.k); st.Bytes > most || st.Bytes == 0 {
+				t.Errorf("%v: want A in the ring, and no B, which would be twice what %d bytes leave", st, most)
+			}
+		}
+	})
+}
+
 func testLate[O gemm.Output, I gemm.Element](t *testing.T) {
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		if starves, _ := k.Fetch(); !k.Ahead() && starves == 0 {

@@ -39,8 +39,8 @@ type plan struct {
 	jobCols        int // columns of B in one copy job
 	depth          int
 	workers        int
-	bare           bool // the ring holds no B: it is packed, or
-	late           bool // the workers pack it, panel by panel, as they multiply,
+	bare           bool // the ring holds no B: it is packed, or the workers pack it as they multiply,
+	late           bool // few of them, for all rows of a tile at a time,
 	keeps          bool // and keep it for the tiles below
 	bytesA, bytesB int  // of a stage: one CTA's A, the cluster's B
 	bytesAcc       int  // accumulators of a cluster tile
@@ -60,6 +60,7 @@ const (
 	tileExtent  = 1024     // most rows and columns of a cluster tile
 	manyExtent  = 2048     // the same for more workers than few, in a large cache
 	few         = 4
+	widePanels  = 8        // of B for each of more workers, if it is wide
 	leastLate   = 256      // rows of a tile whose B is packed late, if A is larger than an L2 cache anyway,
 	mostLate    = 1024     // and at most
 	lateCols    = 2048     // most columns
@@ -69,7 +70,8 @@ const (
 	largeCache  = 48 << 20 // bytes of L3
 	ctaRows     = 512      // most rows of a CTA
 	maxSlabRows = 128      // or
-	slabTiles   = 8        // tiles of the kernel, if that is more
+	slabTiles   = 8        // tiles of the kernel, if that is more,
+	ownTiles    = 16       // or if many workers pack B, each for its slab
 	minSlabCols = 128
 	slabsEach   = 4         // slabs of a stage for each worker, where the tile has them
 	minJob      = 32 << 10  // bytes of a copy job: long enough to stream,
@@ -103,7 +105,8 @@ func newPlan(p *product, s *settings) plan {
 
 	g.keeps = p.packsLate(s) && p.keptCols() > 0
 	g.late = p.packsLate(s) || p.narrow()
-	g.bare = p.b.packed || g.late
+	own := p.packsOwn(s)
+	g.bare = p.b.packed || g.late || own
 	most, cta := clusterExtent(g.workers), ctaRows // rows
 	across := most
 	if g.late {
@@ -154,7 +157,11 @@ func newPlan(p *product, s *settings) plan {
 
 	g.slabRows = g.bm
 	if !g.late {
-		g.slabRows = roundUp(balance(g.bm, max(maxSlabRows, slabTiles*k.MR)), k.MR)
+		tiles := slabTiles
+		if own {
+			tiles = ownTiles
+		}
+		g.slabRows = roundUp(balance(g.bm, max(maxSlabRows, tiles*k.MR)), k.MR)
 	}
 	g.rowSlabs = ceilDiv(g.bm, g.slabRows)
 	g.slabCols = g.bn
@@ -194,6 +201,19 @@ func (p *product) packsLate(s *settings) bool {
 		return true
 	}
 	return (p.kernel.Ahead() || p.starves()) && (p.ready() || p.keptCols() > 0 || p.m <= lateTiles*p.lateRows())
+}
+
+// packsOwn reports whether the ring holds A alone and each of many workers packs
+// what its slabs need of B, as [product.packsLate] has it for few. To write a slot
+// that many have read takes the caches ten times as long and more as to write one's
+// own memory. A is read by fewer, if C is wide.
+func (p *product) packsOwn(s *settings) bool {
+	return p.starves() && !p.ready() && p.wide(s.workerCount()) && p.splitK <= 1 && s.depth == 0 && s.tile == [3]int{}
+}
+
+// wide reports whether workers are many and each has many columns.
+func (p *product) wide(workers int) bool {
+	return workers > few && ceilDiv(p.n, p.kernel.NR) >= widePanels*workers
 }
 
 // lateRows returns the most rows of a tile whose B is packed late: its panels of A

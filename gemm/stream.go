@@ -19,7 +19,6 @@ const (
 	streamRows = 64        // most rows of A,
 	sweptRows  = 128       // if B is swept by few workers, or wide,
 	sweptPairs = 512       // or in pairs, which are half the bytes, by one, or multiplied faster than it comes
-	widePanels = 8         // of B for each of many workers, if it is wide
 	streamB    = 256 << 10 // bytes of scratch memory for panels of B
 	streamAcc  = 128 << 10 // and for accumulators
 	placeCols  = 8192      // most columns at a time that are read in place
@@ -75,13 +74,13 @@ func (p *product) skinny(s *settings) bool {
 // operands rather than multiply had better not wait for each other, too.
 func (p *product) mostRows(s *settings) int {
 	workers := s.parallelism()
-	many, wide := workers > few, ceilDiv(p.n, p.kernel.NR) >= widePanels*workers
+	many, wide := workers > few, p.wide(workers)
 	switch {
 	case many && p.starves() && !wide:
 		return p.kernel.StreamRows(p.b.elem)
 	case many && p.starves() && !p.ready():
 		return sweptPairs
-	case many && wide && (p.packs() || p.ready()):
+	case wide && (p.packs() || p.ready()):
 		return sweptRows
 	case many || p.b.packed || !p.packs() || p.n*p.k*p.b.elem.Size() <= bytesL2:
 		return streamRows
