@@ -20,4 +20,5 @@ func combine(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols in
 //go:noescape
 func copyRows(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int, past bool)
 
+// fence is SFENCE.
 func fence()

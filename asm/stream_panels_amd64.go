@@ -65,7 +65,7 @@ func (s *streamKernel) paceOf(kernel, columns int, reach streamReach) (rows, ahe
 }
 
 func reachHere() [3]streamReach {
-	if machine().intel {
+	if onIntel {
 		return [3]streamReach{{32, 256}, {32, 256}, {8, 2048}}
 	}
 	return [3]streamReach{{16, 1024}, {8, 2048}, {8, 2048}}

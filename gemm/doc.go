@@ -118,8 +118,9 @@
 // product allows, with the same bits. Small products are computed by the caller
 // alone; those whose A stays in a cache by workers that read A where it lies and
 // share C out in slabs; those of few rows by workers that stream B past an A
-// that the ring holds whole; and in larger ones a few workers pack B as they come to multiply it, so
-// that the ring carries A alone, and keep it for the cluster tiles below.
+// that the ring holds whole; and in larger ones a few workers pack B as they come
+// to multiply it, so that the ring carries A alone, and keep it for the cluster
+// tiles below. Many workers with AMX do the same for wide products, each for its slabs.
 //
 // # Memory
 //

@@ -103,9 +103,8 @@ func newPlan(p *product, s *settings) plan {
 		}
 	}
 
-	g.keeps = p.packsLate(s) && p.keptCols() > 0
-	g.late = p.packsLate(s) || p.narrow()
-	own := p.packsOwn(s)
+	late, own, kept := p.packsLate(s), p.packsOwn(s), p.keptCols()
+	g.late, g.keeps = late || p.narrow(), late && kept > 0
 	g.bare = p.b.packed || g.late || own
 	most, cta := clusterExtent(g.workers), ctaRows // rows
 	across := most
@@ -113,7 +112,7 @@ func newPlan(p *product, s *settings) plan {
 		most, across = p.lateRows(), lateCols
 		cta = most
 		if g.keeps {
-			across = p.keptCols()
+			across = kept
 		}
 	}
 	rows, ctas := balance(p.m, most), 1

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -334,6 +335,33 @@ func TestGridMisuse(t *testing.T) {
 	if p, ok := thrown(func() { _ = g.Err() }).(*RolePanic); !ok || !errors.As(p, &m) || m.Rule != barrier.RuleTx {
 		t.Errorf("Err did not panic with the barrier's misuse but with %v", p)
 	}
+}
+
+// TestGridHelpersLeave checks that a helper does not wait for a slab that another
+// computes if it is the last one.
+func TestGridHelpersLeave(t *testing.T) {
+	s := Shape{Depth: 1, Items: 1, CTAs: 1, Slabs: 2, Private: 1}
+	prog := newRecorder(s)
+	var g Grid
+	var helper sync.WaitGroup
+	var begun atomic.Bool
+	prog.hook = func(piece string, _, _ int) {
+		if piece == "Compute" && !begun.Swap(true) {
+			helper.Go(func() { g.Work(1) }) // computes the other slab
+			within(t, "a helper with nothing left to claim", helper.Wait)
+		}
+	}
+	if err := g.Reset(noContext, s, prog, 2); err != nil {
+		t.Fatal(err)
+	}
+	g.Work(0)
+	if err := g.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if st := g.Stats(); st.Copy <= 0 {
+		t.Errorf("%+v: want the time of the copy", st)
+	}
+	prog.check(t, "a grid", false)
 }
 
 // TestGridCancelledAtTheEnd has the context end while the last slab is
