@@ -27,6 +27,9 @@ func TestOwn(t *testing.T) {
 		if starves, _ := k.Fetch(); starves == 0 {
 			t.Skip("copies B to the ring")
 		}
+		if raceEnabled && slowKernel(k.Name) {
+			t.Skip("takes half a minute")
+		}
 		cases := []struct{ m, n, k int }{{520, 1290, 540}, {600, 1700, 1033}, {1100, 1281, 64}}
 		if slowKernel(k.Name) || raceEnabled || testing.Short() {
 			cases = cases[:1]
