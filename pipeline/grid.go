@@ -176,8 +176,12 @@ func (g *Grid) Reset(ctx context.Context, shape Shape, prog Program, workers int
 
 // Work executes pieces as worker id, 0 .. workers-1, until the grid is
 // finished or stopped, or if id is not 0 until there is nothing left for it. A panic of
-// the program stops the grid; see Err.
+// the program stops the grid; see Err. Work panics if the grid was not reset for as
+// many workers.
 func (g *Grid) Work(id int) {
+	if id < 0 || id >= g.workers {
+		panic(fmt.Sprintf("pipeline: worker %d of a grid for %d", id, g.workers))
+	}
 	w := worker{
 		Grid:     g,
 		id:       id,

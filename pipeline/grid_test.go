@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -335,6 +336,29 @@ func TestGridMisuse(t *testing.T) {
 	if p, ok := thrown(func() { _ = g.Err() }).(*RolePanic); !ok || !errors.As(p, &m) || m.Rule != barrier.RuleTx {
 		t.Errorf("Err did not panic with the barrier's misuse but with %v", p)
 	}
+}
+
+// TestGridWorkers checks that a grid has no more workers than it was reset for.
+func TestGridWorkers(t *testing.T) {
+	s := Shape{Depth: 1, Items: 3, CTAs: 1, Slabs: 4, Private: 1}
+	prog := newRecorder(s)
+	var g Grid
+	if err := g.Reset(noContext, s, prog, 2); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []int{-1, 2} {
+		if v := fmt.Sprint(thrown(func() { g.Work(id) })); v != fmt.Sprintf("pipeline: worker %d of a grid for 2", id) {
+			t.Errorf("Work(%d) panicked with %v", id, v)
+		}
+	}
+	c := NewCrew(7)
+	defer c.Close()
+	var task Task
+	within(t, "a crew with more workers than its grid", func() { c.Run(&task, &g, 8) })
+	if err := g.Err(); err != nil {
+		t.Fatal(err)
+	}
+	prog.check(t, "a grid", false)
 }
 
 // TestGridHelpersLeave checks that a helper does not wait for a slab that another
