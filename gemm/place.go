@@ -45,7 +45,7 @@ type slabbing struct {
 // caller who names the shape of the ring gets a ring.
 func (in *inlined) placed(s *settings) bool {
 	p := &in.product
-	if p.splitK > 1 || s.depth != 0 || s.tile != [3]int{} {
+	if !p.unnamed(s) {
 		return false
 	}
 	if p.starves() && in.owned(s) {

@@ -194,7 +194,7 @@ func newPlan(p *product, s *settings) plan {
 // the shape of the ring gets B in it.
 func (p *product) packsLate(s *settings) bool {
 	switch {
-	case p.splitK > 1 || s.depth != 0 || s.tile != [3]int{} || s.workerCount() > few:
+	case !p.unnamed(s) || s.workerCount() > few:
 		return false
 	case p.packs():
 		return true
@@ -207,7 +207,7 @@ func (p *product) packsLate(s *settings) bool {
 // that many have read takes the caches ten times as long and more as to write one's
 // own memory. A is read by fewer, if C is wide.
 func (p *product) packsOwn(s *settings) bool {
-	return p.starves() && !p.ready() && p.wide(s.workerCount()) && p.splitK <= 1 && s.depth == 0 && s.tile == [3]int{}
+	return p.starves() && !p.ready() && p.wide(s.workerCount()) && p.unnamed(s)
 }
 
 // wide reports whether workers are many and each has many columns.

@@ -31,6 +31,12 @@ func (p *product) direct() bool {
 	return p.c.elem == asm.F32 && p.alpha == 1 && p.beta == 0 && !p.c.trans
 }
 
+// unnamed reports whether how to compute p is left to the engine: a caller who names
+// the shape of the ring gets a ring.
+func (p *product) unnamed(s *settings) bool {
+	return p.splitK <= 1 && s.depth == 0 && s.tile == [3]int{}
+}
+
 // starves reports whether the kernel multiplies faster than operands come from
 // the last cache, so that fetching them decides how a product is cut.
 func (p *product) starves() bool {

@@ -11,9 +11,9 @@ import (
 )
 
 // A product with few rows is bound by reading B, so copying B to a slot that
-// others read would double the work. Instead the grid has a single stage that holds all of A,
-// and every slab is a range of columns: its worker walks down K, block by
-// block, and uses the panels of B at once, from its own cache or, if B is
+// others read would double the work. Instead the ring holds all of A, in one stage or for
+// many workers in several, and every slab is a range of columns: its worker walks down K,
+// block by block, and uses the panels of B at once, from its own cache or, if B is
 // packed, from where they lie.
 const (
 	streamRows = 64        // most rows of A,
@@ -60,11 +60,10 @@ type stream struct {
 	acc       unsafe.Pointer // accumulators, if they outlast an item: [panel of B][rows][NR], or [m][n]
 }
 
-// skinny reports whether the product is to be streamed. A caller who names the
-// shape of the ring gets a ring.
+// skinny reports whether the product is to be streamed.
 func (p *product) skinny(s *settings) bool {
-	return p.m <= p.mostRows(s) && p.n*p.k >= streamMin && s.depth == 0 && s.tile == [3]int{} &&
-		p.splitK <= 1 && !p.c.trans && p.streamBytes(s.parallelism())/tile.PanelTxUnit <= barrier.MaxTx
+	return p.m <= p.mostRows(s) && p.n*p.k >= streamMin && p.unnamed(s) &&
+		!p.c.trans && p.streamBytes(s.parallelism())/tile.PanelTxUnit <= barrier.MaxTx
 }
 
 // mostRows returns how many rows of A at most are few. If packing B costs nothing,
@@ -76,9 +75,9 @@ func (p *product) mostRows(s *settings) int {
 	workers := s.parallelism()
 	many, wide := workers > few, p.wide(workers)
 	switch {
-	case many && p.starves() && !wide:
+	case many && p.starves() && !wide && p.flops() <= ownStarves*float64(workers):
 		return p.kernel.StreamRows(p.b.elem)
-	case many && p.starves() && !p.ready():
+	case wide && p.starves() && !p.ready():
 		return sweptPairs
 	case wide && (p.packs() || p.ready()):
 		return sweptRows

@@ -186,6 +186,19 @@ func mostStreamed(kern *asm.Kernel, packs bool, workers int) int {
 	return 64
 }
 
+// TestStreamNarrow checks that many workers stream few columns with AMX only where
+// the product is too large for slabs that fetch for themselves.
+func TestStreamNarrow(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(6))
+	for _, k := range []int{1100, 40_000} {
+		a, b, c := gemm.NewMatrix[bf16.BF16](64, k), gemm.NewMatrix[bf16.BF16](k, 640), gemm.NewMatrix[float32](64, 640)
+		cols, err := gemm.StreamColumns(testEngine, c, a, b, gemm.WithKernel("goamx"), gemm.WithWorkers(6))
+		if err != nil || (cols > 0) != (k > 1100) {
+			t.Errorf("64 x 640 x %d: slabs of %d columns, error %v", k, cols, err)
+		}
+	}
+}
+
 // TestStreamBound holds them to the definition, NaN and infinities among them.
 func TestStreamBound(t *testing.T) {
 	for i, p := range pairings {

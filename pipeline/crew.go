@@ -66,8 +66,8 @@ func NewCrew(limit int) *Crew {
 }
 
 // Run works on g with the calling goroutine and up to workers-1 helpers, of the
-// workers that g was reset for. It returns when the grid has ended and every helper has left the program, the
-// context and the statistics of g alone.
+// workers that g was reset for. It returns when the grid has ended and every helper
+// has left the program, the context and the statistics of g alone.
 func (c *Crew) Run(t *Task, g *Grid, workers int) {
 	*t = Task{grid: g, next: 1, want: min(workers-1, g.workers-1, c.limit)}
 	if t.want <= 0 {
