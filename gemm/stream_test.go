@@ -268,6 +268,9 @@ func TestStreamAllocations(t *testing.T) {
 func TestStreamWide(t *testing.T) {
 	const n = 300_001
 	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		if raceEnabled && slowKernel(k.Name) {
+			t.Skip("takes a minute")
+		}
 		for _, m := range []int{2, k.MR + 1} {
 			s := size(m, n, 3, opts...)
 			o := build[bf16.BF16, bf16.BF16](t, s)
