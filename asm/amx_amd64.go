@@ -13,6 +13,15 @@ func rowsAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ld
 //go:noescape
 func pastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 
+//go:noescape
+func roundAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+
+//go:noescape
+func roundPastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+
+//go:noescape
+func roundRowsAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+
 func peakAMX(n int)
 
 // peakAMXFlops counts four tiles.
@@ -34,7 +43,7 @@ func packPairs16(dst, src unsafe.Pointer, stride, n, k, pitch int)
 func assembleAMX(k *Kernel) {
 	if k.Name == "amx" {
 		k.Mul, k.Peak, k.PeakFlops = mulAMX, peakAMX, peakAMXFlops
-		k.strips, k.rows[BF16] = stripsAMX, rowsAMX
+		k.strips, k.rows[BF16], k.round[BF16] = stripsAMX, rowsAMX, rounders{roundAMX, roundPastAMX, roundRowsAMX}
 	}
 	if machine().lacks(isaAVX512) != nil {
 		return // the model keeps its packers in Go, and has no stream kernels

@@ -50,16 +50,16 @@ func TestEmulatedAMX(t *testing.T) {
 		t.Skip("emulated already")
 	case c.lacks(isaAMX) == nil:
 		t.Skip("this processor has AMX")
-	case c.lacks(isaAVX512) != nil:
-		t.Skip("the kernels need AVX-512 besides")
+	case c.lacks(isaAVX512BF16) != nil:
+		t.Skip("the kernels need AVX512-BF16 besides")
 	case raceEnabled:
 		t.Skip("the emulated process runs without")
 	}
-	out, executed, err := emulateAMX("-test.short", "-test.v", "-test.run=^(TestDotTileHardware|TestRows|TestMulPast|TestConformance|TestCutK)$/^amx$")
+	out, executed, err := emulateAMX("-test.short", "-test.v", "-test.run=^(TestDotTileHardware|TestRows|TestMulPast|TestMulRound|TestRowsRound|TestConformance|TestCutK)$/^amx$")
 	if err != nil {
 		t.Skip("no emulation here: ", err)
 	}
-	for _, want := range []string{"\nPASS\n", "--- PASS: TestDotTileHardware", "--- PASS: TestRows/amx/bf16", "--- PASS: TestMulPast/amx", "--- PASS: TestConformance/amx"} {
+	for _, want := range []string{"\nPASS\n", "--- PASS: TestDotTileHardware", "--- PASS: TestRows/amx/bf16", "--- PASS: TestMulPast/amx", "--- PASS: TestMulRound/amx", "--- PASS: TestRowsRound/amx", "--- PASS: TestConformance/amx"} {
 		if !strings.Contains(out, want) {
 			t.Fatalf("emulated, no %q in\n%s", want, out)
 		}

@@ -31,7 +31,7 @@ var (
 	isaAVX2       = isa{cpuid.AVX2, cpuid.FMA3, cpuid.F16C}
 	isaAVX512     = isa{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.AVX512VL}
 	isaAVX512BF16 = append(isaAVX512[:4:4], cpuid.AVX512BF16)
-	isaAMX        = append(isaAVX512[:4:4], cpuid.AMXTILE, cpuid.AMXBF16)
+	isaAMX        = append(isaAVX512BF16[:5:5], cpuid.AMXTILE, cpuid.AMXBF16)
 )
 
 // A cpu is what the policy needs to know of a processor.

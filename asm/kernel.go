@@ -150,6 +150,7 @@ type Kernel struct {
 	rows     [numTypes]RowsFunc
 	rowsHalf [numTypes]RowsFunc
 	fuseRows [numTypes]FuseRowsFunc
+	round    [numTypes]rounders
 	step     int          // what the depth of a native kernel's panels is a multiple of, if not 1
 	exact    *hopperShape // of panels for exact arithmetic, otherwise nil
 }

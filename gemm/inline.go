@@ -32,6 +32,7 @@ type inlined struct {
 	rest     int // and rows after them
 	rows     asm.RowsFunc
 	rowsHalf asm.RowsFunc // or nil
+	rounded  asm.RowsFunc // to C's type, or nil
 	fuse     asm.FuseRowsFunc
 	own      bool // it is placed, and each worker fetches for itself what a small slab needs
 	group    int  // panels of B that are packed at once
@@ -69,7 +70,7 @@ func (in *inlined) layout(rows, cols int) bool {
 	if in.rows = k.Rows(p.a.elem); in.rows != nil && p.inRows() {
 		in.whole = p.m / k.MR
 		in.rest = p.m - in.whole*k.MR
-		in.rowsHalf = k.RowsHalf(p.a.elem)
+		in.rowsHalf, in.rounded = k.RowsHalf(p.a.elem), k.RowsRound(p.c.elem)
 		if in.whole > 0 && !p.b.packed && !p.b.trans {
 			in.fuse = k.FuseRows(p.a.elem)
 		}
@@ -190,7 +191,7 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 	last := in.whole * k.MR * pitch // bytes of the accumulators before those of the last tile, which overlaps
 	dst, ldd := acc, pitch
 	dstLast := unsafe.Add(acc, last)
-	direct := ph.last && in.direct() && (cols == k.NR || half && cols == k.Half())
+	direct := ph.last && (in.direct() || in.rounds()) && (cols == k.NR || half && cols == k.Half())
 	if direct {
 		dst, ldd = in.c.at(0, col), in.c.pitch()
 		dstLast = unsafe.Add(dst, (in.m-k.MR)*ldd)
@@ -205,8 +206,11 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 		done = 1
 	}
 	rows := in.rows
-	if half {
+	switch {
+	case half:
 		rows = in.rowsHalf
+	case direct && in.rounds():
+		rows = in.rounded
 	}
 	if done < in.whole {
 		rows(words, in.whole-done, unsafe.Add(a, done*k.MR*lda), b, forward(src, done*k.MR*pitch), pitch, unsafe.Add(dst, done*k.MR*ldd), ldd, lda)

@@ -31,6 +31,11 @@ func (p *product) direct() bool {
 	return p.c.elem == asm.F32 && p.alpha == 1 && p.beta == 0 && !p.c.trans
 }
 
+// rounds reports whether they are once the kernel has rounded them.
+func (p *product) rounds() bool {
+	return p.kernel.Rounds(p.c.elem) && p.alpha == 1 && p.beta == 0 && !p.c.trans
+}
+
 // unnamed reports whether how to compute p is left to the engine: a caller who names
 // the shape of the ring gets a ring.
 func (p *product) unnamed(s *settings) bool {
@@ -96,11 +101,14 @@ func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, ph phase) {
 		src = nil
 	}
 	done := 0
-	if ph.last && ph.chain == 0 && p.direct() && s.cols == k.NR {
+	if ph.last && ph.chain == 0 && (p.direct() || p.rounds()) && s.cols == k.NR {
 		// Whole tiles go from the accumulators straight to C.
 		if full := s.rows / k.MR; full > 0 {
 			how := wayPlain
-			if p.past {
+			switch {
+			case p.rounds():
+				how = wayRound
+			case p.past:
 				how = wayPast
 			}
 			p.mul(words, full, a, b, src, pitch, p.c.at(s.row, s.col), p.c.pitch(), s, how)
@@ -155,6 +163,7 @@ const (
 	wayPlain way = iota
 	wayPast      // dst is C, which is larger than the caches
 	wayHalf      // the strip has few columns
+	wayRound     // dst is C, which has 16 bits
 )
 
 // mul calls the microkernel for m tiles, a bounded number at a time. As many as
@@ -191,6 +200,8 @@ func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 			k.MulPast(words, n, a, b, src, lds, dst, ldd, next)
 		case wayHalf:
 			k.MulHalf(words, n, a, b, src, lds, dst, ldd, next)
+		case wayRound:
+			k.MulRound(p.c.elem, p.past, words, n, a, b, src, lds, dst, ldd)
 		}
 		if m -= n; m == 0 {
 			break // nothing lies behind the last tile

@@ -7,6 +7,7 @@ import (
 
 	"github.com/x448/float16"
 
+	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
 )
@@ -145,4 +146,33 @@ func testRoundOnce[T gemm.Output](t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestRoundOnceTiles does it for C of whole tiles and more, which some kernels round
+// themselves, in the caches and past them.
+func TestRoundOnceTiles(t *testing.T) {
+	defer gemm.PretendL2(64 << 10)()
+	t.Run("bf16-bf16", testRoundOnceTiles[bf16.BF16, bf16.BF16])
+	t.Run("f32-bf16", testRoundOnceTiles[bf16.BF16, float32])
+	t.Run("bf16-f16", testRoundOnceTiles[float16.Float16, bf16.BF16])
+}
+
+func testRoundOnceTiles[O gemm.Output, I gemm.Element](t *testing.T) {
+	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		for i, tc := range []struct{ m, n, k int }{{64, 64, 64}, {70, 100, 96}, {65, 133, 41}, {330, 160, 700}} {
+			if (slowKernel(k.Name) || raceEnabled) && i == 3 {
+				continue
+			}
+			for _, ring := range []bool{false, true} {
+				s := size(tc.m, tc.n, tc.k, opts...)
+				s.ring, s.padC, s.tb, s.packed = ring, []int{0, 3, 0, 32}[i], i&1 != 0, i == 2
+				want := product[float32, I](t, s)
+				rounded := make([]O, len(want))
+				for j := range want {
+					rounded[j] = from[O](want[j])
+				}
+				same(t, product[O, I](t, s), rounded, s.n)
+			}
+		}
+	})
 }

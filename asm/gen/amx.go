@@ -19,8 +19,8 @@ package main
 // Meanwhile the processor never has more than sixteen stores waiting for a product. What is loaded is in the first cache by
 // then: the first blocks of the panel before prefetch it.
 //
-// To rows that are not whole lines of the cache, where a tile is stored slowly, and past the caches, the tiles go by way of the
-// stack, four rows in each of the first blocks of the next panel.
+// To rows that are not whole lines of the cache, where a tile is stored slowly, past the caches, and to a C of bf16 the tiles go
+// by way of the stack, four rows in each of the first blocks of the next panel.
 // A prefetch may go beyond the end of an operand: it reads nothing that a program could notice.
 const (
 	tileBytes  = 16 * 64
@@ -133,14 +133,20 @@ func stacked() (m [4]memory) {
 
 // A sideC is how a kernel stores tiles that it has on the stack.
 type sideC struct {
-	move string
-	past bool // the caches
+	move   string
+	past   bool // the caches
+	rounds bool // to bf16
 }
 
 var (
-	toCache  = sideC{move: "VMOVDQU64"}
-	toMemory = sideC{move: "VMOVNTDQ", past: true}
+	toCache     = sideC{move: "VMOVDQU64"}
+	toMemory    = sideC{move: "VMOVNTDQ", past: true}
+	shortCache  = sideC{move: "VMOVDQU64", rounds: true}
+	shortMemory = sideC{move: "VMOVNTDQ", past: true, rounds: true}
 )
+
+// always reports whether the tiles go by way of the stack wherever the rows lie.
+func (c *sideC) always() bool { return c.past || c.rounds }
 
 // soon returns the register with the rows to prefetch where there is no src: those that are stored next or, if they go past the
 // caches, a line that is there.
@@ -163,36 +169,35 @@ func (c *sideC) copy(s *source) {
 	for i := range rowsOfC {
 		s.op("VMOVDQU64 %d(R14), Z0", rowBytes*i)
 		s.op("VMOVDQU64 %d(R14), Z1", rowBytes*i+64)
-		s.op("%s Z0, (R10)", c.move)
-		s.op("%s Z1, 64(R10)", c.move)
-		if !c.past {
-			s.op("PREFETCHT1 (R10)(R13*1)")
-			s.op("PREFETCHT1 64(R10)(R13*1)")
+		stored := rowBytes
+		if c.rounds {
+			s.roundBF16(0, 1, 0)
+			stored /= 2
+		}
+		for o := 0; o < stored; o += 64 {
+			s.op("%s Z%d, %d(R10)", c.move, o/64, o)
+		}
+		for o := 0; o < stored && !c.past; o += 64 {
+			s.op("PREFETCHT1 %d(R10)(R13*1)", o)
 		}
 		s.op("ADDQ R11, R10")
 	}
 	s.op("ADDQ $%d, R14", rowsOfC*rowBytes)
 }
 
-// amxMul writes the strip kernel; see KernelFunc for its contract.
-func amxMul(s *source) {
-	s.splitFunction("mulAMX", "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", amxFrame, "2 × 2 tiles.")
-	amxStrip(s, &panelsOfA, &toCache)
+// amxMul writes a strip kernel; see KernelFunc for its contract, and Kernel.MulPast and Kernel.MulRound for those of the others.
+func amxMul(s *source, name string, c *sideC, doc string) {
+	s.splitFunction(name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", amxFrame, "2 × 2 tiles"+doc+".")
+	amxStrip(s, &panelsOfA, c)
 }
 
-// amxPast writes the strip kernel that stores past the caches; see Kernel.MulPast.
-func amxPast(s *source) {
-	s.splitFunction("pastAMX", "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", amxFrame, "2 × 2 tiles, stored past the caches.")
-	amxStrip(s, &panelsOfA, &toMemory)
-}
-
-// amxRows writes the kernel that reads A in rows; see RowsFunc.
-func amxRows(s *source) {
-	s.splitFunction("rowsAMX", "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", amxFrame, "2 × 2 tiles, A in rows.")
+// amxRows writes a kernel that reads A in rows; see RowsFunc and Kernel.RowsRound.
+func amxRows(s *source, name string, c *sideC, doc string) {
+	s.splitFunction(name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", amxFrame, "2 × 2 tiles, A in rows"+doc+".")
 	s.load(8, "lda", "DX")
 	s.op("MOVQ a+16(FP), AX")
 	s.op("MOVQ AX, 8(SP)")
-	amxStrip(s, &rowsOfA, &toCache)
+	amxStrip(s, &rowsOfA, c)
 }
 
 // amxStrip writes the rest of a strip kernel. The tile registers belong to the thread, so they are configured and released
@@ -258,7 +263,7 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	s.op("MOVQ b+24(FP), DI")
 	s.op("MOVQ R15, R14")
 	s.op("MOVQ $%d, CX", rowBytes)
-	if !c.past {
+	if !c.always() {
 		wholeLines(s)
 		s.op("CMOVQEQ R10, R14")
 		s.op("CMOVQEQ R11, CX")
@@ -285,7 +290,7 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	s.op("MOVQ k+0(FP), CX")
 	s.op("SHRQ $4, CX")
 	s.op("MOVQ R15, R14")
-	if !c.past {
+	if !c.always() {
 		wholeLines(s)
 		s.op("JZ inPlace")
 	}
@@ -309,7 +314,7 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	c.copy(s)
 	s.op("JMP rest")
 
-	if !c.past {
+	if !c.always() {
 		s.label("inPlace")
 		s.op("ADDQ R13, R10")
 		c.nextC(s)
@@ -328,7 +333,7 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	}
 
 	s.label("last")
-	if !c.past {
+	if !c.always() {
 		wholeLines(s)
 		s.op("JNZ split")
 		s.op("MOVQ R11, AX")
@@ -427,9 +432,12 @@ func (s *source) tiles() {
 func amx() []byte {
 	var s source
 	s.WriteString(header)
-	amxMul(&s)
-	amxRows(&s)
-	amxPast(&s)
+	amxMul(&s, "mulAMX", &toCache, "")
+	amxRows(&s, "rowsAMX", &toCache, "")
+	amxMul(&s, "pastAMX", &toMemory, ", stored past the caches")
+	amxMul(&s, "roundAMX", &shortCache, ", rounded to bf16")
+	amxMul(&s, "roundPastAMX", &shortMemory, ", rounded to bf16, stored past the caches")
+	amxRows(&s, "roundRowsAMX", &shortCache, ", rounded to bf16")
 	amxPeak(&s)
 	packLines(&s)
 	packWide(&s, 4)

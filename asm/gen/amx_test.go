@@ -69,7 +69,7 @@ func TestAMXMnemonics(t *testing.T) {
 	n := 0
 	for line := range strings.Lines(string(amx())) {
 		code, mnemonic, found := strings.Cut(strings.TrimSpace(line), " // ")
-		if !found || !strings.HasPrefix(code, "BYTE") {
+		if !found || !strings.HasPrefix(code, "BYTE $0xC4") { // a VEX prefix; for the others see TestBytesHaveMnemonics
 			continue
 		}
 		op, args, _ := strings.Cut(mnemonic, " ")

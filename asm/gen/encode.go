@@ -1,40 +1,46 @@
 package main
 
-import "fmt"
-
-// vdpbf16ps returns the encoding of VDPBF16PS zmmDst, zmmA, zmmB (Intel's operand order), which Go's assembler does not
-// know: EVEX.512.F3.0F38.W0 52 /r (Intel SDM, vol. 2, section 2.7 for the prefix).
+// The instructions of AVX512-BF16, which Go's assembler does not know, with three registers in Intel's operand order: the
+// destination and two sources. All are EVEX.512 of map 0F38, W0 (Intel SDM, vol. 2, section 2.7):
 //
-//	62 | ~R ~X ~B ~R' 0 mmm | W ~vvvv 1 pp | z L'L b ~V' aaa | 52 | 11 reg rm
+//	62 | ~R ~X ~B ~R' 0 mmm | W ~vvvv 1 pp | z L'L b ~V' aaa | opcode | 11 reg rm
 //
 // R' R and reg name the destination, V' vvvv the first source, X B and rm the second.
-func vdpbf16ps(dst, a, b int) [6]byte {
+type evexOp struct {
+	name   string
+	prefix byte // pp: 0 none, 1 66, 2 F3, 3 F2
+	opcode byte
+}
+
+var (
+	dotPairs   = evexOp{"VDPBF16PS", 2, 0x52}      // dst += the products of pairs
+	roundPairs = evexOp{"VCVTNE2PS2BF16", 3, 0x72} // dst = the first source, rounded, above the second
+)
+
+// evex returns the encoding of op.
+func evex(op evexOp, dst, a, b int) []byte {
 	const (
 		map0F38 = 0b010
-		ppF3    = 0b10
 		len512  = 0b10
 		direct  = 0b11 // both operands are registers
 	)
 	not := func(reg, bit int) byte { return byte(^reg >> bit & 1) }
-	return [6]byte{
+	return []byte{
 		0x62,
 		not(dst, 3)<<7 | not(b, 4)<<6 | not(b, 3)<<5 | not(dst, 4)<<4 | map0F38,
-		byte(^a&15)<<3 | 1<<2 | ppF3,
+		byte(^a&15)<<3 | 1<<2 | op.prefix,
 		len512<<5 | not(a, 4)<<3,
-		0x52,
+		op.opcode,
 		direct<<6 | byte(dst&7)<<3 | byte(b&7),
 	}
 }
 
-// dotBF16 writes VDPBF16PS in bytes, with the mnemonic in Go's operand order in a comment.
-func (s *source) dotBF16(dst, a, b int) {
-	e := vdpbf16ps(dst, a, b)
-	text := ""
-	for i, x := range e {
-		if i > 0 {
-			text += "; "
-		}
-		text += fmt.Sprintf("BYTE $0x%02X", x)
-	}
-	s.op("%s // VDPBF16PS Z%d, Z%d, Z%d", text, b, a, dst)
+// dotBF16 writes VDPBF16PS.
+func (s *source) dotBF16(dst, a, b int) { s.evex(dotPairs, dst, a, b) }
+
+// roundBF16 writes the rounding of the vectors high and low to one of bf16. What is subnormal becomes zero.
+func (s *source) roundBF16(dst, high, low int) { s.evex(roundPairs, dst, high, low) }
+
+func (s *source) evex(op evexOp, dst, a, b int) {
+	s.raw(evex(op, dst, a, b), "%s Z%d, Z%d, Z%d", op.name, b, a, dst)
 }

@@ -36,36 +36,45 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestVDPBF16PS compares the encoder with an assembler.
-func TestVDPBF16PS(t *testing.T) {
-	f, err := os.Open("testdata/vdpbf16ps.txt")
+// TestEVEX compares the encoder with an assembler.
+func TestEVEX(t *testing.T) {
+	f, err := os.Open("testdata/avx512bf16.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	n := 0
+	n := map[string]int{}
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		if strings.HasPrefix(lines.Text(), "#") {
 			continue
 		}
 		var dst, a, b int
-		var want string
-		if _, err := fmt.Sscan(lines.Text(), &dst, &a, &b, &want); err != nil {
+		var name, want string
+		if _, err := fmt.Sscan(lines.Text(), &name, &dst, &a, &b, &want); err != nil {
 			t.Fatalf("%q: %v", lines.Text(), err)
 		}
-		if got := fmt.Sprintf("%x", vdpbf16ps(dst, a, b)); got != want {
-			t.Errorf("vdpbf16ps(%d, %d, %d) = %s, want %s", dst, a, b, got, want)
+		for _, op := range evexOps {
+			if op.name != name {
+				continue
+			}
+			if got := fmt.Sprintf("%x", evex(op, dst, a, b)); got != want {
+				t.Errorf("%s %d, %d, %d = %s, want %s", name, dst, a, b, got, want)
+			}
+			n[name]++
 		}
-		n++
 	}
-	if n < 100 {
-		t.Errorf("%d cases, want at least 100", n)
+	for _, op := range evexOps {
+		if n[op.name] < 100 {
+			t.Errorf("%s: %d cases, want at least 100", op.name, n[op.name])
+		}
 	}
 }
 
-// TestBytesHaveMnemonics decodes the registers of every instruction written as bytes and compares them with its comment.
+var evexOps = []evexOp{dotPairs, roundPairs}
+
+// TestBytesHaveMnemonics decodes every instruction with an EVEX prefix that is written as bytes and compares it with its comment.
 func TestBytesHaveMnemonics(t *testing.T) {
-	line := regexp.MustCompile(`^\tBYTE \$0x62; BYTE \$0x(..); BYTE \$0x(..); BYTE \$0x(..); BYTE \$0x52; BYTE \$0x(..) // (.*)$`)
+	line := regexp.MustCompile(`^\tBYTE \$0x62; BYTE \$0x(..); BYTE \$0x(..); BYTE \$0x(..); BYTE \$0x(..); BYTE \$0x(..) // (.*)$`)
 	n := 0
 	for name, text := range generate() {
 		for s := range strings.Lines(string(text)) {
@@ -74,16 +83,22 @@ func TestBytesHaveMnemonics(t *testing.T) {
 			}
 			m := line.FindStringSubmatch(strings.TrimRight(s, "\n"))
 			if m == nil {
-				t.Fatalf("%s: %q is not VDPBF16PS with its mnemonic", name, s)
+				t.Fatalf("%s: %q is no instruction with its mnemonic", name, s)
 			}
-			var p0, p1, p2, modrm int
-			if _, err := fmt.Sscanf(strings.Join(m[1:5], " "), "%x %x %x %x", &p0, &p1, &p2, &modrm); err != nil {
+			var p0, p1, p2, opcode, modrm int
+			if _, err := fmt.Sscanf(strings.Join(m[1:6], " "), "%x %x %x %x %x", &p0, &p1, &p2, &opcode, &modrm); err != nil {
 				t.Fatal(err)
+			}
+			mnemonic := ""
+			for _, op := range evexOps {
+				if int(op.opcode) == opcode && int(op.prefix) == p1&3 {
+					mnemonic = op.name
+				}
 			}
 			dst := modrm>>3&7 | (^p0>>7&1)<<3 | (^p0>>4&1)<<4
 			b := modrm&7 | (^p0>>5&1)<<3 | (^p0>>6&1)<<4
 			a := ^p1>>3&15 | (^p2>>3&1)<<4
-			if want := fmt.Sprintf("VDPBF16PS Z%d, Z%d, Z%d", b, a, dst); m[5] != want {
+			if want := fmt.Sprintf("%s Z%d, Z%d, Z%d", mnemonic, b, a, dst); m[6] != want {
 				t.Errorf("%s: %q encodes %s", name, strings.TrimSpace(s), want)
 			}
 			n++

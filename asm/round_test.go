@@ -1,0 +1,148 @@
+package asm
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"example.com/leafhopper/bf16"
+)
+
+// forRounds runs f for every kernel that rounds to bf16.
+func forRounds(t *testing.T, f func(t *testing.T, kern *Kernel)) {
+	forKernels(t, func(t *testing.T, kern *Kernel) {
+		if !kern.Rounds(BF16) {
+			t.Skip("it does not round")
+		}
+		f(t, kern)
+	})
+}
+
+// TestRoundsWhere checks which kernels round, and to which types.
+func TestRoundsWhere(t *testing.T) {
+	for _, kern := range Kernels() {
+		for _, typ := range []Type{BF16, F16, F32, E4M3, E5M2, numTypes, numTypes + 1, 255} {
+			want := typ == BF16 && (kern.Name == "goamx" || assembled && kern.Name == "amx")
+			if got := kern.Rounds(typ); got != want || (kern.RowsRound(typ) != nil) != want {
+				t.Errorf("%s rounds to %v: %v, want %v", kern.Name, typ, got, want)
+			}
+			if want && (kern.PackDepth(typ, true) > 0 || kern.PackDepth(typ, false) > 0 || kern.FuseRows(typ) != nil) {
+				t.Errorf("%s rounds, but not when it packs B", kern.Name)
+			}
+		}
+	}
+}
+
+// A roundCase is the memory of the products that are rounded.
+type roundCase struct {
+	kern           *Kernel
+	a, b, src, dst guarded
+	ldd, off       int
+}
+
+const roundMaxM, roundMaxWords, roundMaxPitch = 4, 208, 1024
+
+func newRoundCase(t *testing.T, kern *Kernel) *roundCase {
+	rows := roundMaxM * kern.MR
+	return &roundCase{
+		kern: kern, a: newGuarded(t, rows*roundMaxPitch), b: newGuarded(t, kern.PanelB(roundMaxWords)),
+		src: newGuarded(t, rows*kern.NR*4), dst: newGuarded(t, rows*(kern.NR*2+2*PastLine)+PastLine),
+	}
+}
+
+// turns calls f with the words, tiles, whether there are sums before, and operands of one of all kinds.
+func (c *roundCase) turns(t *testing.T, f func(r *rand.Rand, k, m int, src unsafe.Pointer) error) {
+	r := rand.New(rand.NewPCG(5, 5))
+	turns := 1200
+	if testing.Short() || raceEnabled || c.kern.ISA == "Go" {
+		turns = 60
+	}
+	for range turns {
+		k, m := r.IntN(roundMaxWords/c.kern.step+1)*c.kern.step, 1+r.IntN(roundMaxM)
+		word := anyOperands(r)
+		for _, g := range []guarded{c.a, c.b, c.src} {
+			mem := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(g.mem))), len(g.mem)/4)
+			for i := r.IntN(5); i < len(mem); i += 5 {
+				mem[i] = word(r, c.kern.KPack)
+			}
+		}
+		c.ldd, c.off = c.kern.NR*2+[]int{0, PastLine, 2, 30, 62, 2 * PastLine}[r.IntN(6)], []int{0, 0, 2, 34}[r.IntN(4)]
+		var src unsafe.Pointer
+		if r.IntN(2) == 0 {
+			src = c.src.last(m * c.kern.MR * c.kern.NR * 4)
+		}
+		if err := f(r, k, m, src); err != nil {
+			t.Fatalf("k=%d m=%d ldd=%d offset=%d source=%v: %v", k, m, c.ldd, c.off, src != nil, err)
+		}
+	}
+}
+
+// same compares what two calls make of all that is in dst, in which one NaN is as good as another with anyNaN.
+func (c *roundCase) same(m int, anyNaN bool, got, want func(dst unsafe.Pointer)) error {
+	span := (m*c.kern.MR-1)*c.ldd + c.kern.NR*2
+	run := func(f func(dst unsafe.Pointer)) []bf16.BF16 {
+		all := unsafe.Slice((*bf16.BF16)(unsafe.Pointer(unsafe.SliceData(c.dst.mem))), len(c.dst.mem)/2)
+		for i := range all {
+			all[i] = bf16.BF16(i)
+		}
+		at := c.dst.last(span)
+		if c.off != 2 { // the end of the memory, or near it so many bytes beyond a line
+			at = c.dst.last(span + c.off)
+			at = unsafe.Add(at, -int(uintptr(at)%PastLine)+c.off)
+		}
+		f(at)
+		return slices.Clone(all)
+	}
+	g, w := run(got), run(want)
+	for i := range g {
+		if g[i] != w[i] && !(anyNaN && g[i].IsNaN() && w[i].IsNaN()) {
+			return fmt.Errorf("element %d is %#x, want %#x", i, uint16(g[i]), uint16(w[i]))
+		}
+	}
+	return nil
+}
+
+// TestMulRound compares MulRound with Mul and its twin, rounded: on lines of the cache and elsewhere, at the end of the memory, with
+// gaps between the rows that must stay as they are.
+func TestMulRound(t *testing.T) {
+	forRounds(t, func(t *testing.T, kern *Kernel) {
+		c := newRoundCase(t, kern)
+		c.turns(t, func(r *rand.Rand, k, m int, src unsafe.Pointer) error {
+			a, b := c.a.last(m*kern.PanelA(k)), c.b.last(kern.PanelB(k))
+			past := r.IntN(2) == 0
+			got := func(dst unsafe.Pointer) { kern.MulRound(BF16, past, k, m, a, b, src, kern.NR*4, dst, c.ldd) }
+			for i, mul := range []KernelFunc{kern.Mul, kern.Ref} {
+				want := func(dst unsafe.Pointer) { roundGeneric(kern, mul, nil).mul(k, m, a, b, src, kern.NR*4, dst, c.ldd) }
+				if err := c.same(m, i == 1, got, want); err != nil {
+					return fmt.Errorf("past %v: %w", past, err)
+				}
+				if k > 48 {
+					break // the twin in Go takes long
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// TestRowsRound does the same for A in rows.
+func TestRowsRound(t *testing.T) {
+	forRounds(t, func(t *testing.T, kern *Kernel) {
+		c := newRoundCase(t, kern)
+		c.turns(t, func(r *rand.Rand, k, m int, src unsafe.Pointer) error {
+			lda := k*4 + []int{0, 2, 64, 100}[r.IntN(4)]
+			span := 0
+			if k > 0 {
+				span = (m*kern.MR-1)*lda + k*4
+			}
+			a, b := c.a.last(span), c.b.last(kern.PanelB(k))
+			got := func(dst unsafe.Pointer) { kern.RowsRound(BF16)(k, m, a, b, src, kern.NR*4, dst, c.ldd, lda) }
+			want := func(dst unsafe.Pointer) {
+				roundGeneric(kern, nil, kern.Rows(BF16)).rows(k, m, a, b, src, kern.NR*4, dst, c.ldd, lda)
+			}
+			return c.same(m, false, got, want)
+		})
+	})
+}
