@@ -178,7 +178,8 @@ func (c *sideC) copy(s *source) {
 			s.op("%s Z%d, %d(R10)", c.move, o/64, o)
 		}
 		for o := 0; o < stored && !c.past; o += 64 {
-			s.op("PREFETCHT1 %d(R10)(R13*1)", o)
+			// The last byte, because the line of the first is there if it began in the panel before.
+			s.op("PREFETCHT1 %d(R10)(R13*1)", o+63)
 		}
 		s.op("ADDQ R11, R10")
 	}
