@@ -121,7 +121,7 @@ func cublasOperand(typ Type, seed uint32, n int) []uint16 {
 
 // TestHopperCuBLAS compares whole products with what cuBLAS computed on an H200.
 func TestHopperCuBLAS(t *testing.T) {
-	text, err := os.ReadFile("testdata/cublas.json")
+	text, err := os.ReadFile("../hopper/testdata/cublas.json")
 	if err != nil {
 		t.Fatal(err)
 	}

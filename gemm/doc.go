@@ -133,7 +133,7 @@
 // each dimension rounded up to the register tile, and the accumulators twice if K
 // is split. Up to four workers may keep up to 16 MiB of panels of B besides. The
 // engine's own choice stays below 32 MiB, or 48 MiB for more workers if K is split;
-// [WithTile] (then ctas is 1) and [WithDepth] change it, and [Stats] reports the
+// [WithTile] (if it names m, ctas is 1) and [WithDepth] change it, and [Stats] reports the
 // dimensions. An engine has at most as many rings in use at once, and keeps as
 // many, those of up to 64 MiB, as GOMAXPROCS was when it was made, or WithWorkers
 // of [New] if that is more; further calls wait for their turn. [Engine.Close] gives

@@ -63,16 +63,18 @@ var shared = sync.OnceValue(func() *Engine { return newEngine(settings{alpha: 1}
 // package function [Multiply]. The inputs must have the same element type, but for
 // 8-bit ones, which may be mixed.
 func (e *Engine) Multiply(c, a, b AnyMatrix, opts ...Option) error {
-	switch {
-	case e.crew == nil:
+	if e.crew == nil {
 		return errZero
-	case c == nil || a == nil || b == nil:
-		return fmt.Errorf("gemm: an operand of Multiply is a nil AnyMatrix")
 	}
 	var in inlined
-	in.c.set(c)
-	in.a.set(a)
-	in.b.set(b)
+	switch {
+	case !in.c.set(c):
+		return errNilC
+	case !in.a.set(a):
+		return errNilA
+	case !in.b.set(b):
+		return errNilB
+	}
 	if in.b.packed {
 		in.packed = b.packing()
 	}

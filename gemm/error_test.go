@@ -159,3 +159,11 @@ func TestEngineErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestStages asks for tiles so small that their stages cannot be counted.
+func TestStages(t *testing.T) {
+	const n = 1 << 13 // of memory that nobody touches
+	a, c := gemm.NewMatrix[float32](n, n), gemm.NewMatrix[float32](n, n)
+	err := gemm.Multiply(c, a, a, gemm.WithKernel("go"), gemm.WithTile(1, 1, 1), gemm.WithWorkers(1))
+	checkError(t, err, "gemm: WithTile(1, 1, 1)", "8192x8192x8192", "stages", "4294967295")
+}

@@ -2,6 +2,8 @@ package gemm
 
 import (
 	"fmt"
+
+	"example.com/leafhopper/asm"
 )
 
 // OnRing multiplies as e.Multiply does, but on the ring, or streamed if the rows
@@ -109,4 +111,20 @@ func StreamColumns(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 	var st stream
 	err = st.init(&p, s.parallelism())
 	return st.cols, err
+}
+
+// PlaceSlabs returns the slabs into which so many workers cut a product of float32,
+// 0 if it is not computed in place.
+func PlaceSlabs(k *asm.Kernel, m, n, depth, workers int) int {
+	in := inlined{product: product{
+		a: view{rows: m, cols: depth, stride: depth, elem: asm.F32}, b: view{rows: depth, cols: n, stride: n, elem: asm.F32},
+		m: m, n: n, k: depth, kernel: k,
+	}}
+	s := settings{workers: workers}
+	if !in.placed(&s) {
+		return 0
+	}
+	var pl place
+	pl.init(&in, s.parallelism())
+	return pl.slabs
 }

@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"unsafe"
 
@@ -34,8 +35,12 @@ type Matrix[T Element] struct {
 	trans bool
 }
 
-// NewMatrix returns a zeroed rows x cols matrix with Stride = cols.
+// NewMatrix returns a zeroed rows x cols matrix with Stride = cols. Like make, it
+// panics if there is no such slice.
 func NewMatrix[T Element](rows, cols int) Matrix[T] {
+	if rows < 0 || cols < 0 || cols > 0 && rows > math.MaxInt/cols {
+		panic(fmt.Sprintf("gemm: NewMatrix of %d x %d elements", rows, cols))
+	}
 	return Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: make([]T, rows*cols)}
 }
 
@@ -85,9 +90,10 @@ func (m *Matrix[T]) viewTo(v *view) {
 	v.trans, v.elem = m.trans, elementType[T]()
 }
 
-// set makes v, which is zero, the view of m. A method would not let the compiler
-// see that v does not escape, and what it returned would have to be copied.
-func (v *view) set(m AnyMatrix) {
+// set makes v, which is zero, the view of m, and reports whether m is not nil. A
+// method would not let the compiler see that v does not escape, and what it returned
+// would have to be copied.
+func (v *view) set(m AnyMatrix) bool {
 	switch m := m.(type) {
 	case Matrix[bf16.BF16]:
 		m.viewTo(v)
@@ -96,8 +102,29 @@ func (v *view) set(m AnyMatrix) {
 	case Matrix[float32]:
 		m.viewTo(v)
 	default:
+		if isNil(m) {
+			return false
+		}
 		*v = m.view()
 	}
+	return true
+}
+
+// isNil reports whether m is nil or a nil pointer to a Matrix.
+func isNil(m AnyMatrix) bool {
+	switch m := m.(type) {
+	case *Matrix[bf16.BF16]:
+		return m == nil
+	case *Matrix[float16.Float16]:
+		return m == nil
+	case *Matrix[float32]:
+		return m == nil
+	case *Matrix[fp8.E4M3]:
+		return m == nil
+	case *Matrix[fp8.E5M2]:
+		return m == nil
+	}
+	return m == nil
 }
 
 // view is a Matrix without its type parameter: what the engine works on.

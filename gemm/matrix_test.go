@@ -2,8 +2,13 @@ package gemm_test
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
 	"testing"
 
+	"github.com/x448/float16"
+
+	"example.com/leafhopper/fp8"
 	"example.com/leafhopper/gemm"
 )
 
@@ -61,5 +66,25 @@ func TestPointer(t *testing.T) {
 		t.Errorf("by a pointer to B: C = %v, error %v, want 6", c.Data[0], err)
 	}
 	var none *matF32
-	checkError(t, gemm.Multiply(c, a, none), "B is a nil Operand")
+	checkError(t, gemm.Multiply(c, a, none), "B is nil")
+	for _, none := range []gemm.AnyMatrix{nil, none, (*matBF16)(nil), (*gemm.Matrix[float16.Float16])(nil), (*gemm.Matrix[fp8.E4M3])(nil), (*gemm.Matrix[fp8.E5M2])(nil)} {
+		checkError(t, testEngine.Multiply(none, a, b), "C is nil")
+		checkError(t, testEngine.Multiply(c, none, b), "A is nil")
+		checkError(t, testEngine.Multiply(c, a, none), "B is nil")
+	}
+	checkError(t, gemm.Multiply(c, a, struct{ matF32 }{b}), "B is a struct", "neither a Matrix nor a Packed")
+}
+
+// TestNewMatrixPanics asks for matrices that cannot be.
+func TestNewMatrixPanics(t *testing.T) {
+	for _, size := range [][2]int{{-1, -1}, {-1, 0}, {0, -1}, {math.MaxInt, 2}, {1 << (bits.UintSize / 2), 1 << (bits.UintSize / 2)}} {
+		func() {
+			defer func() {
+				if want := fmt.Sprintf("gemm: NewMatrix of %d x %d elements", size[0], size[1]); recover() != want {
+					t.Errorf("NewMatrix(%d, %d) does not panic with %q", size[0], size[1], want)
+				}
+			}()
+			gemm.NewMatrix[float32](size[0], size[1])
+		}()
+	}
 }

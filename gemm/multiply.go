@@ -3,6 +3,7 @@ package gemm
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"example.com/leafhopper/asm"
@@ -37,13 +38,19 @@ func Multiply[O Output, I Element](c Matrix[O], a Matrix[I], b Operand[I], opts 
 		b.viewTo(&in.b)
 	case *Packed[I]:
 		in.b, in.packed = b.view(), b.packing()
-	default:
+	case nil:
 		return errNilB
+	default:
+		return fmt.Errorf("gemm: B is a %v, neither a Matrix nor a Packed", reflect.TypeOf(b))
 	}
 	return shared().multiply(&in, opts)
 }
 
-var errNilB = errors.New("gemm: B is a nil Operand")
+var (
+	errNilC = errors.New("gemm: C is nil")
+	errNilA = errors.New("gemm: A is nil")
+	errNilB = errors.New("gemm: B is nil")
+)
 
 // multiply computes the product of in's operands, of which nothing else is known.
 func (e *Engine) multiply(in *inlined, opts []Option) error {

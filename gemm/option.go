@@ -89,10 +89,10 @@ func WithDepth(stages int) Option { return Option{kind: optDepth, n: [3]int{stag
 
 // WithTile sets the tile of a CTA: m x n elements of C, k elements deep a
 // stage. They are rounded up to what the kernel needs; 0 leaves a dimension to
-// the engine. It does not change the result's bits.
+// the engine, and a packed B has its own k. It does not change the result's bits.
 func WithTile(m, n, k int) Option { return Option{kind: optTile, n: [3]int{m, n, k}} }
 
-// WithStats has Multiply fill in s before it returns.
+// WithStats has Multiply fill in s before it returns. After an error s is as it was.
 func WithStats(s *Stats) Option { return Option{kind: optStats, stats: s} }
 
 const (

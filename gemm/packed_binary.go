@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
-	"runtime"
 	"slices"
 
 	"example.com/leafhopper/asm"
@@ -86,7 +85,6 @@ func (p *Packed[T]) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint64(b, uint64(p.p.k))
 	b = binary.LittleEndian.AppendUint64(b, uint64(p.p.n))
 	b = append(b, p.p.data...)
-	runtime.KeepAlive(p) // which owns data's memory
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli)), nil
 }
 

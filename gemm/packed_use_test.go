@@ -77,7 +77,7 @@ func TestPackedErrors(t *testing.T) {
 	check(testEngine.Multiply(o.c, p, o.b), "A is packed")
 	check(testEngine.Multiply(p, o.a, o.b), "C is packed")
 	check(testEngine.Multiply(p, p, p), "A is packed")
-	check(gemm.Multiply(o.c, o.a, nil), "nil Operand")
+	check(gemm.Multiply(o.c, o.a, nil), "B is nil")
 	var none *gemm.Packed[float32]
 	check(gemm.Multiply(o.c, o.a, none), "B is a nil or zero Packed")
 	check(gemm.Multiply(o.c, o.a, new(gemm.Packed[float32])), "B is a nil or zero Packed")

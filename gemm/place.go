@@ -60,7 +60,7 @@ func (in *inlined) placed(s *settings) bool {
 func (in *inlined) owned(s *settings) bool {
 	p := &in.product
 	workers := s.parallelism()
-	if workers <= few || p.skinny(s) || !in.layout(ownExtent, ownExtent) {
+	if workers <= few || p.skinny(s) || in.fewest() > barrier.MaxCount || !in.layout(ownExtent, ownExtent) {
 		return false
 	}
 	most := ownPacks
@@ -72,6 +72,12 @@ func (in *inlined) owned(s *settings) bool {
 	}
 	in.own = p.flops() <= float64(most)*float64(workers)
 	return in.own
+}
+
+// fewest returns the slabs of owned, if they are as large as they may be.
+func (in *inlined) fewest() int {
+	k := in.kernel
+	return ceilDiv(ceilDiv(in.m, k.MR), ownExtent/k.MR) * ceilDiv(ceilDiv(in.n, k.NR), ownExtent/k.NR)
 }
 
 // near reports whether A stays in a cache while columns of B go by.
@@ -124,6 +130,9 @@ func (in *inlined) cut(workers, late int) (best slabbing, least int) {
 	try := func(tiles, wide int) {
 		parts := ceilDiv(panelsA, tiles)
 		slabs := parts * ceilDiv(panelsB, wide)
+		if slabs > barrier.MaxCount {
+			return
+		}
 		if time := (ceilDiv(slabs, workers) + late) * (2*tiles*wide + fetchA*tiles + fetchB*wide); time < least {
 			least = time
 			best = slabbing{tiles * k.MR, wide * k.NR, parts, slabs, workers}

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/barrier"
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
 )
@@ -174,4 +175,29 @@ func TestPlaceWorkers(t *testing.T) {
 			o.free()
 		}
 	})
+}
+
+// TestPlaceSlabs checks that products of very many elements and little K are cut
+// into no more slabs than a barrier counts, or go another way.
+func TestPlaceSlabs(t *testing.T) {
+	processors(t, 64)
+	for _, name := range kernels(asm.F32) {
+		k, err := asm.Select(asm.F32, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		placed := false
+		for _, workers := range []int{2, 8, 32, 64} {
+			for _, mn := range [][2]int{{300, 300}, {65600, 65600}, {1 << 24, 300}, {300, 1 << 24}, {1 << 20, 1 << 20}} {
+				slabs := gemm.PlaceSlabs(k, mn[0], mn[1], 1, workers)
+				placed = placed || slabs > 0
+				if slabs < 0 || slabs > barrier.MaxCount {
+					t.Errorf("%s, %d workers, %dx%dx1: %d slabs", name, workers, mn[0], mn[1], slabs)
+				}
+			}
+		}
+		if !placed {
+			t.Errorf("%s: nothing is computed in place", name)
+		}
+	}
 }

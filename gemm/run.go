@@ -46,6 +46,10 @@ func (e *Engine) grid(in *inlined, s *settings, how route) (Stats, error) {
 
 func (r *run) runRing(e *Engine, p *product, s *settings) (Stats, error) {
 	r.product, r.plan = *p, newPlan(p, s)
+	if n := float64(r.tilesM) * float64(r.tilesN) * float64(r.steps); n > pipeline.MaxItems {
+		return Stats{}, fmt.Errorf("gemm: WithTile(%d, %d, %d) cuts a product of %dx%dx%d into %.0f stages; at most %d can be counted",
+			s.tile[0], s.tile[1], s.tile[2], p.m, p.n, p.k, n, int64(pipeline.MaxItems))
+	}
 	cached := max(bytesL3, pastBytes) // bytes of a C that the caches may keep
 	if p.starves() {
 		cached = bytesL2 // for it is slow to come from the last one

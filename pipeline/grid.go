@@ -29,10 +29,13 @@ type Program interface {
 	Compute(stage, item, cta, slab int)
 }
 
+// MaxItems is the largest number of items of a [Shape].
+const MaxItems = 1<<32 - 1
+
 // Shape says how many pieces a grid has.
 type Shape struct {
 	Depth   int // stages of the ring
-	Items   int // stages to fill and consume: tiles times K stages
+	Items   int // stages to fill and consume, at most MaxItems: tiles times K stages
 	CTAs    int // CTAs of the cluster
 	Slabs   int // consumer slabs of a CTA
 	Private int // copy jobs of a stage for one CTA
@@ -128,8 +131,8 @@ func (p *progress) done(item int) { p.word.Store(int64(item+1) << 1) }
 // may be in g; it waits for helpers of a [Crew] that are on their way out.
 func (g *Grid) Reset(ctx context.Context, shape Shape, prog Program, workers int) error {
 	switch {
-	case shape.Items < 0 || int64(shape.Items) >= 1<<32:
-		return fmt.Errorf("pipeline: %d items are outside 0..2^32-1", shape.Items)
+	case shape.Items < 0 || int64(shape.Items) > MaxItems:
+		return fmt.Errorf("pipeline: %d items are outside 0..%d", shape.Items, int64(MaxItems))
 	case shape.Slabs < 1 || shape.Slabs > barrier.MaxCount:
 		return fmt.Errorf("pipeline: %d slabs are outside 1..%d", shape.Slabs, barrier.MaxCount)
 	case shape.Private < 0 || shape.Private > barrier.MaxCount:

@@ -196,7 +196,7 @@ func TestGridLimits(t *testing.T) {
 		{with(func(s *Shape) { s.Depth = 17 }), 1, "depth 17 is outside 1..16"},
 		{with(func(s *Shape) { s.CTAs = 0 }), 1, "0 CTAs are outside 1..16"},
 		{with(func(s *Shape) { s.CTAs = 1 << 30 }), 1, "1073741824 CTAs are outside 1..16"},
-		{with(func(s *Shape) { s.Items = -1 }), 1, "-1 items are outside 0..2^32-1"},
+		{with(func(s *Shape) { s.Items = -1 }), 1, "-1 items are outside 0..4294967295"},
 		{with(func(s *Shape) { s.Slabs = 0 }), 1, "0 slabs are outside 1..1048575"},
 		{with(func(s *Shape) { s.Slabs = math.MaxInt/8 + 2; s.CTAs = 16 }), 1, "slabs are outside 1..1048575"},
 		{with(func(s *Shape) { s.Slabs = 1 << 19; s.CTAs = 2 }), 1, "1048576 consumers are outside 1..1048575"},
