@@ -15,10 +15,7 @@ var hasAVX = cpuid.CPU.Supports(cpuid.AVX)
 //go:noescape
 func combine(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols int, alpha, beta float32)
 
-// copyRows is copyRowsGeneric in AVX; n is a positive multiple of copyUnit, or of PastLine to go past the caches, and rows is positive.
+// copyRows is copyRowsGeneric in AVX; n is a positive multiple of copyUnit and rows is positive.
 //
 //go:noescape
-func copyRows(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int, past bool)
-
-// fence is SFENCE.
-func fence()
+func copyRows(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int)

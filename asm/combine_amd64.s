@@ -59,18 +59,16 @@ bothloop:
 	VZEROUPPER
 	RET
 
-// func copyRows(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int, past bool)
+// func copyRows(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int)
 //
 //	DI dst   R8 ldd   SI src   R9 lds   BX rows left   DX n   CX offset in a row   R10, R11 rows to prefetch
-TEXT ·copyRows(SB), NOSPLIT, $0-49
+TEXT ·copyRows(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), DI
 	MOVQ ldd+8(FP), R8
 	MOVQ src+16(FP), SI
 	MOVQ lds+24(FP), R9
 	MOVQ rows+32(FP), BX
 	MOVQ n+40(FP), DX
-	CMPB past+48(FP), $0
-	JNE past
 
 row:
 	// Both ends of the row, which may lie in two lines.
@@ -92,28 +90,4 @@ rowloop:
 	ADDQ R9, SI
 	DECQ BX
 	JNZ row
-	RET
-
-past:
-	XORQ CX, CX
-
-pastloop:
-	// A line at a time, which is on its way at once.
-	VMOVDQU (SI)(CX*1), Y0
-	VMOVDQU 32(SI)(CX*1), Y1
-	VMOVNTDQ Y0, (DI)(CX*1)
-	VMOVNTDQ Y1, 32(DI)(CX*1)
-	ADDQ $64, CX
-	CMPQ CX, DX
-	JLT pastloop
-	ADDQ R8, DI
-	ADDQ R9, SI
-	DECQ BX
-	JNZ past
-	VZEROUPPER
-	RET
-
-// func fence()
-TEXT ·fence(SB), NOSPLIT, $0-0
-	SFENCE
 	RET

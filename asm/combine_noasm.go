@@ -10,8 +10,6 @@ func combine(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols in
 	combineGeneric(dst, ldd, acc, lda, rows, cols, alpha, beta)
 }
 
-func copyRows(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int, past bool) {
+func copyRows(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int) {
 	copyRowsGeneric(dst, ldd, src, lds, rows, n)
 }
-
-func fence() {}

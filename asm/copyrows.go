@@ -3,21 +3,16 @@ package asm
 import "unsafe"
 
 // CopyRows copies rows of n bytes, which lie lds bytes apart, to rows ldd bytes apart, and brings rows to come closer: those of a
-// matrix lie on pages of their own, where the hardware prefetches nothing. With past, and if the rows of dst are whole lines of the
-// cache, they are stored past the caches, for others to see after a [Fence]. The memory of dst and src must not overlap.
-func CopyRows(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int, past bool) {
+// matrix lie on pages of their own, where the hardware prefetches nothing. The memory of dst and src must not overlap.
+func CopyRows(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int) {
 	if !hasAVX || n%copyUnit != 0 || n == 0 || rows <= 0 {
 		copyRowsGeneric(dst, ldd, src, lds, rows, n)
 		return
 	}
-	past = past && (uintptr(dst)|uintptr(ldd)|uintptr(n))%PastLine == 0
 	for i := 0; i < rows; i += copyRowsMost {
-		copyRows(unsafe.Add(dst, i*ldd), ldd, unsafe.Add(src, i*lds), lds, min(rows-i, copyRowsMost), n, past)
+		copyRows(unsafe.Add(dst, i*ldd), ldd, unsafe.Add(src, i*lds), lds, min(rows-i, copyRowsMost), n)
 	}
 }
-
-// Fence waits until what [CopyRows] stored past the caches is there: a hundred nanoseconds and more, so once for many rows.
-func Fence() { fence() }
 
 const (
 	copyUnit     = 16 // bytes

@@ -31,40 +31,35 @@ func (p *product) epilogue(acc unsafe.Pointer, row, col, rows, cols int) {
 	p.storeBlocks(row, col, acc, rows, cols)
 }
 
-// storeRows is how many rows of accumulators are rounded at once.
-const storeRows = 16
+// oldRows is how many rows of an old C of 16 bits are widened at once.
+const oldRows = 16
 
 // storeBlocks writes rows x cols accumulators, NR to a row, to a C of 16 bits at
-// (row, col), storeRows at a time.
+// (row, col).
 func (p *product) storeBlocks(row, col int, acc unsafe.Pointer, rows, cols int) {
-	// Outside the loop, because they are cleared where they are declared.
-	var short [storeRows * maxNR]uint16
-	var old []float32
-	if p.beta != 0 {
-		var wide [storeRows * maxNR]float32
-		old = wide[:]
-	}
-	past := p.past && p.beta == 0
-	nr, size, stored := p.kernel.NR, 2*cols, unsafe.Pointer(&short)
+	nr, to, ldc := p.kernel.NR, p.c.at(row, col), p.c.pitch()
 	pitch := nr * 4
-	for i := 0; i < rows; i += storeRows {
-		to, some := p.c.at(row+i, col), min(rows-i, storeRows)
-		acc := unsafe.Add(acc, i*pitch)
-		from := unsafe.Slice((*float32)(acc), some*nr)
-		switch {
-		case p.beta != 0:
-			asm.CopyRows(stored, nr*2, to, p.c.pitch(), some, size, false)
-			p.decode(old[:some*nr], stored)
-			asm.Combine(unsafe.Pointer(unsafe.SliceData(old)), pitch, acc, pitch, some, cols, p.alpha, p.beta)
-			from = old[:some*nr]
-		case p.alpha != 1:
-			asm.Combine(acc, pitch, acc, pitch, some, cols, p.alpha, 0)
+	if p.beta == 0 {
+		if p.alpha != 1 {
+			asm.Combine(acc, pitch, acc, pitch, rows, cols, p.alpha, 0)
 		}
-		p.encode(stored, from)
-		asm.CopyRows(to, p.c.pitch(), stored, nr*2, some, size, past)
+		asm.RoundRows(p.c.elem, to, ldc, acc, pitch, rows, cols, p.past)
+		if p.past {
+			asm.Fence()
+		}
+		return
 	}
-	if past {
-		asm.Fence()
+	// Outside the loop, because they are cleared where they are declared.
+	var short [oldRows * maxNR]uint16
+	var wide [oldRows * maxNR]float32
+	stored, sums := unsafe.Pointer(&short), unsafe.Pointer(&wide)
+	for i := 0; i < rows; i += oldRows {
+		some := min(rows-i, oldRows)
+		asm.CopyRows(stored, nr*2, to, ldc, some, 2*cols)
+		p.decode(wide[:some*nr], stored)
+		asm.Combine(sums, pitch, acc, pitch, some, cols, p.alpha, p.beta)
+		asm.RoundRows(p.c.elem, to, ldc, sums, pitch, some, cols, false)
+		acc, to = unsafe.Add(acc, some*pitch), unsafe.Add(to, some*ldc)
 	}
 }
 
