@@ -38,10 +38,11 @@ scaleloop:
 	RET
 
 both:
-	// Rows of C lie on pages of their own, where the hardware prefetches nothing.
+	// Rows of C lie on pages of their own, where the hardware prefetches nothing. The line in which a row begins before it came with
+	// the panel before.
 	LEAQ (DI)(R8*8), R10
-	PREFETCHT0 (R10)
-	PREFETCHT0 64(R10)
+	PREFETCHT0 63(R10)
+	PREFETCHT0 127(R10)
 	XORQ CX, CX
 
 bothloop:

@@ -117,8 +117,8 @@ func prefetchB(s *source) func(step int) {
 // prefetchC writes the prefetch of some rows of C.
 func prefetchC(s *source) {
 	for range rowsOfC {
-		s.op("PREFETCHT0 (AX)")
-		s.op("PREFETCHT0 64(AX)")
+		s.op("PREFETCHT0 63(AX)")
+		s.op("PREFETCHT0 127(AX)")
 		s.op("ADDQ (SP), AX")
 	}
 }

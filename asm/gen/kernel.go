@@ -206,10 +206,11 @@ func (k kernel) mul(s *source, v variant) {
 	s.op("JL rest")
 	s.op("PCALIGN $64")
 	s.label("first")
-	for o := 0; o < k.vecs*k.bytes(); o += 64 {
-		s.op("PREFETCHT0 %d(AX)", o)
+	for o, row := 0, k.vecs*k.bytes(); o < row; o += 64 {
+		last := min(o+64, row) - 1 // as where a line begins before the row it came with the panel before
+		s.op("PREFETCHT0 %d(AX)", last)
 		if !past {
-			s.op("PREFETCHT0 %d(DX)", o)
+			s.op("PREFETCHT0 %d(DX)", last)
 		}
 	}
 	s.op("ADDQ R13, AX")
