@@ -17,6 +17,10 @@ const (
 	DefaultMinTime = 100 * time.Millisecond
 )
 
+// ErrMemory is what an error of [Runner.Validate] wraps if the variants are good
+// but their operands do not fit in memory together.
+var ErrMemory = errors.New("bench: not enough memory")
+
 // maxSets bounds the copies of operands so small that each takes less memory
 // than what describes it.
 const maxSets = 1 << 14
@@ -58,7 +62,7 @@ func (r *Runner) Compare(ctx context.Context, variants []Variant) (*Report, erro
 }
 
 // Validate reports what makes the variants impossible to measure: the first bad
-// variant, or operands that do not fit in memory together.
+// variant, or operands that do not fit in memory together, see [ErrMemory].
 func (r *Runner) Validate(variants []Variant) error {
 	if len(variants) == 0 {
 		return errors.New("bench: no variants")
@@ -94,8 +98,8 @@ func (r *Runner) Validate(variants []Variant) error {
 		}
 	}
 	if have := availableMemory(); have > 0 && total > 0.75*float64(have) {
-		return fmt.Errorf("bench: the operands take %.1f GiB, more than three quarters of the %.1f GiB of memory available",
-			total/(1<<30), float64(have)/(1<<30))
+		return fmt.Errorf("%w: the operands take %.1f GiB, more than three quarters of the %.1f GiB available",
+			ErrMemory, total/(1<<30), float64(have)/(1<<30))
 	}
 	return nil
 }

@@ -103,24 +103,51 @@ func (r *Ring) Depth() int { return r.depth }
 func (r *Ring) CTAs() int { return r.ctas }
 
 // Full returns the full barrier of cta in a stage, the one that the copies into
-// it complete.
-func (r *Ring) Full(stage, cta int) *barrier.Barrier { return &r.full[stage*r.ctas+cta] }
+// it complete. Like every method that takes a stage, a state or a CTA it panics
+// if the ring has no such stage or CTA.
+func (r *Ring) Full(stage, cta int) *barrier.Barrier {
+	r.check(stage, cta)
+	return &r.full[stage*r.ctas+cta]
+}
 
 // Multicast returns the full barriers of every CTA in a stage: a copy that the
 // whole cluster shares completes each of them.
 func (r *Ring) Multicast(stage int) []barrier.Barrier {
+	r.check(stage, 0)
 	return r.full[stage*r.ctas : (stage+1)*r.ctas]
+}
+
+// emptyOf returns the empty barrier of the stage of s.
+func (r *Ring) emptyOf(s PipelineState) *barrier.Barrier {
+	r.check(s.Index, 0)
+	return &r.empty[s.Index]
+}
+
+// check panics if the ring has no such stage or CTA: the barrier in that place
+// is another CTA's, or left from a larger ring.
+func (r *Ring) check(stage, cta int) {
+	if uint(stage) >= uint(r.depth) || uint(cta) >= uint(r.ctas) {
+		panic(placeError{stage, cta, r.depth, r.ctas})
+	}
+}
+
+// A placeError is a place that a ring does not have. It becomes text only when a
+// panic is printed, which keeps check small enough to be inlined.
+type placeError struct{ stage, cta, depth, ctas int }
+
+func (e placeError) Error() string {
+	return fmt.Sprintf("pipeline: stage %d, CTA %d of a ring of %d stages and %d CTAs", e.stage, e.cta, e.depth, e.ctas)
 }
 
 // ProducerAcquire waits until the stage of s is empty. It returns the ring's
 // error if the ring was stopped.
 func (r *Ring) ProducerAcquire(s PipelineState) error {
-	return r.wait(&r.empty[s.Index], s.Phase)
+	return r.wait(r.emptyOf(s), s.Phase)
 }
 
 // ProducerTryAcquire reports whether the stage of s is empty.
 func (r *Ring) ProducerTryAcquire(s PipelineState) bool {
-	return r.empty[s.Index].TestWaitParity(s.Phase)
+	return r.emptyOf(s).TestWaitParity(s.Phase)
 }
 
 // ProducerExpect is the producer's arrival at cta's full barrier of the stage of
@@ -142,7 +169,7 @@ func (r *Ring) ConsumerTryWait(s PipelineState, cta int) bool {
 
 // ConsumerRelease is one consumer's arrival at the empty barrier of the stage
 // of s: it has read what it needs there.
-func (r *Ring) ConsumerRelease(s PipelineState) { r.empty[s.Index].Arrive() }
+func (r *Ring) ConsumerRelease(s PipelineState) { r.emptyOf(s).Arrive() }
 
 // Stop makes every present and future wait on the ring return err, or
 // [ErrStopped] if err is nil. The first Stop decides the error.

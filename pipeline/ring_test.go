@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +93,54 @@ func TestRingByHand(t *testing.T) {
 		}
 		p.Next()
 		c.Next()
+	}
+}
+
+// TestRingBounds asks for barriers that a ring does not have, and that are there:
+// other CTAs' ones and, since the ring was larger, other stages'.
+func TestRingBounds(t *testing.T) {
+	const depth, ctas = 4, 2
+	r, err := NewRing(2*depth, 2*ctas, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Reset(depth, ctas, 1); err != nil {
+		t.Fatal(err)
+	}
+	panics := func(r *Ring, method string, stage, cta int, call func()) {
+		t.Helper()
+		want := fmt.Sprintf("pipeline: stage %d, CTA %d of a ring of %d stages and %d CTAs", stage, cta, r.Depth(), r.CTAs())
+		if got := fmt.Sprint(thrown(call)); got != want {
+			t.Errorf("%s panics with %q, want %q", method, got, want)
+		}
+	}
+	r.Stop(nil) // or a wait for what is not there would hang
+	for _, c := range [][2]int{
+		{0, 5}, {1, -1}, {0, ctas}, {depth - 1, 1 << 30},
+		{depth, 0}, {2*depth - 1, ctas - 1}, {-1, ctas}, {-1, 0}, {1 << 30, 0},
+	} {
+		stage, cta := c[0], c[1]
+		s := PipelineState{Index: stage, depth: depth}
+		panics(r, "Full", stage, cta, func() { r.Full(stage, cta) })
+		panics(r, "ProducerExpect", stage, cta, func() { r.ProducerExpect(s, cta, 0) })
+		panics(r, "ConsumerWait", stage, cta, func() { r.ConsumerWait(s, cta) })
+		panics(r, "ConsumerTryWait", stage, cta, func() { r.ConsumerTryWait(s, cta) })
+		if stage >= 0 && stage < depth {
+			continue
+		}
+		panics(r, "Multicast", stage, 0, func() { r.Multicast(stage) })
+		panics(r, "ProducerAcquire", stage, 0, func() { r.ProducerAcquire(s) })
+		panics(r, "ProducerTryAcquire", stage, 0, func() { r.ProducerTryAcquire(s) })
+		panics(r, "ConsumerRelease", stage, 0, func() { r.ConsumerRelease(s) })
+	}
+	var none Ring
+	panics(&none, "Full of a zero ring", 0, 0, func() { none.Full(0, 0) })
+	for stage := range depth {
+		for cta := range ctas {
+			if &r.Multicast(stage)[cta] != r.Full(stage, cta) {
+				t.Errorf("stage %d: Multicast has another barrier of CTA %d than Full", stage, cta)
+			}
+		}
 	}
 }
 

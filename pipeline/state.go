@@ -1,8 +1,11 @@
 package pipeline
 
+import "fmt"
+
 // PipelineState is a role's place in a ring: the stage it works on next, the
 // parity to wait for there, and how many stages it has passed. It has the
-// meaning of CUTLASS's class of that name. Every role keeps its own.
+// meaning of CUTLASS's class of that name. Every role keeps its own, which
+// [ConsumerStart] or [ProducerStart] made: the zero value has no depth.
 //
 // The phase is the parity operand of the barrier wait: a consumer starts with
 // 0, because the first filling of a stage completes phase 0 of its full
@@ -21,19 +24,42 @@ func ConsumerStart(depth int) PipelineState { return PipelineState{depth: depth}
 // ProducerStart returns the state of a producer that has filled nothing.
 func ProducerStart(depth int) PipelineState { return PipelineState{Phase: 1, depth: depth} }
 
-// Next moves to the following stage.
+// Next moves to the following stage. Like Advance it panics if s has no depth.
 func (s *PipelineState) Next() {
 	s.Count++
-	if s.Index++; s.Index == s.depth {
-		s.Index = 0
-		s.Phase ^= 1
+	if s.Index++; s.Index >= s.depth {
+		s.wrap()
 	}
+}
+
+// wrap goes back to the first stage. A state without a depth arrives here too,
+// so that Next need not look for it every time.
+func (s *PipelineState) wrap() {
+	s.check()
+	s.Index = 0
+	s.Phase ^= 1
 }
 
 // Advance moves n >= 0 stages on.
 func (s *PipelineState) Advance(n int) {
+	s.check()
 	s.Count += n
 	s.Index += n
 	s.Phase ^= uint32(s.Index/s.depth) & 1
 	s.Index %= s.depth
+}
+
+// check panics if s has no depth.
+func (s *PipelineState) check() {
+	if s.depth < 1 {
+		panic(depthError(s.depth))
+	}
+}
+
+// A depthError is a depth that no state can have. It becomes text only when a panic
+// is printed, which keeps check small enough to be inlined.
+type depthError int
+
+func (e depthError) Error() string {
+	return fmt.Sprintf("pipeline: state of depth %d, must be at least 1: ConsumerStart and ProducerStart set it", int(e))
 }

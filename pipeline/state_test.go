@@ -1,6 +1,9 @@
 package pipeline
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 // closedForm is what the state of item j must be.
 func closedForm(depth, j int, producer bool) PipelineState {
@@ -51,6 +54,22 @@ func TestStateFar(t *testing.T) {
 		s.Next()
 		if want := closedForm(depth, 1<<31-1, true); s != want {
 			t.Errorf("depth %d: %+v, want %+v", depth, s, want)
+		}
+	}
+}
+
+// TestStateWithoutDepth moves states that no ring can have.
+func TestStateWithoutDepth(t *testing.T) {
+	for _, s := range []PipelineState{{}, {Phase: 1}, ConsumerStart(0), ProducerStart(0), ConsumerStart(-2)} {
+		want := fmt.Sprintf("pipeline: state of depth %d, must be at least 1: ConsumerStart and ProducerStart set it", s.depth)
+		for name, move := range map[string]func(PipelineState){
+			"Next":       func(s PipelineState) { s.Next() },
+			"Advance(0)": func(s PipelineState) { s.Advance(0) },
+			"Advance(3)": func(s PipelineState) { s.Advance(3) },
+		} {
+			if got := fmt.Sprint(thrown(func() { move(s) })); got != want {
+				t.Errorf("%+v: %s panics with %q, want %q", s, name, got, want)
+			}
 		}
 	}
 }

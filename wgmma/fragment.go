@@ -44,7 +44,8 @@ func FragmentIndex(size, row, k int) (thread, i int) {
 }
 
 // A Fragment is the operand A in registers: 64 rows of 32 bytes, in four
-// registers of each thread.
+// registers of each thread. [NewFragment] makes one; a zero Fragment has registers
+// but no kind, and Bits and SetBits panic.
 //
 // A Fragment, like a register, belongs to one goroutine.
 type Fragment struct {
@@ -97,6 +98,9 @@ func (f *Fragment) bits(row, k int) uint32 {
 
 // locate returns the register of an element and where in it.
 func (f *Fragment) locate(row, k int) (r *uint32, shift int, mask uint32) {
+	if f.size == 0 {
+		panic(fmt.Sprintf("wgmma: fragment element (%d, %d) of a zero Fragment: NewFragment must make it", row, k))
+	}
 	if row < 0 || row >= M || k < 0 || k >= rowBytes/f.size {
 		panic(fmt.Sprintf("wgmma: fragment element (%d, %d), have %d rows and %d columns", row, k, M, rowBytes/f.size))
 	}

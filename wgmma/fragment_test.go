@@ -1,6 +1,9 @@
 package wgmma
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 // Every place of D belongs to one element of one thread, for every N.
 func TestAccumulatorCoord(t *testing.T) {
@@ -89,6 +92,29 @@ func TestFragmentRegisters(t *testing.T) {
 		row, k := FragmentCoord(size, 5, 3*4/size)
 		if got := f.Bits(row, k); got != 0xdeadbeef&mask {
 			t.Errorf("%v: first element of register 3 is %#x", kind, got)
+		}
+	}
+}
+
+// Elements of a zero Fragment have no size; its registers are as good as any.
+func TestZeroFragment(t *testing.T) {
+	var f Fragment
+	const want = "wgmma: fragment element (3, 1) of a zero Fragment: NewFragment must make it"
+	for name, access := range map[string]func(){
+		"Bits":    func() { f.Bits(3, 1) },
+		"SetBits": func() { f.SetBits(3, 1, 7) },
+	} {
+		if got := fmt.Sprint(recovered(access)); got != want {
+			t.Errorf("%s panics with %q, want %q", name, got, want)
+		}
+	}
+	if f.SetRegister(5, 3, 9); f.Register(5, 3) != 9 {
+		t.Errorf("register 3 of thread 5 is %d, want 9", f.Register(5, 3))
+	}
+	for _, at := range [][2]int{{-1, 0}, {M, 0}, {0, -1}, {0, 16}} {
+		want := fmt.Sprintf("wgmma: fragment element (%d, %d), have 64 rows and 16 columns", at[0], at[1])
+		if got := fmt.Sprint(recovered(func() { NewFragment(BF16F32).Bits(at[0], at[1]) })); got != want {
+			t.Errorf("Bits%v panics with %q, want %q", at, got, want)
 		}
 	}
 }

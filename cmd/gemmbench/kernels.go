@@ -20,7 +20,7 @@ var (
 	arithmetics = []asm.Arithmetic{asm.Native, asm.Hopper}
 )
 
-// kernelInfo is what the command kernels says of one kernel. The JSON names are
+// A kernelInfo is what the command kernels says of one kernel. The JSON names are
 // an interface.
 type kernelInfo struct {
 	Name      string            `json:"name"`
@@ -44,20 +44,31 @@ func setupKernels(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) 
 			return err
 		}
 		defer out.discard()
-		chosen, errs := choices()
-		return out.write(func(w io.Writer) error {
-			infos := kernelInfos(chosen)
-			if out.format == "json" {
-				e := json.NewEncoder(w)
-				e.SetIndent("", "  ")
-				return e.Encode(struct {
-					Machine bench.Machine `json:"machine"`
-					Kernels []kernelInfo  `json:"kernels"`
-				}{bench.ThisMachine(), infos})
-			}
-			return writeKernels(w, infos, errs)
-		})
+		return out.write(func(w io.Writer) error { return listKernels("").write(w, out.format) })
 	}
+}
+
+// A kernelList is what the command kernels says. The JSON names are an interface.
+type kernelList struct {
+	Machine bench.Machine `json:"machine"`
+	Kernels []kernelInfo  `json:"kernels"`
+	Errors  []string      `json:"errors,omitempty"` // why a type has no kernel chosen for it
+}
+
+// listKernels returns all kernels and what each is chosen for, by products that
+// pin the one called name or, if that is empty, leave the choice to package asm.
+func listKernels(name string) *kernelList {
+	chosen, errs := choices(name)
+	return &kernelList{bench.ThisMachine(), kernelInfos(chosen), errs}
+}
+
+func (l *kernelList) write(w io.Writer, format string) error {
+	if format == "json" {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(l)
+	}
+	return writeKernels(w, l.Kernels, l.Errors)
 }
 
 // A choice is what a product asks for.
@@ -66,22 +77,23 @@ type choice struct {
 	elem  asm.Type
 }
 
-// choices returns the kernel that a product of each arithmetic and type gets,
-// and for one that gets none, because LEAFHOPPER_KERNEL pins a kernel that does
-// not do it, why. Types that no kernel of an arithmetic multiplies need no word.
-func choices() (chosen map[choice]*asm.Kernel, errs []error) {
+// choices returns the kernel that a product of each arithmetic and type gets, and
+// why others get none, each reason once: name, or LEAFHOPPER_KERNEL if that is
+// empty, pins a kernel that does not do them. Types that no kernel of an arithmetic
+// multiplies need no word.
+func choices(name string) (chosen map[choice]*asm.Kernel, errs []string) {
 	chosen = map[choice]*asm.Kernel{}
 	for _, arith := range arithmetics {
 		for _, t := range types {
 			if !multiplied(t, arith) {
 				continue
 			}
-			k, err := asm.SelectArithmetic(t, arith, "")
-			if err != nil {
-				errs = append(errs, err)
-				continue
+			k, err := asm.SelectArithmetic(t, arith, name)
+			if err == nil {
+				chosen[choice{arith, t}] = k
+			} else if !slices.Contains(errs, err.Error()) {
+				errs = append(errs, err.Error())
 			}
-			chosen[choice{arith, t}] = k
 		}
 	}
 	return chosen, errs
@@ -116,7 +128,7 @@ func kernelInfos(chosen map[choice]*asm.Kernel) []kernelInfo {
 	return infos
 }
 
-func writeKernels(w io.Writer, infos []kernelInfo, errs []error) error {
+func writeKernels(w io.Writer, infos []kernelInfo, errs []string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(t, "kernel\tISA\tarithmetic\ttile\truns here\ttypes\tchosen for")
 	for _, k := range infos {
@@ -140,7 +152,7 @@ func writeKernels(w io.Writer, infos []kernelInfo, errs []error) error {
 		}
 	}
 	for _, err := range errs {
-		fmt.Fprintf(w, "\n%v\n", err)
+		fmt.Fprintf(w, "\n%s\n", err)
 	}
 	return nil
 }

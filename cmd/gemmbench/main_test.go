@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -329,6 +330,47 @@ func TestKernelsCommand(t *testing.T) {
 	}
 	if strings.Contains(stdout, "native arithmetic multiplies") {
 		t.Errorf("a complaint that no kernel can be chosen for:\n%s", stdout)
+	}
+}
+
+// TestKernelsPinned pins kernels that do not multiply every type: JSON and table
+// say why, and no reason twice.
+func TestKernelsPinned(t *testing.T) {
+	for name, want := range map[string][]string{
+		"":       nil,
+		"cuda":   {`asm: kernel "cuda" is unknown; choices: `},
+		"gobf16": {`asm: kernel "gobf16" does not multiply f16; `, `asm: kernel "gobf16" does not multiply f32; `, `asm: kernel "gobf16" computes in native arithmetic, not hopper; `},
+	} {
+		if name == "" && os.Getenv(asm.KernelEnv) != "" {
+			continue
+		}
+		list := listKernels(name)
+		var doc, table bytes.Buffer
+		if err := errors.Join(list.write(&doc, "json"), list.write(&table, "table")); err != nil {
+			t.Fatal(err)
+		}
+		var got kernelList
+		if err := json.Unmarshal(doc.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(doc.String(), `"errors"`) != (want != nil) {
+			t.Errorf("%q: errors are in %s", name, &doc)
+		}
+		for _, reason := range want {
+			if !slices.ContainsFunc(got.Errors, func(e string) bool { return strings.HasPrefix(e, reason) }) {
+				t.Errorf("%q: no error %q in %q", name, reason, got.Errors)
+			}
+		}
+		for _, e := range got.Errors {
+			if n := strings.Count(table.String(), "\n"+e+"\n"); n != 1 {
+				t.Errorf("%q: %q comes %d times in\n%s", name, e, n, &table)
+			}
+		}
+		for _, k := range got.Kernels {
+			if name == "cuda" && len(k.Chosen) > 0 {
+				t.Errorf("%q: %s is chosen for %v", name, k.Name, k.Chosen)
+			}
+		}
 	}
 }
 

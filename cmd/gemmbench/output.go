@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,7 +42,7 @@ func (o *output) open(stdout io.Writer) error {
 		return nil
 	}
 	o.target = o.path
-	mode := os.FileMode(0o644)
+	mode, old := fs.FileMode(0o666), false
 	if info, err := os.Stat(o.path); err == nil {
 		if info.IsDir() {
 			return usagef("%s: -o: %s is a directory", o.command, o.path)
@@ -55,15 +56,17 @@ func (o *output) open(stdout io.Writer) error {
 			return nil
 		}
 		f.Close()
-		mode = info.Mode().Perm()
+		mode, old = info.Mode().Perm(), true
 		if o.target, err = filepath.EvalSymlinks(o.path); err != nil {
 			return usagef("%s: -o: %w", o.command, err)
 		}
 	}
-	f, err := os.CreateTemp(filepath.Dir(o.target), ".gemmbench-*")
+	f, err := createBeside(o.target, mode)
 	if err == nil {
 		o.w, o.temp = f, f
-		err = f.Chmod(mode)
+		if old {
+			err = f.Chmod(mode) // past the umask
+		}
 	}
 	if err != nil {
 		o.discard()
@@ -74,6 +77,13 @@ func (o *output) open(stdout io.Writer) error {
 		return usagef("%s: -o: cannot write %s: %w", o.command, o.path, err)
 	}
 	return nil
+}
+
+// createBeside makes a new file in the folder of target, of that mode less the
+// umask. [os.CreateTemp] makes files that only their owner may read.
+func createBeside(target string, mode fs.FileMode) (*os.File, error) {
+	name := fmt.Sprintf(".gemmbench-%016x", rand.Uint64()) // that no other file has
+	return os.OpenFile(filepath.Join(filepath.Dir(target), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 }
 
 // write writes the result with f and puts it in its place.

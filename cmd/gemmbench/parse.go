@@ -66,8 +66,8 @@ func parseInts(lo, hi int) func(string) ([]int, error) {
 			return nil, fmt.Errorf("%q has more than %d values", s, maxVariants)
 		}
 		var out []int
-		for n := from; n <= to; n += step {
-			out = append(out, n)
+		for i := range (to-from)/step + 1 { // from + step may overflow
+			out = append(out, from+i*step)
 		}
 		return out, nil
 	}

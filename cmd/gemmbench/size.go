@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -51,7 +52,17 @@ func chooseSize(ctx context.Context, r *bench.Runner, variants []bench.Variant) 
 		calls += n
 		seconds += float64(n) * 2 / (expected * peaks[p])
 	}
-	size := roundSize(math.Cbrt(budget.Seconds() / seconds))
+	size, err := fit(r, variants, roundSize(math.Cbrt(budget.Seconds()/seconds)))
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("size chosen so that %d calls take about %.0f s here (-size sets it)",
+		calls, float64(size)*float64(size)*float64(size)*seconds), nil
+}
+
+// fit gives all variants that size or, while they do not fit in memory, half of
+// it. Whatever else makes them impossible to measure is a fault of the flags.
+func fit(r *bench.Runner, variants []bench.Variant, size int) (int, error) {
 	for {
 		for i := range variants {
 			v := &variants[i]
@@ -59,15 +70,13 @@ func chooseSize(ctx context.Context, r *bench.Runner, variants []bench.Variant) 
 		}
 		err := r.Validate(variants)
 		if err == nil {
-			break
+			return size, nil
 		}
-		if size == minSize {
-			return "", err
+		if !errors.Is(err, bench.ErrMemory) || size == minSize {
+			return 0, usagef("compare: size %d, chosen for want of -size: %w", size, err)
 		}
 		size = roundSize(float64(size) / 2)
 	}
-	return fmt.Sprintf("size chosen so that %d calls take about %.0f s here (-size sets it)",
-		calls, float64(size)*float64(size)*float64(size)*seconds), nil
 }
 
 // roundSize rounds down to a size that is round at its magnitude.

@@ -7,7 +7,7 @@ import (
 )
 
 // TestBadArguments wants exit status 2, one line that names the fault, and
-// nothing on standard output, before anything is measured.
+// nothing on standard output, before any product is measured.
 func TestBadArguments(t *testing.T) {
 	dir := t.TempDir()
 	for _, test := range []struct {
@@ -57,6 +57,7 @@ func TestBadArguments(t *testing.T) {
 		{"-prepacked=maybe", `-prepacked: "maybe" is not one of true, false`},
 		{"-prepacked=true,", `-prepacked: "" is not one of true, false`},
 		{"-prepacked maybe", `unexpected argument "maybe"`},
+		{"-prepacked -splitk 1024 -kernel go -depth 1 -count 1", ", chosen for want of -size: bench: "},
 		{"-prepacked -splitk 2 -size 65", "65x65x65 prepacked: gemm: WithSplitK(2)"},
 		{"-tile 64x64", `-tile: "64x64" is not MxNxK`},
 		{"-tile 64x64x99999", `-tile: "64x64x99999" has 99999, which is outside 0..16384`},

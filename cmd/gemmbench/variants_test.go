@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -24,12 +27,17 @@ func parseAxes(t *testing.T, args string) *axes {
 	return &a
 }
 
+// maxInt is the largest step that can be asked for.
+var maxInt = strconv.Itoa(math.MaxInt)
+
 func TestShapes(t *testing.T) {
 	for args, want := range map[string]string{
 		"-size 256,512":                    "256x256x256 512x512x512",
 		"-size 1024:4096:1024":             "1024x1024x1024 2048x2048x2048 3072x3072x3072 4096x4096x4096",
 		"-size 10:20:7":                    "10x10x10 17x17x17",
 		"-size 2:4":                        "2x2x2 3x3x3 4x4x4",
+		"-size 1:2:" + maxInt:              "1x1x1",
+		"-size 5:5:" + maxInt + ",6:9:3":   "5x5x5 6x6x6 9x9x9",
 		"-size 512x11008x4096,7,7,7x7x7":   "512x11008x4096 7x7x7",
 		"-m 1,8 -n 4096 -k 4096":           "1x4096x4096 8x4096x4096",
 		"-m 8":                             "8x1024x1024",
@@ -153,6 +161,36 @@ func testChooseSize(t *testing.T, args, calls string) {
 	for _, v := range vs {
 		if v.M != n || v.N != n || v.K != n {
 			t.Errorf("%+v", v)
+		}
+	}
+}
+
+// TestFit wants a smaller size where memory is short, and for no other fault.
+func TestFit(t *testing.T) {
+	for _, test := range []struct {
+		args string
+		from int
+		fits func(size int) bool
+		want string // of the error
+	}{
+		{"-depth 1,2", 1024, func(size int) bool { return size == 1024 }, ""},
+		{"-depth 1 -callers 4096", 1 << 16, func(size int) bool { return size < 1<<16 }, ""}, // each with 16 GiB of C
+		// Parts of 64 elements do not begin with packed stages, whatever the size.
+		{"-kernel go -prepacked -splitk 1024", 8192, nil, "compare: size 8192, chosen for want of -size: bench: 8192x8192x8192 prepacked: gemm: WithSplitK(1024): "},
+	} {
+		vs, err := parseAxes(t, test.args).variants()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if test.from > maxSize && bench.ThisMachine().Memory == 0 {
+			continue // nothing is too large if nobody knows how much there is
+		}
+		size, err := fit(&bench.Runner{}, vs, test.from)
+		if _, usage := errors.AsType[usageError](err); usage != (test.want != "") || usage && !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want %q", test.args, err, test.want)
+		}
+		if err == nil && (!test.fits(size) || vs[0].M != size || vs[len(vs)-1].K != size) {
+			t.Errorf("%s: size %d from %d, in %+v", test.args, size, test.from, vs[0])
 		}
 	}
 }

@@ -33,10 +33,11 @@ func write(w io.Writer, format string, results []result) error {
 			File      string `json:"file"`
 			Records   int    `json:"records"`
 			Different int    `json:"different"`
+			First     string `json:"first,omitempty"`
 		}
 		rows := make([]row, len(results)) // an empty list is [], not null
 		for i, r := range results {
-			rows[i] = row{r.file, r.records, r.different}
+			rows[i] = row{r.file, r.records, r.different, r.first}
 		}
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
