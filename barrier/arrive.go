@@ -122,17 +122,19 @@ func (b *Barrier) CompleteTx(bytes int) {
 }
 
 // finish replaces w by the first word of the phase after v, which is
-// complete, and wakes the parked. It reports whether w was still current.
+// complete, and wakes those who wait for it. It reports whether w was still
+// current.
 func (b *Barrier) finish(op string, w, v uint64) bool {
 	if invariants {
 		b.checkObserved(op, w)
 	}
+	old := b.tickets.Load()
 	if !b.word.CompareAndSwap(w, next(v)) {
 		return false
 	}
 	if invariants {
 		b.forget(w)
 	}
-	b.wake()
+	b.wake(old)
 	return true
 }

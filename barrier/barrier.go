@@ -22,15 +22,16 @@ const (
 // A Barrier must not be copied after Init (go vet reports copies). It fills a cache line of 64 bytes,
 // and the barriers of an array do not share one.
 type Barrier struct {
-	word   atomic.Uint64
-	serial atomic.Uint64 // of the initialisation, as in a Token
-	parked atomic.Int32  // length of the list; read by completers without mu
-	seen   atomic.Uint32 // checked mode: bit p, the phase before p was observed
+	word    atomic.Uint64
+	serial  atomic.Uint64 // of the initialisation, as in a Token
+	tickets atomic.Uint64 // waiters ever put on the list
+	gone    atomic.Uint64 // and taken off it
+	seen    atomic.Uint32 // checked mode: bit p, the phase before p was observed
 
-	mu   sync.Mutex // guards the list and the writes of parked
-	head *waiter    // the parked goroutines
+	mu   sync.Mutex // guards the list and the writes of tickets and gone
+	head *waiter    // the list of the blocked
 
-	_ [64 - 40]byte
+	_ [64 - 56]byte
 }
 
 // serials numbers the initialisations of all barriers.
@@ -88,7 +89,7 @@ func (b *Barrier) Invalidate() {
 			misuseDead("Invalidate", w)
 		}
 		if b.word.CompareAndSwap(w, deadInvalid) {
-			b.wake()
+			b.wake(0)
 			return
 		}
 	}
@@ -101,7 +102,7 @@ type State struct {
 	Pending  int  // arrivals missing in this phase
 	Expected int  // arrivals the next phase starts with
 	Tx       int  // bytes expected minus bytes completed in this phase
-	Parked   int  // goroutines parked in a wait, approximately
+	Parked   int  // goroutines blocked in a wait, approximately
 	Dead     Rule // why the barrier is dead, 0 when it is live
 }
 
@@ -121,7 +122,7 @@ func stateOf(w uint64) State {
 // State returns a snapshot of b. It may be called on a dead barrier.
 func (b *Barrier) State() State {
 	s := stateOf(b.word.Load())
-	s.Parked = int(b.parked.Load())
+	s.Parked = int(b.parked())
 	return s
 }
 

@@ -28,10 +28,16 @@
 // parity 0 on the "full" ones. Waiting for the wrong parity is no dead stop:
 // the wait passes early and its owner reads stale data.
 //
-// A wait spins for some tens of microseconds, yielding its processor now and
-// then, and then parks the goroutine. An operation that completes a phase looks
-// once, in a cache line it owns at that moment, whether anybody is parked; others
-// do not even that.
+// A wait polls for about a microsecond and then blocks: it puts itself on a
+// list, spins for some tens of microseconds, yielding its processor now and
+// then, and at last parks the goroutine. An operation that completes a phase
+// looks, in a cache line it owns at that moment, whether anybody is on the list;
+// others do not even that.
+//
+// A wait on the list returns when its phase is over, however many phases go by
+// before it runs again. One that still polls knows its phase modulo 8 only: if
+// exactly 8 phases, or 16 and so on, go by between two looks, it is as if it
+// had been called that much later.
 //
 // # The word
 //

@@ -274,6 +274,43 @@ func TestLostWakeupHammer(t *testing.T) {
 	}
 }
 
+// TestStressOvertaken completes whole laps of the phase number, as fast as it
+// can, under a waiter that has just blocked, or spins, or sleeps.
+func TestStressOvertaken(t *testing.T) {
+	stressSpins(t, func(t *testing.T, share int) {
+		b := mustNew(t, 1)
+		rounds := stressPhases(20_000) / share
+		waiting, returned := make(chan struct{}), make(chan struct{})
+		go func() {
+			for range waiting {
+				b.WaitParity(0)
+				returned <- struct{}{}
+			}
+		}()
+		defer close(waiting)
+		r := rand.New(rand.NewPCG(5, 6))
+		within(t, "the waiter", func() {
+			for range rounds {
+				waiting <- struct{}{}
+				for b.State().Parked == 0 {
+					runtime.Gosched()
+				}
+				for range r.IntN(200) {
+					b.CompleteTx(0)
+				}
+				for range phaseMod << r.IntN(2) {
+					b.Arrive()
+					observing(b)
+				}
+				<-returned
+			}
+		})
+		if s := b.State(); s.Parked != 0 || s.Phase != 0 {
+			t.Errorf("ends with %v", b)
+		}
+	})
+}
+
 // TestStressContended lets goroutines that never wait hit one word as fast as they can;
 // an update that overwrites another shows in the sums.
 func TestStressContended(t *testing.T) {

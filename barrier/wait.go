@@ -1,6 +1,7 @@
 package barrier
 
 import (
+	"math"
 	"runtime"
 	"time"
 
@@ -49,7 +50,9 @@ func (b *Barrier) Wait(t Token) {
 
 // TryWait waits for the phase of t to complete, but no longer than about
 // timeout, and reports whether it has (mbarrier.try_wait). With a timeout of
-// 0 or less it is TestWait.
+// 0 or less it is TestWait. Where other goroutines keep every processor busy, it
+// may take longer by one [runtime.Gosched], which is a scheduling slice of 10 ms
+// or more for each goroutine whose turn comes first.
 func (b *Barrier) TryWait(t Token, timeout time.Duration) bool {
 	return b.test("TryWait", t) ||
 		timeout > 0 && b.await("TryWait", t.phase(), t.serial(), timeout)
@@ -57,7 +60,8 @@ func (b *Barrier) TryWait(t Token, timeout time.Duration) bool {
 
 // WaitParity blocks until the phase of that parity has completed; see
 // [Barrier.TestWaitParity]. A wait that did block returns once the phase it
-// blocked on is over, even if others have gone on by the time it runs again.
+// blocked on is over, however many phases others have completed by the time it runs
+// again.
 func (b *Barrier) WaitParity(parity uint32) {
 	b.awaitParity("WaitParity", parity, forever)
 }
@@ -104,86 +108,68 @@ var spinFor = 50 * time.Microsecond
 // phase, so whatever other phase it is in later, the awaited one has
 // completed.
 func (b *Barrier) await(op string, phase, serial uint64, limit time.Duration) bool {
-	var start time.Time
-	if limit != forever {
-		start = time.Now()
+	how := waiting
+	// The first round costs neither a place on the list nor a clock.
+	if spinFor > 0 && procs.Load() > 1 {
+		how = b.poll(phase, serial)
 	}
-	if b.spin(op, phase, serial, limit) {
-		return b.passed(phase)
+	if how == waiting {
+		how = b.block(phase, serial, limit)
 	}
-	rest := forever
-	for {
-		if limit != forever {
-			if rest = limit - time.Since(start); rest <= 0 {
-				return false
-			}
-		}
-		b.park(phase, serial, rest)
-		if b.left(op, phase, serial) {
-			return b.passed(phase)
-		}
+	switch how {
+	case waiting:
+		return false
+	case died:
+		misuseWaiting(op, b.word.Load(), b.serial.Load(), serial)
 	}
-}
-
-// passed notes the observation of the phase's completion and returns true.
-func (b *Barrier) passed(phase uint64) bool {
 	if invariants {
 		b.observe(phase + 1)
 	}
 	return true
 }
 
-// left reports whether the barrier has left the phase. It panics when the
-// barrier is dead, or lives another life: the word is loaded first, because
-// Init changes the serial while the word is dead.
-func (b *Barrier) left(op string, phase, serial uint64) bool {
+// look compares the barrier with the phase and the life that a wait began in.
+func (b *Barrier) look(phase, serial uint64) outcome {
+	// The word first, as Init changes the serial while the word is dead.
 	w := b.word.Load()
-	if s := b.serial.Load(); isDead(w) || s != serial {
-		misuseWaiting(op, w, s, serial)
+	switch {
+	case isDead(w) || b.serial.Load() != serial:
+		return died
+	case phaseOf(w) != phase:
+		return passed
 	}
-	return phaseOf(w) != phase
+	return waiting
 }
 
-// spin polls for a bounded time and reports whether the barrier left the phase.
-func (b *Barrier) spin(op string, phase, serial uint64, limit time.Duration) bool {
-	if spinFor <= 0 {
-		return false
-	}
-	if procs.Load() == 1 {
-		return b.yield(op, phase, serial)
-	}
-	budget := spinFor
-	if limit != forever {
-		budget = min(budget, limit)
-	}
-	var start time.Time
-	for round := 0; ; round++ {
-		for range spinRound {
-			if b.left(op, phase, serial) {
-				return true
-			}
-			spin.Pause(1)
+// poll is one round of looks.
+func (b *Barrier) poll(phase, serial uint64) outcome {
+	for range spinRound {
+		if how := b.look(phase, serial); how != waiting {
+			return how
 		}
-		// The first round is over before a clock would have been worth reading.
-		if round == 0 {
-			start = time.Now()
-			if countProcs() == 1 {
-				return b.yield(op, phase, serial)
-			}
-		} else if time.Since(start) >= budget {
-			return false
-		}
-		runtime.Gosched()
+		spin.Pause(1)
 	}
+	return waiting
 }
 
-// yield is spin where nobody else can run meanwhile.
-func (b *Barrier) yield(op string, phase, serial uint64) bool {
-	for range singleYields {
-		runtime.Gosched()
-		if b.left(op, phase, serial) {
-			return true
+// linger yields and looks for a bounded time, until the phase is over or
+// somebody has taken n off the list.
+func (b *Barrier) linger(n *waiter, start time.Time, limit time.Duration) outcome {
+	look, yields, budget := b.look, singleYields, limit
+	if procs.Load() > 1 && countProcs() > 1 {
+		look, yields = b.poll, math.MaxInt
+		if limit == forever || limit > spinFor {
+			start, budget = time.Now(), spinFor
 		}
 	}
-	return false
+	for range yields {
+		if budget != forever && time.Since(start) >= budget {
+			break
+		}
+		runtime.Gosched()
+		if how := look(n.phase, n.serial); how != waiting || n.state.Load() == woken {
+			return how
+		}
+	}
+	return waiting
 }

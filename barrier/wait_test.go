@@ -75,41 +75,95 @@ func TestSpinningWake(t *testing.T) {
 	countProcs()
 }
 
-// TestOvertaken lets the barrier run on while a woken waiter is held back: its phase
-// did complete while it waited, so it must return, whatever the parity is by
-// then.
+// TestOvertaken lets the barrier run on while a blocked waiter does not look: its
+// phase did complete while it waited, so it must return, whatever the phase
+// number and the parity are by then.
 func TestOvertaken(t *testing.T) {
-	setSpin(t, 0)
-	for name, wait := range waits {
-		for extra := range phaseMod - 1 {
-			b := mustNew(t, 2)
-			tok := b.Arrive()
-			hold := make(chan struct{})
-			setHook(t, func(stage int) {
-				if stage == stageQueued {
-					<-hold
+	for _, at := range []struct {
+		name  string
+		spin  time.Duration
+		stage int // at which the waiter is held, or -1
+	}{
+		{"queued", 0, stageQueued},
+		{"before the sleep", 0, stageSleeping},
+		{"asleep", 0, -1},
+		{"spinning", time.Minute, -1},
+	} {
+		t.Run(at.name, func(t *testing.T) {
+			setSpin(t, at.spin)
+			for name, wait := range waits {
+				for _, phases := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 24, 64, 100 * phaseMod} {
+					b := mustNew(t, 2)
+					tok := b.Arrive()
+					hold := make(chan struct{})
+					setHook(t, func(stage int) {
+						if stage == at.stage {
+							<-hold
+						}
+					})
+					done := make(chan bool)
+					go func() { done <- wait(b, tok) }()
+					waitParked(t, b, 1)
+					b.Arrive()
+					for range phases - 1 {
+						observing(b)
+						b.ArriveN(2)
+					}
+					close(hold)
+					within(t, name, func() {
+						if !<-done {
+							t.Errorf("%s returned false after %d phases", name, phases)
+						}
+					})
+					if n := b.State().Parked; n != 0 {
+						t.Errorf("%s: %d parked after %d phases", name, n, phases)
+					}
 				}
-			})
-			done := make(chan bool)
-			go func() { done <- wait(b, tok) }()
-			waitParked(t, b, 1)
-			b.Arrive()
-			for range extra {
-				observing(b)
-				b.ArriveN(2)
 			}
-			close(hold)
-			within(t, name, func() {
-				if !<-done {
-					t.Errorf("%s returned false %d phases later", name, extra)
+		})
+	}
+}
+
+// TestPassedBeforeDeath invalidates the barrier while a waiter whose phase is
+// over does not look; once it is off the list, it must return.
+func TestPassedBeforeDeath(t *testing.T) {
+	setSpin(t, 0)
+	for _, at := range []int{stageQueued, stageSleeping} {
+		for _, again := range []bool{false, true} {
+			for name, wait := range waits {
+				b := mustNew(t, 2)
+				tok := b.Arrive()
+				hold := make(chan struct{})
+				setHook(t, func(stage int) {
+					if stage == at {
+						<-hold
+					}
+				})
+				done := make(chan error)
+				go func() {
+					m, err := caught(func() { wait(b, tok) })
+					if m != nil {
+						t.Errorf("%s: %v", name, m)
+					}
+					done <- err
+				}()
+				waitParked(t, b, 1)
+				b.Arrive()
+				b.Invalidate()
+				if again {
+					if err := b.Init(2); err != nil {
+						t.Fatal(err)
+					}
 				}
-			})
+				close(hold)
+				within(t, name, func() { <-done })
+			}
 		}
 	}
 }
 
-// TestSpuriousWake sends the wake-up of an earlier phase to a waiter of this
-// one; it must go back to sleep.
+// TestSpuriousWake has late completers of earlier phases find a waiter of this
+// one; it must stay asleep.
 func TestSpuriousWake(t *testing.T) {
 	setSpin(t, 0)
 	for name, wait := range waits {
@@ -119,7 +173,7 @@ func TestSpuriousWake(t *testing.T) {
 		go func() { done <- wait(b, tok) }()
 		for range 10 {
 			waitParked(t, b, 1)
-			b.wakeAll()
+			b.wake(0)
 			select {
 			case <-done:
 				t.Fatalf("%s returned before its phase completed", name)
@@ -153,6 +207,55 @@ func TestTimeout(t *testing.T) {
 		}
 		if n := b.State().Parked; n != 0 {
 			t.Errorf("%d parked after every wait timed out", n)
+		}
+	}
+}
+
+// TestTimeoutSingle waits on a processor that others keep busy, where the
+// time goes by in the yields.
+func TestTimeoutSingle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a second of scheduling slices")
+	}
+	defer countProcs()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	countProcs()
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop.Store(true)
+	for range 2 {
+		wg.Go(func() {
+			for !stop.Load() {
+			}
+		})
+	}
+	b := mustNew(t, 2)
+	tok := b.Arrive()
+	for name, try := range map[string]func() bool{
+		"TryWait":       func() bool { return b.TryWait(tok, time.Millisecond) },
+		"TryWaitParity": func() bool { return b.TryWaitParity(0, time.Millisecond) },
+	} {
+		// A few slices are unavoidable, so those are the clock; what else the
+		// machine does may spoil some of the attempts.
+		var took, half time.Duration
+		for range 5 {
+			start := time.Now()
+			if try() {
+				t.Fatalf("%s passed", name)
+			}
+			took = time.Since(start)
+			start = time.Now()
+			for range singleYields / 2 {
+				runtime.Gosched()
+			}
+			if half = time.Since(start); took < half {
+				break
+			}
+		}
+		t.Logf("%s(1ms) took %v, %d yields %v", name, took, singleYields/2, half)
+		if took >= half {
+			t.Errorf("%s(1ms) took %v, as long as %d yields (%v)", name, took, singleYields/2, half)
 		}
 	}
 }
