@@ -43,7 +43,7 @@ func packPairs16(dst, src unsafe.Pointer, stride, n, k, pitch int)
 func assembleAMX(k *Kernel) {
 	if k.Name == "amx" {
 		k.Mul, k.Peak, k.PeakFlops = mulAMX, peakAMX, peakAMXFlops
-		k.strips, k.rows[BF16], k.round[BF16] = stripsAMX, rowsAMX, rounders{roundAMX, roundPastAMX, roundRowsAMX}
+		k.strips, k.rows[BF16], k.round[BF16] = stripsAMX, rowsAMX, rounders{rows: roundRowsAMX}
 	}
 	if machine().lacks(isaAVX512) != nil {
 		return // the model keeps its packers in Go, and has no stream kernels

@@ -34,6 +34,17 @@ func mulHalfAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Point
 //go:noescape
 func mulHalfAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
 
+// The same to a dst of bf16; see [Kernel.MulRound] and [Kernel.RowsRound].
+
+//go:noescape
+func roundAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
+
+//go:noescape
+func roundPastAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
+
+//go:noescape
+func roundRowsAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+
 // The same with A in rows; see [RowsFunc] and [Kernel.RowsHalf].
 
 //go:noescape
@@ -75,7 +86,7 @@ func assemble(k *Kernel) {
 	switch k.Name {
 	case "avx512bf16":
 		k.strips, k.Peak, k.PeakFlops = stripsAVX512BF16, peakAVX512BF16, peakAVX512BF16Flops
-		k.rows[BF16], k.rowsHalf[BF16] = rowsAVX512BF16, rowsHalfAVX512BF16
+		k.rows[BF16], k.rowsHalf[BF16], k.round[BF16] = rowsAVX512BF16, rowsHalfAVX512BF16, rounders{rows: roundRowsAVX512BF16}
 	case "avx512":
 		k.strips, k.Peak, k.PeakFlops = stripsAVX512, peakAVX512, peakAVX512Flops
 		k.rows[F32], k.rowsHalf[F32] = rowsAVX512, rowsHalfAVX512
@@ -107,6 +118,10 @@ func (k *Kernel) mulStrips(how way, words, m int, a, b, src unsafe.Pointer, lds 
 		pastAVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
 	case k.strips == stripsAVX512BF16 && how == wayHalf:
 		mulHalfAVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
+	case k.strips == stripsAVX512BF16 && how == wayRound:
+		roundAVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
+	case k.strips == stripsAVX512BF16 && how == wayRoundPast:
+		roundPastAVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
 	case k.strips == stripsAVX512 && how == wayAhead:
 		mulAVX512(words, m, a, b, src, lds, dst, ldd, next)
 	case k.strips == stripsAVX512 && how == wayPast:
@@ -119,6 +134,10 @@ func (k *Kernel) mulStrips(how way, words, m int, a, b, src unsafe.Pointer, lds 
 		mulHalfAVX2(words, m, a, b, src, lds, dst, ldd, next)
 	case k.strips == stripsAMX && how == wayPast:
 		pastAMX(words, m, a, b, src, lds, dst, ldd)
+	case k.strips == stripsAMX && how == wayRound:
+		roundAMX(words, m, a, b, src, lds, dst, ldd)
+	case k.strips == stripsAMX && how == wayRoundPast:
+		roundPastAMX(words, m, a, b, src, lds, dst, ldd)
 	default:
 		return false
 	}

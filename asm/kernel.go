@@ -104,16 +104,18 @@ const (
 	stripsAVX512BF16
 	stripsAVX512
 	stripsAVX2
-	stripsAMX // past the caches only
+	stripsAMX // past the caches and rounded only
 )
 
 // A way is which of its strip kernels a kernel is called for.
 type way uint8
 
 const (
-	wayAhead way = iota // MulAhead
-	wayPast             // MulPast
-	wayHalf             // MulHalf
+	wayAhead     way = iota // MulAhead
+	wayPast                 // MulPast
+	wayHalf                 // MulHalf
+	wayRound                // MulRound
+	wayRoundPast            // the same past the caches
 )
 
 // A PackFunc copies r rows (of A) or columns (of B) by k elements of a source into ceil(r/R) consecutive panels, each

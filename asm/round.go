@@ -6,27 +6,28 @@ import (
 	"example.com/leafhopper/bf16"
 )
 
-// A C of bf16 needs no accumulators, and no second look at them, if the kernel rounds what it has just summed. AMX does: its tiles
-// go by way of the stack anyway wherever their rows are not whole lines of the cache.
-
-// Rounds reports whether the kernel stores a dst of type t, by MulRound and by RowsRound.
-func (k *Kernel) Rounds(t Type) bool { return t < numTypes && k.round[t].mul != nil }
+// A C of bf16 needs no accumulators, and no second look at them, if the kernel rounds what it has just summed. VDPBF16PS and
+// TDPBF16PS leave no subnormal sum, so VCVTNE2PS2BF16, which makes zeros of those, is exact. It rounds to nearest even.
 
 // rounders are the strip kernels whose dst is of one type of 16 bits.
 type rounders struct {
-	mul, past KernelFunc // past the caches: dst and ldd are multiples of PastLine
-	rows      RowsFunc
+	mul  KernelFunc // nil in assembly, see mulStrips
+	rows RowsFunc
 }
 
-// MulRound is Mul for a dst of type t, for which Rounds is true: each sum is rounded once more, to nearest even. A sum that is
-// subnormal becomes a zero, but neither does TDPBF16PS make one. With past it is that for [Kernel.MulPast]. src is float32.
-func (k *Kernel) MulRound(t Type, past bool, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-	r := &k.round[t]
+// Rounds reports whether the kernel stores a dst of type t, by MulRound and by RowsRound.
+func (k *Kernel) Rounds(t Type) bool { return k.RowsRound(t) != nil }
+
+// MulRound is [Kernel.MulAhead] for a dst of type t, for which Rounds is true: each sum is rounded once more, to nearest even. With
+// past it is [Kernel.MulPast]. src is float32.
+func (k *Kernel) MulRound(t Type, past bool, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) {
+	how := wayRound
 	if past && (uintptr(dst)|uintptr(ldd))%PastLine == 0 {
-		r.past(words, m, a, b, src, lds, dst, ldd)
-		return
+		how = wayRoundPast
 	}
-	r.mul(words, m, a, b, src, lds, dst, ldd)
+	if !k.mulStrips(how, words, m, a, b, src, lds, dst, ldd, next) {
+		k.round[t].mul(words, m, a, b, src, lds, dst, ldd)
+	}
 }
 
 // RowsRound returns the RowsFunc that is to Rows of a bf16 A what MulRound is to Mul, or nil if there is none.
@@ -57,7 +58,7 @@ func roundGeneric(kern *Kernel, mul KernelFunc, rows RowsFunc) rounders {
 		mul(k, m, a, b, src, lds, at, kern.NR*4)
 		round(s, dst, ldd)
 	}
-	return rounders{mul: strip, past: strip, rows: func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int) {
+	return rounders{mul: strip, rows: func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int) {
 		s, at := sums(m)
 		rows(k, m, a, b, src, lds, at, kern.NR*4, lda)
 		round(s, dst, ldd)

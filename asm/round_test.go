@@ -24,12 +24,9 @@ func forRounds(t *testing.T, f func(t *testing.T, kern *Kernel)) {
 func TestRoundsWhere(t *testing.T) {
 	for _, kern := range Kernels() {
 		for _, typ := range []Type{BF16, F16, F32, E4M3, E5M2, numTypes, numTypes + 1, 255} {
-			want := typ == BF16 && (kern.Name == "goamx" || assembled && kern.Name == "amx")
+			want := typ == BF16 && (kern.Name == "goamx" || assembled && (kern.Name == "amx" || kern.Name == "avx512bf16"))
 			if got := kern.Rounds(typ); got != want || (kern.RowsRound(typ) != nil) != want {
 				t.Errorf("%s rounds to %v: %v, want %v", kern.Name, typ, got, want)
-			}
-			if want && (kern.PackDepth(typ, true) > 0 || kern.PackDepth(typ, false) > 0 || kern.FuseRows(typ) != nil) {
-				t.Errorf("%s rounds, but not when it packs B", kern.Name)
 			}
 		}
 	}
@@ -59,8 +56,9 @@ func (c *roundCase) turns(t *testing.T, f func(r *rand.Rand, k, m int, src unsaf
 	if testing.Short() || raceEnabled || c.kern.ISA == "Go" {
 		turns = 60
 	}
+	step := max(1, c.kern.step)
 	for range turns {
-		k, m := r.IntN(roundMaxWords/c.kern.step+1)*c.kern.step, 1+r.IntN(roundMaxM)
+		k, m := r.IntN(roundMaxWords/step+1)*step, 1+r.IntN(roundMaxM)
 		word := anyOperands(r)
 		for _, g := range []guarded{c.a, c.b, c.src} {
 			mem := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(g.mem))), len(g.mem)/4)
@@ -112,7 +110,11 @@ func TestMulRound(t *testing.T) {
 		c.turns(t, func(r *rand.Rand, k, m int, src unsafe.Pointer) error {
 			a, b := c.a.last(m*kern.PanelA(k)), c.b.last(kern.PanelB(k))
 			past := r.IntN(2) == 0
-			got := func(dst unsafe.Pointer) { kern.MulRound(BF16, past, k, m, a, b, src, kern.NR*4, dst, c.ldd) }
+			var next *Ahead
+			if r.IntN(2) == 0 {
+				next = &Ahead{Base: a, Pitch: 300, Rows: r.IntN(20), Chunks: 1 + r.IntN(2), Each: 1 + r.IntN(9)}
+			}
+			got := func(dst unsafe.Pointer) { kern.MulRound(BF16, past, k, m, a, b, src, kern.NR*4, dst, c.ldd, next) }
 			for i, mul := range []KernelFunc{kern.Mul, kern.Ref} {
 				want := func(dst unsafe.Pointer) { roundGeneric(kern, mul, nil).mul(k, m, a, b, src, kern.NR*4, dst, c.ldd) }
 				if err := c.same(m, i == 1, got, want); err != nil {

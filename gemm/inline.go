@@ -191,7 +191,8 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 	last := in.whole * k.MR * pitch // bytes of the accumulators before those of the last tile, which overlaps
 	dst, ldd := acc, pitch
 	dstLast := unsafe.Add(acc, last)
-	direct := ph.last && (in.direct() || in.rounds()) && (cols == k.NR || half && cols == k.Half())
+	rounds := in.rounds()
+	direct := ph.last && (cols == k.NR && (in.direct() || rounds) || half && cols == k.Half() && in.direct())
 	if direct {
 		dst, ldd = in.c.at(0, col), in.c.pitch()
 		dstLast = unsafe.Add(dst, (in.m-k.MR)*ldd)
@@ -201,7 +202,12 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 		src, srcLast = nil, nil
 	}
 	done := 0
-	if fuse != nil {
+	switch {
+	case fuse != nil && direct && rounds:
+		fuse(n, a, in.b.at(k0, col), in.b.pitch(), b, src, pitch, acc, pitch, lda)
+		in.epilogue(acc, 0, col, k.MR, cols) // which the kernel that packs does not do
+		done = 1
+	case fuse != nil:
 		fuse(n, a, in.b.at(k0, col), in.b.pitch(), b, src, pitch, dst, ldd, lda)
 		done = 1
 	}
@@ -209,7 +215,7 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 	switch {
 	case half:
 		rows = in.rowsHalf
-	case direct && in.rounds():
+	case direct && rounds:
 		rows = in.rounded
 	}
 	if done < in.whole {

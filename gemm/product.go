@@ -102,18 +102,8 @@ func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, ph phase) {
 	}
 	done := 0
 	if ph.last && ph.chain == 0 && (p.direct() || p.rounds()) && s.cols == k.NR {
-		// Whole tiles go from the accumulators straight to C.
-		if full := s.rows / k.MR; full > 0 {
-			how := wayPlain
-			switch {
-			case p.rounds():
-				how = wayRound
-			case p.past:
-				how = wayPast
-			}
-			p.mul(words, full, a, b, src, pitch, p.c.at(s.row, s.col), p.c.pitch(), s, how)
-			done = full
-		}
+		done = s.rows / k.MR
+		p.multiplyWhole(s, words, done, a, b, src)
 		if done == panels {
 			return
 		}
@@ -136,6 +126,26 @@ func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, ph phase) {
 	if ph.last {
 		p.epilogue(dst, s.row+done*k.MR, s.col, s.rows-done*k.MR, s.cols)
 	}
+}
+
+// multiplyWhole multiplies the strip's whole tiles, which go from the accumulators
+// straight to C.
+func (p *product) multiplyWhole(s *strip, words, tiles int, a, b, src unsafe.Pointer) {
+	k, how, done := p.kernel, wayPlain, 0
+	pitch := k.NR * 4
+	switch {
+	case p.rounds():
+		how = wayRound
+		if done = p.packers(words, tiles, s); done > 0 {
+			// The kernels that pack do not round.
+			p.mul(words, done, a, b, src, pitch, s.acc, pitch, s, wayPlain)
+			p.epilogue(s.acc, s.row, s.col, done*k.MR, s.cols)
+			a, src = unsafe.Add(a, done*k.PanelA(words)), forward(src, done*k.MR*pitch)
+		}
+	case p.past:
+		how = wayPast
+	}
+	p.mul(words, tiles-done, a, b, src, pitch, p.c.at(s.row+done*k.MR, s.col), p.c.pitch(), s, how)
 }
 
 // Flops in one call of a microkernel, which cannot be preempted: about 100 µs
@@ -166,6 +176,11 @@ const (
 	wayRound     // dst is C, which has 16 bits
 )
 
+// packers returns how many of m tiles pack what s names.
+func (p *product) packers(words, m int, s *strip) int {
+	return min(m, ceilDiv(s.pack.K/p.kernel.KPack*asm.PackSteps, max(1, words)))
+}
+
 // mul calls the microkernel for m tiles, a bounded number at a time. As many as
 // it takes pack what s names; of the others the first half brings closer what s
 // names first, the second what comes then.
@@ -173,8 +188,7 @@ func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 	k := p.kernel
 	most := max(1, callLimit(k)/tileFlops(k, max(1, words)))
 	next, second := &s.next, 0
-	if s.pack.K > 0 {
-		n := min(m, ceilDiv(s.pack.K/k.KPack*asm.PackSteps, max(1, words)))
+	if n := p.packers(words, m, s); n > 0 {
 		k.MulPack(p.b.elem, words, n, a, b, src, lds, dst, ldd, &s.pack)
 		s.pack.K = 0
 		if m -= n; m == 0 {
@@ -201,7 +215,7 @@ func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 		case wayHalf:
 			k.MulHalf(words, n, a, b, src, lds, dst, ldd, next)
 		case wayRound:
-			k.MulRound(p.c.elem, p.past, words, n, a, b, src, lds, dst, ldd)
+			k.MulRound(p.c.elem, p.past, words, n, a, b, src, lds, dst, ldd, next)
 		}
 		if m -= n; m == 0 {
 			break // nothing lies behind the last tile

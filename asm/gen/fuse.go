@@ -77,7 +77,7 @@ func (k kernel) fuse(s *source, f form) {
 	s.op("DECQ CX")
 	s.op("JNZ loop")
 
-	k.storeTile(s, "VMOVUPS")
+	k.storeTile(s, variant{})
 	s.ret()
 }
 

@@ -136,14 +136,37 @@ func (a rowsA) next(s *source, k, tmp string) {
 	s.op("SUBQ %s, %s", tmp, a.at)
 }
 
-// A variant of the strip kernel.
-type variant int
+// A variant of the strip kernel; without any of these see KernelFunc and Ahead.
+type variant struct {
+	rows   bool // see RowsFunc
+	past   bool // see Kernel.MulPast
+	rounds bool // see Kernel.MulRound
+}
 
-const (
-	inPanels   variant = iota // see KernelFunc and Ahead
-	inRows                    // see RowsFunc
-	pastCaches                // see Kernel.MulPast
-)
+// name returns how the names of the variant's functions start.
+func (v variant) name() string {
+	switch {
+	case v.rounds && v.rows:
+		return "roundRows"
+	case v.rounds && v.past:
+		return "roundPast"
+	case v.rounds:
+		return "round"
+	case v.rows:
+		return "rows"
+	case v.past:
+		return "past"
+	}
+	return "mul"
+}
+
+// move returns the instruction that stores a vector.
+func (v variant) move() string {
+	if v.past {
+		return "VMOVNTPS"
+	}
+	return "VMOVUPS"
+}
 
 // mul writes a strip kernel.
 //
@@ -165,31 +188,26 @@ const (
 //
 // A strip that goes past the caches is stored there, a line at a time, and not prefetched.
 func (k kernel) mul(s *source, v variant) {
-	rows, past := v == inRows, v == pastCaches
 	var a operandA = panelA{"SI", k.mr}
 	lie := rowsA{"SI", "R15", "R12", "R14", k.mr}
 
-	if rows {
+	if v.rows {
 		a = lie
-		s.function(k.prefix("rows")+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", 24, k.doc+".")
+		s.function(k.prefix(v.name())+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", 24, k.doc+".")
 		s.load(8, "lda", "R12")
 	} else {
-		name := "mul"
-		if past {
-			name = "past"
-		}
-		s.function(k.prefix(name)+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead", 32, k.doc+".")
+		s.function(k.prefix(v.name())+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead", 32, k.doc+".")
 		k.aheadStart(s)
 	}
 	s.load(1, "m", "BX", "a", "SI")
 	s.load(4, "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
-	if rows {
+	if v.rows {
 		lie.start(s)
 	}
 	s.label("tile")
 	s.op("MOVQ b+24(FP), DI")
 	s.op("MOVQ k+0(FP), CX")
-	if past {
+	if v.past {
 		s.op("MOVQ DI, AX")
 		s.op("XORQ R13, R13")
 	} else {
@@ -206,10 +224,14 @@ func (k kernel) mul(s *source, v variant) {
 	s.op("JL rest")
 	s.op("PCALIGN $64")
 	s.label("first")
-	for o, row := 0, k.vecs*k.bytes(); o < row; o += 64 {
+	row, stored := k.vecs*k.bytes(), k.vecs*k.bytes()
+	if v.rounds {
+		stored /= 2
+	}
+	for o := 0; o < row; o += 64 {
 		last := min(o+64, row) - 1 // as where a line begins before the row it came with the panel before
 		s.op("PREFETCHT0 %d(AX)", last)
-		if !past {
+		if !v.past && o < stored {
 			s.op("PREFETCHT0 %d(DX)", last)
 		}
 	}
@@ -217,7 +239,7 @@ func (k kernel) mul(s *source, v variant) {
 	s.op("ADDQ R11, DX")
 	k.turn(s, a)
 	s.op("JL rest")
-	if !rows {
+	if !v.rows {
 		s.op("TESTQ R14, R14")
 		s.op("JZ pause")
 		s.op("CMPQ CX, $%d", 4*k.mr*k.unroll)
@@ -229,23 +251,19 @@ func (k kernel) mul(s *source, v variant) {
 	s.label("go")
 	s.op("CMPQ DX, 16(SP)")
 	s.op("JNE first")
-	if !rows {
+	if !v.rows {
 		k.aheadLoop(s, a)
 	}
 
 	k.loop(s, a)
-	if past {
-		k.storeTile(s, "VMOVNTPS")
-	} else {
-		k.storeTile(s, "VMOVUPS")
-	}
-	if rows {
+	k.storeTile(s, v)
+	if v.rows {
 		lie.next(s, "k+0(FP)", "CX")
 		lie.tile(s)
 	}
 	s.op("DECQ BX")
 	s.op("JNZ tile")
-	if past {
+	if v.past {
 		s.op("SFENCE")
 	}
 	s.ret()
@@ -378,11 +396,16 @@ func (k kernel) loadTile(s *source, then ...string) {
 }
 
 // storeTile stores the accumulators to dst.
-func (k kernel) storeTile(s *source, op string) {
+func (k kernel) storeTile(s *source, how variant) {
 	s.label("store")
 	for i := range k.mr {
-		for v := range k.vecs {
-			s.op("%s %s, %d(R10)", op, k.reg(i*k.vecs+v), v*k.bytes())
+		vecs := k.vecs
+		if how.rounds {
+			s.roundBF16(i*vecs, i*vecs+1, i*vecs)
+			vecs /= 2
+		}
+		for v := range vecs {
+			s.op("%s %s, %d(R10)", how.move(), k.reg(i*k.vecs+v), v*k.bytes())
 		}
 		s.op("ADDQ R11, R10")
 	}

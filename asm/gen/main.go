@@ -16,13 +16,18 @@ func generate() map[string][]byte {
 	mul.WriteString(header)
 	mul.WriteString("#include \"go_asm.h\"\n")
 	for _, k := range kernels {
-		k.mul(&mul, inPanels)
-		k.mul(&mul, inRows)
+		k.mul(&mul, variant{})
+		k.mul(&mul, variant{rows: true})
 		if k.zmm {
-			k.mul(&mul, pastCaches)
+			k.mul(&mul, variant{past: true})
 		}
-		k.half().mul(&mul, inPanels)
-		k.half().mul(&mul, inRows)
+		if k.dot {
+			k.mul(&mul, variant{rounds: true})
+			k.mul(&mul, variant{rounds: true, past: true})
+			k.mul(&mul, variant{rounds: true, rows: true})
+		}
+		k.half().mul(&mul, variant{})
+		k.half().mul(&mul, variant{rows: true})
 		k.peak(&mul)
 	}
 	var fuse source

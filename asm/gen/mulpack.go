@@ -60,7 +60,7 @@ func (k kernel) mulPack(s *source, f form) {
 	s.op("JGE pack")
 
 	k.loop(s, a)
-	k.storeTile(s, "VMOVUPS")
+	k.storeTile(s, variant{})
 	s.op("DECQ BX")
 	s.op("JNZ tile")
 

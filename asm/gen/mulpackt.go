@@ -85,7 +85,7 @@ func (k kernel) mulPackT(s *source, f form) {
 	s.op("JMP rest")
 
 	k.loop(s, a)
-	k.storeTile(s, "VMOVUPS")
+	k.storeTile(s, variant{})
 	s.op("MOVQ R8, 8(SP)")
 	s.op("DECQ BX")
 	s.op("JNZ tile")
