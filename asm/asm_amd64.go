@@ -34,16 +34,34 @@ func mulHalfAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Point
 //go:noescape
 func mulHalfAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
 
-// The same to a dst of bf16; see [Kernel.MulRound] and [Kernel.RowsRound].
+// The same to a dst of 16 bits; see [Kernel.MulRound] and [Kernel.RowsRound].
 
 //go:noescape
-func roundAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
+func roundBF16AVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
 
 //go:noescape
-func roundPastAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
+func roundPastBF16AVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
 
 //go:noescape
-func roundRowsAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+func roundRowsBF16AVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+
+//go:noescape
+func roundBF16AVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
+
+//go:noescape
+func roundPastBF16AVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
+
+//go:noescape
+func roundRowsBF16AVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+
+//go:noescape
+func roundF16AVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
+
+//go:noescape
+func roundPastF16AVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
+
+//go:noescape
+func roundRowsF16AVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
 
 // The same with A in rows; see [RowsFunc] and [Kernel.RowsHalf].
 
@@ -86,10 +104,11 @@ func assemble(k *Kernel) {
 	switch k.Name {
 	case "avx512bf16":
 		k.strips, k.Peak, k.PeakFlops = stripsAVX512BF16, peakAVX512BF16, peakAVX512BF16Flops
-		k.rows[BF16], k.rowsHalf[BF16], k.round[BF16] = rowsAVX512BF16, rowsHalfAVX512BF16, rounders{rows: roundRowsAVX512BF16}
+		k.rows[BF16], k.rowsHalf[BF16], k.round[BF16] = rowsAVX512BF16, rowsHalfAVX512BF16, rounders{rows: roundRowsBF16AVX512BF16}
 	case "avx512":
 		k.strips, k.Peak, k.PeakFlops = stripsAVX512, peakAVX512, peakAVX512Flops
 		k.rows[F32], k.rowsHalf[F32] = rowsAVX512, rowsHalfAVX512
+		k.round[BF16], k.round[F16] = rounders{rows: roundRowsBF16AVX512}, rounders{rows: roundRowsF16AVX512}
 	case "avx2":
 		k.strips, k.Peak, k.PeakFlops = stripsAVX2, peakAVX2, peakAVX2Flops
 		k.rows[F32], k.rowsHalf[F32] = rowsAVX2, rowsHalfAVX2
@@ -118,25 +137,33 @@ func (k *Kernel) mulStrips(how way, words, m int, a, b, src unsafe.Pointer, lds 
 		pastAVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
 	case k.strips == stripsAVX512BF16 && how == wayHalf:
 		mulHalfAVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
-	case k.strips == stripsAVX512BF16 && how == wayRound:
-		roundAVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
-	case k.strips == stripsAVX512BF16 && how == wayRoundPast:
-		roundPastAVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
+	case k.strips == stripsAVX512BF16 && how == wayRoundBF16:
+		roundBF16AVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
+	case k.strips == stripsAVX512BF16 && how == wayRoundPastBF16:
+		roundPastBF16AVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
 	case k.strips == stripsAVX512 && how == wayAhead:
 		mulAVX512(words, m, a, b, src, lds, dst, ldd, next)
 	case k.strips == stripsAVX512 && how == wayPast:
 		pastAVX512(words, m, a, b, src, lds, dst, ldd, next)
 	case k.strips == stripsAVX512 && how == wayHalf:
 		mulHalfAVX512(words, m, a, b, src, lds, dst, ldd, next)
+	case k.strips == stripsAVX512 && how == wayRoundBF16:
+		roundBF16AVX512(words, m, a, b, src, lds, dst, ldd, next)
+	case k.strips == stripsAVX512 && how == wayRoundPastBF16:
+		roundPastBF16AVX512(words, m, a, b, src, lds, dst, ldd, next)
+	case k.strips == stripsAVX512 && how == wayRoundF16:
+		roundF16AVX512(words, m, a, b, src, lds, dst, ldd, next)
+	case k.strips == stripsAVX512 && how == wayRoundPastF16:
+		roundPastF16AVX512(words, m, a, b, src, lds, dst, ldd, next)
 	case k.strips == stripsAVX2 && how == wayAhead:
 		mulAVX2(words, m, a, b, src, lds, dst, ldd, next)
 	case k.strips == stripsAVX2 && how == wayHalf:
 		mulHalfAVX2(words, m, a, b, src, lds, dst, ldd, next)
 	case k.strips == stripsAMX && how == wayPast:
 		pastAMX(words, m, a, b, src, lds, dst, ldd)
-	case k.strips == stripsAMX && how == wayRound:
+	case k.strips == stripsAMX && how == wayRoundBF16:
 		roundAMX(words, m, a, b, src, lds, dst, ldd)
-	case k.strips == stripsAMX && how == wayRoundPast:
+	case k.strips == stripsAMX && how == wayRoundPastBF16:
 		roundPastAMX(words, m, a, b, src, lds, dst, ldd)
 	default:
 		return false

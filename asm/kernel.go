@@ -114,8 +114,10 @@ const (
 	wayAhead     way = iota // MulAhead
 	wayPast                 // MulPast
 	wayHalf                 // MulHalf
-	wayRound                // MulRound
-	wayRoundPast            // the same past the caches
+	wayRoundBF16            // MulRound
+	wayRoundF16
+	wayRoundPastBF16 // the same past the caches
+	wayRoundPastF16
 )
 
 // A PackFunc copies r rows (of A) or columns (of B) by k elements of a source into ceil(r/R) consecutive panels, each

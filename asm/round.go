@@ -1,13 +1,9 @@
 package asm
 
-import (
-	"unsafe"
+import "unsafe"
 
-	"example.com/leafhopper/bf16"
-)
-
-// A C of bf16 needs no accumulators, and no second look at them, if the kernel rounds what it has just summed. VDPBF16PS and
-// TDPBF16PS leave no subnormal sum, so VCVTNE2PS2BF16, which makes zeros of those, is exact. It rounds to nearest even.
+// A C of 16 bits needs no accumulators, and no second look at them, if the kernel rounds what it has just summed, to nearest even.
+// VDPBF16PS and TDPBF16PS leave no subnormal sum, so for these VCVTNE2PS2BF16, which makes zeros of such, is exact.
 
 // rounders are the strip kernels whose dst is of one type of 16 bits.
 type rounders struct {
@@ -18,19 +14,25 @@ type rounders struct {
 // Rounds reports whether the kernel stores a dst of type t, by MulRound and by RowsRound.
 func (k *Kernel) Rounds(t Type) bool { return k.RowsRound(t) != nil }
 
-// MulRound is [Kernel.MulAhead] for a dst of type t, for which Rounds is true: each sum is rounded once more, to nearest even. With
-// past it is [Kernel.MulPast]. src is float32.
+// MulRound is [Kernel.MulAhead] for a dst of type t, for which Rounds is true: each sum is rounded once more. With past it is
+// [Kernel.MulPast]. src is float32.
 func (k *Kernel) MulRound(t Type, past bool, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) {
-	how := wayRound
-	if past && (uintptr(dst)|uintptr(ldd))%PastLine == 0 {
-		how = wayRoundPast
+	past = past && (uintptr(dst)|uintptr(ldd))%PastLine == 0
+	how := wayRoundBF16
+	switch {
+	case t == F16 && past:
+		how = wayRoundPastF16
+	case t == F16:
+		how = wayRoundF16
+	case past:
+		how = wayRoundPastBF16
 	}
 	if !k.mulStrips(how, words, m, a, b, src, lds, dst, ldd, next) {
 		k.round[t].mul(words, m, a, b, src, lds, dst, ldd)
 	}
 }
 
-// RowsRound returns the RowsFunc that is to Rows of a bf16 A what MulRound is to Mul, or nil if there is none.
+// RowsRound returns the RowsFunc that is to [Kernel.Rows] of any A what MulRound is to Mul, or nil if Rounds is false.
 func (k *Kernel) RowsRound(t Type) RowsFunc {
 	if t >= numTypes {
 		return nil
@@ -38,29 +40,25 @@ func (k *Kernel) RowsRound(t Type) RowsFunc {
 	return k.round[t].rows
 }
 
-// roundGeneric is the twin of the kernels of kern that round to bf16; mul and rows are those that do not.
-func roundGeneric(kern *Kernel, mul KernelFunc, rows RowsFunc) rounders {
-	sums := func(m int) ([]float32, unsafe.Pointer) {
-		s := make([]float32, m*kern.MR*kern.NR)
-		return s, unsafe.Pointer(unsafe.SliceData(s))
-	}
-	round := func(sums []float32, dst unsafe.Pointer, ldd int) {
-		for i := 0; len(sums) > 0; i++ {
-			row := unsafe.Slice((*bf16.BF16)(unsafe.Add(dst, i*ldd)), kern.NR)
-			for j := range row {
-				row[j] = bf16.FromFloat32(flushInput(sums[j]))
+// roundGeneric is the twin of the kernels of kern that round to t; mul and rows are those that do not.
+func roundGeneric(kern *Kernel, mul KernelFunc, rows RowsFunc, t Type) rounders {
+	round := func(m int, dst unsafe.Pointer, ldd int, multiply func(sums unsafe.Pointer, pitch int)) {
+		sums, pitch := make([]float32, m*kern.MR*kern.NR), kern.NR*4
+		at := unsafe.Pointer(unsafe.SliceData(sums))
+		multiply(at, pitch)
+		for i, x := range sums {
+			if kern.KPack == 2 {
+				sums[i] = flushInput(x)
 			}
-			sums = sums[kern.NR:]
 		}
+		roundRowsGeneric(t, dst, ldd, at, pitch, m*kern.MR, kern.NR)
 	}
-	strip := func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-		s, at := sums(m)
-		mul(k, m, a, b, src, lds, at, kern.NR*4)
-		round(s, dst, ldd)
+	return rounders{
+		mul: func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+			round(m, dst, ldd, func(sums unsafe.Pointer, pitch int) { mul(k, m, a, b, src, lds, sums, pitch) })
+		},
+		rows: func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int) {
+			round(m, dst, ldd, func(sums unsafe.Pointer, pitch int) { rows(k, m, a, b, src, lds, sums, pitch, lda) })
+		},
 	}
-	return rounders{mul: strip, rows: func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int) {
-		s, at := sums(m)
-		rows(k, m, a, b, src, lds, at, kern.NR*4, lda)
-		round(s, dst, ldd)
-	}}
 }

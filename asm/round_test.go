@@ -7,16 +7,19 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/x448/float16"
+
 	"example.com/leafhopper/bf16"
 )
 
-// forRounds runs f for every kernel that rounds to bf16.
-func forRounds(t *testing.T, f func(t *testing.T, kern *Kernel)) {
+// forRounds runs f for every kernel that rounds and every type to which it does.
+func forRounds(t *testing.T, f func(t *testing.T, kern *Kernel, typ Type)) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
-		if !kern.Rounds(BF16) {
-			t.Skip("it does not round")
+		for typ := range Type(numTypes) {
+			if kern.Rounds(typ) {
+				t.Run(typ.String(), func(t *testing.T) { f(t, kern, typ) })
+			}
 		}
-		f(t, kern)
 	})
 }
 
@@ -24,7 +27,10 @@ func forRounds(t *testing.T, f func(t *testing.T, kern *Kernel)) {
 func TestRoundsWhere(t *testing.T) {
 	for _, kern := range Kernels() {
 		for _, typ := range []Type{BF16, F16, F32, E4M3, E5M2, numTypes, numTypes + 1, 255} {
-			want := typ == BF16 && (kern.Name == "goamx" || assembled && (kern.Name == "amx" || kern.Name == "avx512bf16"))
+			want := typ == BF16 && kern.Name == "goamx"
+			if assembled && !want {
+				want = typ == BF16 && (kern.Name == "amx" || kern.Name == "avx512bf16") || (typ == BF16 || typ == F16) && kern.Name == "avx512"
+			}
 			if got := kern.Rounds(typ); got != want || (kern.RowsRound(typ) != nil) != want {
 				t.Errorf("%s rounds to %v: %v, want %v", kern.Name, typ, got, want)
 			}
@@ -35,16 +41,17 @@ func TestRoundsWhere(t *testing.T) {
 // A roundCase is the memory of the products that are rounded.
 type roundCase struct {
 	kern           *Kernel
+	typ            Type
 	a, b, src, dst guarded
 	ldd, off       int
 }
 
 const roundMaxM, roundMaxWords, roundMaxPitch = 4, 208, 1024
 
-func newRoundCase(t *testing.T, kern *Kernel) *roundCase {
+func newRoundCase(t *testing.T, kern *Kernel, typ Type) *roundCase {
 	rows := roundMaxM * kern.MR
 	return &roundCase{
-		kern: kern, a: newGuarded(t, rows*roundMaxPitch), b: newGuarded(t, kern.PanelB(roundMaxWords)),
+		kern: kern, typ: typ, a: newGuarded(t, rows*roundMaxPitch), b: newGuarded(t, kern.PanelB(roundMaxWords)),
 		src: newGuarded(t, rows*kern.NR*4), dst: newGuarded(t, rows*(kern.NR*2+2*PastLine)+PastLine),
 	}
 }
@@ -80,10 +87,10 @@ func (c *roundCase) turns(t *testing.T, f func(r *rand.Rand, k, m int, src unsaf
 // same compares what two calls make of all that is in dst, in which one NaN is as good as another with anyNaN.
 func (c *roundCase) same(m int, anyNaN bool, got, want func(dst unsafe.Pointer)) error {
 	span := (m*c.kern.MR-1)*c.ldd + c.kern.NR*2
-	run := func(f func(dst unsafe.Pointer)) []bf16.BF16 {
-		all := unsafe.Slice((*bf16.BF16)(unsafe.Pointer(unsafe.SliceData(c.dst.mem))), len(c.dst.mem)/2)
+	run := func(f func(dst unsafe.Pointer)) []uint16 {
+		all := unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(c.dst.mem))), len(c.dst.mem)/2)
 		for i := range all {
-			all[i] = bf16.BF16(i)
+			all[i] = uint16(i)
 		}
 		at := c.dst.last(span)
 		if c.off != 2 { // the end of the memory, or near it so many bytes beyond a line
@@ -95,18 +102,25 @@ func (c *roundCase) same(m int, anyNaN bool, got, want func(dst unsafe.Pointer))
 	}
 	g, w := run(got), run(want)
 	for i := range g {
-		if g[i] != w[i] && !(anyNaN && g[i].IsNaN() && w[i].IsNaN()) {
-			return fmt.Errorf("element %d is %#x, want %#x", i, uint16(g[i]), uint16(w[i]))
+		if g[i] != w[i] && !(anyNaN && c.isNaN(g[i]) && c.isNaN(w[i])) {
+			return fmt.Errorf("element %d is %#x, want %#x", i, g[i], w[i])
 		}
 	}
 	return nil
 }
 
+func (c *roundCase) isNaN(x uint16) bool {
+	if c.typ == F16 {
+		return float16.Frombits(x).IsNaN()
+	}
+	return bf16.FromBits(x).IsNaN()
+}
+
 // TestMulRound compares MulRound with Mul and its twin, rounded: on lines of the cache and elsewhere, at the end of the memory, with
 // gaps between the rows that must stay as they are.
 func TestMulRound(t *testing.T) {
-	forRounds(t, func(t *testing.T, kern *Kernel) {
-		c := newRoundCase(t, kern)
+	forRounds(t, func(t *testing.T, kern *Kernel, typ Type) {
+		c := newRoundCase(t, kern, typ)
 		c.turns(t, func(r *rand.Rand, k, m int, src unsafe.Pointer) error {
 			a, b := c.a.last(m*kern.PanelA(k)), c.b.last(kern.PanelB(k))
 			past := r.IntN(2) == 0
@@ -114,9 +128,11 @@ func TestMulRound(t *testing.T) {
 			if r.IntN(2) == 0 {
 				next = &Ahead{Base: a, Pitch: 300, Rows: r.IntN(20), Chunks: 1 + r.IntN(2), Each: 1 + r.IntN(9)}
 			}
-			got := func(dst unsafe.Pointer) { kern.MulRound(BF16, past, k, m, a, b, src, kern.NR*4, dst, c.ldd, next) }
+			got := func(dst unsafe.Pointer) { kern.MulRound(typ, past, k, m, a, b, src, kern.NR*4, dst, c.ldd, next) }
 			for i, mul := range []KernelFunc{kern.Mul, kern.Ref} {
-				want := func(dst unsafe.Pointer) { roundGeneric(kern, mul, nil).mul(k, m, a, b, src, kern.NR*4, dst, c.ldd) }
+				want := func(dst unsafe.Pointer) {
+					roundGeneric(kern, mul, nil, typ).mul(k, m, a, b, src, kern.NR*4, dst, c.ldd)
+				}
 				if err := c.same(m, i == 1, got, want); err != nil {
 					return fmt.Errorf("past %v: %w", past, err)
 				}
@@ -131,18 +147,22 @@ func TestMulRound(t *testing.T) {
 
 // TestRowsRound does the same for A in rows.
 func TestRowsRound(t *testing.T) {
-	forRounds(t, func(t *testing.T, kern *Kernel) {
-		c := newRoundCase(t, kern)
+	forRounds(t, func(t *testing.T, kern *Kernel, typ Type) {
+		c := newRoundCase(t, kern, typ)
 		c.turns(t, func(r *rand.Rand, k, m int, src unsafe.Pointer) error {
+			in := F32 // what is a word, or a pair
+			if kern.KPack == 2 {
+				in = BF16
+			}
 			lda := k*4 + []int{0, 2, 64, 100}[r.IntN(4)]
 			span := 0
 			if k > 0 {
 				span = (m*kern.MR-1)*lda + k*4
 			}
 			a, b := c.a.last(span), c.b.last(kern.PanelB(k))
-			got := func(dst unsafe.Pointer) { kern.RowsRound(BF16)(k, m, a, b, src, kern.NR*4, dst, c.ldd, lda) }
+			got := func(dst unsafe.Pointer) { kern.RowsRound(typ)(k, m, a, b, src, kern.NR*4, dst, c.ldd, lda) }
 			want := func(dst unsafe.Pointer) {
-				roundGeneric(kern, nil, kern.Rows(BF16)).rows(k, m, a, b, src, kern.NR*4, dst, c.ldd, lda)
+				roundGeneric(kern, nil, kern.Rows(in), typ).rows(k, m, a, b, src, kern.NR*4, dst, c.ldd, lda)
 			}
 			return c.same(m, false, got, want)
 		})

@@ -21,15 +21,16 @@ func generate() map[string][]byte {
 		if k.zmm {
 			k.mul(&mul, variant{past: true})
 		}
-		if k.dot {
-			k.mul(&mul, variant{rounds: true})
-			k.mul(&mul, variant{rounds: true, past: true})
-			k.mul(&mul, variant{rounds: true, rows: true})
+		for _, to := range k.rounded() {
+			k.mul(&mul, variant{to: to})
+			k.mul(&mul, variant{to: to, past: true})
+			k.mul(&mul, variant{to: to, rows: true})
 		}
 		k.half().mul(&mul, variant{})
 		k.half().mul(&mul, variant{rows: true})
 		k.peak(&mul)
 	}
+	mul.words("uppers", uppers())
 	var fuse source
 	fuse.WriteString(header)
 	fuse.WriteString("#include \"go_asm.h\"\n")
