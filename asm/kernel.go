@@ -215,6 +215,15 @@ func (k *Kernel) KStep(t Type) int {
 	return hopperKinds[t].products
 }
 
+// Words returns the depth in words of a panel of n elements of type t of K, which is a multiple of KStep.
+func (k *Kernel) Words(t Type, n int) int {
+	words := (n + k.KPack - 1) / k.KPack
+	if step := k.KStep(t); step > 1 {
+		words = (words + step - 1) / step * step
+	}
+	return words
+}
+
 // PanelA returns the bytes of a panel of A words deep.
 func (k *Kernel) PanelA(words int) int {
 	if k.exact != nil {

@@ -14,7 +14,7 @@ func (k *Kernel) StoredB(t Type, n int) int {
 	if k.Narrow(t) {
 		return k.NR * n * t.Size()
 	}
-	return k.PanelB(depthOf(k, t, n))
+	return k.PanelB(k.Words(t, n))
 }
 
 // StoreB returns the packer of B into stored panels; see [Kernel.PackB].

@@ -61,7 +61,7 @@ func TestStoreB(t *testing.T) {
 
 // panelsOf returns what PackB makes of a source.
 func panelsOf(kern *Kernel, t Type, kContiguous bool, src unsafe.Pointer, stride, n, k int) []byte {
-	panels := make([]byte, kern.PanelB(depthOf(kern, t, k))*((n+kern.NR-1)/kern.NR))
+	panels := make([]byte, kern.PanelB(kern.Words(t, k))*((n+kern.NR-1)/kern.NR))
 	kern.PackB(t, kContiguous)(unsafe.Pointer(unsafe.SliceData(panels)), src, stride, n, k)
 	return panels
 }

@@ -83,20 +83,11 @@ func panelsGeneric(kern *Kernel, mul KernelFunc, t Type) PanelsFunc {
 	}
 }
 
-// depthOf returns the words of panels of k elements of K.
-func depthOf(kern *Kernel, t Type, k int) int {
-	words := (k + kern.KPack - 1) / kern.KPack
-	if step := kern.KStep(t); step > 1 {
-		words = (words + step - 1) / step * step
-	}
-	return words
-}
-
 // streamGeneric is the twin of the stream kernels of kern: it packs B panel by panel and multiplies with mul, which is the
 // kernel's Mul or Ref.
 func streamGeneric(kern *Kernel, mul KernelFunc, t Type, kContiguous bool) StreamFunc {
 	return func(k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-		words, pitch := depthOf(kern, t, k), kern.NR*4
+		words, pitch := kern.Words(t, k), kern.NR*4
 		panel, tile := make([]uint32, kern.NR*words), make([]float32, kern.MR*kern.NR)
 		acc := unsafe.Pointer(unsafe.SliceData(tile))
 		for j := 0; j < n; j += kern.NR {

@@ -43,7 +43,7 @@ func benchmarkStream(b *testing.B, kern *Kernel, f StreamFunc, typ Type, kContig
 	if kContiguous {
 		k, n = n, k
 	}
-	pa, pc := aligned(kern.PanelA(depthOf(kern, typ, k))), aligned(8*n*4)
+	pa, pc := aligned(kern.PanelA(kern.Words(typ, k))), aligned(8*n*4)
 	var peak float64
 	for range 5 {
 		peak = max(peak, peakFlops(kern))

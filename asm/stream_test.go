@@ -65,7 +65,7 @@ type streamCase struct {
 type streamMemory struct{ a, b, src, dst, want guarded }
 
 func newStreamMemory(t *testing.T, kern *Kernel, typ Type, k, n int) streamMemory {
-	a, b, c := kern.PanelA(depthOf(kern, typ, k)), (k+9)*(n+9)*4, kern.MR*(n+9)*4
+	a, b, c := kern.PanelA(kern.Words(typ, k)), (k+9)*(n+9)*4, kern.MR*(n+9)*4
 	return streamMemory{newGuarded(t, a), newGuarded(t, b), newGuarded(t, c), newGuarded(t, c), newGuarded(t, c)}
 }
 
@@ -89,7 +89,7 @@ func (c streamCase) check(mem streamMemory, r *rand.Rand, word func(r *rand.Rand
 			*(*uint16)(unsafe.Add(p, bytes-2)) = uint16(word(r, kpack))
 		}
 	}
-	words := depthOf(c.kern, c.typ, c.k)
+	words := c.kern.Words(c.typ, c.k)
 	as := unsafe.Slice((*uint32)(mem.a.last(words*c.kern.MR*4)), words*c.kern.MR)
 	clear(as)
 	for kd := range (c.k + c.kern.KPack - 1) / c.kern.KPack {
@@ -239,7 +239,7 @@ func TestStreamAllocs(t *testing.T) {
 	}
 	forStreams(t, func(t *testing.T, kern *Kernel, typ Type, kContiguous bool) {
 		const k, n = 100, 100
-		a, b, c := aligned(kern.PanelA(depthOf(kern, typ, k))), aligned(k*n*4), aligned(n*4)
+		a, b, c := aligned(kern.PanelA(kern.Words(typ, k))), aligned(k*n*4), aligned(n*4)
 		f := kern.Stream(typ, kContiguous)
 		if allocs := testing.AllocsPerRun(100, func() { f(k, 1, n, a, b, n*typ.Size(), nil, 0, c, n*4) }); allocs >= 1 {
 			t.Errorf("%v allocations a call", allocs)

@@ -18,13 +18,7 @@ type product struct {
 }
 
 // words returns the depth in words of the kernel's panels of k elements.
-func (p *product) words(k int) int {
-	words := ceilDiv(k, p.kernel.KPack)
-	if step := p.kernel.KStep(p.a.elem); step > 1 {
-		words = roundUp(words, step)
-	}
-	return words
-}
+func (p *product) words(k int) int { return p.kernel.Words(p.a.elem, k) }
 
 // direct reports whether accumulators are C's elements as they are.
 func (p *product) direct() bool {

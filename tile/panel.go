@@ -56,8 +56,7 @@ type PanelMap struct {
 	stride      int // bytes
 	size        int // of an element
 	width       int
-	kpack       int
-	kstep       int
+	elem        asm.Type
 	kContiguous bool
 }
 
@@ -116,7 +115,7 @@ func (m *PanelMap) init(c PanelConfig) error {
 	*m = PanelMap{
 		base: unsafe.Pointer(unsafe.SliceData(c.Global)),
 		rows: c.Rows, k: c.K, stride: c.Stride, size: size,
-		kpack: c.Kernel.KPack, kstep: c.Kernel.KStep(c.Type), kContiguous: c.KContiguous,
+		elem: c.Type, kContiguous: c.KContiguous,
 		kernel: c.Kernel, side: c.Side,
 	}
 	if c.Side == SideA {
@@ -131,10 +130,7 @@ func (m *PanelMap) init(c PanelConfig) error {
 func (m *PanelMap) Width() int { return m.width }
 
 // Words returns the depth in words of a panel of k elements.
-func (m *PanelMap) Words(k int) int {
-	words := (k + m.kpack - 1) / m.kpack
-	return (words + m.kstep - 1) / m.kstep * m.kstep
-}
+func (m *PanelMap) Words(k int) int { return m.kernel.Words(m.elem, k) }
 
 // BoxBytes returns the slot bytes that Load fills for a box of rows x k: whole
 // panels.
@@ -159,8 +155,8 @@ func (m *PanelMap) Load(dst []byte, row, rows, k0, k int, bars []barrier.Barrier
 		return fmt.Errorf("tile: panel box starts at (%d, %d), before the operand", row, k0)
 	case rows < 0 || k < 0 || rows > maxPanelBox || k > maxPanelBox:
 		return fmt.Errorf("tile: panel box of %d x %d, extents are 0 to %d", rows, k, maxPanelBox)
-	case row%m.width != 0 || k0%m.kpack != 0:
-		return fmt.Errorf("tile: panel box starts at (%d, %d), not at a multiple of (%d, %d)", row, k0, m.width, m.kpack)
+	case row%m.width != 0 || k0%m.kernel.KPack != 0:
+		return fmt.Errorf("tile: panel box starts at (%d, %d), not at a multiple of (%d, %d)", row, k0, m.width, m.kernel.KPack)
 	case n > len(dst):
 		return fmt.Errorf("tile: panel box of %d x %d needs %d bytes, the slot has %d", rows, k, n, len(dst))
 	}
