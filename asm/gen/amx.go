@@ -114,7 +114,7 @@ func prefetchB(s *source) func(step int) {
 	}
 }
 
-// prefetchC writes the prefetch of some rows of C.
+// prefetchC writes the prefetch of some rows of C: of the last byte of each line's worth, as in copy.
 func prefetchC(s *source) {
 	for range rowsOfC {
 		s.op("PREFETCHT0 63(AX)")
