@@ -23,6 +23,7 @@ func TestLate(t *testing.T) {
 
 // TestOwn does the same for many workers, each of which packs B for its slabs.
 func TestOwn(t *testing.T) {
+	processors(t, 2) // of which more would compute so little in place
 	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		if starves, _ := k.Fetch(); starves == 0 {
 			t.Skip("copies B to the ring")
