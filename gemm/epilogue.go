@@ -54,12 +54,11 @@ func (p *product) storeBlocks(row, col int, acc unsafe.Pointer, rows, cols int) 
 	var wide [oldRows * maxNR]float32
 	stored, sums := unsafe.Pointer(&short), unsafe.Pointer(&wide)
 	for i := 0; i < rows; i += oldRows {
-		some := min(rows-i, oldRows)
+		to, acc, some := unsafe.Add(to, i*ldc), unsafe.Add(acc, i*pitch), min(rows-i, oldRows)
 		asm.CopyRows(stored, nr*2, to, ldc, some, 2*cols)
 		p.decode(wide[:some*nr], stored)
 		asm.Combine(sums, pitch, acc, pitch, some, cols, p.alpha, p.beta)
 		asm.RoundRows(p.c.elem, to, ldc, sums, pitch, some, cols, false)
-		acc, to = unsafe.Add(acc, some*pitch), unsafe.Add(to, some*ldc)
 	}
 }
 

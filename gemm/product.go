@@ -134,6 +134,9 @@ func (p *product) multiplyWhole(s *strip, words, tiles int, a, b, src unsafe.Poi
 			// The kernels that pack do not round.
 			p.mul(words, done, a, b, src, pitch, s.acc, pitch, s, wayPlain)
 			p.epilogue(s.acc, s.row, s.col, done*k.MR, s.cols)
+			if done == tiles {
+				return // nothing lies behind the last tile
+			}
 			a, src = unsafe.Add(a, done*k.PanelA(words)), forward(src, done*k.MR*pitch)
 		}
 	case p.past:
