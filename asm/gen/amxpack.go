@@ -107,10 +107,11 @@ func packWide(s *source, panels int) {
 		return []string{"(DI)", "(R8)"}[panel/4] + []string{"", "(R11*1)", "(R12*1)", "(R13*1)"}[panel%4]
 	}
 	for j := range panels {
+		// The line of the last byte, as that of the first has come with the columns before if it begins there.
 		s.op("VMOVDQU64 %d(SI), Z%d", 64*j, 3*j)
-		s.op("PREFETCHT0 %d(SI)(R9*8)", 64*j)
+		s.op("PREFETCHT0 %d(SI)(R9*8)", 64*j+63)
 		s.op("VMOVDQU64 %d(AX), Z%d", 64*j, 3*j+1)
-		s.op("PREFETCHT0 %d(AX)(R9*8)", 64*j)
+		s.op("PREFETCHT0 %d(AX)(R9*8)", 64*j+63)
 	}
 	for j := range panels {
 		s.op("VMOVDQA64 Z%d, Z%d", 3*j, 3*j+2)
