@@ -63,10 +63,10 @@ func TestList(t *testing.T) {
 // TestWhoIsDone has completers of every lateness go through a list of waiters
 // for every phase: only those whose phase is certainly over may be taken off.
 func TestWhoIsDone(t *testing.T) {
-	for now := range uint64(phaseMod) {
+	for current := range uint64(phaseMod) {
 		for old := range uint64(phaseMod + 1) {
 			b := mustNew(t, 1)
-			for range now {
+			for range current {
 				observing(b)
 				b.Arrive()
 			}
@@ -78,16 +78,16 @@ func TestWhoIsDone(t *testing.T) {
 			b.wakeDone(old)
 			kept := 0
 			for i, n := range ns {
-				keep := uint64(i) == now && n.ticket > old
+				keep := uint64(i) == current && n.ticket > old
 				if keep {
 					kept++
 				}
 				if n.queued != keep || (n.state.Load() != woken) != keep || (n.how != passed) != keep {
-					t.Errorf("phase %d, tickets up to %d: ticket %d of phase %d: queued %v, outcome %d", now, old, n.ticket, n.phase, n.queued, n.how)
+					t.Errorf("phase %d, tickets up to %d: ticket %d of phase %d: queued %v, outcome %d", current, old, n.ticket, n.phase, n.queued, n.how)
 				}
 			}
 			if b.State().Parked != kept {
-				t.Errorf("phase %d, tickets up to %d: %d parked, want %d", now, old, b.State().Parked, kept)
+				t.Errorf("phase %d, tickets up to %d: %d parked, want %d", current, old, b.State().Parked, kept)
 			}
 		}
 	}

@@ -32,7 +32,6 @@ type inlined struct {
 	rest     int // and rows after them
 	rows     asm.RowsFunc
 	rowsHalf asm.RowsFunc // or nil
-	rounded  asm.RowsFunc // to C's type, or nil
 	fuse     asm.FuseRowsFunc
 	own      bool // it is placed, and each worker fetches for itself what a small slab needs
 	group    int  // panels of B that are packed at once
@@ -70,7 +69,7 @@ func (in *inlined) layout(rows, cols int) bool {
 	if in.rows = k.Rows(p.a.elem); in.rows != nil && p.inRows() {
 		in.whole = p.m / k.MR
 		in.rest = p.m - in.whole*k.MR
-		in.rowsHalf, in.rounded = k.RowsHalf(p.a.elem), k.RowsRound(p.c.elem)
+		in.rowsHalf = k.RowsHalf(p.a.elem)
 		if in.whole > 0 && !p.b.packed && !p.b.trans {
 			in.fuse = k.FuseRows(p.a.elem)
 		}
@@ -191,9 +190,9 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 	last := in.whole * k.MR * pitch // bytes of the accumulators before those of the last tile, which overlaps
 	dst, ldd := acc, pitch
 	dstLast := unsafe.Add(acc, last)
-	rounds := in.rounds()
-	direct := ph.last && (cols == k.NR && (in.direct() || rounds) || half && cols == k.Half() && in.direct())
-	if direct {
+	direct := ph.last && in.direct() && (cols == k.NR || half && cols == k.Half())
+	rounds := ph.last && in.rounds() && cols == k.NR
+	if direct || rounds {
 		dst, ldd = in.c.at(0, col), in.c.pitch()
 		dstLast = unsafe.Add(dst, (in.m-k.MR)*ldd)
 	}
@@ -202,21 +201,23 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 		src, srcLast = nil, nil
 	}
 	done := 0
-	switch {
-	case fuse != nil && direct && rounds:
-		fuse(n, a, in.b.at(k0, col), in.b.pitch(), b, src, pitch, acc, pitch, lda)
-		in.epilogue(acc, 0, col, k.MR, cols) // which the kernel that packs does not do
-		done = 1
-	case fuse != nil:
-		fuse(n, a, in.b.at(k0, col), in.b.pitch(), b, src, pitch, dst, ldd, lda)
+	if fuse != nil {
+		to, ldt := dst, ldd
+		if rounds {
+			to, ldt = acc, pitch // the kernel that packs does not round
+		}
+		fuse(n, a, in.b.at(k0, col), in.b.pitch(), b, src, pitch, to, ldt, lda)
+		if rounds {
+			in.epilogue(acc, 0, col, k.MR, cols)
+		}
 		done = 1
 	}
 	rows := in.rows
 	switch {
 	case half:
 		rows = in.rowsHalf
-	case direct && rounds:
-		rows = in.rounded
+	case rounds:
+		rows = k.RowsRound(in.c.elem)
 	}
 	if done < in.whole {
 		rows(words, in.whole-done, unsafe.Add(a, done*k.MR*lda), b, forward(src, done*k.MR*pitch), pitch, unsafe.Add(dst, done*k.MR*ldd), ldd, lda)
@@ -224,7 +225,7 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 	if in.rest > 0 {
 		rows(words, 1, unsafe.Add(a, (in.m-k.MR)*lda), b, srcLast, pitch, dstLast, ldd, lda)
 	}
-	if ph.last && !direct {
+	if ph.last && !direct && !rounds {
 		acc, col, cols := unsafe.Add(acc, before*4), col+before, cols-before
 		in.epilogue(acc, 0, col, in.whole*k.MR, cols)
 		if in.rest > 0 {
