@@ -3,6 +3,7 @@ package gemm
 import (
 	"math"
 
+	"example.com/leafhopper/asm"
 	"example.com/leafhopper/barrier"
 	"example.com/leafhopper/pipeline"
 )
@@ -31,6 +32,15 @@ const (
 type place struct {
 	inlined
 	slabbing
+	cutFor cutFor // the products that this is the best for, the next of which may be one
+}
+
+// cutFor is what the best way to cut a product depends on.
+type cutFor struct {
+	kernel         *asm.Kernel
+	m, n, k, whole int
+	own            bool
+	most           int // workers
 }
 
 // slabbing is how a product is cut into slabs.
@@ -99,6 +109,14 @@ func (p *product) flops() float64 { return 2 * float64(p.m) * float64(p.n) * flo
 // would take longer to come than they save.
 func (pl *place) init(in *inlined, most int) {
 	pl.inlined = *in
+	if now := (cutFor{in.kernel, in.m, in.n, in.k, in.whole, in.own, most}); now != pl.cutFor {
+		pl.cutFor, pl.slabbing = now, in.best(most)
+	}
+	pl.layout(in.m, pl.slabCols)
+}
+
+// best returns the fastest of the ways to cut the product.
+func (in *inlined) best(most int) (best slabbing) {
 	half := tileFlops(in.kernel, in.words(in.k)) / 2
 	late := 0
 	if most > few {
@@ -108,13 +126,12 @@ func (pl *place) init(in *inlined, most int) {
 	for workers := min(few, most); ; workers = min(2*workers, most) {
 		cut, time := in.cut(workers, late)
 		if flops := time*half + workers*helpFlops; flops <= least {
-			pl.slabbing, least = cut, flops
+			best, least = cut, flops
 		}
 		if workers == most {
-			break
+			return best
 		}
 	}
-	pl.layout(pl.m, pl.slabCols)
 }
 
 // cut cuts the product into slabs for workers, and returns how long they take, in

@@ -17,7 +17,6 @@ type run struct {
 	stream stream // instead of product and plan, for few rows
 	place  place  // or for an A that stays in a cache
 	grid   pipeline.Grid
-	task   pipeline.Task
 	mapA   tile.PanelMap
 	mapB   tile.PanelMap
 	memory *tile.Slots
@@ -137,7 +136,7 @@ func (r *run) execute(e *Engine, s *settings, shape pipeline.Shape, prog pipelin
 	if err := r.grid.Reset(ctx, shape, prog, workers); err != nil {
 		return err
 	}
-	e.crew.Run(&r.task, &r.grid, workers)
+	e.crew.Run(&r.grid, workers)
 	if err := r.grid.Err(); err != nil {
 		return err
 	}
@@ -154,8 +153,16 @@ func (r *run) release(e *Engine) {
 		e.slots.Put(r.memory)
 	}
 	r.memory, r.stages, r.acc, r.sum, r.kept = nil, nil, nil, nil, nil
-	r.product, r.stream, r.place = product{}, stream{}, place{}
-	r.mapA, r.mapB = tile.PanelMap{}, tile.PanelMap{}
+	if r.place.kernel != nil {
+		r.place.inlined = inlined{}
+	}
+	if r.stream.kernel != nil {
+		r.stream = stream{}
+	}
+	if r.kernel != nil {
+		r.product = product{}
+		r.mapA, r.mapB = tile.PanelMap{}, tile.PanelMap{}
+	}
 }
 
 // maps makes the panel maps of the operands.

@@ -10,15 +10,21 @@ import (
 	"example.com/leafhopper/barrier"
 )
 
-func (c *Crew) count() (alive, waiting, open int) {
+// count returns how many helpers exist, how many of them sit idle, and how many bells ring.
+func (c *Crew) count() (alive, waiting, ringing int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, s := range c.seats {
-		if s.call.Load() == &idle {
-			waiting++
+	for _, b := range c.bells {
+		for i, s := range b.seats {
+			if b.taken[i] && s.heard.Load() == 0 {
+				waiting++
+			}
+		}
+		if wanted(b.call.Load()) > 0 {
+			ringing++
 		}
 	}
-	return c.alive, waiting, int(c.open.Load())
+	return c.alive, waiting, ringing
 }
 
 // TestCrewShared runs many grids at once on one crew.
@@ -31,7 +37,6 @@ func TestCrewShared(t *testing.T) {
 		for i := range callers {
 			wg.Go(func() {
 				var g Grid
-				var task Task
 				for n := range 25 {
 					s := Shape{Depth: 1 + n%4, Items: 10, CTAs: 1 + n%3, Slabs: 1 + i%4, Private: 1, Shared: 1}
 					workers := 1 + (n+i)%6
@@ -40,7 +45,7 @@ func TestCrewShared(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					c.Run(&task, &g, workers)
+					c.Run(&g, workers)
 					if err := g.Err(); err != nil {
 						t.Error(err)
 					}
@@ -52,8 +57,8 @@ func TestCrewShared(t *testing.T) {
 							t.Errorf("slab executed %d times", n)
 						}
 					}
-					if alive, idle, open := c.count(); alive > limit || idle < 0 || idle > alive || open < 0 {
-						t.Errorf("%d helpers of %d, %d idle, %d places open", alive, limit, idle, open)
+					if alive, idle, _ := c.count(); alive > limit || idle > alive {
+						t.Errorf("%d helpers of %d, %d idle", alive, limit, idle)
 					}
 				}
 			})
@@ -61,8 +66,8 @@ func TestCrewShared(t *testing.T) {
 		wg.Wait()
 	})
 	within(t, "Close", c.Close)
-	if alive, idle, open := c.count(); alive != 0 || idle != 0 || open != 0 || len(c.tasks) != 0 {
-		t.Errorf("after Close: %d helpers, %d idle, %d places open, %d tasks", alive, idle, open, len(c.tasks))
+	if alive, idle, ringing := c.count(); alive != 0 || idle != 0 || ringing != 0 || len(c.free) != len(c.bells) || len(c.bells) > callers {
+		t.Errorf("after Close: %d helpers, %d idle, %d bells ring; %d of %d bells are free", alive, idle, ringing, len(c.free), len(c.bells))
 	}
 	if n := busy.Load(); n != 0 {
 		t.Errorf("after Close: %d goroutines count as busy", n)
@@ -76,7 +81,7 @@ func TestCrewIdles(t *testing.T) {
 	c := NewCrew(3)
 	defer c.Close()
 	for range 3 {
-		complete(t, c, new(Task), new(Grid), Shape{Depth: 2, Items: 20, CTAs: 1, Slabs: 2, Private: 1}, 4)
+		complete(t, c, new(Grid), Shape{Depth: 2, Items: 20, CTAs: 1, Slabs: 2, Private: 1}, 4)
 		c.waitEmpty(t)
 	}
 }
@@ -85,54 +90,87 @@ func TestCrewIdles(t *testing.T) {
 func (c *Crew) waitEmpty(t *testing.T) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; {
-		alive, idle, open := c.count()
+		alive, idle, ringing := c.count()
 		if alive == 0 {
-			if idle != 0 || open != 0 {
-				t.Fatalf("no helpers, but %d idle and %d places open", idle, open)
+			if idle != 0 || ringing != 0 {
+				t.Fatalf("no helpers, but %d idle and %d bells ring", idle, ringing)
 			}
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%d helpers (%d idle, %d places open) long after the last grid", alive, idle, open)
+			t.Fatalf("%d helpers (%d idle, %d bells ring) long after the last grid", alive, idle, ringing)
 		}
 		time.Sleep(SpinFor)
 	}
 }
 
-// TestCrewCounts publishes two grids while one helper is idle: it can serve
-// only one of them, so another must start.
+// TestCrewCounts has two grids ring for a helper each while one is idle, and the first
+// ring again when its helper has not come yet.
 func TestCrewCounts(t *testing.T) {
 	noLeaks(t)
-	c := NewCrew(2)
-	counted := make(chan struct{})
-	c.help = func() { // or the one that starts may have come and gone when they are counted
-		<-counted
-		c.helper()
-	}
-	slow := &seat{taken: true}
-	slow.call.Store(&idle)
-	c.alive, c.seats = 1, []*seat{slow}
-	var tasks [2]Task
-	for i := range tasks {
-		g := new(Grid)
-		if err := g.Reset(context.Background(), Shape{Depth: 1, CTAs: 1, Slabs: 1}, nothing{}, 2); err != nil {
+	c := NewCrew(3)
+	b := newBell(c)
+	slow := helper{Crew: c}
+	slow.sit(b)
+	c.alive, c.bells, c.free = 1, []*bell{b}, []*bell{b}
+	var grids [2]Grid
+	var bells [2]*bell
+	for i := range grids {
+		if err := grids[i].Reset(noContext, Shape{Depth: 1, CTAs: 1, Slabs: 1}, nothing{}, 2); err != nil {
 			t.Fatal(err)
 		}
-		tasks[i] = Task{grid: g, next: 1, want: 1}
-		c.publish(&tasks[i])
+		bells[i] = c.publish(&grids[i], 1)
 	}
-	if alive, _, _ := c.count(); alive != 2 {
-		t.Errorf("%d helpers for two places, want 2", alive)
+	if bells[0] != b || bells[1] == b {
+		t.Error("the first grid does not ring for the helper that exists, or the second does")
 	}
-	close(counted)
-	for i := range tasks {
-		c.retract(&tasks[i])
+	if alive, _, ringing := c.count(); alive != 2 || ringing != 2 {
+		t.Errorf("%d helpers for two grids, and %d bells ring, want 2", alive, ringing)
 	}
-	if !c.leave(slow) {
+	if slow.leave() {
+		t.Error("the helper leaves though it is called")
+	}
+	for i := range grids {
+		c.retract(&grids[i], bells[i])
+	}
+	if !slow.leave() {
 		t.Error("the helper that was called but did not come is still wanted")
 	}
 	c.waitEmpty(t)
 	c.Close()
+}
+
+// TestCrewMoves has a crew of one helper, who sits at another bell than the one that
+// rings: it moves there rather than end.
+func TestCrewMoves(t *testing.T) {
+	c := NewCrew(1)
+	b := newBell(c)
+	h := helper{Crew: c}
+	h.sit(b)
+	c.alive, c.bells = 1, []*bell{b}
+	var g Grid
+	if err := g.Reset(noContext, looseShape(2), nothing{}, 2); err != nil {
+		t.Fatal(err)
+	}
+	rings := c.publish(&g, 1)
+	if h.hear() != nil {
+		t.Error("the helper hears another's bell")
+	}
+	if h.leave() || h.bell != rings || b.taken[0] || !rings.taken[0] {
+		t.Errorf("the helper ends, or sits at %p; %p rings", h.bell, rings)
+	}
+	if h.hear() != &g || h.hear() != nil {
+		t.Error("the helper does not hear the bell once")
+	}
+	h.lend(&g)
+	g.Work(0)
+	c.retract(&g, rings)
+	if !h.leave() || c.alive != 0 {
+		t.Error("the helper does not end when no bell rings")
+	}
+	if err := g.Err(); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestCrewHelps checks that helpers do come, to several grids at once.
@@ -165,7 +203,7 @@ func TestCrewHelps(t *testing.T) {
 			t.Fatal(err)
 		}
 		wg.Go(func() {
-			c.Run(new(Task), &g, 2)
+			c.Run(&g, 2)
 			for _, err := range prog.errs {
 				t.Error(err)
 			}
@@ -190,15 +228,15 @@ func TestCrewAlone(t *testing.T) {
 				if n := runtime.NumGoroutine(); n > before {
 					prog.errorf("%d goroutines, %d before", n, before)
 				}
-				if _, _, open := c.count(); open != 0 {
-					prog.errorf("%d places open", open)
+				if _, _, ringing := c.count(); ringing != 0 {
+					prog.errorf("%d bells ring", ringing)
 				}
 			}
 			var g Grid
 			if err := g.Reset(noContext, s, prog, workers); err != nil {
 				t.Fatal(err)
 			}
-			c.Run(new(Task), &g, workers)
+			c.Run(&g, workers)
 			if err := g.Err(); err != nil {
 				t.Fatal(err)
 			}
@@ -234,12 +272,11 @@ func TestCrewAllocates(t *testing.T) {
 		for _, pause := range []time.Duration{0, 3 * SpinFor} {
 			c := NewCrew(4)
 			var g Grid
-			var task Task
 			run := func() {
 				if err := g.Reset(ctx, s, nothing{}, workers); err != nil {
 					t.Fatal(err)
 				}
-				c.Run(&task, &g, workers)
+				c.Run(&g, workers)
 				if err := g.Err(); err != nil {
 					t.Fatal(err)
 				}

@@ -136,7 +136,6 @@ func ExampleCrew_Run() {
 	defer crew.Close()
 	var (
 		grid pipeline.Grid
-		task pipeline.Task
 		prog squares
 	)
 	shape := pipeline.Shape{Depth: 2, Items: 10, CTAs: 1, Slabs: 4, Private: 1}
@@ -144,7 +143,7 @@ func ExampleCrew_Run() {
 		fmt.Println(err)
 		return
 	}
-	crew.Run(&task, &grid, 4)
+	crew.Run(&grid, 4)
 	fmt.Println(prog.sum.Load(), grid.Err())
 	// Output: 1140 <nil>
 }

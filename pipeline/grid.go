@@ -64,27 +64,32 @@ type Grid struct {
 	prog    Program
 	ctx     context.Context
 	workers int
+	slabs   []progress // [cta*Slabs + slab], unless it is loose
+	posts   []post     // of the workers, by id
+	run     uint64     // the number of resets
+	loose   bool       // see there
+	started bool       // finished is initialised
 
+	// What workers write has lines of the cache of its own.
+	_         [64]byte
 	issued    atomic.Int64 // items whose stage has been handed to the copiers
 	producing atomic.Bool  // elects the worker that issues
+	_         [48]byte
 	copies    [MaxDepth]claim
-	slabs     []progress // [cta*Slabs + slab]
-	finished  barrier.Barrier
-	started   bool         // finished is initialised
-	loose     bool         // see there
-	helpers   atomic.Int32 // of a crew that are in Work, or about to be
-
-	tallies []tally // of the workers, by id
-
+	left      atomic.Int64 // slabs whose last item is not computed
+	_         [56]byte
+	finished  barrier.Barrier // one arrival: nothing is left
+	called
 	mu       sync.Mutex
 	panicked *RolePanic
 }
 
-// tally is what one worker says of itself when it leaves. All leave at the same moment: each has a line of
-// the cache, since a lock would put most of them to sleep.
-type tally struct {
-	Stats
-	_ [40]byte
+// post is the place of one worker in a grid. All come, claim and leave at the same
+// moments: each has a line of the cache.
+type post struct {
+	taken atomic.Uint64 // of a loose grid: which of the worker's slabs, see there
+	Stats               // what the worker says of itself when it leaves
+	_     [32]byte
 }
 
 // claim is a counter of claimed pieces that belongs to one item: the item in
@@ -142,23 +147,33 @@ func (g *Grid) Reset(ctx context.Context, shape Shape, prog Program, workers int
 	case workers < 1:
 		return fmt.Errorf("pipeline: %d workers, want at least 1", workers)
 	}
-	for i := 1; g.helpers.Load() != 0; i++ {
-		lookAway(i)
-	}
+	g.waitHelpers()
 	n := shape.CTAs * shape.Slabs
 	if g.loose = shape.loose(); g.loose {
 		g.ring.reopen()
-	} else if err := g.ring.Reset(shape.Depth, shape.CTAs, n); err != nil {
-		return err
+	} else {
+		if err := g.ring.Reset(shape.Depth, shape.CTAs, n); err != nil {
+			return err
+		}
+		g.resetSlabs(n)
 	}
 	if g.started {
 		g.finished.Invalidate()
 		g.started = false
 	}
-	if err := g.finished.Init(n); err != nil {
+	if err := g.finished.Init(1); err != nil {
 		return err
 	}
 	g.started = true
+	g.shape, g.prog, g.ctx, g.workers = shape, prog, ctx, workers
+	g.left.Store(int64(n))
+	g.resetPosts(workers)
+	g.panicked = nil
+	g.run++
+	return nil
+}
+
+func (g *Grid) resetSlabs(n int) {
 	if cap(g.slabs) < n {
 		g.slabs = make([]progress, n)
 	}
@@ -166,15 +181,27 @@ func (g *Grid) Reset(ctx context.Context, shape Shape, prog Program, workers int
 	for i := range g.slabs {
 		g.slabs[i].word.Store(0)
 	}
-	g.shape, g.prog, g.ctx, g.workers = shape, prog, ctx, workers
 	g.issued.Store(0)
-	if cap(g.tallies) < workers {
-		g.tallies = make([]tally, workers)
+}
+
+// resetPosts writes to no line that it need not: the workers have them.
+func (g *Grid) resetPosts(workers int) {
+	if cap(g.posts) < workers {
+		g.posts = make([]post, workers)
 	}
-	g.tallies = g.tallies[:workers]
-	clear(g.tallies)
-	g.panicked = nil
-	return nil
+	g.posts = g.posts[:workers]
+	for id := range g.posts {
+		if s := &g.posts[id].Stats; *s != (Stats{}) {
+			*s = Stats{}
+		}
+	}
+}
+
+// done counts n slabs whose last item is computed.
+func (g *Grid) done(n int) {
+	if g.left.Add(int64(-n)) == 0 {
+		g.finished.Arrive()
+	}
 }
 
 // Work executes pieces as worker id, 0 .. workers-1, until the grid is
@@ -185,12 +212,7 @@ func (g *Grid) Work(id int) {
 	if id < 0 || id >= g.workers {
 		panic(fmt.Sprintf("pipeline: worker %d of a grid for %d", id, g.workers))
 	}
-	w := worker{
-		Grid:     g,
-		id:       id,
-		first:    id * len(g.slabs) / g.workers % len(g.slabs),
-		producer: id < g.shape.CTAs && g.workers > 1,
-	}
+	w := worker{Grid: g, id: id}
 	returned := false
 	defer func() {
 		if v := recover(); v != nil {
@@ -199,12 +221,12 @@ func (g *Grid) Work(id int) {
 			g.ring.Stop(errGoexit)
 		}
 		if w.stats != (Stats{}) {
-			g.tallies[id].Stats = w.stats
+			g.posts[id].Stats = w.stats
 		}
 	}()
 	switch {
 	case !g.loose:
-		w.run()
+		w.runRing()
 	case id == 0:
 		w.runLoose()
 		w.await()
@@ -229,8 +251,8 @@ func (g *Grid) Err() error {
 // Stats returns what the workers of the last run spent their time on. Call it
 // when every worker has left.
 func (g *Grid) Stats() (sum Stats) {
-	for i := range g.tallies {
-		sum.add(g.tallies[i].Stats)
+	for i := range g.posts {
+		sum.add(g.posts[i].Stats)
 	}
 	return sum
 }

@@ -22,7 +22,6 @@ func TestGrid(t *testing.T) {
 	c := NewCrew(7)
 	defer c.Close()
 	var g Grid
-	var task Task
 	for depth := 1; depth <= MaxDepth; depth++ {
 		for workers := 1; workers <= 8; workers++ {
 			for ctas := 1; ctas <= 3; ctas++ {
@@ -30,7 +29,7 @@ func TestGrid(t *testing.T) {
 					if raceEnabled && rng.IntN(3) != 0 {
 						continue
 					}
-					complete(t, c, &task, &g, Shape{
+					complete(t, c, &g, Shape{
 						Depth: depth, Items: items, CTAs: ctas,
 						Slabs:   []int{1, 2, 3, 8}[rng.IntN(4)],
 						Private: []int{0, 1, 4}[rng.IntN(3)],
@@ -112,7 +111,7 @@ func TestGridOrder(t *testing.T) {
 func TestGridWide(t *testing.T) {
 	c := NewCrew(3)
 	defer c.Close()
-	complete(t, c, new(Task), new(Grid), Shape{Depth: 3, Items: 20, CTAs: MaxCTAs, Slabs: 2, Private: 2, Shared: 5}, 4)
+	complete(t, c, new(Grid), Shape{Depth: 3, Items: 20, CTAs: MaxCTAs, Slabs: 2, Private: 2, Shared: 5}, 4)
 }
 
 // TestGridCrowded has many more workers than processors, among them none
@@ -124,7 +123,7 @@ func TestGridCrowded(t *testing.T) {
 		c := NewCrew(workers)
 		start := time.Now()
 		for range 10 {
-			complete(t, c, new(Task), new(Grid), Shape{Depth: 2, Items: 100, CTAs: 2, Slabs: 3, Private: 2, Shared: 2}, workers)
+			complete(t, c, new(Grid), Shape{Depth: 2, Items: 100, CTAs: 2, Slabs: 3, Private: 2, Shared: 2}, workers)
 		}
 		took := time.Since(start)
 		c.Close()
@@ -153,7 +152,7 @@ func TestGridParks(t *testing.T) {
 			if err := g.Reset(context.Background(), s, prog, 3); err != nil {
 				t.Fatal(err)
 			}
-			within(t, "slow "+slow, func() { c.Run(new(Task), &g, 3) })
+			within(t, "slow "+slow, func() { c.Run(&g, 3) })
 			if err := g.Err(); err != nil {
 				t.Fatal(err)
 			}
@@ -219,7 +218,6 @@ func TestGridStops(t *testing.T) {
 	c := NewCrew(5)
 	defer c.Close()
 	var g Grid
-	var task Task
 	ended := 0
 	for range 150 {
 		s := randomShape(rng, 0)
@@ -232,7 +230,7 @@ func TestGridStops(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.AfterFunc(time.Duration(rng.IntN(1000))*time.Microsecond, cancel)
-		within(t, what, func() { c.Run(&task, &g, workers) })
+		within(t, what, func() { c.Run(&g, workers) })
 		err := g.Err()
 		if err != nil && err != context.Canceled {
 			t.Fatalf("%s: %v", what, err)
@@ -242,7 +240,7 @@ func TestGridStops(t *testing.T) {
 		}
 		prog.check(t, what, err != nil)
 		cancel()
-		complete(t, c, &task, &g, randomShape(rng, 10), workers)
+		complete(t, c, &g, randomShape(rng, 10), workers)
 	}
 	t.Logf("%d of 150 grids ended before they were cancelled", ended)
 }
@@ -259,7 +257,7 @@ func TestGridLostBytes(t *testing.T) {
 	}
 	c := NewCrew(2)
 	defer c.Close()
-	within(t, "a grid with a lost copy", func() { c.Run(new(Task), &g, 3) })
+	within(t, "a grid with a lost copy", func() { c.Run(&g, 3) })
 	if err := g.Err(); err != context.DeadlineExceeded {
 		t.Errorf("%v, want %v", err, context.DeadlineExceeded)
 	}
@@ -278,7 +276,6 @@ func TestGridPanics(t *testing.T) {
 	c := NewCrew(4)
 	defer c.Close()
 	var g Grid
-	var task Task
 	boom := errors.New("boom")
 	for i := range 120 {
 		s := randomShape(rng, 0)
@@ -299,7 +296,7 @@ func TestGridPanics(t *testing.T) {
 		if err := g.Reset(context.Background(), s, prog, workers); err != nil {
 			t.Fatal(err)
 		}
-		within(t, what, func() { c.Run(&task, &g, workers) })
+		within(t, what, func() { c.Run(&g, workers) })
 		var err error
 		v := thrown(func() { err = g.Err() })
 		p, ok := v.(*RolePanic)
@@ -312,7 +309,7 @@ func TestGridPanics(t *testing.T) {
 			t.Fatalf("panic of %s: Err panicked with %v", what, v)
 		}
 		prog.check(t, what, true)
-		complete(t, c, &task, &g, randomShape(rng, 10), workers)
+		complete(t, c, &g, randomShape(rng, 10), workers)
 	}
 	c.waitEmpty(t) // a helper that a Goexit has ended is not missed
 }
@@ -353,8 +350,7 @@ func TestGridWorkers(t *testing.T) {
 	}
 	c := NewCrew(7)
 	defer c.Close()
-	var task Task
-	within(t, "a crew with more workers than its grid", func() { c.Run(&task, &g, 8) })
+	within(t, "a crew with more workers than its grid", func() { c.Run(&g, 8) })
 	if err := g.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -407,7 +403,7 @@ func TestGridCancelledAtTheEnd(t *testing.T) {
 		if err := g.Reset(ctx, s, prog, 2); err != nil {
 			t.Fatal(err)
 		}
-		within(t, "the grid", func() { c.Run(new(Task), &g, 2) })
+		within(t, "the grid", func() { c.Run(&g, 2) })
 		if err := g.Err(); err != nil {
 			t.Fatalf("all of the grid was computed, but Err is %v", err)
 		}

@@ -10,39 +10,56 @@ func (s *Shape) loose() bool {
 	return s.Depth == 1 && s.Items == 1 && s.CTAs == 1 && s.Private == 0 && s.Shared == 0
 }
 
-// runLoose computes slabs until none is free. Whoever holds a slab, or has not
-// said that it is done, keeps the grid from finishing, and only then looks at the
-// program and the context: when the last slab is done they may be gone before the
-// other workers are.
-func (w *worker) runLoose() {
-	slab, done := w.first, 0
-	share := (len(w.slabs) + w.workers - 1) / w.workers
-	for i := range w.slabs {
-		if i == share && done > 0 {
-			// To look for what others have left takes as long as they have slabs.
-			w.finished.ArriveN(done)
-			done = 0
+// takenBits is the part of post.taken that counts, enough for barrier.MaxCount.
+// Above it is the run that it counts for: so nobody has to write the words of others
+// before they come. A number of runs that wraps to the one of a word's last use is
+// years away.
+const takenBits = 20
+
+// claim takes a slab of those that are the worker's own, the ids'th part of all.
+func (g *Grid) claim(id int) (slab int, ok bool) {
+	first, end := id*g.shape.Slabs/g.workers, (id+1)*g.shape.Slabs/g.workers
+	word := &g.posts[id].taken
+	for {
+		w := word.Load()
+		now := w
+		if w>>takenBits != g.run {
+			now = g.run << takenBits
 		}
-		if p := &w.slabs[slab]; p.word.Load() == 0 && p.take(0) {
+		slab = first + int(now&(1<<takenBits-1))
+		if slab >= end {
+			return 0, false
+		}
+		if word.CompareAndSwap(w, now+1) {
+			return slab, true
+		}
+	}
+}
+
+// runLoose computes slabs until none is free: its own, and then what others have
+// left. Whoever holds a slab, or has not said that it is done, keeps the grid from
+// finishing, and only then looks at the program and the context: when the last slab
+// is done they may be gone before the other workers are.
+func (w *worker) runLoose() {
+	for n := range w.workers {
+		done := 0
+		for slab, ok := w.claim((w.id + n) % w.workers); ok; slab, ok = w.claim((w.id + n) % w.workers) {
 			if w.halted() {
 				return
 			}
 			w.prog.Compute(0, 0, 0, slab)
 			done++
 		}
-		if slab++; slab == len(w.slabs) {
-			slab = 0
+		if done > 0 {
+			w.done(done)
 		}
-	}
-	if done > 0 {
-		w.finished.ArriveN(done)
 	}
 }
 
 // await waits for the slabs that others compute.
 func (w *worker) await() {
 	for !w.finished.TestWaitParity(0) && !w.halted() {
-		w.wait()
+		w.wait(keenPauses)
 	}
 	w.endIdle()
 }

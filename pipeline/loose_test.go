@@ -41,7 +41,6 @@ func TestLooseReuse(t *testing.T) {
 		for range 2 {
 			wg.Go(func() {
 				var g Grid
-				var task Task
 				var p loose
 				for n := range 2000 {
 					slabs, workers := 1+n%7, 1+n%4
@@ -50,7 +49,7 @@ func TestLooseReuse(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					c.Run(&task, &g, workers)
+					c.Run(&g, workers)
 					if err := g.Err(); err != nil {
 						t.Error(err)
 					}
@@ -74,13 +73,12 @@ func TestLooseMixed(t *testing.T) {
 	c := NewCrew(2)
 	defer c.Close()
 	var g Grid
-	var task Task
 	for n := range 200 {
 		s := looseShape(5)
 		if n%3 == 0 {
 			s = Shape{Depth: 1 + n%2, Items: 3, CTAs: 1 + n%2, Slabs: 3, Private: 1, Shared: 1}
 		}
-		complete(t, c, &task, &g, s, 3)
+		complete(t, c, &g, s, 3)
 	}
 }
 
@@ -91,7 +89,6 @@ func TestLooseStops(t *testing.T) {
 	c := NewCrew(3)
 	defer c.Close()
 	var g Grid
-	var task Task
 	boom := errors.New("boom")
 	for n := range 300 {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -108,7 +105,7 @@ func TestLooseStops(t *testing.T) {
 		if err := g.Reset(ctx, looseShape(40), p, 4); err != nil {
 			t.Fatal(err)
 		}
-		c.Run(&task, &g, 4)
+		c.Run(&g, 4)
 		p.counts = nil // a worker that is still there panics, or races
 		var err error
 		v := thrown(func() { err = g.Err() })
@@ -122,7 +119,7 @@ func TestLooseStops(t *testing.T) {
 		}
 		g.Clear()
 		cancel()
-		complete(t, c, &task, &g, looseShape(6), 4)
+		complete(t, c, &g, looseShape(6), 4)
 	}
 }
 
@@ -144,6 +141,33 @@ func TestLooseLate(t *testing.T) {
 	for i, n := range p.counts {
 		if n != 1 {
 			t.Errorf("slab %d was computed %d times", i, n)
+		}
+	}
+}
+
+// TestClaim checks that the workers' own slabs are all slabs, each of one worker, and
+// that what was claimed of the run before does not count.
+func TestClaim(t *testing.T) {
+	var g Grid
+	for slabs := 1; slabs < 24; slabs++ {
+		for workers := 1; workers < 30; workers += 3 {
+			if err := g.Reset(noContext, looseShape(slabs), &loose{}, workers); err != nil {
+				t.Fatal(err)
+			}
+			claimed := make([]int, slabs)
+			for id := range workers {
+				for slab, ok := g.claim(id); ok; slab, ok = g.claim(id) {
+					claimed[slab]++
+				}
+				if slabs%2 == 0 && id == workers/2 {
+					break // the others have claimed nothing when the next run begins
+				}
+			}
+			for slab, n := range claimed {
+				if n > 1 || n == 0 && slabs%2 == 1 {
+					t.Errorf("slab %d of %d was claimed %d times by %d workers", slab, slabs, n, workers)
+				}
+			}
 		}
 	}
 }
@@ -172,12 +196,11 @@ func BenchmarkLoose(b *testing.B) {
 				c := NewCrew(all - 1)
 				defer c.Close()
 				var g Grid
-				var task Task
 				run := func(slabs, workers int) {
 					if err := g.Reset(noContext, looseShape(slabs), working{time: work}, workers); err != nil {
 						b.Fatal(err)
 					}
-					c.Run(&task, &g, workers)
+					c.Run(&g, workers)
 				}
 				run(all, all) // all helpers are awake
 				for b.Loop() {

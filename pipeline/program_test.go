@@ -172,14 +172,14 @@ var noContext context.Context
 func describe(s Shape, workers int) string { return fmt.Sprintf("%+v, %d workers", s, workers) }
 
 // complete runs the shape on g and c to its end and checks it.
-func complete(t *testing.T, c *Crew, task *Task, g *Grid, s Shape, workers int) {
+func complete(t *testing.T, c *Crew, g *Grid, s Shape, workers int) {
 	t.Helper()
 	what := describe(s, workers)
 	prog := newRecorder(s)
 	if err := g.Reset(context.Background(), s, prog, workers); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
-	within(t, what, func() { c.Run(task, g, workers) })
+	within(t, what, func() { c.Run(g, workers) })
 	if err := g.Err(); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}

@@ -28,7 +28,7 @@ func TestWaitIsNotWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := NewCrew(1)
-	c.Run(new(Task), &g, 2)
+	c.Run(&g, 2)
 	c.Close()
 	if err := g.Err(); err != nil {
 		t.Fatal(err)

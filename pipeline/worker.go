@@ -26,14 +26,16 @@ const (
 	// short against a piece of work and long against the cost of a look. The first
 	// ones are shorter, for pieces that end at almost the same time.
 	idlePauses = 16
-	// idleClock is the number of look-aways after which an idle worker looks at the
+	// keenPauses is the same for who looks at one word that changes once.
+	keenPauses = 2
+	// clockPauses is the number of pauses after which an idle worker looks at the
 	// clock, and yields its P if there may be more goroutines than Ps: the one it
 	// waits for may need it.
-	idleClock = 32
-	// idleYield is the number after which it yields anyway, to goroutines that have
+	clockPauses = 32 * idlePauses
+	// yieldPauses is the number after which it yields anyway, to goroutines that have
 	// nothing to do with grids. To yield takes up to tens of microseconds, in which
 	// nobody finds it, if others do the same.
-	idleYield = 8 * idleClock
+	yieldPauses = 8 * clockPauses
 	// SpinFor is how long an idle worker spins before it parks. Waking a
 	// goroutine whose P has gone to sleep costs 75-100 µs, more than a slab.
 	SpinFor = 200 * time.Microsecond
@@ -53,10 +55,12 @@ type worker struct {
 	starved   bool // idle because the ring is full, not because the next slot is not
 }
 
-// run executes pieces until the grid is finished. The first worker waits for that;
-// the others leave when there is nothing left to claim, so that nobody has to wait
-// for them.
-func (w *worker) run() {
+// runRing executes pieces until the grid is finished. The first worker waits for
+// that; the others leave when there is nothing left to claim, so that nobody has to
+// wait for them.
+func (w *worker) runRing() {
+	w.first = w.id * len(w.slabs) / w.workers % len(w.slabs)
+	w.producer = w.id < w.shape.CTAs && w.workers > 1
 	for !w.finished.TestWaitParity(0) && w.shape.Items > 0 {
 		if w.halted() {
 			return
@@ -68,7 +72,7 @@ func (w *worker) run() {
 			w.endIdle()
 			return
 		default:
-			w.wait()
+			w.wait(idlePauses)
 		}
 	}
 	w.endIdle()
@@ -168,7 +172,7 @@ func (w *worker) slab(slab, item int) {
 	w.slabs[slab].done(item)
 	w.ring.ConsumerRelease(s)
 	if item == w.shape.Items-1 {
-		w.finished.Arrive()
+		w.done(1)
 	}
 }
 
@@ -184,27 +188,30 @@ func (w *worker) behind() (slab, item int) {
 	return slab, item
 }
 
-// wait spins for a moment, or parks if the worker has been idle for long.
-func (w *worker) wait() {
+// wait spins for a moment of at most so many pauses, or parks if the worker has been
+// idle for long.
+func (w *worker) wait(pauses int) {
 	if w.idle == 0 {
 		w.idleSince = time.Now()
 		_, item := w.behind()
 		w.starved = item >= int(w.issued.Load()) && item < w.shape.Items
 	}
 	w.idle++
-	if lookAway(w.idle) && time.Since(w.idleSince) > SpinFor {
+	if lookAway(w.idle, pauses) && time.Since(w.idleSince) > SpinFor {
 		w.park()
 	}
 }
 
 // lookAway spends the time between two looks, of which this is the nth, at what
-// another goroutine is about to do, and reports whether to look at the clock.
-func lookAway(n int) bool {
-	spin.Pause(min(n, idlePauses))
-	if n%idleClock != 0 {
+// another goroutine is about to do: at most so many pauses. It reports whether to
+// look at the clock.
+func lookAway(n, pauses int) bool {
+	spin.Pause(min(n, pauses))
+	n *= pauses
+	if n%clockPauses != 0 {
 		return false
 	}
-	if n%idleYield == 0 || crowded() {
+	if n%yieldPauses == 0 || crowded() {
 		runtime.Gosched()
 	}
 	return true

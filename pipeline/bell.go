@@ -1,0 +1,82 @@
+package pipeline
+
+import "sync/atomic"
+
+// bell is what the helpers on its seats look at while they are idle.
+type bell struct {
+	// call is the number of the call and, in its last bits, how many helpers are
+	// wanted, 0 when it is over. It has a line of the cache of its own.
+	_    [64]byte
+	call atomic.Uint64
+	_    [56]byte
+	grid atomic.Pointer[Grid] // that calls
+
+	// Guarded by Crew.mu:
+	seats  []*seat
+	taken  []bool // seats
+	coming int    // helpers that have been started and have no seat yet
+	help   func() // of a helper, one closure for all, so that starting one allocates nothing
+}
+
+// seat is where a helper sits.
+type seat struct {
+	heard atomic.Uint64 // the call that its helper has come for, or is coming, or 0
+	_     [56]byte
+}
+
+const (
+	wantedBits = 16 // of a call
+	maxWanted  = 1<<wantedBits - 1
+)
+
+func newBell(c *Crew) *bell {
+	b := new(bell)
+	b.help = func() { c.helper(b) }
+	return b
+}
+
+// wanted returns how many helpers are wanted, those on the first seats.
+func wanted(call uint64) int { return int(call & maxWanted) }
+
+// ring calls want helpers to g.
+func (b *bell) ring(g *Grid, want int) {
+	for len(b.seats) < want {
+		b.seats = append(b.seats, new(seat))
+		b.taken = append(b.taken, false)
+	}
+	g.called = called{(b.call.Load()>>wantedBits+1)<<wantedBits | uint64(want), b.seats[:want]}
+	b.grid.Store(g)
+	b.call.Store(g.called.call)
+}
+
+// silence lets no further helper join the grid that rang.
+func (b *bell) silence() {
+	b.grid.Store(nil)
+	b.call.Store(b.call.Load() &^ maxWanted)
+}
+
+// lacks returns how many helpers are wanted that do not exist.
+func (b *bell) lacks() int {
+	n := -b.coming
+	for _, taken := range b.taken[:wanted(b.call.Load())] {
+		if !taken {
+			n++
+		}
+	}
+	return max(n, 0)
+}
+
+// called is the call for which helpers may be in a grid.
+type called struct {
+	call  uint64
+	seats []*seat // of those who were called
+}
+
+// waitHelpers waits until no helper is in the grid.
+func (c *called) waitHelpers() {
+	for _, s := range c.seats {
+		for n := 1; s.heard.Load() == c.call; n++ {
+			lookAway(n, idlePauses)
+		}
+	}
+}
