@@ -63,7 +63,7 @@ var shared = sync.OnceValue(func() *Engine { return newEngine(settings{alpha: 1}
 // package function [Multiply]. The inputs must have the same element type, but for
 // 8-bit ones, which may be mixed.
 func (e *Engine) Multiply(c, a, b AnyMatrix, opts ...Option) error {
-	if e.crew == nil {
+	if e == nil || e.crew == nil {
 		return errZero
 	}
 	var in inlined
@@ -85,7 +85,7 @@ func (e *Engine) Multiply(c, a, b AnyMatrix, opts ...Option) error {
 // engine's memory to the system. Later calls fail. Small products, which run on
 // their caller's goroutine with no memory of the engine, are not waited for.
 func (e *Engine) Close() error {
-	if e.crew == nil {
+	if e == nil || e.crew == nil {
 		return errZero
 	}
 	e.mu.Lock()
@@ -103,7 +103,7 @@ func (e *Engine) Close() error {
 // ErrClosed is the error of every call on an [Engine] after Close.
 var ErrClosed = errors.New("gemm: engine is closed")
 
-var errZero = errors.New("gemm: zero Engine; make one with New")
+var errZero = errors.New("gemm: nil or zero Engine; make one with New")
 
 // begin admits a call that needs a ring and returns its state. Every call waits
 // for its turn or its context, so that the memory in rings stays bounded.

@@ -3,6 +3,7 @@ package gemm_test
 import (
 	"context"
 	"math"
+	"math/bits"
 	"strings"
 	"testing"
 
@@ -46,8 +47,11 @@ func TestErrors(t *testing.T) {
 		}, want: []string{"C ", "3x5", "stride 4", "15"}},
 		{name: "A overflow", edit: func(_ *matF32, a, _ *matBF16) { a.Stride = math.MaxInt }, want: []string{"A ", "12"}},
 		{name: "A huge", edit: func(_ *matF32, a, _ *matBF16) { a.Rows, a.Stride = math.MaxInt, math.MaxInt }, want: []string{"A ", "12"}},
-		{name: "B huge", edit: func(_ *matF32, _, b *matBF16) { b.Rows = 1 << 62; b.Stride = 1 << 3 }, want: []string{"B ", "20"}},
-		{name: "C huge", edit: func(c *matF32, _, _ *matBF16) { c.Rows, c.Cols, c.Stride = 1<<32, 1<<32, 1<<32 }, want: []string{"C ", "15"}},
+		{name: "B huge", edit: func(_ *matF32, _, b *matBF16) { b.Rows = math.MaxInt/2 + 1; b.Stride = 1 << 3 }, want: []string{"B ", "20"}},
+		{name: "C huge", edit: func(c *matF32, _, _ *matBF16) {
+			n := math.MaxInt>>(bits.UintSize/2-1) + 1
+			c.Rows, c.Cols, c.Stride = n, n, n
+		}, want: []string{"C ", "15"}},
 		{name: "K", edit: func(_ *matF32, a, _ *matBF16) { a.Cols = 3 }, want: []string{"A is 3x3", "B is 4x5", "K"}},
 		{name: "K of A'", edit: func(_ *matF32, a, _ *matBF16) { *a = a.T() }, want: []string{"A is 4x3", "B is 4x5", "K"}},
 		{name: "M", edit: func(c *matF32, _, _ *matBF16) { c.Rows = 2 }, want: []string{"C is 2x5", "A is 3x4", "M"}},
@@ -138,6 +142,9 @@ func TestEngineErrors(t *testing.T) {
 	var zero gemm.Engine
 	checkError(t, zero.Multiply(c, b, b), "zero Engine")
 	checkError(t, zero.Close(), "zero Engine")
+	var none *gemm.Engine
+	checkError(t, none.Multiply(c, b, b), "nil or zero Engine")
+	checkError(t, none.Close(), "nil or zero Engine")
 	untouched(t, c.Data)
 
 	var st gemm.Stats
