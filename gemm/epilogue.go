@@ -1,6 +1,7 @@
 package gemm
 
 import (
+	"context"
 	"unsafe"
 
 	"example.com/leafhopper/asm"
@@ -15,30 +16,40 @@ const maxNR = 64
 // overwritten, to C at (row, col): alpha·acc + beta·C, rounded once more if C has 16 bits.
 func (p *product) epilogue(acc unsafe.Pointer, row, col, rows, cols int) {
 	pitch := p.kernel.NR * 4
-	if p.c.trans {
-		// Only a packed B leaves C transposed: the operands could not change places.
-		for i := range rows {
-			for j := range cols {
-				p.storeRow(p.c.at(row+i, col+j), unsafe.Slice((*float32)(unsafe.Add(acc, i*pitch+j*4)), 1))
-			}
+	if !p.c.trans {
+		p.store(p.c.at(row, col), acc, pitch, rows, cols)
+		return
+	}
+	// Only a packed B leaves C transposed: the operands could not change places.
+	var turned [maxNR * maxNR]float32
+	for i := 0; i < rows; i += maxNR {
+		n := min(maxNR, rows-i)
+		turn(&turned, unsafe.Add(acc, i*pitch), p.kernel.NR, n, cols)
+		p.store(p.c.at(row+i, col), unsafe.Pointer(&turned), maxNR*4, cols, n)
+	}
+}
+
+// turn writes the transpose of rows x cols elements, which lie nr to a row.
+func turn(to *[maxNR * maxNR]float32, from unsafe.Pointer, nr, rows, cols int) {
+	for i := range rows {
+		row := unsafe.Slice((*float32)(unsafe.Add(from, i*nr*4)), cols)
+		for j, v := range row {
+			to[j*maxNR+i] = v
 		}
-		return
 	}
-	if p.c.elem == asm.F32 {
-		asm.Combine(p.c.at(row, col), p.c.stride*4, acc, pitch, rows, cols, p.alpha, p.beta)
-		return
-	}
-	p.storeBlocks(row, col, acc, rows, cols)
 }
 
 // oldRows is how many rows of an old C of 16 bits are widened at once.
 const oldRows = 16
 
-// storeBlocks writes rows x cols accumulators, NR to a row, to a C of 16 bits at
-// (row, col).
-func (p *product) storeBlocks(row, col int, acc unsafe.Pointer, rows, cols int) {
-	nr, to, ldc := p.kernel.NR, p.c.at(row, col), p.c.pitch()
-	pitch := nr * 4
+// store writes rows x cols accumulators, at most maxNR to a row and pitch bytes from
+// one row to the next, to rows of C's memory at to. They are overwritten.
+func (p *product) store(to, acc unsafe.Pointer, pitch, rows, cols int) {
+	ldc := p.c.pitch()
+	if p.c.elem == asm.F32 {
+		asm.Combine(to, ldc, acc, pitch, rows, cols, p.alpha, p.beta)
+		return
+	}
 	if p.beta == 0 {
 		if p.alpha != 1 {
 			asm.Combine(acc, pitch, acc, pitch, rows, cols, p.alpha, 0)
@@ -49,16 +60,22 @@ func (p *product) storeBlocks(row, col int, acc unsafe.Pointer, rows, cols int) 
 		}
 		return
 	}
+	p.storeOnOld(to, acc, pitch, rows, cols)
+}
+
+// storeOnOld is store to a C of 16 bits if beta is not 0.
+func (p *product) storeOnOld(to, acc unsafe.Pointer, pitch, rows, cols int) {
 	// Outside the loop, because they are cleared where they are declared.
 	var short [oldRows * maxNR]uint16
 	var wide [oldRows * maxNR]float32
 	stored, sums := unsafe.Pointer(&short), unsafe.Pointer(&wide)
+	ldc, width := p.c.pitch(), roundUp(cols, 16)
 	for i := 0; i < rows; i += oldRows {
 		to, acc, some := unsafe.Add(to, i*ldc), unsafe.Add(acc, i*pitch), min(rows-i, oldRows)
-		asm.CopyRows(stored, nr*2, to, ldc, some, 2*cols)
-		p.decode(wide[:some*nr], stored)
-		asm.Combine(sums, pitch, acc, pitch, some, cols, p.alpha, p.beta)
-		asm.RoundRows(p.c.elem, to, ldc, sums, pitch, some, cols, false)
+		asm.CopyRows(stored, width*2, to, ldc, some, 2*cols)
+		p.decode(wide[:some*width], stored)
+		asm.Combine(sums, width*4, acc, pitch, some, cols, p.alpha, p.beta)
+		asm.RoundRows(p.c.elem, to, ldc, sums, width*4, some, cols, false)
 	}
 }
 
@@ -71,40 +88,19 @@ func (p *product) decode(to []float32, from unsafe.Pointer) {
 	}
 }
 
-// encode rounds to 16-bit elements of C's type.
-func (p *product) encode(to unsafe.Pointer, from []float32) {
-	if p.c.elem == asm.BF16 {
-		bf16.Encode(unsafe.Slice((*bf16.BF16)(to), len(from)), from)
-	} else {
-		bf16.EncodeFloat16(unsafe.Slice((*float16.Float16)(to), len(from)), from)
-	}
-}
-
-// storeRow writes one row of accumulators to contiguous elements of C at to.
-func (p *product) storeRow(to unsafe.Pointer, acc []float32) {
-	var old [maxNR]float32
-	sum, n := unsafe.Pointer(&acc[0]), len(acc)
-	if p.c.elem == asm.F32 {
-		asm.Combine(to, 0, sum, 0, 1, n, p.alpha, p.beta)
-		return
-	}
-	switch {
-	case p.beta != 0:
-		p.decode(old[:n], to)
-		asm.Combine(unsafe.Pointer(&old), 0, sum, 0, 1, n, p.alpha, p.beta)
-		acc = old[:n]
-	case p.alpha != 1:
-		asm.Combine(sum, 0, sum, 0, 1, n, p.alpha, 0)
-	}
-	p.encode(to, acc)
-}
-
-// withoutK computes the product of matrices with K = 0: alpha·0 + beta·C.
-func (p *product) withoutK() {
-	for i := range p.m {
+// withoutK computes the product of matrices with K = 0, alpha·0 + beta·C, unless ctx,
+// which may be nil, ends.
+func (p *product) withoutK(ctx context.Context) error {
+	for i := 0; i < p.m; i += oldRows {
+		if ctx != nil {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
 		for j := 0; j < p.n; j += p.kernel.NR {
-			var zeros [maxNR]float32
-			p.epilogue(unsafe.Pointer(&zeros), i, j, 1, min(p.kernel.NR, p.n-j))
+			var zeros [oldRows * maxNR]float32
+			p.epilogue(unsafe.Pointer(&zeros), i, j, min(oldRows, p.m-i), min(p.kernel.NR, p.n-j))
 		}
 	}
+	return nil
 }

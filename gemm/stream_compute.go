@@ -177,10 +177,7 @@ func (st *stream) store(sums unsafe.Pointer, pitch, item, col, n int) {
 	if st.direct() || item < st.items-1 {
 		return
 	}
-	for i := range st.m {
-		row := unsafe.Slice((*float32)(unsafe.Add(sums, i*pitch)), n)
-		for j := 0; j < n; j += maxNR {
-			st.storeRow(st.c.at(i, col+j), row[j:min(j+maxNR, n)])
-		}
+	for j := 0; j < n; j += maxNR {
+		st.product.store(st.c.at(0, col+j), unsafe.Add(sums, j*4), pitch, st.m, min(maxNR, n-j))
 	}
 }
