@@ -214,6 +214,21 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
+// TestDeadlineWithoutK cancels a product that only scales C, between two blocks of rows.
+func TestDeadlineWithoutK(t *testing.T) {
+	a, b, c := gemm.NewMatrix[float32](1000, 0), gemm.NewMatrix[float32](0, 100), gemm.NewMatrix[float32](1000, 100)
+	for i := range c.Data {
+		c.Data[i] = 4
+	}
+	ctx := newCountdown(10)
+	if err := gemm.Multiply(c, a, b, gemm.WithBeta(0.5), gemm.WithContext(ctx)); !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v, want %v", err, context.Canceled)
+	}
+	if first, last := c.At(0, 0), c.At(999, 99); first != 2 || last != 4 {
+		t.Errorf("the first element is %v and the last %v, want 2 and 4", first, last)
+	}
+}
+
 // TestContextIsLetGo checks that an engine, which keeps what it can use again,
 // does not keep the context of a call that is over.
 func TestContextIsLetGo(t *testing.T) {

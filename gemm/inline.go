@@ -57,9 +57,6 @@ func (in *inlined) init() bool { return in.layout(in.m, in.n) }
 func (in *inlined) layout(rows, cols int) bool {
 	p := &in.product
 	k := p.kernel
-	if p.k == 0 {
-		return true
-	}
 	in.depth = min(p.k, p.panelDepth())
 	strips := 1
 	if in.depth < p.k {
@@ -107,10 +104,6 @@ func (p *product) panelDepth() int {
 
 // run computes the columns from .. to-1.
 func (in *inlined) run(from, to int) {
-	if in.k == 0 {
-		in.withoutK()
-		return
-	}
 	s := scratches.Get().(*scratch)
 	k := in.kernel
 	a := unsafe.Pointer(unsafe.SliceData(s.mem))

@@ -71,23 +71,33 @@ func (e *Engine) multiply(in *inlined, opts []Option) error {
 	if s.stats != nil {
 		start = time.Now()
 	}
-	st := Stats{Kernel: p.kernel.Name, Inline: true}
-	if p.m > 0 && p.n > 0 {
-		if how := in.route(&s); how == routeInline {
-			st.Workers = 1
-			in.run(0, p.n)
-		} else {
-			var err error
-			if st, err = e.grid(in, &s, how); err != nil {
-				return err
-			}
-		}
+	st, err := e.compute(in, &s)
+	if err != nil {
+		return err
 	}
 	if s.stats != nil {
 		st.Elapsed = time.Since(start)
 		*s.stats = st
 	}
 	return nil
+}
+
+// compute takes the shortest way.
+func (e *Engine) compute(in *inlined, s *settings) (Stats, error) {
+	st := Stats{Kernel: in.kernel.Name, Inline: true}
+	if in.m == 0 || in.n == 0 {
+		return st, nil
+	}
+	if in.k == 0 {
+		st.Workers = 1
+		return st, in.withoutK(s.ctx)
+	}
+	if how := in.route(s); how != routeInline {
+		return e.grid(in, s, how)
+	}
+	st.Workers = 1
+	in.run(0, in.n)
+	return st, nil
 }
 
 // prepare applies opts to s, checks p's operands and completes p.
@@ -108,6 +118,8 @@ func (s *settings) prepare(p *product, opts []Option) error {
 	if p.c.trans && !p.b.packed {
 		// C' = B'·A': the products commute, so the bits stay the same.
 		p.c, p.a, p.b = p.c.t(), p.b.t(), p.a.t()
+		s.tile[0], s.tile[1] = s.tile[1], s.tile[0]
+		p.turned = true
 	}
 	p.m, p.n, p.k = p.c.rows, p.c.cols, p.a.cols
 	p.kernel, p.alpha, p.beta, p.splitK = k, s.alpha, s.beta, s.splitK

@@ -15,6 +15,7 @@ type product struct {
 	splitK      int     // chains that K is to be cut into
 	packed      packing // B, if it is packed
 	past        bool    // C is larger than the caches
+	turned      bool    // the caller has C' = B'·A'
 }
 
 // words returns the depth in words of the kernel's panels of k elements.

@@ -34,20 +34,30 @@ func (e *Engine) grid(in *inlined, s *settings, how route) (Stats, error) {
 	}
 	defer e.end(r)
 	defer r.release(e)
+	var st Stats
 	switch how {
 	case routePlace:
-		return r.runPlace(e, in, s)
+		st, err = r.runPlace(e, in, s)
 	case routeStream:
-		return r.runStream(e, &in.product, s)
+		st, err = r.runStream(e, &in.product, s)
+	default:
+		st, err = r.runRing(e, &in.product, s)
 	}
-	return r.runRing(e, &in.product, s)
+	if in.turned {
+		st.TileM, st.TileN = st.TileN, st.TileM
+	}
+	return st, err
 }
 
 func (r *run) runRing(e *Engine, p *product, s *settings) (Stats, error) {
 	r.product, r.plan = *p, newPlan(p, s)
-	if n := float64(r.tilesM) * float64(r.tilesN) * float64(r.steps); n > pipeline.MaxItems {
+	if stages := float64(r.tilesM) * float64(r.tilesN) * float64(r.steps); stages > pipeline.MaxItems {
+		m, n, rows, cols := p.m, p.n, s.tile[0], s.tile[1]
+		if p.turned {
+			m, n, rows, cols = n, m, cols, rows
+		}
 		return Stats{}, fmt.Errorf("gemm: WithTile(%d, %d, %d) cuts a product of %dx%dx%d into %.0f stages; at most %d can be counted",
-			s.tile[0], s.tile[1], s.tile[2], p.m, p.n, p.k, n, int64(pipeline.MaxItems))
+			rows, cols, s.tile[2], m, n, p.k, stages, int64(pipeline.MaxItems))
 	}
 	cached := max(bytesL3, pastBytes) // bytes of a C that the caches may keep
 	if p.starves() {

@@ -59,14 +59,35 @@ func TestEdges(t *testing.T) {
 						if i%3 == 0 {
 							s.alpha, s.beta, s.padC = -1, 0.5, 1
 						}
-						if st := verify(t, s); st.Inline || st.TileM > tm || st.TileN > tn || st.TileK > tk {
-							t.Fatalf("%v: want a tile of at most %d x %d x %d", st, tm, tn, tk)
+						mostM, mostN := tm, tn
+						if s.tc { // computed as C' = B'·A'
+							mostM, mostN = roundUp(tm, k.NR), roundUp(tn, k.MR)
+						}
+						if st := verify(t, s); st.Inline || st.TileM > mostM || st.TileN > mostN || st.TileK > tk {
+							t.Fatalf("%v: want a tile of at most %d x %d x %d", st, mostM, mostN, tk)
 						}
 						i++
 					}
 				}
 			}
 		})
+	}
+}
+
+func roundUp(n, to int) int { return (n + to - 1) / to * to }
+
+// TestTileTurned names a tile of a transposed C, and finds it in the statistics.
+func TestTileTurned(t *testing.T) {
+	const m, n, k = 100, 2000, 64
+	a, b := gemm.NewMatrix[float32](m, k), gemm.NewMatrix[float32](k, n)
+	for i, c := range []gemm.Matrix[float32]{gemm.NewMatrix[float32](m, n), gemm.NewMatrix[float32](n, m).T()} {
+		var st gemm.Stats
+		if err := gemm.Multiply(c, a, b, gemm.WithTile(64, 512, 64), gemm.WithStats(&st)); err != nil {
+			t.Fatal(err)
+		}
+		if st.TileM < 64 || st.TileM > 96 || st.TileN < 512 || st.TileN > 544 || st.Tiles != 8 {
+			t.Errorf("C transposed %v: %v, want 8 tiles of about 64 x 512", i == 1, st)
+		}
 	}
 }
 
