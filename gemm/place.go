@@ -19,7 +19,7 @@ const (
 	placeBytes = 512 << 10 // of A, at most, in a block of K
 	placeDeep  = 256       // columns, at most, if there are several of them
 	maxParts   = 8         // slabs above each other, at most
-	helpFlops  = 24 << 10  // that could be computed in the time it takes to call a worker
+	helpFlops  = 8 << 10   // that could be computed in the time it takes to call a worker
 	// They fetch what their slabs need, each for itself, rather than wait for each
 	// other's copies, up to so many flops a worker.
 	ownPacks   = 3 << 23 // if they pack A,

@@ -12,10 +12,12 @@ const (
 
 const (
 	// inlineFlops is the size of a product up to which a ring costs more than it
-	// saves, shareFlops that up to which any hand-over to another core does, and
-	// starveFlops either for a starving kernel with few workers, or many.
+	// saves, shareFlops and shareMany that up to which any hand-over to few or many
+	// other cores does, and starveFlops either for a starving kernel with few workers,
+	// or many.
 	inlineFlops = 4 << 20
 	shareFlops  = 15 << 17
+	shareMany   = 5 << 18
 	starveFlops = 16 << 20
 	starveMany  = 8 << 20
 )
@@ -24,19 +26,22 @@ const (
 // if that is one of the first two.
 func (in *inlined) route(s *settings) route {
 	p := &in.product
+	flops := p.flops()
+	many := flops > shareMany && s.parallelism() > few
 	inline, share := float64(inlineFlops), float64(shareFlops)
-	if p.starves() {
-		inline = starveFlops
-		if s.parallelism() > few {
-			inline = starveMany
-		}
-		share = inline
+	switch {
+	case p.starves() && many:
+		inline, share = starveMany, starveMany
+	case p.starves():
+		inline, share = starveFlops, starveFlops
+	case many:
+		share = shareMany
 	}
-	if flops := p.flops(); flops <= inline {
+	if flops <= inline {
 		switch {
 		case flops > share && s.parallelism() > 1 && in.placed(s):
 			return routePlace
-		case (p.splitK <= 1 || p.k == 0) && !p.skinny(s) && in.init():
+		case p.splitK <= 1 && !p.skinny(s) && in.init():
 			return routeInline
 		}
 	}
