@@ -23,7 +23,8 @@
 //
 //	(K+8)·2^-24 · (|alpha|·|A|·|B| + |beta|·|C|)
 //
-// as long as nothing overflows. The kernels avx512bf16 and amx and their models
+// as long as no product and no sum overflows, or is so small that float32 holds it as
+// a subnormal number or as zero. The kernels avx512bf16 and amx and their models
 // gobf16 and goamx besides take subnormal operands, and results of a step, as
 // zeros; the others keep them.
 //
@@ -132,7 +133,8 @@
 //
 // each dimension rounded up to the register tile, and the accumulators twice if K
 // is split. Up to four workers may keep up to 16 MiB of panels of B besides. The
-// engine's own choice stays below 32 MiB, or 48 MiB for more workers if K is split;
+// engine's own choice stays below 32 MiB, or 48 MiB for more workers if K is split, and
+// 4 MiB above that in Hopper arithmetic, whose panels hold exponents too;
 // [WithTile] (if it names m, ctas is 1) and [WithDepth] change it, and [Stats] reports the
 // dimensions. An engine has at most as many rings in use at once, and keeps as
 // many, those of up to 64 MiB, as GOMAXPROCS was when it was made, or WithWorkers
