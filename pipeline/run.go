@@ -15,16 +15,15 @@ type Role func(ctx context.Context, r *Ring) error
 
 // Run executes the roles concurrently on r and returns when all have returned.
 // The first role to fail, or ctx when it is done, stops the ring, which ends
-// the waits of the others; Run then returns that first error. A panic in a role
-// stops the others likewise and is raised again in the caller as a
-// [*RolePanic] once every role has ended, whatever else failed.
+// the waits of the others; Run then returns that first error, even if the roles had
+// ended in the meantime. A panic in a role stops the others likewise and is raised
+// again in the caller as a [*RolePanic] once every role has ended, whatever else
+// failed. Run panics if r is nil.
 func Run(ctx context.Context, r *Ring, roles ...Role) error {
+	if r == nil {
+		panic("pipeline: Run of a nil Ring")
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	stopped := make(chan struct{})
-	unwatch := context.AfterFunc(ctx, func() {
-		r.Stop(context.Cause(ctx))
-		close(stopped)
-	})
 	var (
 		wg       sync.WaitGroup
 		mu       sync.Mutex
@@ -43,6 +42,11 @@ func Run(ctx context.Context, r *Ring, roles ...Role) error {
 			panicked = p
 		}
 	}
+	stopped := make(chan struct{})
+	unwatch := context.AfterFunc(ctx, func() {
+		fail(context.Cause(ctx))
+		close(stopped)
+	})
 	for _, role := range roles {
 		wg.Go(func() {
 			returned := false

@@ -44,9 +44,12 @@ func (s *PipelineState) wrap() {
 func (s *PipelineState) Advance(n int) {
 	s.check()
 	s.Count += n
-	s.Index += n
-	s.Phase ^= uint32(s.Index/s.depth) & 1
-	s.Index %= s.depth
+	rounds := n / s.depth
+	if s.Index += n % s.depth; s.Index >= s.depth {
+		s.Index -= s.depth
+		rounds++
+	}
+	s.Phase ^= uint32(rounds) & 1
 }
 
 // check panics if s has no depth.

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"math"
 	"testing"
 )
 
@@ -42,6 +43,18 @@ func TestStateAdvance(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestStateFarthest advances by as much as an int holds.
+func TestStateFarthest(t *testing.T) {
+	for depth := 1; depth <= MaxDepth; depth++ {
+		s := ConsumerStart(depth)
+		s.Next()
+		s.Advance(math.MaxInt - 1)
+		if want := closedForm(depth, math.MaxInt, false); s != want {
+			t.Errorf("depth %d: %+v, want %+v", depth, s, want)
 		}
 	}
 }

@@ -179,6 +179,39 @@ func TestRunCancelled(t *testing.T) {
 	}
 }
 
+// TestRunCancelledFirst has a context end before a role fails, or returns nil: Run and
+// the ring must agree that the context was the first.
+func TestRunCancelledFirst(t *testing.T) {
+	for _, role := range []error{errors.New("my cleanup failed"), nil} {
+		r, err := NewRing(1, 1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		within(t, "Run", func() {
+			err = Run(ctx, r, func(context.Context, *Ring) error {
+				cancel()
+				for r.Err() == nil {
+					time.Sleep(time.Millisecond / 10)
+				}
+				return role
+			})
+		})
+		if err != context.Canceled || r.Err() != context.Canceled {
+			t.Errorf("the role returns %v: Run returned %v, the ring %v, want %v", role, err, r.Err(), context.Canceled)
+		}
+	}
+}
+
+// TestRunNilRing checks that a nil ring is the caller's panic and nobody else's.
+func TestRunNilRing(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if v := thrown(func() { _ = Run(ctx, nil) }); v != "pipeline: Run of a nil Ring" {
+		t.Errorf("Run panicked with %v", v)
+	}
+}
+
 // TestRunRoleSeesContext checks that roles which wait elsewhere learn of a
 // failure too.
 func TestRunRoleSeesContext(t *testing.T) {

@@ -1,6 +1,7 @@
 package tile
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -149,6 +150,9 @@ func (m *PanelMap) BoxBytes(rows, k int) int {
 // lies outside the operand becomes zero, and so does what its last panel and its
 // last word have beyond rows and k. After an error dst and bars are as before.
 func (m *PanelMap) Load(dst []byte, row, rows, k0, k int, bars []barrier.Barrier) error {
+	if m.kernel == nil {
+		return errors.New("tile: zero PanelMap; make one with NewPanelMap")
+	}
 	n := m.BoxBytes(rows, k)
 	switch {
 	case row < 0 || k0 < 0:

@@ -119,3 +119,10 @@ func TestPanelBoxErrors(t *testing.T) {
 		}
 	}
 }
+
+func TestPanelZero(t *testing.T) {
+	var m tile.PanelMap
+	if err := m.Load(make([]byte, 8), 0, 1, 0, 1, nil); err == nil || !strings.HasPrefix(err.Error(), "tile: zero PanelMap") {
+		t.Errorf("a zero PanelMap loads: %v", err)
+	}
+}

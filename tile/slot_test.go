@@ -1,6 +1,7 @@
 package tile_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"strings"
@@ -37,7 +38,7 @@ func TestSlots(t *testing.T) {
 		}
 		s.Free() // does nothing
 	}
-	for _, size := range []int{-1, -1 << 62} {
+	for _, size := range []int{-1, math.MinInt / 2} {
 		_, err := tile.NewSlots(size)
 		if err == nil || !strings.HasPrefix(err.Error(), "tile: slots of -") {
 			t.Errorf("%d bytes: error %v", size, err)
