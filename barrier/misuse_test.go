@@ -2,6 +2,7 @@ package barrier
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +24,7 @@ func TestMisuse(t *testing.T) {
 	}{
 		{"n zero", 3, none, func(b *Barrier, _ Token) { b.ArriveN(0) }, "ArriveN", RuleCount, []string{"count 0", "1..1048575"}},
 		{"n negative", 3, none, func(b *Barrier, _ Token) { b.ArriveN(-1) }, "ArriveN", RuleCount, []string{"count -1"}},
-		{"n most negative", 3, none, func(b *Barrier, _ Token) { b.ArriveN(-1 << 63) }, "ArriveN", RuleCount, nil},
+		{"n most negative", 3, none, func(b *Barrier, _ Token) { b.ArriveN(math.MinInt) }, "ArriveN", RuleCount, nil},
 		{"n too large", 3, none, func(b *Barrier, _ Token) { b.ArriveN(big) }, "ArriveN", RuleCount, []string{"count 1048576", "1..1048575"}},
 		{"drop n zero", 3, none, func(b *Barrier, _ Token) { b.ArriveDropN(0) }, "ArriveDropN", RuleCount, nil},
 		{"nocomplete n zero", 3, none, func(b *Barrier, _ Token) { b.ArriveNoComplete(0) }, "ArriveNoComplete", RuleCount, nil},
@@ -156,7 +157,7 @@ func TestDeadBarrier(t *testing.T) {
 }
 
 func TestInitErrors(t *testing.T) {
-	for _, n := range []int{-1 << 63, -1, 0, MaxCount + 1, 1<<63 - 1} {
+	for _, n := range []int{math.MinInt, -1, 0, MaxCount + 1, math.MaxInt} {
 		b, err := New(n)
 		var m *Misuse
 		if b != nil || !errors.As(err, &m) {
