@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/bench"
+)
+
+func TestKernelsCommand(t *testing.T) {
+	code, stdout, stderr := gemmbench(t, "kernels", "-format", "json")
+	if code != exitOK || stderr != "" {
+		t.Fatalf("exit status %d, stderr %q", code, stderr)
+	}
+	var doc struct {
+		Machine bench.Machine
+		Kernels []kernelInfo
+	}
+	if err := json.Unmarshal([]byte(stdout), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if len(doc.Kernels) != len(asm.Kernels()) {
+		t.Fatalf("%d kernels, want %d", len(doc.Kernels), len(asm.Kernels()))
+	}
+	chosen := map[string]int{}
+	for i, k := range asm.Kernels() {
+		info := doc.Kernels[i]
+		if info.Name != k.Name || info.Supported != (k.Supported() == nil) || info.Supported == (info.Reason != "") || info.Why["bf16"] != k.Why(asm.BF16) || info.Arith != k.Arithmetic.String() {
+			t.Errorf("%+v", info)
+		}
+		for _, name := range info.Chosen {
+			chosen[info.Arith+" "+name]++
+		}
+	}
+	for _, arith := range arithmetics {
+		for _, elem := range types {
+			want := 1
+			if arith == asm.Native && elem.Size() == 1 {
+				want = 0
+			}
+			if n := chosen[arith.String()+" "+elem.String()]; n != want && os.Getenv(asm.KernelEnv) == "" {
+				t.Errorf("%v, %v: %d kernels chosen, want %d", arith, elem, n, want)
+			}
+		}
+	}
+	code, stdout, stderr = gemmbench(t, "kernels")
+	if code != exitOK || stderr != "" {
+		t.Fatalf("exit status %d, stderr %q", code, stderr)
+	}
+	for _, k := range asm.Kernels() {
+		if !strings.Contains(stdout, "\n"+k.Name+":\n") {
+			t.Errorf("no word on %s in\n%s", k.Name, stdout)
+		}
+		if accepts := k.Accepts(asm.E4M3); accepts && k.Supported() == nil && !strings.Contains(stdout, "\n  "+k.Why(asm.E4M3)+"\n") {
+			t.Errorf("no word on %s and e4m3 in\n%s", k.Name, stdout)
+		}
+	}
+	if strings.Contains(stdout, "native arithmetic multiplies") {
+		t.Errorf("a complaint that no kernel can be chosen for:\n%s", stdout)
+	}
+}
+
+// TestKernelsPinned pins kernels that do not multiply every type: JSON and table
+// say why, and no reason twice.
+func TestKernelsPinned(t *testing.T) {
+	for name, want := range map[string][]string{
+		"":       nil,
+		"cuda":   {`asm: kernel "cuda" is unknown; choices: `},
+		"gobf16": {`asm: kernel "gobf16" does not multiply f16; `, `asm: kernel "gobf16" does not multiply f32; `, `asm: kernel "gobf16" computes in native arithmetic, not hopper; `},
+	} {
+		if name == "" && os.Getenv(asm.KernelEnv) != "" {
+			continue
+		}
+		list := listKernels(name)
+		var doc, table bytes.Buffer
+		if err := errors.Join(list.write(&doc, "json"), list.write(&table, "table")); err != nil {
+			t.Fatal(err)
+		}
+		var got kernelList
+		if err := json.Unmarshal(doc.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(doc.String(), `"errors"`) != (want != nil) {
+			t.Errorf("%q: errors are in %s", name, &doc)
+		}
+		for _, reason := range want {
+			if !slices.ContainsFunc(got.Errors, func(e string) bool { return strings.HasPrefix(e, reason) }) {
+				t.Errorf("%q: no error %q in %q", name, reason, got.Errors)
+			}
+		}
+		for _, e := range got.Errors {
+			if n := strings.Count(table.String(), "\n"+e+"\n"); n != 1 {
+				t.Errorf("%q: %q comes %d times in\n%s", name, e, n, &table)
+			}
+		}
+		for _, k := range got.Kernels {
+			if name == "cuda" && len(k.Chosen) > 0 {
+				t.Errorf("%q: %s is chosen for %v", name, k.Name, k.Chosen)
+			}
+		}
+	}
+}

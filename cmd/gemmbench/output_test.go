@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestOutputFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "r.json")
+	link := filepath.Join(dir, "link")
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("r.json", link); err != nil {
+		t.Fatal(err)
+	}
+	// A run that fails late leaves the old file.
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, errs bytes.Buffer
+	if code := run(ctx, quick("-o", link), &out, &errs); code != exitInterrupted || errs.String() != "gemmbench: interrupted\n" || out.Len() > 0 {
+		t.Errorf("interrupted: exit status %d, %q, %q", code, out.String(), errs.String())
+	}
+	if data, _ := os.ReadFile(path); string(data) != "old" {
+		t.Errorf("an interrupted run changed the file to %q", data)
+	}
+	profile, trace := filepath.Join(dir, "cpu"), filepath.Join(dir, "trace")
+	code, stdout, stderr := gemmbench(t, quick("-format", "json", "-o", link, "-cpuprofile", profile, "-trace", trace)...)
+	if code != exitOK || stdout != "" || stderr != "" {
+		t.Fatalf("exit status %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decode(t, string(data))
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link was replaced: %v, %v", info, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the mode changed: %v, %v", info, err)
+	}
+	for _, p := range []string{profile, trace} {
+		if info, err := os.Stat(p); err != nil || info.Size() == 0 {
+			t.Errorf("%s is empty: %v", p, err)
+		}
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 4 {
+		t.Errorf("files left behind: %v", entries)
+	}
+	if code, _, stderr := gemmbench(t, "info", "-o", os.DevNull); code != exitOK {
+		t.Errorf("-o %s: exit status %d, %s", os.DevNull, code, stderr)
+	}
+}
+
+func TestOutputWriteFails(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r")
+	o := output{format: "table", path: path, formats: []string{"table"}, command: "compare"}
+	if err := o.open(nil); err != nil {
+		t.Fatal(err)
+	}
+	disk := errors.New("disk full")
+	if err := o.write(func(w io.Writer) error {
+		fmt.Fprint(w, "half")
+		return disk
+	}); !errors.Is(err, disk) {
+		t.Errorf("error %v", err)
+	}
+	o.discard()
+	if entries, _ := os.ReadDir(filepath.Dir(path)); len(entries) != 0 {
+		t.Errorf("files left behind: %v", entries)
+	}
+}
