@@ -157,8 +157,8 @@ func (x *run) failed(v Variant, err error) error {
 	if x.ctx.Err() != nil {
 		return x.ctx.Err()
 	}
-	return fmt.Errorf("bench: %dx%dx%d %v to %v %s, depth %d, workers %d, callers %d, prepacked %v: %w",
-		v.M, v.N, v.K, v.In, v.Out, v.Trans(), v.Depth, v.Workers, v.callers(), v.Prepacked, err)
+	return fmt.Errorf("bench: %dx%dx%d %v to %v %s, depth %s, workers %d, callers %d, prepacked %v: %w",
+		v.M, v.N, v.K, v.In, v.Out, v.Trans(), depthName(v.Depth), v.Workers, v.callers(), v.Prepacked, err)
 }
 
 // verifyFirst checks the first result of every caller, and that its bits are
@@ -179,7 +179,7 @@ func (x *run) verifyFirst(c *caseRun) {
 	if first, ok := x.bits[key]; !ok {
 		x.bits[key] = firstBits{c.sum, c.v, kernel}
 	} else if first.sum != c.sum {
-		c.failure = fmt.Sprintf("other bits than with depth %d, workers %d, tile %v, kernel %s", first.v.Depth, first.v.Workers, first.v.Tile, first.kernel)
+		c.failure = fmt.Sprintf("other bits than with depth %s, workers %d, tile %v, kernel %s", depthName(first.v.Depth), first.v.Workers, first.v.Tile, first.kernel)
 		if first.v.Prepacked != c.v.Prepacked {
 			c.failure += fmt.Sprintf(", prepacked %v", first.v.Prepacked)
 		}
@@ -247,19 +247,14 @@ func (x *run) sample(c *caseRun) error {
 	return nil
 }
 
-func (c *caseRun) result() Result {
+func (x *run) result(c *caseRun) Result {
 	v, stats := c.v, &c.callers[0].stats
 	res := Result{
 		M: v.M, N: v.N, K: v.K, DType: v.In.String(), Out: v.Out.String(), Trans: v.Trans(),
-		Depth: v.Depth, Workers: c.workers, Kernel: stats.Kernel, Prepacked: v.Prepacked, Count: len(c.samples),
+		Depth: v.Depth, DepthUsed: stats.Depth, Workers: c.workers, Kernel: stats.Kernel, Prepacked: v.Prepacked, Count: len(c.samples),
 		SecondsMedian: median(c.samples), AllocsPerOp: median(c.allocs),
 		Samples: c.samples, Inline: stats.Inline, Checked: c.p.ref != nil, Failure: c.failure,
-	}
-	if res.Depth == 0 {
-		res.Depth = stats.Depth
-	}
-	if v.Arith != gemm.Native {
-		res.Arith = v.Arith.String()
+		Arith: v.Arith.String(), Alpha: v.Alpha, Beta: v.Beta, Seed: v.Seed, Cold: x.Cold, MinTime: x.minTime().Seconds(),
 	}
 	if v.SplitK > 1 {
 		res.SplitK = v.SplitK

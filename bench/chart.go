@@ -57,7 +57,7 @@ type chartPeak struct {
 }
 
 // depthAxis is the axis that has a column of its own in every table.
-var depthAxis = column{"depth", func(r *Result) string { return strconv.Itoa(r.Depth) }}
+var depthAxis = column{"depth", func(r *Result) string { return depthName(r.Depth) }}
 
 // xOrder are the axes in the order in which they are taken for x.
 var xOrder = []string{"m x n x k", "depth", "workers", "callers", "splitk", "tile", "kernel", "arith", "prepacked", "dtype", "out", "trans"}

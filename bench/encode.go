@@ -30,10 +30,29 @@ var csvHeader = []string{
 	"allocs_per_op", "verified", "max_error",
 }
 
+// csvMore are the columns behind those that not every report has, so that a column
+// keeps its place while others are added.
+var csvMore = []column{
+	{"depth_used", func(r *Result) string { return strconv.Itoa(r.DepthUsed) }},
+	alpha, beta, seed, cold,
+	{"min_time", func(r *Result) string { return strconv.FormatFloat(r.MinTime, 'g', -1, 64) }},
+	{"checked", func(r *Result) string { return strconv.FormatBool(r.Checked) }},
+	{"failure", func(r *Result) string { return r.Failure }},
+}
+
+// Columns of what a table tells above it, if at all.
+var (
+	alpha = column{"alpha", func(r *Result) string { return strconv.FormatFloat(float64(r.Alpha), 'g', -1, 32) }}
+	beta  = column{"beta", func(r *Result) string { return strconv.FormatFloat(float64(r.Beta), 'g', -1, 32) }}
+	seed  = column{"seed", func(r *Result) string { return strconv.FormatUint(r.Seed, 10) }}
+	cold  = column{"cold", func(r *Result) string { return strconv.FormatBool(r.Cold) }}
+)
+
 // WriteCSV writes the results, one a line under a line of names. The columns
 // callers, arith and splitk follow the others if a result was asked for more
 // callers, another arithmetic, or a split, than the default, and scaling if
-// workers or callers vary; where it is not known it is empty.
+// workers or callers vary; where it is not known it is empty. The columns from
+// depth_used to failure come last.
 func (r *Report) WriteCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	var extra []column
@@ -53,6 +72,7 @@ func (r *Report) WriteCSV(w io.Writer) error {
 			return strconv.FormatFloat(s.Scaling, 'g', -1, 64)
 		}})
 	}
+	extra = append(extra, csvMore...)
 	header := slices.Clone(csvHeader)
 	for _, a := range extra {
 		header = append(header, a.name)
@@ -102,6 +122,13 @@ func (r *Report) WriteBenchfmt(w io.Writer) error {
 			} else if len(r.Results) > 0 && a.asked(&r.Results[0]) {
 				out += fmt.Sprintf("%s: %s\n", a.name, a.cell(&r.Results[0]))
 			}
+		}
+	}
+	for _, a := range []column{alpha, beta, seed, cold} {
+		if r.varies(a) {
+			extra = append(extra, a)
+		} else if len(r.Results) > 0 {
+			out += fmt.Sprintf("%s: %s\n", a.name, a.cell(&r.Results[0]))
 		}
 	}
 	for _, p := range r.Peak {

@@ -60,18 +60,23 @@ func readGroups(groups [][]*Result) []string {
 func summarise(groups [][]*Result) []string {
 	count := map[int]int{}
 	for _, g := range groups {
-		if len(g) > 1 {
+		if severalDepths(g) {
 			count[fastest(g).Depth]++
 		}
 	}
 	var parts []string
 	for _, depth := range slices.Sorted(maps.Keys(count)) {
-		parts = append(parts, fmt.Sprintf("%d in %s", depth, plural(count[depth], "case")))
+		parts = append(parts, fmt.Sprintf("%s in %s", depthName(depth), plural(count[depth], "case")))
 	}
 	if parts == nil {
 		return nil
 	}
 	return []string{"Fastest depth: " + strings.Join(parts, ", ") + "; the table says by how much."}
+}
+
+// severalDepths reports whether g has results of more than one asked depth.
+func severalDepths(g []*Result) bool {
+	return slices.ContainsFunc(g, func(r *Result) bool { return r.Depth != g[0].Depth })
 }
 
 func fastest(g []*Result) *Result {
@@ -104,7 +109,7 @@ func (r *Report) byDepth() [][]*Result {
 const noisy = 0.3
 
 func readDepths(g []*Result) string {
-	if len(g) < 2 {
+	if !severalDepths(g) {
 		return ""
 	}
 	best, one, inline, spread := fastest(g), (*Result)(nil), true, 0.0
@@ -122,8 +127,8 @@ func readDepths(g []*Result) string {
 		return fmt.Sprintf("The samples of one depth spread by up to %s: the machine was busy, and this comparison says little.", percent(spread))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Depth %d was the fastest, at %s of the peak", best.Depth, percent(best.PeakFraction))
-	if one != nil && one != best {
+	fmt.Fprintf(&b, "Depth %s was the fastest, at %s of the peak", depthCell(best), percent(best.PeakFraction))
+	if one != nil && best.Depth != 1 {
 		wins, of := wins(best, one)
 		fmt.Fprintf(&b, ": %.3fx depth 1, faster in %d of %s", one.SecondsMedian/best.SecondsMedian, wins, plural(of, "round"))
 	}
@@ -131,7 +136,7 @@ func readDepths(g []*Result) string {
 	var same []string
 	for _, r := range g {
 		if r != best && !distinct(best, r) {
-			same = append(same, fmt.Sprint(r.Depth))
+			same = append(same, depthCell(r))
 		}
 	}
 	switch {

@@ -33,7 +33,8 @@ func sampleReport() *Report {
 		4: {0.00231, 0.00229, 0.0023, 0.0022, 0.0024},
 	} {
 		r := Result{
-			M: 1000, N: 1000, K: 1000, DType: "bf16", Out: "f32", Trans: "NT", Depth: depth, Workers: 2, Kernel: "avx2",
+			M: 1000, N: 1000, K: 1000, DType: "bf16", Out: "f32", Trans: "NT", Depth: depth, DepthUsed: depth, Workers: 2, Kernel: "avx2",
+			Arith: "native", Alpha: 1, Seed: 1, MinTime: 0.1,
 			Count: 5, SecondsMedian: median(samples), SecondsMin: slices.Min(samples), SecondsMax: slices.Max(samples),
 			ProducerWait: 0.125, ConsumerWait: 0.25 / float64(depth), AllocsPerOp: 0.5,
 			Checked: true, Verified: true, MaxError: 0.03125, Samples: samples,
@@ -91,11 +92,26 @@ func packedReport() *Report {
 	return rep
 }
 
+// autoReport leaves a depth to the engine, which takes one that is there already and
+// for another product none.
+func autoReport() *Report {
+	rep := sampleReport()
+	rep.Notes = nil
+	rep.Results[2].Depth, rep.Results[2].DepthUsed = 0, 1
+	for i := range rep.Results {
+		rep.Results[i].Alpha, rep.Results[i].Cold = 0.1, true
+	}
+	inline := rep.Results[2]
+	inline.M, inline.DepthUsed, inline.Inline = 8, 0, true
+	rep.Results = append(rep.Results, inline)
+	return rep
+}
+
 func nan() float64 { var zero float64; return zero / zero }
 
 // TestGolden compares every format with testdata; -update rewrites it.
 func TestGolden(t *testing.T) {
-	for name, rep := range map[string]*Report{"plain": sampleReport(), "mixed": mixedReport(), "hopper": hopperReport(), "packed": packedReport(), "callers": callersReport(), "empty": {Machine: sampleReport().Machine}} {
+	for name, rep := range map[string]*Report{"plain": sampleReport(), "mixed": mixedReport(), "hopper": hopperReport(), "packed": packedReport(), "callers": callersReport(), "auto": autoReport(), "empty": {Machine: sampleReport().Machine}} {
 		for _, format := range Formats {
 			var b bytes.Buffer
 			if err := rep.Write(&b, format); err != nil {
@@ -143,8 +159,8 @@ func TestJSONFields(t *testing.T) {
 	}{
 		{doc.Machine, "cpu cores threads gomaxprocs l1d_bytes l2_bytes l3_bytes memory_bytes os goos goarch go kernels module version commit modified"},
 		{doc.Peak[0], "kernel workers gflops"},
-		{doc.Results[0], "m n k dtype out trans depth workers kernel prepacked count seconds_median seconds_min seconds_max gflops " +
-			"peak_fraction producer_wait consumer_wait allocs_per_op verified max_error"},
+		{doc.Results[0], "m n k dtype out trans depth depth_used workers kernel prepacked count seconds_median seconds_min seconds_max gflops " +
+			"peak_fraction producer_wait consumer_wait allocs_per_op checked verified max_error arith alpha beta seed cold min_time"},
 	} {
 		got, want := slices.Sorted(maps.Keys(test.got)), strings.Fields(test.want)
 		slices.Sort(want)
@@ -171,6 +187,9 @@ func TestBenchfmtLines(t *testing.T) {
 	if err := callersReport().WriteBenchfmt(&b); err != nil {
 		t.Fatal(err)
 	}
+	if err := autoReport().WriteBenchfmt(&b); err != nil {
+		t.Fatal(err)
+	}
 	results := 0
 	for line := range strings.Lines(b.String()) {
 		line = strings.TrimSuffix(line, "\n")
@@ -181,8 +200,8 @@ func TestBenchfmtLines(t *testing.T) {
 			results++
 		}
 	}
-	if results != 80 {
-		t.Errorf("%d result lines, want one for each of 80 samples", results)
+	if results != 100 {
+		t.Errorf("%d result lines, want one for each of 100 samples", results)
 	}
 }
 
@@ -211,6 +230,9 @@ func TestReading(t *testing.T) {
 			r.Results[0].SecondsMedian = 0.001
 		}), "Fastest depth: 1 in 1 case, 2 in 5 cases; the table says by how much."},
 		{change(func(r *Report) { r.Results = r.Results[1:] }), "Depth 2 was the fastest, at 87.0 % of the peak. No other depth can be told from it in these rounds."},
+		{change(func(r *Report) { r.Results[1].Depth, r.Results[1].DepthUsed = 0, 1 }),
+			"Depth auto(1) was the fastest, at 87.0 % of the peak: 1.087x depth 1, faster in 5 of 5 rounds. In these rounds it cannot be told from depth 4."},
+		{change(func(r *Report) { r.Results = append(r.Results[:1], r.Results[0]) }), ""},
 		{change(func(r *Report) { r.Results[0].SecondsMax = 1 }), "The samples of one depth spread by up to 39904.0 %: the machine was busy, and this comparison says little."},
 		{change(func(r *Report) {
 			for i := range r.Results {

@@ -14,7 +14,8 @@ type Result struct {
 	DType         string  `json:"dtype"` // of A and B
 	Out           string  `json:"out"`   // of C
 	Trans         string  `json:"trans"`
-	Depth         int     `json:"depth"`          // as asked for; if that was 0, as the engine chose
+	Depth         int     `json:"depth"`          // as asked for; 0 leaves the choice to the engine
+	DepthUsed     int     `json:"depth_used"`     // stages of the ring that ran; 0 if none did
 	Workers       int     `json:"workers"`        // as asked for; if that was 0, GOMAXPROCS
 	Kernel        string  `json:"kernel"`         // that ran
 	Prepacked     bool    `json:"prepacked"`      // B was packed before the time started
@@ -27,18 +28,23 @@ type Result struct {
 	ProducerWait  float64 `json:"producer_wait"` // fraction of workers × elapsed
 	ConsumerWait  float64 `json:"consumer_wait"`
 	AllocsPerOp   float64 `json:"allocs_per_op"`
+	Checked       bool    `json:"checked"` // verification was on
 	Verified      bool    `json:"verified"`
 	MaxError      float64 `json:"max_error"`         // largest |c - ref| / bound, which is 0 or infinite in Hopper's arithmetic; 0 if not checked
+	Failure       string  `json:"failure,omitempty"` // why Checked but not Verified
+	Arith         string  `json:"arith"`             // "native" or "hopper"
+	Alpha         float32 `json:"alpha"`
+	Beta          float32 `json:"beta"`
+	Seed          uint64  `json:"seed"`
+	Cold          bool    `json:"cold"`              // see [Runner]
+	MinTime       float64 `json:"min_time"`          // seconds that a sample took at least
 	Tile          string  `json:"tile,omitempty"`    // "MxNxK", if one was asked for
-	Arith         string  `json:"arith,omitempty"`   // "hopper"; native is not named
 	SplitK        int     `json:"splitk,omitempty"`  // parts of K, if more than 1
 	Callers       int     `json:"callers,omitempty"` // at once, if more than 1
 	Scaling       float64 `json:"scaling,omitempty"` // GFLOPS over that with 1 worker and 1 caller, if either varies and that was measured
 
 	Samples []float64 `json:"-"` // seconds that a call takes its caller, in the order of the rounds
 	Inline  bool      `json:"-"` // ran on the caller alone, without a ring
-	Checked bool      `json:"-"` // verification was on
-	Failure string    `json:"-"` // why Checked but not Verified
 }
 
 // Flops returns the floating-point operations of one product.

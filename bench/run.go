@@ -193,7 +193,7 @@ func (x *run) progress(what string, v Variant) {
 		if v.Callers > 1 {
 			extra += fmt.Sprintf(" %d callers", v.Callers)
 		}
-		x.Progress(Progress{Step: x.step, Steps: x.steps, What: fmt.Sprintf("%s%dx%dx%d %v %v depth %d%s", what, v.M, v.N, v.K, v.In, v.Arith, v.Depth, extra), Left: x.left})
+		x.Progress(Progress{Step: x.step, Steps: x.steps, What: fmt.Sprintf("%s%dx%dx%d %v %v depth %s%s", what, v.M, v.N, v.K, v.In, v.Arith, depthName(v.Depth), extra), Left: x.left})
 	}
 	x.step++
 }
@@ -238,7 +238,7 @@ func (x *run) report() *Report {
 		rep.Peak = append(rep.Peak, p.result())
 	}
 	for _, c := range x.cases {
-		rep.Results = append(rep.Results, c.result())
+		rep.Results = append(rep.Results, x.result(c))
 	}
 	x.scale(rep.Results)
 	return rep

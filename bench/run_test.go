@@ -62,6 +62,13 @@ func TestCompare(t *testing.T) {
 	if rep.Results[0].Depth != 1 || rep.Results[1].Depth != 2 || rep.Results[0].Workers != runtime.GOMAXPROCS(0) || rep.Results[2].Workers != 1 {
 		t.Errorf("depths and workers: %+v", rep.Results)
 	}
+	for i, r := range rep.Results {
+		v := variants[i]
+		if r.Depth != v.Depth || r.Inline != (r.DepthUsed == 0) || r.Alpha != v.Alpha || r.Beta != v.Beta || r.Seed != v.Seed ||
+			r.Arith != "native" || r.Cold || r.MinTime != quick().MinTime.Seconds() {
+			t.Errorf("result %d of %+v: %+v", i, v, r)
+		}
+	}
 	if rep.Results[2].Tile != "64x64x64" || rep.Results[0].Tile != "" {
 		t.Errorf("tiles %q and %q", rep.Results[2].Tile, rep.Results[0].Tile)
 	}

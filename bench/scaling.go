@@ -21,6 +21,9 @@ func (r *Report) scales() bool {
 // footnotes say how to read the columns that not every table has.
 func (r *Report) footnotes() []string {
 	var lines []string
+	if slices.ContainsFunc(r.Results, func(s Result) bool { return s.Depth == 0 }) {
+		lines = append(lines, "depth auto(n): left to the engine, which took n stages")
+	}
 	if slices.ContainsFunc(r.Results, func(s Result) bool { return s.Callers > 1 }) {
 		lines = append(lines, "callers: goroutines that multiply at once; median: of the time that a call takes its caller; GFLOP/s: of all callers")
 	}

@@ -195,6 +195,9 @@ func (d *drawing) captions() []string {
 		})
 		lines = append(lines, a.name+" varies with the rest: "+strings.Join(values, ", "))
 	}
+	if chosen := r.chosenDepths(); len(chosen) > 0 {
+		lines = append(lines, "depth auto: the engine chose "+strings.Join(chosen, ", "))
+	}
 	if c.failed > 0 {
 		lines = append(lines, "✕ "+plural(c.failed, "result")+" failed verification")
 	}
@@ -206,6 +209,27 @@ func (d *drawing) captions() []string {
 		wrapped = append(wrapped, wrap(l, d.width-40, captionSize)...)
 	}
 	return wrapped
+}
+
+// chosenDepths names the depths of the results that left theirs to the engine, each
+// once and in order.
+func (r *Report) chosenDepths() []string {
+	var depths []int
+	for i := range r.Results {
+		if r.Results[i].Depth == 0 {
+			depths = append(depths, r.Results[i].DepthUsed)
+		}
+	}
+	slices.Sort(depths)
+	var names []string
+	for _, d := range slices.Compact(depths) {
+		if d == 0 {
+			names = append(names, "no ring")
+		} else {
+			names = append(names, strconv.Itoa(d))
+		}
+	}
+	return names
 }
 
 // describe tells in a sentence or two what can be seen.

@@ -49,7 +49,7 @@ func (a column) asked(res *Result) bool {
 	case "tile":
 		return res.Tile != ""
 	case "arith":
-		return res.Arith != ""
+		return a.cell(res) != gemm.Native.String()
 	case "splitk":
 		return res.SplitK > 1
 	case "prepacked":
@@ -68,7 +68,7 @@ func (r *Report) columns() []column {
 	}
 	base := r.baselines()
 	cs = append(cs,
-		column{"depth", func(r *Result) string { return strconv.Itoa(r.Depth) }},
+		column{"depth", depthCell},
 		column{"median", func(r *Result) string { return duration(r.SecondsMedian) }},
 		column{"spread", func(r *Result) string { return percent(r.Spread()) }},
 		column{"GFLOP/s", func(r *Result) string { return significant(r.GFLOPS) }},
@@ -107,15 +107,37 @@ func (r *Report) varies(a column) bool {
 	return false
 }
 
+// depthName names a depth that was asked for.
+func depthName(depth int) string {
+	if depth == 0 {
+		return "auto"
+	}
+	return strconv.Itoa(depth)
+}
+
+// depthCell is the depth of r as it was asked for and, if that was left to the
+// engine, what it chose.
+func depthCell(r *Result) string {
+	switch {
+	case r.Depth != 0:
+		return strconv.Itoa(r.Depth)
+	case r.DepthUsed == 0:
+		return "auto(no ring)"
+	}
+	return fmt.Sprintf("auto(%d)", r.DepthUsed)
+}
+
 // group identifies what two results must share to be compared by depth.
 type group struct {
 	m, n, k, workers, splitk, callers      int
 	dtype, out, trans, kernel, tile, arith string
+	alpha, beta                            float32
+	seed                                   uint64
 	prepacked                              bool
 }
 
 func withoutDepth(r *Result) group {
-	return group{r.M, r.N, r.K, r.Workers, r.SplitK, r.Callers, r.DType, r.Out, r.Trans, r.Kernel, r.Tile, r.Arith, r.Prepacked}
+	return group{r.M, r.N, r.K, r.Workers, r.SplitK, r.Callers, r.DType, r.Out, r.Trans, r.Kernel, r.Tile, r.Arith, r.Alpha, r.Beta, r.Seed, r.Prepacked}
 }
 
 // baselines returns the result with depth 1 of each group that has one.
@@ -255,8 +277,8 @@ func (r *Report) failureLines() []string {
 		if f.Callers > 1 {
 			kernel += fmt.Sprintf(", %d callers", f.Callers)
 		}
-		lines = append(lines, fmt.Sprintf("FAILED: %dx%dx%d %s to %s %s, depth %d, %s, kernel %s: %s",
-			f.M, f.N, f.K, f.DType, f.Out, f.Trans, f.Depth, plural(f.Workers, "worker"), kernel, f.Failure))
+		lines = append(lines, fmt.Sprintf("FAILED: %dx%dx%d %s to %s %s, depth %s, %s, kernel %s: %s",
+			f.M, f.N, f.K, f.DType, f.Out, f.Trans, depthCell(&f), plural(f.Workers, "worker"), kernel, f.Failure))
 	}
 	return lines
 }

@@ -19,9 +19,10 @@ type report struct {
 }
 
 var resultFields = []string{
-	"m", "n", "k", "dtype", "out", "trans", "depth", "workers", "kernel", "prepacked", "count",
+	"m", "n", "k", "dtype", "out", "trans", "depth", "depth_used", "workers", "kernel", "prepacked", "count",
 	"seconds_median", "seconds_min", "seconds_max", "gflops", "peak_fraction",
-	"producer_wait", "consumer_wait", "allocs_per_op", "verified", "max_error",
+	"producer_wait", "consumer_wait", "allocs_per_op", "checked", "verified", "max_error",
+	"arith", "alpha", "beta", "seed", "cold", "min_time",
 }
 
 func main() {

@@ -33,14 +33,14 @@ func TestCompareHopper(t *testing.T) {
 	if code != exitOK || stderr != "" {
 		t.Fatalf("exit status %d, stderr %q", code, stderr)
 	}
-	if n := strings.Count(stdout, `"arith": "hopper"`); n != 8 || strings.Contains(stdout, `"arith": "native"`) || strings.Count(stdout, `"splitk": 2`) != 8 {
+	if n := strings.Count(stdout, `"arith": "hopper"`); n != 8 || strings.Count(stdout, `"arith": "native"`) != 8 || strings.Count(stdout, `"splitk": 2`) != 8 {
 		t.Errorf("%d of 16 results are in Hopper's arithmetic, want 8:\n%s", n, stdout)
 	}
 	for i, r := range decode(t, stdout).Results {
-		if r.Arith != []string{"", "hopper"}[i/4%2] || r.SplitK != []int{0, 2}[i/2%2] || !r.Verified || r.GFLOPS <= 0 || r.PeakFraction <= 0 {
+		if r.Arith != []string{"native", "hopper"}[i/4%2] || r.SplitK != []int{0, 2}[i/2%2] || !r.Verified || r.GFLOPS <= 0 || r.PeakFraction <= 0 {
 			t.Errorf("result %d: %+v", i, r)
 		}
-		if k, err := asm.SelectArithmetic(asm.BF16, asm.Hopper, ""); err != nil || (r.Arith != "") != (r.Kernel == k.Name) {
+		if k, err := asm.SelectArithmetic(asm.BF16, asm.Hopper, ""); err != nil || (r.Arith == "hopper") != (r.Kernel == k.Name) {
 			t.Errorf("result %d: kernel %s, error %v", i, r.Kernel, err)
 		}
 	}
