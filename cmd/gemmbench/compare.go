@@ -37,10 +37,12 @@ func setupCompare(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) 
 }
 
 func (f *compareFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
-	variants, err := f.variants()
+	asked, err := f.variants()
 	if err != nil {
 		return err
 	}
+	n := len(asked)
+	variants := distinct(asked)
 	switch {
 	case f.count < 1 || f.count > 1e6:
 		return usagef("compare: -count: %d is outside 1..1000000", f.count)
@@ -73,7 +75,7 @@ func (f *compareFlags) run(ctx context.Context, stdout, stderr io.Writer) (err e
 	if err != nil {
 		return err
 	}
-	rep.Notes = f.notes(note)
+	rep.Notes = f.notes(note, n-len(variants))
 	return f.finish(rep)
 }
 
@@ -88,9 +90,13 @@ func (f *compareFlags) finish(rep *bench.Report) error {
 	return nil
 }
 
-// notes returns what a reader of the table must know besides the axes.
-func (f *compareFlags) notes(size string) []string {
+// notes returns what a reader of the table must know besides the axes: twice is the
+// number of variants that were asked for in two ways.
+func (f *compareFlags) notes(size string, twice int) []string {
 	var notes []string
+	if twice > 0 {
+		notes = append(notes, "what -kernel auto or -workers 0 stands for is in the list as well, and measured once")
+	}
 	if size != "" {
 		notes = append(notes, size)
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"flag"
 	"math"
+	"runtime"
+	"slices"
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bench"
@@ -73,6 +75,23 @@ func (a *axes) variants() ([]bench.Variant, error) {
 	crossList(&s, "prepacked", string(a.prepacked), parseBool, func(v *bench.Variant, p bool) { v.Prepacked = p })
 	crossList(&s, "depth", a.depth, parseInts(0, gemm.MaxDepth), func(v *bench.Variant, n int) { v.Depth = n })
 	return s.vs, s.err
+}
+
+// distinct drops the variants that come to the same as one before: auto may be a
+// kernel that is in its list as well, and 0 workers as many as another number there.
+func distinct(vs []bench.Variant) []bench.Variant {
+	seen := map[bench.Variant]bool{}
+	return slices.DeleteFunc(vs, func(v bench.Variant) bool {
+		if k, err := asm.SelectArithmetic(v.In, v.Arith, v.Kernel); err == nil {
+			v.Kernel = k.Name
+		}
+		if v.Workers == 0 {
+			v.Workers = runtime.GOMAXPROCS(0)
+		}
+		old := seen[v]
+		seen[v] = true
+		return old
+	})
 }
 
 // A span is the product of the lists so far, or the first error.

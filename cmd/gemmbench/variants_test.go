@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,6 +103,37 @@ func TestTypes(t *testing.T) {
 	}
 	if want := []asm.Type{asm.BF16, asm.F16, asm.F32, asm.E4M3, asm.E5M2}; !slices.Equal(got, want) {
 		t.Errorf("types %v, want %v", got, want)
+	}
+}
+
+// TestDistinct wants one variant of those that auto and 0 make the same.
+func TestDistinct(t *testing.T) {
+	auto, err := asm.Select(asm.BF16, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := "go"
+	if auto.Name == other {
+		other = "gobf16"
+	}
+	for args, want := range map[string]string{
+		"-kernel auto," + auto.Name:                       " 0 1",
+		"-kernel " + auto.Name + ",auto":                  auto.Name + " 0 1",
+		"-kernel " + other + ",auto":                      other + " 0 1, 0 1",
+		"-workers 0," + fmt.Sprint(runtime.GOMAXPROCS(0)): " 0 1",
+		"-kernel auto," + auto.Name + " -depth 1,0":       " 0 1, 0 0",
+	} {
+		vs, err := parseAxes(t, "-size 8 -depth 1 "+args).variants()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, v := range distinct(vs) {
+			got = append(got, fmt.Sprint(v.Kernel, " ", v.Workers, " ", v.Depth))
+		}
+		if strings.Join(got, ",") != want {
+			t.Errorf("%s: %q, want %q", args, got, want)
+		}
 	}
 }
 
