@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime/pprof"
 	"runtime/trace"
 	"time"
@@ -49,6 +50,9 @@ func (f *compareFlags) run(ctx context.Context, stdout, stderr io.Writer) (err e
 	case f.minTime <= 0 || f.minTime > time.Hour:
 		return usagef("compare: -min-time: %v is outside 1ns..1h", f.minTime)
 	}
+	if err := f.distinctFiles(); err != nil {
+		return err
+	}
 	meter := newProgress(stderr)
 	runner := &bench.Runner{Count: f.count, MinTime: f.minTime, SkipVerify: !f.verify, Cold: f.cold, Progress: meter.show}
 	if err := runner.Validate(variants); err != nil {
@@ -77,6 +81,33 @@ func (f *compareFlags) run(ctx context.Context, stdout, stderr io.Writer) (err e
 	}
 	rep.Notes = f.notes(note, n-len(variants))
 	return f.finish(rep)
+}
+
+// distinctFiles reports two results that are to go to one file. Devices take
+// several.
+func (f *compareFlags) distinctFiles() error {
+	files := []struct{ flag, path string }{{"o", f.output.path}, {"cpuprofile", f.cpuprofile}, {"trace", f.trace}}
+	for i, a := range files {
+		for _, b := range files[:i] {
+			if a.path != "" && b.path != "" && sameFile(a.path, b.path) {
+				return usagef("compare: -%s and -%s name the same file, %s", b.flag, a.flag, a.path)
+			}
+		}
+	}
+	return nil
+}
+
+// sameFile reports whether what is written to a and b goes to one regular file, which
+// need not exist.
+func sameFile(a, b string) bool {
+	x, errA := os.Stat(a)
+	y, errB := os.Stat(b)
+	if errA == nil && errB == nil {
+		return os.SameFile(x, y) && x.Mode().IsRegular()
+	}
+	a, errA = filepath.Abs(a)
+	b, errB = filepath.Abs(b)
+	return errA == nil && errB == nil && a == b
 }
 
 // finish writes the report and says whether all that was checked is right.

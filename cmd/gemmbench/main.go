@@ -12,8 +12,8 @@
 // or callers vary, the report says how the speed scales with them.
 //
 // The exit status is 0 if all went well, 1 if a result failed its verification
-// or something could not be done, 2 for bad arguments and 130 after an
-// interrupt. How time, peak and errors are measured is described in package
+// or something could not be done, 2 for bad arguments or a result that cannot be
+// written, and 130 after an interrupt. How time, peak and errors are measured is described in package
 // bench.
 package main
 
@@ -25,6 +25,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -47,7 +49,8 @@ const (
 // errVerification says that a result is wrong; the report has said more.
 var errVerification = errors.New("a result failed its verification")
 
-// A usageError is a fault in the arguments.
+// A usageError is a fault in the arguments or in the place that they, or the
+// shell, give the result.
 type usageError struct{ err error }
 
 func (e usageError) Error() string { return e.err.Error() }
@@ -74,6 +77,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return status(dispatch(ctx, args, stdout, stderr), stderr)
 }
 
+// packages are the names with which errors of this module begin: to a user of the
+// command one name, its own, is enough.
+var packages = regexp.MustCompile(`(?m)(^|: )(?:(?:bench|gemm|asm): )+`)
+
 // status tells err on stderr, on one line, and returns the exit status for it.
 func status(err error, stderr io.Writer) int {
 	var usage usageError
@@ -84,7 +91,8 @@ func status(err error, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "gemmbench: interrupted")
 		return exitInterrupted
 	}
-	fmt.Fprintf(stderr, "gemmbench: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+	text := packages.ReplaceAllString(err.Error(), "$1")
+	fmt.Fprintf(stderr, "gemmbench: %s\n", strings.ReplaceAll(text, "\n", "; "))
 	if errors.As(err, &usage) {
 		return exitUsage
 	}
@@ -122,9 +130,32 @@ func (c command) run(ctx context.Context, args []string, stdout, stderr io.Write
 	case err != nil:
 		return usagef("%s: %v (see gemmbench help %s)", c.name, err, c.name)
 	case fs.NArg() > 0:
-		return usagef("%s: unexpected argument %q (see gemmbench help %s)", c.name, fs.Arg(0), c.name)
+		return usagef("%s: unexpected argument %q%s (see gemmbench help %s)", c.name, fs.Arg(0), behindSwitch(fs, args), c.name)
+	}
+	var empty error
+	fs.Visit(func(f *flag.Flag) {
+		if f.Value.String() == "" && empty == nil {
+			empty = usagef("%s: -%s: the value is empty; leave the flag out for what it is by default", c.name, f.Name)
+		}
+	})
+	if empty != nil {
+		return empty
 	}
 	return do(ctx, stdout, stderr)
+}
+
+// behindSwitch says how to write a switch that the first argument that is no flag
+// follows: its value needs an equals sign.
+func behindSwitch(fs *flag.FlagSet, args []string) string {
+	at := len(args) - fs.NArg()
+	if at < 1 || !strings.HasPrefix(args[at-1], "-") {
+		return ""
+	}
+	name := strings.TrimLeft(args[at-1], "-")
+	if f := fs.Lookup(name); f == nil || f.DefValue != "true" && f.DefValue != "false" {
+		return ""
+	}
+	return fmt.Sprintf(" behind -%s; write -%[1]s=true or -%[1]s=false", name)
 }
 
 func (c command) help(w io.Writer) error {
@@ -140,18 +171,19 @@ func help(args []string, w io.Writer) error {
 	if len(args) > 1 {
 		return usagef("help: unexpected argument %q", args[1])
 	}
-	if len(args) == 1 {
+	if len(args) == 1 && !slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0]) {
 		for _, c := range commands {
 			if c.name == args[0] {
 				return c.help(w)
 			}
 		}
-		return usagef("help: unknown command %q; commands: compare, peak, kernels, info", args[0])
+		return usagef("help: unknown command %q; commands: compare, peak, kernels, info, help", args[0])
 	}
 	fmt.Fprint(w, "Gemmbench measures matrix products.\n\nUsage:\n\n")
 	for _, c := range commands {
 		fmt.Fprintf(w, "  gemmbench %-8s [flags]   %s\n", c.name, c.summary)
 	}
+	fmt.Fprintf(w, "  gemmbench %-8s [command] %s\n", "help", "this text, or the flags of a command")
 	fmt.Fprint(w, `
 Without arguments it compares queue depths on a bf16 product on every core, and
 verifies every result. "gemmbench help COMMAND" lists the flags of a command.
@@ -159,6 +191,10 @@ verifies every result. "gemmbench help COMMAND" lists the flags of a command.
 Where workers or callers vary, the column "scaling" is the ratio of a variant's
 GFLOP/s to those of the same variant with 1 worker and 1 caller or, where that was
 not measured, with either: 1.97x is nearly twice as fast.
+
+Exit status: 0 all went well, 1 a result failed its verification or something could
+not be done, 2 the arguments are bad or the result cannot be written, 130 after an
+interrupt.
 
 Examples:
 

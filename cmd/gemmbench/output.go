@@ -29,16 +29,16 @@ type output struct {
 func (o *output) declare(fs *flag.FlagSet, formats ...string) {
 	o.formats, o.command = formats, fs.Name()
 	fs.StringVar(&o.format, "format", "table", "`format` of the result: "+strings.Join(formats, ", "))
-	fs.StringVar(&o.path, "o", "", "write the result to `file`, whole or not at all (default: standard output)")
+	fs.StringVar(&o.path, "o", "", "write the result to `file`, whole or not at all; - is standard output (default)")
 }
 
 // open finds out, before anything is measured, whether the result can be
 // written.
 func (o *output) open(stdout io.Writer) error {
-	if !slices.Contains(o.formats, o.format) {
+	if o.format = strings.ToLower(o.format); !slices.Contains(o.formats, o.format) {
 		return usagef("%s: -format: %q is not one of %s", o.command, o.format, strings.Join(o.formats, ", "))
 	}
-	if o.w = stdout; o.path == "" {
+	if o.w = stdout; o.path == "" || o.path == "-" {
 		return nil
 	}
 	o.target = o.path
@@ -99,7 +99,7 @@ func (o *output) write(f func(io.Writer) error) error {
 		err = o.commit()
 	}
 	if err != nil {
-		return fmt.Errorf("%s: writing the result: %w", o.command, err)
+		return usagef("%s: writing the result: %w", o.command, err)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -57,6 +58,24 @@ func TestOutputFile(t *testing.T) {
 	}
 	if code, _, stderr := gemmbench(t, "info", "-o", os.DevNull); code != exitOK {
 		t.Errorf("-o %s: exit status %d, %s", os.DevNull, code, stderr)
+	}
+}
+
+// A full is where nothing more can be written.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+func TestStandardOutput(t *testing.T) {
+	var out, errs bytes.Buffer
+	if code := run(t.Context(), []string{"info", "-o", "-"}, &out, &errs); code != exitOK || !strings.Contains(out.String(), "caches") {
+		t.Errorf("-o -: exit status %d, %q, %q", code, &out, &errs)
+	}
+	for _, command := range []string{"info", "kernels"} {
+		errs.Reset()
+		if code := run(t.Context(), []string{command}, full{}, &errs); code != exitUsage || errs.String() != "gemmbench: "+command+": writing the result: no space left\n" {
+			t.Errorf("%s: exit status %d, %q", command, code, &errs)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -13,6 +14,8 @@ import (
 
 // maxVariants bounds a comparison, and every list in the flags.
 const maxVariants = 512
+
+// The values of lists may be written in capitals or not.
 
 // parseList applies parse to the parts of a list separated by commas, and drops
 // what comes again.
@@ -42,7 +45,10 @@ func parseInts(lo, hi int) func(string) ([]int, error) {
 		var nums []int
 		for f := range strings.SplitSeq(s, ":") {
 			n, err := strconv.Atoi(f)
-			if err != nil {
+			switch {
+			case errors.Is(err, strconv.ErrRange):
+				return nil, fmt.Errorf("%q has a number that is too large: it is outside %d..%d", s, lo, hi)
+			case err != nil:
 				return nil, fmt.Errorf("%q is not a number or from:to:step", s)
 			}
 			nums = append(nums, n)
@@ -77,7 +83,7 @@ const maxDim = 1 << 20
 
 // parseShapes reads MxNxK, or one number or range for all three dimensions.
 func parseShapes(s string) ([][3]int, error) {
-	if strings.Contains(s, "x") {
+	if strings.ContainsAny(s, "xX") {
 		shape, err := parseTriple(s, 1, maxDim)
 		return [][3]int{shape}, err
 	}
@@ -93,16 +99,16 @@ func parseShapes(s string) ([][3]int, error) {
 }
 
 func parseTriple(s string, lo, hi int) (t [3]int, err error) {
-	parts := strings.Split(s, "x")
+	parts := strings.Split(strings.ToLower(s), "x")
 	if len(parts) != 3 {
 		return t, fmt.Errorf("%q is not MxNxK", s)
 	}
 	for i, p := range parts {
-		if t[i], err = strconv.Atoi(p); err != nil {
+		if t[i], err = strconv.Atoi(p); err != nil && !errors.Is(err, strconv.ErrRange) {
 			return t, fmt.Errorf("%q is not MxNxK", s)
 		}
 		if t[i] < lo || t[i] > hi {
-			return t, fmt.Errorf("%q has %d, which is outside %d..%d", s, t[i], lo, hi)
+			return t, fmt.Errorf("%q has %s, which is outside %d..%d", s, p, lo, hi)
 		}
 	}
 	return t, nil
@@ -111,7 +117,7 @@ func parseTriple(s string, lo, hi int) (t [3]int, err error) {
 // parseTiles reads MxNxK or auto.
 func parseTiles(hi int) func(string) ([][3]int, error) {
 	return func(s string) ([][3]int, error) {
-		if s == "auto" || s == "" {
+		if strings.EqualFold(s, "auto") {
 			return [][3]int{{}}, nil
 		}
 		t, err := parseTriple(s, 0, hi)
@@ -123,7 +129,7 @@ func parseTiles(hi int) func(string) ([][3]int, error) {
 func parseType(some []asm.Type) func(string) ([]asm.Type, error) {
 	return func(s string) ([]asm.Type, error) {
 		for _, t := range some {
-			if t.String() == s {
+			if strings.EqualFold(t.String(), s) {
 				return []asm.Type{t}, nil
 			}
 		}
@@ -142,7 +148,7 @@ func typeList(some []asm.Type) string {
 
 func parseArith(s string) ([]gemm.Arithmetic, error) {
 	for _, a := range arithmetics {
-		if a.String() == s {
+		if strings.EqualFold(a.String(), s) {
 			return []gemm.Arithmetic{a}, nil
 		}
 	}
@@ -165,17 +171,16 @@ func (l *boolList) Set(s string) error { *l = boolList(s); return nil }
 func (l *boolList) IsBoolFlag() bool   { return true }
 
 // attach joins the list that follows such a flag to it, as in the other flags
-// that take a list: package flag wants an equals sign between them.
+// that take a list: package flag wants an equals sign between them. Nothing but
+// flags can follow a list, so whatever does not begin like one is meant to be it.
 func attach(fs *flag.FlagSet, args []string) []string {
 	var out []string
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		if f := fs.Lookup(strings.TrimLeft(arg, "-")); f != nil && strings.HasPrefix(arg, "-") && i+1 < len(args) {
-			if _, ok := f.Value.(*boolList); ok {
-				if _, err := parseList(args[i+1], parseBool); err == nil {
-					arg += "=" + args[i+1]
-					i++
-				}
+			if _, ok := f.Value.(*boolList); ok && !strings.HasPrefix(args[i+1], "-") {
+				arg += "=" + args[i+1]
+				i++
 			}
 		}
 		out = append(out, arg)
@@ -190,19 +195,19 @@ func parseTrans(s string) ([]string, error) {
 	return nil, fmt.Errorf("%q is not one of NN, NT, TN, TT", s)
 }
 
-// parseKernel reads the name of a kernel that this build knows; "" and auto mean
-// the best. Whether it has the arithmetic and the type that go with it is
+// parseKernel reads the name of a kernel that this build knows; auto means
+// the best, which is "" to package gemm. Whether it has the arithmetic and the type that go with it is
 // checked for each variant.
 func parseKernel(s string) ([]string, error) {
-	if s == "auto" || s == "" {
+	if strings.EqualFold(s, "auto") {
 		return []string{""}, nil
 	}
 	var names []string
 	for _, k := range asm.Kernels() {
+		if strings.EqualFold(k.Name, s) {
+			return []string{k.Name}, nil
+		}
 		names = append(names, k.Name)
 	}
-	if !slices.Contains(names, s) {
-		return nil, fmt.Errorf("%q is not a kernel; kernels: auto, %s", s, strings.Join(names, ", "))
-	}
-	return []string{s}, nil
+	return nil, fmt.Errorf("%q is not a kernel; kernels: auto, %s", s, strings.Join(names, ", "))
 }

@@ -60,9 +60,12 @@ func setupPeak(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) err
 
 // peakKernels returns the kernels of the list, or all that run here.
 func peakKernels(list string) ([]*asm.Kernel, error) {
-	names, err := parseList(list, parseKernel)
-	if err != nil {
-		return nil, usagef("peak: -kernel: %w", err)
+	var names []string
+	if list != "" {
+		var err error
+		if names, err = parseList(list, parseKernel); err != nil {
+			return nil, usagef("peak: -kernel: %w", err)
+		}
 	}
 	var ks []*asm.Kernel
 	for _, k := range asm.Kernels() {
@@ -73,10 +76,10 @@ func peakKernels(list string) ([]*asm.Kernel, error) {
 			ks = append(ks, k)
 		}
 	}
-	if slices.Contains(names, "") && list != "" { // auto
+	if slices.Contains(names, "") { // auto
 		k, err := asm.Select(asm.BF16, "")
 		if err != nil {
-			return nil, usageError{err}
+			return nil, usagef("peak: -kernel: %w", err)
 		}
 		if !slices.Contains(ks, k) {
 			ks = append(ks, k)

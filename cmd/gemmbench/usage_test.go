@@ -11,7 +11,7 @@ import (
 func TestBadArguments(t *testing.T) {
 	dir := t.TempDir()
 	for _, test := range []struct {
-		args string // separated by spaces; _ stands for none
+		args string // separated by spaces; _ stands for an empty one
 		want string
 	}{
 		{"frobnicate", `unknown command "frobnicate"; commands: compare, peak, kernels, info, help`},
@@ -21,6 +21,17 @@ func TestBadArguments(t *testing.T) {
 		{"-size", "flag needs an argument: -size"},
 		{"-count x", `invalid value "x" for flag -count`},
 		{"-size 0", `-size: "0" is outside 1..1048576`},
+		{"-size 99999999999999999999", `-size: "99999999999999999999" has a number that is too large: it is outside 1..1048576`},
+		{"-size 8x8x99999999999999999999", `has 99999999999999999999, which is outside 1..1048576`},
+		{"-size _", "-size: the value is empty"},
+		{"-k _ -size 64", "-k: the value is empty"},
+		{"-kernel _", "-kernel: the value is empty"},
+		{"-kernel auto,", `-kernel: "" is not a kernel`},
+		{"-tile _", "-tile: the value is empty"},
+		{"-tile ,auto", `-tile: "" is not MxNxK`},
+		{"-o _", "-o: the value is empty"},
+		{"peak -kernel _", "peak: -kernel: the value is empty"},
+		{"peak -kernel ,go", `peak: -kernel: "" is not a kernel`},
 		{"-size 64k", `-size: "64k" is not a number or from:to:step`},
 		{"-size 64,,128", `-size: "" is not a number`},
 		{"-size 1:2:3:4", `-size: "1:2:3:4" is not a number or from:to:step`},
@@ -56,9 +67,12 @@ func TestBadArguments(t *testing.T) {
 		{"-callers 1,4 -cold -size 64", "4 callers share A and B and find them in each other's caches: they cannot be measured cold"},
 		{"-prepacked=maybe", `-prepacked: "maybe" is not one of true, false`},
 		{"-prepacked=true,", `-prepacked: "" is not one of true, false`},
-		{"-prepacked maybe", `unexpected argument "maybe"`},
-		{"-prepacked -splitk 1024 -kernel go -depth 1 -count 1", ", chosen for want of -size: bench: "},
-		{"-prepacked -splitk 2 -size 65", "65x65x65 prepacked: gemm: WithSplitK(2)"},
+		{"-prepacked maybe", `-prepacked: "maybe" is not one of true, false`},
+		{"-verify false", `unexpected argument "false" behind -verify; write -verify=true or -verify=false`},
+		{"-cold yes -size 64", `unexpected argument "yes" behind -cold; write -cold=true`},
+		{"-size 64 -verify=maybe", `invalid boolean value "maybe" for -verify`},
+		{"-prepacked -splitk 1024 -kernel go -depth 1 -count 1", ", chosen for want of -size: "},
+		{"-prepacked -splitk 2 -size 65", "compare: 65x65x65 prepacked: WithSplitK(2)"},
 		{"-tile 64x64", `-tile: "64x64" is not MxNxK`},
 		{"-tile 64x64x99999", `-tile: "64x64x99999" has 99999, which is outside 0..16384`},
 		{"-alpha 0", "alpha = 0 leaves no product"},
@@ -74,6 +88,9 @@ func TestBadArguments(t *testing.T) {
 		{"-o " + dir + "/none/x", "compare: -o: cannot write " + dir + "/none/x: no such file or directory"},
 		{"-cpuprofile " + dir + "/none/x -size 8", "-cpuprofile: open"},
 		{"-trace " + dir + "/none/x -size 8", "-trace: open"},
+		{"-size 8 -o " + dir + "/x -trace " + dir + "/./x", "compare: -o and -trace name the same file"},
+		{"-size 8 -o " + dir + "/x -cpuprofile " + dir + "/x", "compare: -o and -cpuprofile name the same file"},
+		{"-size 8 -trace " + dir + "/x -cpuprofile " + dir + "/x", "compare: -cpuprofile and -trace name the same file"},
 		{"help frobnicate", `help: unknown command "frobnicate"`},
 		{"help peak kernels", `help: unexpected argument "kernels"`},
 		{"peak -workers 0:3:x", `peak: -workers: "0:3:x" is not a number`},
@@ -84,12 +101,21 @@ func TestBadArguments(t *testing.T) {
 		{"kernels all", `kernels: unexpected argument "all"`},
 		{"info -x", "flag provided but not defined: -x"},
 	} {
-		code, stdout, stderr := gemmbench(t, strings.Fields(test.args)...)
+		args := strings.Fields(test.args)
+		for i, a := range args {
+			args[i] = strings.TrimPrefix(a, "_")
+		}
+		code, stdout, stderr := gemmbench(t, args...)
 		if code != exitUsage || stdout != "" {
 			t.Errorf("%s: exit status %d, stdout %q", test.args, code, stdout)
 		}
 		if !strings.Contains(stderr, test.want) || !strings.HasPrefix(stderr, "gemmbench: ") || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%s: stderr %q, want one line with %q", test.args, stderr, test.want)
+		}
+		for _, name := range []string{": bench: ", ": gemm: ", ": asm: "} {
+			if strings.Contains(stderr, name) {
+				t.Errorf("%s: stderr %q names a package: %q", test.args, stderr, name)
+			}
 		}
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
@@ -104,6 +130,9 @@ func TestHelp(t *testing.T) {
 		"help":           "gemmbench kernels",
 		"help compare":   "-cpuprofile",
 		"help ":          `the column "scaling"`,
+		"help help":      "gemmbench help",
+		"help -h":        "130 after an",
+		"help --help":    "Usage:",
 		"compare -h":     "-cpuprofile",
 		"compare --help": "-min-time",
 		"-size 64 -h":    "-min-time",

@@ -37,7 +37,7 @@ func (a *axes) declare(fs *flag.FlagSet) {
 	fs.StringVar(&a.workers, "workers", "0", "`list` of worker counts; 0 is GOMAXPROCS; with 1 among others the report has the scaling")
 	fs.StringVar(&a.callers, "callers", "1", "`list` of numbers of callers, goroutines that multiply the same A and B at once, each to its own C: GFLOP/s are of all; with 1 among others the report has the scaling")
 	fs.StringVar(&a.kernel, "kernel", "auto", "`list` of kernels, see gemmbench kernels")
-	fs.StringVar(&a.tile, "tile", "auto", "`list` of tiles MxNxK")
+	fs.StringVar(&a.tile, "tile", "auto", "`list` of tiles MxNxK, each dimension rounded up to what the kernel needs; 0 leaves one to the engine, and auto, or 0x0x0, all")
 	fs.Float64Var(&a.alpha, "alpha", 1, "factor of the product")
 	fs.Float64Var(&a.beta, "beta", 0, "factor of C's old value")
 	fs.Uint64Var(&a.seed, "seed", 1, "seed of the operands")

@@ -106,6 +106,18 @@ func TestTypes(t *testing.T) {
 	}
 }
 
+// TestCapitals wants the same variants however the values are written.
+func TestCapitals(t *testing.T) {
+	small, err := parseAxes(t, "-size 8x8x8 -dtype bf16,f32 -out f16 -trans nt -kernel go,auto -tile 8x8x8,auto -arith native,hopper -prepacked=true").variants()
+	if err != nil {
+		t.Fatal(err)
+	}
+	large, err := parseAxes(t, "-size 8X8X8 -dtype BF16,F32 -out F16 -trans NT -kernel GO,AUTO -tile 8X8X8,Auto -arith Native,HOPPER -prepacked=TRUE").variants()
+	if err != nil || !slices.Equal(small, large) {
+		t.Errorf("%+v, %v\nwant %+v", large, err, small)
+	}
+}
+
 // TestDistinct wants one variant of those that auto and 0 make the same.
 func TestDistinct(t *testing.T) {
 	auto, err := asm.Select(asm.BF16, "")
