@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -33,7 +34,7 @@ type kernelInfo struct {
 	KPack     int               `json:"kpack"`
 	Accepts   []string          `json:"accepts"` // types
 	Chosen    []string          `json:"chosen"`  // types, in the kernel's arithmetic
-	Why       map[string]string `json:"why"`     // by type
+	Why       map[string]string `json:"why"`     // by type; what speaks for or against it where none is pinned
 }
 
 func setupKernels(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) error {
@@ -51,6 +52,7 @@ func setupKernels(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) 
 // A kernelList is what the command kernels says. The JSON names are an interface.
 type kernelList struct {
 	Machine bench.Machine `json:"machine"`
+	Pin     string        `json:"pin,omitempty"` // what LEAFHOPPER_KERNEL does, if it is set
 	Kernels []kernelInfo  `json:"kernels"`
 	Errors  []string      `json:"errors,omitempty"` // why a type has no kernel chosen for it
 }
@@ -59,7 +61,24 @@ type kernelList struct {
 // pin the one called name or, if that is empty, leave the choice to package asm.
 func listKernels(name string) *kernelList {
 	chosen, errs := choices(name)
-	return &kernelList{bench.ThisMachine(), kernelInfos(chosen), errs}
+	m := bench.ThisMachine()
+	return &kernelList{m, pin(cmp.Or(name, m.Pinned)), kernelInfos(chosen), errs}
+}
+
+// pin says what it means that LEAFHOPPER_KERNEL is name; "" is the variable not set.
+func pin(name string) string {
+	if name == "" {
+		return ""
+	}
+	at := slices.IndexFunc(asm.Kernels(), func(k *asm.Kernel) bool { return k.Name == name })
+	if at < 0 {
+		return fmt.Sprintf("%s=%s names no kernel: nothing is chosen", asm.KernelEnv, name)
+	}
+	k := asm.Kernels()[at]
+	if k.Supported() != nil {
+		return fmt.Sprintf("%s=%s pins a kernel that cannot run here: nothing is chosen in %v arithmetic", asm.KernelEnv, name, k.Arithmetic)
+	}
+	return fmt.Sprintf("%s=%s pins the kernel of %v arithmetic", asm.KernelEnv, name, k.Arithmetic)
 }
 
 func (l *kernelList) write(w io.Writer, format string) error {
@@ -68,7 +87,7 @@ func (l *kernelList) write(w io.Writer, format string) error {
 		e.SetIndent("", "  ")
 		return e.Encode(l)
 	}
-	return writeKernels(w, l.Kernels, l.Errors)
+	return writeKernels(w, l)
 }
 
 // A choice is what a product asks for.
@@ -128,10 +147,13 @@ func kernelInfos(chosen map[choice]*asm.Kernel) []kernelInfo {
 	return infos
 }
 
-func writeKernels(w io.Writer, infos []kernelInfo, errs []string) error {
+func writeKernels(w io.Writer, l *kernelList) error {
+	if l.Pin != "" {
+		fmt.Fprintf(w, "%s\n\n", l.Pin)
+	}
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(t, "kernel\tISA\tarithmetic\ttile\truns here\ttypes\tchosen for")
-	for _, k := range infos {
+	for _, k := range l.Kernels {
 		runs := "yes"
 		if !k.Supported {
 			runs = "no"
@@ -141,7 +163,13 @@ func writeKernels(w io.Writer, infos []kernelInfo, errs []string) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	for _, k := range infos {
+	for _, err := range l.Errors {
+		fmt.Fprintf(w, "\n%s\n", err)
+	}
+	if l.Pin != "" {
+		fmt.Fprintf(w, "\nWithout %s:\n", asm.KernelEnv)
+	}
+	for _, k := range l.Kernels {
 		fmt.Fprintf(w, "\n%s:\n", k.Name)
 		if !k.Supported {
 			fmt.Fprintf(w, "  cannot run: %s\n", k.Reason)
@@ -150,9 +178,6 @@ func writeKernels(w io.Writer, infos []kernelInfo, errs []string) error {
 		for _, name := range k.Accepts {
 			fmt.Fprintf(w, "  %s\n", k.Why[name])
 		}
-	}
-	for _, err := range errs {
-		fmt.Fprintf(w, "\n%s\n", err)
 	}
 	return nil
 }

@@ -94,6 +94,10 @@ func TestKernelsPinned(t *testing.T) {
 				t.Errorf("%q: no error %q in %q", name, reason, got.Errors)
 			}
 		}
+		if pinned := map[string]string{"cuda": "names no kernel: nothing is chosen", "gobf16": "pins the kernel of native arithmetic"}[name]; !strings.HasSuffix(got.Pin, pinned) || (got.Pin != "") != (name != "") ||
+			name != "" && !strings.HasPrefix(table.String(), got.Pin+"\n") || (name != "") != strings.Contains(table.String(), "\nWithout "+asm.KernelEnv+":\n") {
+			t.Errorf("%q: pin %q, table\n%s", name, got.Pin, &table)
+		}
 		for _, e := range got.Errors {
 			if n := strings.Count(table.String(), "\n"+e+"\n"); n != 1 {
 				t.Errorf("%q: %q comes %d times in\n%s", name, e, n, &table)
