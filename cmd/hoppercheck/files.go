@@ -38,6 +38,9 @@ var kinds = []kind{
 // companions are files that belong to another.
 var companions = named(`cublas_rows\.bin`)
 
+// elsewhere are recordings that a test replays and this command does not.
+var elsewhere = map[string]string{"reduce.txt": "go test ./tile"}
+
 // parsed returns the replay of a format whose records stand alone: parse reads
 // them, and check says how the emulator differs from one, or "". An error of check is
 // one of the record, which no recorder can have written.
@@ -119,12 +122,18 @@ func (c *config) find(say func(format string, args ...any)) ([]file, error) {
 			case !c.match.MatchString(filepath.Base(path)) || companions.MatchString(base):
 			case at >= 0:
 				files = append(files, file{path, &kinds[at]})
-			case tell:
+			case !tell:
+			case elsewhere[base] != "":
+				say("%s: skipped: %s replays it", path, elsewhere[base])
+			default:
 				say("%s: skipped: not the name of a recording", path)
 			}
 		}
 	}
-	if len(files) == 0 {
+	switch {
+	case len(files) == 0 && c.pattern != "":
+		return nil, fmt.Errorf("no recording matches -run %s in %s", c.pattern, strings.Join(dirs, ", "))
+	case len(files) == 0:
 		return nil, fmt.Errorf("no recordings in %s", strings.Join(dirs, ", "))
 	}
 	return files, nil

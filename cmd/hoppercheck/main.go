@@ -10,7 +10,8 @@
 // is.
 //
 // The exit status is 0 if everything agreed, 1 if a record differs, 2 if a file
-// could not be read or the arguments are bad, and 130 after an interrupt.
+// could not be read, the result not be written, or the arguments are bad, and 130
+// after an interrupt.
 package main
 
 import (
@@ -19,6 +20,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"regexp"
@@ -37,7 +39,7 @@ func main() {
 const (
 	exitOK          = 0
 	exitDifferent   = 1
-	exitUnreadable  = 2 // or bad arguments
+	exitUnreadable  = 2 // or unwritable, or bad arguments
 	exitInterrupted = 130
 )
 
@@ -47,6 +49,7 @@ type config struct {
 	format   string
 	maxFlops float64
 	match    *regexp.Regexp
+	pattern  string // of match
 	verbose  bool
 }
 
@@ -61,8 +64,8 @@ A record is a script of mbarrier.txt, a call of tensormap.txt, a copy of tma.bin
 tma_illegal.txt, a word of tma_tf32.txt, an instruction of wgmma_*.bin, and a product of
 cublas.json.
 
-Exit status: 0 all agree, 1 a record differs, 2 a file is unreadable or the
-arguments are bad.
+Exit status: 0 all agree, 1 a record differs, 2 a file is unreadable, the result
+cannot be written or the arguments are bad, 130 after an interrupt.
 
 Flags:
 `
@@ -71,31 +74,31 @@ Flags:
 func parse(args []string, stdout io.Writer) (*config, error) {
 	var c config
 	var match string
-	fs := flag.NewFlagSet("hoppercheck", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	fs.StringVar(&c.format, "format", "table", "`format` of the result: table, json")
-	fs.Float64Var(&c.maxFlops, "max-flops", 5e9, "leave out products of cublas.json that take more than `n` operations, 2·M·N·K")
-	fs.StringVar(&match, "run", "", "replay only files whose name matches `regexp`")
-	fs.BoolVar(&c.verbose, "v", false, "name every file before it is replayed, and all that is skipped")
+	flags := flag.NewFlagSet("hoppercheck", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&c.format, "format", "table", "`format` of the result: table, json")
+	flags.Float64Var(&c.maxFlops, "max-flops", 5e9, "leave out products of cublas.json that take more than `n` operations, 2·M·N·K")
+	flags.StringVar(&match, "run", "", "replay only files whose name matches `regexp`")
+	flags.BoolVar(&c.verbose, "v", false, "name every file before it is replayed, and all that is skipped")
 	if len(args) == 1 && args[0] == "help" { // a folder of that name is ./help
 		args = []string{"-h"}
 	}
 	for {
-		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+		if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 			fmt.Fprint(stdout, help)
-			fs.SetOutput(stdout)
-			fs.PrintDefaults()
+			flags.SetOutput(stdout)
+			flags.PrintDefaults()
 			return nil, err
 		} else if err != nil {
 			return nil, err
 		}
-		if fs.NArg() == 0 {
+		if flags.NArg() == 0 {
 			break
 		}
-		c.dirs = append(c.dirs, fs.Arg(0))
-		args = fs.Args()[1:]
+		c.dirs = append(c.dirs, flags.Arg(0))
+		args = flags.Args()[1:]
 	}
-	if c.format != "table" && c.format != "json" {
+	if c.format = strings.ToLower(c.format); c.format != "table" && c.format != "json" {
 		return nil, fmt.Errorf("-format: %q is not table or json", c.format)
 	}
 	if !(c.maxFlops >= 0) {
@@ -105,6 +108,7 @@ func parse(args []string, stdout io.Writer) (*config, error) {
 	if c.match, err = regexp.Compile(match); err != nil {
 		return nil, fmt.Errorf("-run: %w", err)
 	}
+	c.pattern = match
 	return &c, nil
 }
 
@@ -140,11 +144,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			return exitInterrupted
 		}
 		if err != nil {
-			say("%s: %v", f.path, err)
+			say("%s: %s", f.path, bare(err, f.path))
 			code = exitUnreadable
 			continue
 		}
-		for _, note := range r.notes {
+		for _, note := range r.notes() {
 			say("%s: %s", f.path, note)
 		}
 		if r.different > 0 && code == exitOK {
@@ -153,8 +157,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		results = append(results, r)
 	}
 	if err := write(stdout, c.format, results); err != nil {
-		say("%v", err)
+		say("writing the result: %v", err)
 		return exitUnreadable
 	}
 	return code
+}
+
+// bare returns the text of err without the package and the file at path that it
+// begins with.
+func bare(err error, path string) string {
+	text := strings.TrimPrefix(err.Error(), "golden: ")
+	var file *fs.PathError
+	if errors.As(err, &file) && file.Path == path {
+		return file.Err.Error()
+	}
+	return strings.TrimPrefix(text, path+": ")
 }

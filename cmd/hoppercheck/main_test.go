@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +31,9 @@ type row struct {
 	Records   int    `json:"records"`
 	Different int    `json:"different"`
 	First     string `json:"first"`
+
+	LeftOut int            `json:"left_out"`
+	Split   []splitProduct `json:"split"`
 }
 
 func rows(t testing.TB, stdout string) []row {
@@ -42,6 +47,8 @@ func rows(t testing.TB, stdout string) []row {
 		if f["different"] != 0.0 {
 			want = []string{"different", "file", "first", "records"}
 		}
+		delete(f, "left_out") // which may be
+		delete(f, "split")
 		if !slices.Equal(slices.Sorted(maps.Keys(f)), want) {
 			t.Fatalf("fields %v, want %v", f, want)
 		}
@@ -66,6 +73,13 @@ func TestModule(t *testing.T) {
 	got := map[string]int{}
 	for _, r := range rows(t, stdout) {
 		got[r.File] = r.Records
+		if r.File == "cublas.json" {
+			if r.LeftOut != 28 || !slices.ContainsFunc(r.Split, func(s splitProduct) bool { return s.Product == "bf16 64x64x8192 NN" && s.Parts == 6 }) {
+				t.Errorf("%d products left out, split: %+v", r.LeftOut, r.Split)
+			}
+		} else if r.LeftOut != 0 || r.Split != nil {
+			t.Errorf("%+v", r)
+		}
 		if r.Different != 0 {
 			t.Errorf("%s: %d of %d records differ", r.File, r.Different, r.Records)
 		}
@@ -223,7 +237,7 @@ func TestUnreadable(t *testing.T) {
 				files["tma_tf32.txt"] = good
 			}
 			code, stdout, stderr := check(t, "-max-flops", "1e6", "-format", "json", place(t, files))
-			if code != exitUnreadable || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, name+": ") {
+			if code != exitUnreadable || strings.Count(stderr, "\n") != 1 || strings.Count(stderr, name+": ") != 1 || strings.Contains(stderr, "golden: ") {
 				t.Errorf("%s, %s: exit %d, want %d and one line: %q", name, what, code, exitUnreadable, stderr)
 			}
 			if all := rows(t, stdout); len(all) != len(files)-2 {
@@ -238,7 +252,7 @@ func TestUnreadable(t *testing.T) {
 		"not gzip":  {"tma.bin.gz": []byte("text")},
 		"huge load": {"tma.bin": hugeLoad(t)},
 	} {
-		if code, stdout, stderr := check(t, place(t, files)); code != exitUnreadable || strings.Count(stderr, "\n") != 1 {
+		if code, stdout, stderr := check(t, place(t, files)); code != exitUnreadable || strings.Count(stderr, "\n") != 1 || strings.Contains(stderr, "golden: ") || strings.Count(stderr, "tma.bin") > 1 {
 			t.Errorf("%s: exit %d, want %d and one line: %q %s", name, code, exitUnreadable, stderr, stdout)
 		}
 	}
@@ -265,9 +279,12 @@ func TestArguments(t *testing.T) {
 			t.Errorf("%q: exit %d, want %d and one line: %q %q", args, code, exitUnreadable, stderr, stdout)
 		}
 	}
+	if _, _, stderr := check(t, "-run", "zzz"); !strings.HasPrefix(stderr, "hoppercheck: no recording matches -run zzz in ") {
+		t.Errorf("-run zzz: %q", stderr)
+	}
 	for _, arg := range []string{"-h", "--help", "help"} {
 		code, stdout, stderr := check(t, arg)
-		if code != exitOK || stderr != "" || !strings.Contains(stdout, "-max-flops") {
+		if code != exitOK || stderr != "" || !strings.Contains(stdout, "-max-flops") || !strings.Contains(stdout, "130 after an interrupt") {
 			t.Errorf("%s: exit %d, %q, %q", arg, code, stdout, stderr)
 		}
 	}
@@ -280,6 +297,9 @@ func TestSkipped(t *testing.T) {
 	if code != exitOK || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "machine.txt: skipped") || !strings.Contains(stdout, "256") {
 		t.Errorf("exit %d: %q\n%s", code, stderr, stdout)
 	}
+	if code, _, stderr := check(t, "-v", "-run", "^(tma_tf32|reduce)"); code != exitOK || strings.Count(stderr, "\n") != 2 || !strings.Contains(stderr, "reduce.txt.gz: skipped: go test ./tile replays it\n") {
+		t.Errorf("reductions: exit %d: %q", code, stderr)
+	}
 	if code, _, stderr := check(t, filepath.Join(dir, "tma_tf32.txt")); code != exitOK || stderr != "" {
 		t.Errorf("a file: exit %d: %q", code, stderr)
 	}
@@ -289,8 +309,20 @@ func TestSkipped(t *testing.T) {
 func TestLeftOut(t *testing.T) {
 	code, stdout, stderr := check(t, "-run", "cublas", "-max-flops", "0", "-format", "json")
 	all := rows(t, stdout)
-	if code != exitOK || len(all) != 1 || all[0] != (row{File: "cublas.json"}) || !strings.Contains(stderr, "50 products") {
+	if code != exitOK || len(all) != 1 || !reflect.DeepEqual(all[0], row{File: "cublas.json", LeftOut: 50}) || !strings.Contains(stderr, "50 products") {
 		t.Errorf("exit %d, %+v: %q", code, all, stderr)
+	}
+}
+
+// A full is where nothing more can be written.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+func TestUnwritable(t *testing.T) {
+	var errs bytes.Buffer
+	if code := run(t.Context(), []string{"-run", "tf32.txt"}, full{}, &errs); code != exitUnreadable || errs.String() != "hoppercheck: writing the result: no space left\n" {
+		t.Errorf("exit %d: %q", code, &errs)
 	}
 }
 

@@ -35,7 +35,7 @@ func splits(p *golden.Product) int {
 
 // replayProducts computes whole products in Hopper's arithmetic.
 func replayProducts(ctx context.Context, c *config, f *file, data []byte) (result, error) {
-	r := result{file: f.name()}
+	r := result{file: f.name(), maxFlops: c.maxFlops}
 	rows, err := golden.Read(filepath.Join(filepath.Dir(f.path), "cublas_rows.bin"))
 	if errors.Is(err, fs.ErrNotExist) {
 		rows, err = golden.Read(filepath.Join(filepath.Dir(f.path), "cublas_rows.bin.gz"))
@@ -47,24 +47,21 @@ func replayProducts(ctx context.Context, c *config, f *file, data []byte) (resul
 	if err != nil {
 		return r, err
 	}
-	large := 0
 	for i := range products {
 		p := &products[i]
 		if 2*float64(p.M)*float64(p.N)*float64(p.K) > c.maxFlops {
-			large++
+			r.leftOut++
 			continue
 		}
 		text, split, err := replayProduct(ctx, p)
 		if err != nil {
 			return r, err
 		}
-		if split > 1 {
-			r.notes = append(r.notes, fmt.Sprintf("%s %dx%dx%d %s agrees with K split in %d", p.DType, p.M, p.N, p.K, p.Layout, split))
+		name := fmt.Sprintf("%s %dx%dx%d %s", p.DType, p.M, p.N, p.K, p.Layout)
+		if split > 1 && text == "" {
+			r.splits = append(r.splits, splitProduct{i, name, split})
 		}
-		r.count(fmt.Sprintf("record %d, %s %dx%dx%d %s", i, p.DType, p.M, p.N, p.K, p.Layout), text)
-	}
-	if large > 0 {
-		r.notes = append(r.notes, fmt.Sprintf("%d products of more than %g operations left out (-max-flops)", large, c.maxFlops))
+		r.count(fmt.Sprintf("record %d, %s", i, name), text)
 	}
 	return r, nil
 }

@@ -11,8 +11,29 @@ import (
 type result struct {
 	file               string
 	records, different int
-	first              string   // the first difference
-	notes              []string // what was left out, and why
+	first              string // the first difference
+	leftOut            int    // products that are too large
+	maxFlops           float64
+	splits             []splitProduct
+}
+
+// A splitProduct agrees if K is summed in parts. The JSON names are an interface.
+type splitProduct struct {
+	Record  int    `json:"record"`
+	Product string `json:"product"`
+	Parts   int    `json:"parts"`
+}
+
+// notes say what was left out, and what agrees not as it stands.
+func (r *result) notes() []string {
+	var notes []string
+	for _, s := range r.splits {
+		notes = append(notes, fmt.Sprintf("%s agrees with K split in %d", s.Product, s.Parts))
+	}
+	if r.leftOut > 0 {
+		notes = append(notes, fmt.Sprintf("%d products of more than %g operations left out (-max-flops)", r.leftOut, r.maxFlops))
+	}
+	return notes
 }
 
 // count adds a record; difference is empty if it agreed.
@@ -34,10 +55,13 @@ func write(w io.Writer, format string, results []result) error {
 			Records   int    `json:"records"`
 			Different int    `json:"different"`
 			First     string `json:"first,omitempty"`
+
+			LeftOut int            `json:"left_out,omitempty"` // records, which are not counted above
+			Split   []splitProduct `json:"split,omitempty"`
 		}
 		rows := make([]row, len(results)) // an empty list is [], not null
 		for i, r := range results {
-			rows[i] = row{r.file, r.records, r.different, r.first}
+			rows[i] = row{r.file, r.records, r.different, r.first, r.leftOut, r.splits}
 		}
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
