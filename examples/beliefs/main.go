@@ -54,6 +54,7 @@ func recording(name string) ([]byte, error) {
 }
 
 func main() {
+	fmt.Printf("%6s of %5s %-9s %s\n", "wrong", "all", "records", "if this is the rule")
 	for _, topic := range []func() error{barriers, copies, arithmetic} {
 		if err := topic(); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -3,6 +3,7 @@ package main
 func Example() {
 	main()
 	// Output:
+	//  wrong of   all records   if this is the rule
 	//      0 of   414 scripts   mbarrier: the rule that holds
 	//     65 of   414 scripts   the last byte of a copy arrives at the barrier
 	//     76 of   414 scripts   the last arrival completes the phase, whatever bytes are missing

@@ -89,7 +89,7 @@ func kernel(m *tile.TensorMap, cta int) {
 
 	check(t.Store(m, coord, shared, 0))
 	t.CommitGroup()
-	t.WaitGroup(0) // a block must not end before its stores have read its memory
+	t.WaitGroup(0) // main reads the matrix: WaitGroupRead would promise only that shared memory has been read
 }
 
 // block returns the shared memory of a CTA and its barrier, which expects the
