@@ -73,13 +73,15 @@ func (r *Report) columns() []column {
 		column{"spread", func(r *Result) string { return percent(r.Spread()) }},
 		column{"GFLOP/s", func(r *Result) string { return significant(r.GFLOPS) }},
 		column{"% of peak", func(r *Result) string { return percent(r.PeakFraction) }},
-		column{"vs depth 1", func(r *Result) string {
+	)
+	if len(base) > 0 {
+		cs = append(cs, column{"vs depth 1", func(r *Result) string {
 			if b := base[withoutDepth(r)]; b != nil && r.SecondsMedian > 0 {
 				return fmt.Sprintf("%.3fx", b.SecondsMedian/r.SecondsMedian)
 			}
 			return "-"
-		}},
-	)
+		}})
+	}
 	if r.scales() {
 		cs = append(cs, scaling)
 	}

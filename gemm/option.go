@@ -71,7 +71,7 @@ const (
 
 // WithArithmetic sets the arithmetic of the product. The default is [Native];
 // [Hopper] takes every type of element, fp8 too, and about seven times as long as
-// AVX-512 or AVX2 kernels do, and twenty or more times as long as AMX.
+// AVX-512 or AVX2 kernels do, or twenty to forty times as long as AMX.
 func WithArithmetic(a Arithmetic) Option { return Option{kind: optArithmetic, n: [3]int{int(a)}} }
 
 // WithSplitK cuts K into n equal parts, rounded up to multiples of 64 so that
