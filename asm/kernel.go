@@ -198,12 +198,13 @@ func (k *Kernel) Ahead() bool { return k.strips != stripsNone && k.strips != str
 
 // Fetch returns how long it takes to bring a panel of A, where it lies in rows, and one of B, which is packed, from the last
 // cache, in halves of the time of a tile as deep. AMX multiplies them faster than they come: on an Emerald Rapids at 20 and
-// 15 GB/s, where a tile takes 1.4 ns for an element of K. The other kernels need not wait for A.
+// 15 GB/s, where a tile takes 1.4 ns for an element of K. The other kernels need not wait for A, and pack a panel of B in about the
+// time of a tile.
 func (k *Kernel) Fetch() (a, b int) {
 	if k.step == amxStep {
 		return 5, 6
 	}
-	return 0, 1
+	return 0, 2
 }
 
 // KStep returns what the depth of a panel of type t, in words, is a multiple of: 1, for AMX the 16 of a tile, and for

@@ -105,8 +105,7 @@ func (p *product) near(s *settings) bool {
 // flops returns the floating-point operations of the product.
 func (p *product) flops() float64 { return 2 * float64(p.m) * float64(p.n) * float64(p.k) }
 
-// init cuts the product into slabs for most workers, or for fewer if the others
-// would take longer to come than they save.
+// init cuts the product into slabs for most workers, or for fewer.
 func (pl *place) init(in *inlined, most int) {
 	pl.inlined = *in
 	if now := (cutFor{in.kernel, in.m, in.n, in.k, in.whole, in.own, most}); now != pl.cutFor {
@@ -115,20 +114,22 @@ func (pl *place) init(in *inlined, most int) {
 	pl.layout(in.m, pl.slabCols)
 }
 
-// best returns the fastest of the ways to cut the product.
+// best returns the fastest of the ways to cut the product, for most workers, or for
+// fewer if the others would take longer to come than they save.
 func (in *inlined) best(most int) (best slabbing) {
-	half := tileFlops(in.kernel, in.words(in.k)) / 2
+	half := float64(tileFlops(in.kernel, in.words(in.k))) / 2
 	late := 0
 	if most > few {
 		late = 1 // one of many is always late, and all wait for its last slab
 	}
-	least := math.MaxInt
-	for workers := min(few, most); ; workers = min(2*workers, most) {
+	least := math.Inf(1)
+	for workers := most; ; workers = max(workers/2, few) {
 		cut, time := in.cut(workers, late)
-		if flops := time*half + workers*helpFlops; flops <= least {
-			best, least = cut, flops
+		flops := float64(time)*half + float64(workers*helpFlops)
+		if flops >= least {
+			return best
 		}
-		if workers == most {
+		if best, least = cut, flops; workers <= few {
 			return best
 		}
 	}
@@ -161,15 +162,12 @@ func (in *inlined) cut(workers, late int) (best slabbing, least int) {
 		}
 		return best, least
 	}
-	for parts := ceilDiv(panelsA, ownExtent/k.MR); ; parts *= 2 {
-		tiles := ceilDiv(panelsA, parts)
+	for tiles := min(panelsA, ownExtent/k.MR); tiles > 0; tiles-- {
 		for wide := min(panelsB, ownExtent/k.NR); wide > 0; wide-- {
 			try(tiles, wide)
 		}
-		if tiles == 1 {
-			return best, least
-		}
 	}
+	return best, least
 }
 
 func (pl *place) shape() pipeline.Shape {
