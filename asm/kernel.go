@@ -80,8 +80,8 @@ type KernelFunc func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Poi
 
 // An Ahead is memory that will be read soon: rows of so many chunks of 128 bytes. While a kernel multiplies, it brings them
 // closer, row after row, until all is done or the call is over: of each tile, MR of the first 2·MR turns of AheadSteps steps
-// of K fetch C (of the first MR, if K is short), and every turn after them a chunk, until they were Each. It reads nothing that a
-// program could notice, so the memory may end inside a chunk.
+// of K fetch C (of the first MR, if K is short), and every turn after them a chunk, until the tile has fetched Each of them. It
+// reads nothing that a program could notice, so the memory may end inside a chunk.
 type Ahead struct {
 	Base   unsafe.Pointer
 	Pitch  int // bytes from one row to the next
@@ -197,7 +197,7 @@ func (k *Kernel) MulHalf(words, m int, a, b, src unsafe.Pointer, lds int, dst un
 func (k *Kernel) Ahead() bool { return k.strips != stripsNone && k.strips != stripsAMX }
 
 // Fetch returns how long it takes to bring a panel of A, where it lies in rows, and one of B, which is packed, from the last
-// cache, in halves of the time of a tile as deep. AMX multiplies them faster than they come: on an Emerald Rapids at 20 and
+// cache. The unit is half of the time that a tile takes over the same depth of K. AMX multiplies them faster than they come: on an Emerald Rapids at 20 and
 // 15 GB/s, where a tile takes 1.4 ns for an element of K. The other kernels need not wait for A, and pack a panel of B in about the
 // time of a tile.
 func (k *Kernel) Fetch() (a, b int) {

@@ -20,7 +20,8 @@ type Packing struct {
 	Pitch       int
 }
 
-// PackSteps is how many steps of K a word of K of a [Packing] takes: what is left of it when the tiles end takes time of its own.
+// PackSteps is how many steps of K a kernel multiplies while it packs one word of K of a [Packing]. What is not packed when the
+// tiles end is packed after them, and takes time of its own.
 const PackSteps = 2
 
 // transposeDepth is the words of K that are transposed at a time behind products.

@@ -32,7 +32,8 @@ func (k *Kernel) MulRound(t Type, past bool, words, m int, a, b, src unsafe.Poin
 	}
 }
 
-// RowsRound returns the RowsFunc that is to [Kernel.Rows] of any A what MulRound is to Mul, or nil if Rounds is false.
+// RowsRound returns the RowsFunc that multiplies as those of [Kernel.Rows] do and stores dst in elements of type t, rounded, as
+// MulRound does; nil if Rounds is false.
 func (k *Kernel) RowsRound(t Type) RowsFunc {
 	if t >= numTypes {
 		return nil
