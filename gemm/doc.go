@@ -116,12 +116,13 @@
 // product done, and helpers join when they can.
 //
 // A caller who names neither a depth nor a tile gets the shortest way that a
-// product allows, with the same bits. Small products are computed by the caller
-// alone; those whose A stays in a cache by workers that read A where it lies and
-// share C out in slabs; those of few rows by workers that stream B past an A
-// that the ring holds whole; and in larger ones a few workers pack B as they come
-// to multiply it, so that the ring carries A alone, and keep it for the cluster
-// tiles below. Many workers with AMX do the same for wide products, each for its slabs.
+// product allows, with the same bits; [Stats] names it. Small products are computed
+// by the caller alone (inline); those whose A stays in a cache by workers that read A
+// where it lies and share C out in slabs (place); those of few rows by workers that
+// stream B past an A that the ring holds whole (stream); and in larger ones (ring) a
+// few workers pack B as they come to multiply it, so that the ring carries A alone,
+// and keep it for the cluster tiles below. Many workers with AMX do the same for wide
+// products, each for its slabs.
 //
 // # Memory
 //

@@ -6,6 +6,7 @@ import (
 	"log"
 
 	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/fp8"
 	"example.com/leafhopper/gemm"
 )
 
@@ -182,6 +183,46 @@ func ExampleWithArithmetic() {
 	// Output:
 	// native 0.5
 	// hopper 0
+}
+
+// cuBLAS cuts K where C is too small to fill a GPU, and adds up the parts. WithSplitK
+// does the same, in the same order: here small terms survive in a part of their own.
+func ExampleWithSplitK() {
+	const k = 128
+	a, b := gemm.NewMatrix[float32](1, k), gemm.NewMatrix[float32](k, 1)
+	for i := range k {
+		a.Set(0, i, 1)
+		b.Set(i, 0, 0x1p-15)
+	}
+	b.Set(0, 0, 4096)
+	c := gemm.NewMatrix[float32](1, 1)
+	for _, parts := range []int{1, 2} {
+		if err := gemm.Multiply(c, a, b, gemm.WithArithmetic(gemm.Hopper), gemm.WithSplitK(parts)); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(parts, c.At(0, 0)-4096)
+	}
+	// Output:
+	// 1 0
+	// 2 0.001953125
+}
+
+// 8-bit inputs, which may be of two types, have Hopper's arithmetic only.
+func ExampleEngine_Multiply() {
+	e, err := gemm.New(gemm.WithArithmetic(gemm.Hopper))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	a, b := gemm.NewMatrix[fp8.E4M3](1, 2), gemm.NewMatrix[fp8.E5M2](2, 1)
+	fp8.EncodeE4M3(a.Data, []float32{1.5, -2})
+	fp8.EncodeE5M2(b.Data, []float32{4, 0.25})
+	c := gemm.NewMatrix[float32](1, 1)
+	if err := e.Multiply(c, a, b); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(c.Data)
+	// Output: [5.5]
 }
 
 func ExampleWithContext() {

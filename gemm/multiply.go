@@ -84,7 +84,7 @@ func (e *Engine) multiply(in *inlined, opts []Option) error {
 
 // compute takes the shortest way.
 func (e *Engine) compute(in *inlined, s *settings) (Stats, error) {
-	st := Stats{Kernel: in.kernel.Name, Inline: true}
+	st := Stats{Kernel: in.kernel.Name, Inline: true, Route: routeNames[routeInline]}
 	if in.m == 0 || in.n == 0 {
 		return st, nil
 	}

@@ -10,6 +10,8 @@ const (
 	routeRing                // the ring
 )
 
+var routeNames = [...]string{routeInline: "inline", routePlace: "place", routeStream: "stream", routeRing: "ring"}
+
 const (
 	// inlineFlops is the size of a product up to which a ring costs more than it
 	// saves, shareFlops and shareMany that up to which any hand-over to few or many

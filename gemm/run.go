@@ -43,6 +43,7 @@ func (e *Engine) grid(in *inlined, s *settings, how route) (Stats, error) {
 	default:
 		st, err = r.runRing(e, &in.product, s)
 	}
+	st.Route = routeNames[how]
 	if in.turned {
 		st.TileM, st.TileN = st.TileN, st.TileM
 	}

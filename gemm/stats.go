@@ -14,6 +14,7 @@ type Stats struct {
 	TileN   int    // CTA tile: columns of C
 	TileK   int    // elements of K in one stage
 	Inline  bool   // computed by the caller alone, without a ring
+	Route   string // "inline", "place", "stream" or "ring": see "How a product is cut" in the package comment
 	Tiles   int    // output tiles
 	Stages  int    // stages filled and consumed
 	Bytes   int64  // bytes written to slots by the copier

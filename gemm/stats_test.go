@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/leafhopper/asm"
 	"example.com/leafhopper/gemm"
 )
 
@@ -24,6 +25,36 @@ func TestStatsString(t *testing.T) {
 	} {
 		if got := tc.st.String(); got != tc.want {
 			t.Errorf("%q, want %q", got, tc.want)
+		}
+	}
+}
+
+// TestStatsRoute names the ways of four products.
+func TestStatsRoute(t *testing.T) {
+	processors(t, 2)
+	k, err := asm.Select(asm.F32, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		m, n, k int
+		opts    []gemm.Option
+		want    string
+	}{
+		{0, 3, 3, nil, "inline"},
+		{3, 3, 0, nil, "inline"},
+		{3, 3, 3, nil, "inline"},
+		{256, 256, 256, []gemm.Option{gemm.WithWorkers(2)}, map[bool]string{true: "place", false: "ring"}[k.Rows(asm.F32) != nil]},
+		{4, 600, 2000, []gemm.Option{gemm.WithWorkers(2), gemm.WithKernel("go")}, "stream"},
+		{200, 200, 200, []gemm.Option{gemm.WithDepth(2)}, "ring"},
+	} {
+		var st gemm.Stats
+		a, b, c := gemm.NewMatrix[float32](tc.m, tc.k), gemm.NewMatrix[float32](tc.k, tc.n), gemm.NewMatrix[float32](tc.m, tc.n)
+		if err := gemm.Multiply(c, a, b, append(tc.opts, gemm.WithStats(&st))...); err != nil {
+			t.Fatal(err)
+		}
+		if st.Route != tc.want || st.Inline != (tc.want == "inline") {
+			t.Errorf("%d x %d x %d: %s, inline %v; want %s", tc.m, tc.n, tc.k, st.Route, st.Inline, tc.want)
 		}
 	}
 }
