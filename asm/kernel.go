@@ -197,9 +197,9 @@ func (k *Kernel) MulHalf(words, m int, a, b, src unsafe.Pointer, lds int, dst un
 func (k *Kernel) Ahead() bool { return k.strips != stripsNone && k.strips != stripsAMX }
 
 // Fetch returns how long it takes to bring a panel of A, where it lies in rows, and one of B, which is packed, from the last
-// cache. The unit is half of the time that a tile takes over the same depth of K. AMX multiplies them faster than they come: on an Emerald Rapids at 20 and
-// 15 GB/s, where a tile takes 1.4 ns for an element of K. The other kernels need not wait for A, and pack a panel of B in about the
-// time of a tile.
+// cache. The unit is half of the time that a tile takes over the same depth of K. AMX multiplies them faster than they come: on an
+// Emerald Rapids at 20 and 15 GB/s, where a tile takes 1.4 ns for an element of K. The other kernels need not wait for A, and pack
+// a panel of B in about the time of a tile.
 func (k *Kernel) Fetch() (a, b int) {
 	if k.step == amxStep {
 		return 5, 6

@@ -253,7 +253,7 @@ func (x *run) result(c *caseRun) Result {
 		M: v.M, N: v.N, K: v.K, DType: v.In.String(), Out: v.Out.String(), Trans: v.Trans(),
 		Depth: v.Depth, DepthUsed: stats.Depth, Workers: c.workers, Kernel: stats.Kernel, Prepacked: v.Prepacked, Count: len(c.samples),
 		SecondsMedian: median(c.samples), AllocsPerOp: median(c.allocs),
-		Samples: c.samples, Inline: stats.Inline, Checked: c.p.ref != nil, Failure: c.failure,
+		Samples: c.samples, Checked: c.p.ref != nil, Failure: c.failure,
 		Arith: v.Arith.String(), Alpha: v.Alpha, Beta: v.Beta, Seed: v.Seed, Cold: x.Cold, MinTime: x.minTime().Seconds(),
 	}
 	if v.SplitK > 1 {

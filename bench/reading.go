@@ -117,7 +117,7 @@ func readDepths(g []*Result) string {
 		if r.Depth == 1 && one == nil {
 			one = r
 		}
-		inline = inline && r.Inline
+		inline = inline && r.DepthUsed == 0
 		spread = max(spread, r.Spread())
 	}
 	if inline {

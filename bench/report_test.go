@@ -55,7 +55,7 @@ func mixedReport() *Report {
 	rep.Results = rep.Results[:2]
 	for _, r := range slices.Clone(rep.Results) {
 		r.M, r.DType, r.Tile, r.Workers = 8, "f32", "64x64x64", 1
-		r.Inline = true
+		r.DepthUsed = 0
 		r.SecondsMedian, r.SecondsMin, r.SecondsMax = r.SecondsMedian/1e5, r.SecondsMin/1e5, r.SecondsMax/1e5
 		rep.Results = append(rep.Results, r)
 	}
@@ -102,7 +102,7 @@ func autoReport() *Report {
 		rep.Results[i].Alpha, rep.Results[i].Cold = 0.1, true
 	}
 	inline := rep.Results[2]
-	inline.M, inline.DepthUsed, inline.Inline = 8, 0, true
+	inline.M, inline.DepthUsed = 8, 0
 	rep.Results = append(rep.Results, inline)
 	return rep
 }
@@ -236,7 +236,7 @@ func TestReading(t *testing.T) {
 		{change(func(r *Report) { r.Results[0].SecondsMax = 1 }), "The samples of one depth spread by up to 39904.0 %: the machine was busy, and this comparison says little."},
 		{change(func(r *Report) {
 			for i := range r.Results {
-				r.Results[i].Inline = true
+				r.Results[i].DepthUsed = 0
 			}
 		}), "The product ran on its caller alone, without a ring, so depth made no difference; what differs is noise."},
 		{change(func(r *Report) { r.Results = r.Results[:1]; r.Results[0].PeakFraction = 1.42 }),

@@ -44,7 +44,6 @@ type Result struct {
 	Scaling       float64 `json:"scaling,omitempty"` // GFLOPS over that with 1 worker and 1 caller, if either varies and that was measured
 
 	Samples []float64 `json:"-"` // seconds that a call takes its caller, in the order of the rounds
-	Inline  bool      `json:"-"` // ran on the caller alone, without a ring
 }
 
 // Flops returns the floating-point operations of one product.

@@ -223,11 +223,7 @@ func (r *Report) chosenDepths() []string {
 	slices.Sort(depths)
 	var names []string
 	for _, d := range slices.Compact(depths) {
-		if d == 0 {
-			names = append(names, "no ring")
-		} else {
-			names = append(names, strconv.Itoa(d))
-		}
+		names = append(names, chosenName(d))
 	}
 	return names
 }

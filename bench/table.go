@@ -120,13 +120,18 @@ func depthName(depth int) string {
 // depthCell is the depth of r as it was asked for and, if that was left to the
 // engine, what it chose.
 func depthCell(r *Result) string {
-	switch {
-	case r.Depth != 0:
+	if r.Depth != 0 {
 		return strconv.Itoa(r.Depth)
-	case r.DepthUsed == 0:
-		return "auto(no ring)"
 	}
-	return fmt.Sprintf("auto(%d)", r.DepthUsed)
+	return "auto(" + chosenName(r.DepthUsed) + ")"
+}
+
+// chosenName names a depth that the engine chose.
+func chosenName(depth int) string {
+	if depth == 0 {
+		return "no ring"
+	}
+	return strconv.Itoa(depth)
 }
 
 // group identifies what two results must share to be compared by depth.

@@ -15,16 +15,21 @@ const maxNR = 64
 // epilogue writes rows x cols accumulators, which lie NR to a row and are
 // overwritten, to C at (row, col): alpha·acc + beta·C, rounded once more if C has 16 bits.
 func (p *product) epilogue(acc unsafe.Pointer, row, col, rows, cols int) {
-	pitch := p.kernel.NR * 4
-	if !p.c.trans {
-		p.store(p.c.at(row, col), acc, pitch, rows, cols)
+	if p.c.trans {
+		p.epilogueTurned(acc, row, col, rows, cols)
 		return
 	}
-	// Only a packed B leaves C transposed: the operands could not change places.
+	p.store(p.c.at(row, col), acc, p.kernel.NR*4, rows, cols)
+}
+
+// epilogueTurned is epilogue for a transposed C. Only a packed B leaves it so: the
+// operands could not change places.
+func (p *product) epilogueTurned(acc unsafe.Pointer, row, col, rows, cols int) {
 	var turned [maxNR * maxNR]float32
+	nr := p.kernel.NR
 	for i := 0; i < rows; i += maxNR {
 		n := min(maxNR, rows-i)
-		turn(&turned, unsafe.Add(acc, i*pitch), p.kernel.NR, n, cols)
+		turn(&turned, unsafe.Add(acc, i*nr*4), nr, n, cols)
 		p.store(p.c.at(row+i, col), unsafe.Pointer(&turned), maxNR*4, cols, n)
 	}
 }

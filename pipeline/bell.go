@@ -9,7 +9,7 @@ type bell struct {
 	_    [64]byte
 	call atomic.Uint64
 	_    [56]byte
-	grid atomic.Pointer[Grid] // that calls
+	grid atomic.Pointer[Grid] // that calls, or was the last to
 
 	// Guarded by Crew.mu:
 	seats  []*seat
@@ -40,18 +40,22 @@ func wanted(call uint64) int { return int(call & maxWanted) }
 
 // ring calls want helpers to g.
 func (b *bell) ring(g *Grid, want int) {
-	for len(b.seats) < want {
-		b.seats = append(b.seats, new(seat))
-		b.taken = append(b.taken, false)
-	}
+	b.grow(want)
 	g.called = called{(b.call.Load()>>wantedBits+1)<<wantedBits | uint64(want), b.seats[:want]}
 	b.grid.Store(g)
 	b.call.Store(g.called.call)
 }
 
+// grow makes sure that there are n seats.
+func (b *bell) grow(n int) {
+	for len(b.seats) < n {
+		b.seats = append(b.seats, new(seat))
+		b.taken = append(b.taken, false)
+	}
+}
+
 // silence lets no further helper join the grid that rang.
 func (b *bell) silence() {
-	b.grid.Store(nil)
 	b.call.Store(b.call.Load() &^ maxWanted)
 }
 

@@ -35,10 +35,7 @@ func (h *helper) sit(b *bell) {
 	for i < len(b.seats) && b.taken[i] {
 		i++
 	}
-	if i == len(b.seats) {
-		b.seats = append(b.seats, new(seat))
-		b.taken = append(b.taken, false)
-	}
+	b.grow(i + 1)
 	b.taken[i] = true
 	h.bell, h.seat, h.id, h.answered = b, b.seats[i], i+1, 0
 }
@@ -70,7 +67,7 @@ func (h *helper) hear() *Grid {
 	h.answered = call
 	g := h.bell.grid.Load()
 	h.seat.heard.Store(call)
-	if g == nil || h.bell.call.Load() != call {
+	if h.bell.call.Load() != call {
 		h.seat.heard.Store(0)
 		return nil
 	}

@@ -131,8 +131,8 @@ func (c *config) find(say func(format string, args ...any)) ([]file, error) {
 		}
 	}
 	switch {
-	case len(files) == 0 && c.pattern != "":
-		return nil, fmt.Errorf("no recording matches -run %s in %s", c.pattern, strings.Join(dirs, ", "))
+	case len(files) == 0 && c.match.String() != "":
+		return nil, fmt.Errorf("no recording matches -run %v in %s", c.match, strings.Join(dirs, ", "))
 	case len(files) == 0:
 		return nil, fmt.Errorf("no recordings in %s", strings.Join(dirs, ", "))
 	}

@@ -20,7 +20,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
 	"regexp"
@@ -49,7 +48,6 @@ type config struct {
 	format   string
 	maxFlops float64
 	match    *regexp.Regexp
-	pattern  string // of match
 	verbose  bool
 }
 
@@ -74,29 +72,29 @@ Flags:
 func parse(args []string, stdout io.Writer) (*config, error) {
 	var c config
 	var match string
-	flags := flag.NewFlagSet("hoppercheck", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	flags.StringVar(&c.format, "format", "table", "`format` of the result: table, json")
-	flags.Float64Var(&c.maxFlops, "max-flops", 5e9, "leave out products of cublas.json that take more than `n` operations, 2·M·N·K")
-	flags.StringVar(&match, "run", "", "replay only files whose name matches `regexp`")
-	flags.BoolVar(&c.verbose, "v", false, "name every file before it is replayed, and all that is skipped")
+	fs := flag.NewFlagSet("hoppercheck", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.StringVar(&c.format, "format", "table", "`format` of the result: table, json")
+	fs.Float64Var(&c.maxFlops, "max-flops", 5e9, "leave out products of cublas.json that take more than `n` operations, 2·M·N·K")
+	fs.StringVar(&match, "run", "", "replay only files whose name matches `regexp`")
+	fs.BoolVar(&c.verbose, "v", false, "name every file before it is replayed, and all that is skipped")
 	if len(args) == 1 && args[0] == "help" { // a folder of that name is ./help
 		args = []string{"-h"}
 	}
 	for {
-		if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
 			fmt.Fprint(stdout, help)
-			flags.SetOutput(stdout)
-			flags.PrintDefaults()
+			fs.SetOutput(stdout)
+			fs.PrintDefaults()
 			return nil, err
 		} else if err != nil {
 			return nil, err
 		}
-		if flags.NArg() == 0 {
+		if fs.NArg() == 0 {
 			break
 		}
-		c.dirs = append(c.dirs, flags.Arg(0))
-		args = flags.Args()[1:]
+		c.dirs = append(c.dirs, fs.Arg(0))
+		args = fs.Args()[1:]
 	}
 	if c.format = strings.ToLower(c.format); c.format != "table" && c.format != "json" {
 		return nil, fmt.Errorf("-format: %q is not table or json", c.format)
@@ -108,7 +106,6 @@ func parse(args []string, stdout io.Writer) (*config, error) {
 	if c.match, err = regexp.Compile(match); err != nil {
 		return nil, fmt.Errorf("-run: %w", err)
 	}
-	c.pattern = match
 	return &c, nil
 }
 
@@ -167,7 +164,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // begins with.
 func bare(err error, path string) string {
 	text := strings.TrimPrefix(err.Error(), "golden: ")
-	var file *fs.PathError
+	var file *os.PathError
 	if errors.As(err, &file) && file.Path == path {
 		return file.Err.Error()
 	}
