@@ -112,7 +112,13 @@ func TestCrewCounts(t *testing.T) {
 	b := newBell(c)
 	slow := helper{Crew: c}
 	slow.sit(b)
-	c.alive, c.bells, c.free = 1, []*bell{b}, []*bell{b}
+	counted := make(chan struct{})
+	other := newBell(c)
+	other.help = func() { // or the one that starts may have come and gone when they are counted
+		<-counted
+		c.helper(other)
+	}
+	c.alive, c.bells, c.free = 1, []*bell{b, other}, []*bell{other, b}
 	var grids [2]Grid
 	var bells [2]*bell
 	for i := range grids {
@@ -121,7 +127,7 @@ func TestCrewCounts(t *testing.T) {
 		}
 		bells[i] = c.publish(&grids[i], 1)
 	}
-	if bells[0] != b || bells[1] == b {
+	if bells[0] != b || bells[1] != other {
 		t.Error("the first grid does not ring for the helper that exists, or the second does")
 	}
 	if alive, _, ringing := c.count(); alive != 2 || ringing != 2 {
@@ -130,6 +136,7 @@ func TestCrewCounts(t *testing.T) {
 	if slow.leave() {
 		t.Error("the helper leaves though it is called")
 	}
+	close(counted)
 	for i := range grids {
 		c.retract(&grids[i], bells[i])
 	}
