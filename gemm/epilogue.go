@@ -15,32 +15,22 @@ const maxNR = 64
 // epilogue writes rows x cols accumulators, which lie NR to a row and are
 // overwritten, to C at (row, col): alpha·acc + beta·C, rounded once more if C has 16 bits.
 func (p *product) epilogue(acc unsafe.Pointer, row, col, rows, cols int) {
-	if p.c.trans {
-		p.epilogueTurned(acc, row, col, rows, cols)
+	if p.c.trans { // as only a packed B leaves it: the operands could not change places
+		p.storeTurned(p.c.at(row, col), acc, rows, cols)
 		return
 	}
 	p.store(p.c.at(row, col), acc, p.kernel.NR*4, rows, cols)
 }
 
-// epilogueTurned is epilogue for a transposed C. Only a packed B leaves it so: the
-// operands could not change places.
-func (p *product) epilogueTurned(acc unsafe.Pointer, row, col, rows, cols int) {
-	var turned [maxNR * maxNR]float32
-	nr := p.kernel.NR
-	for i := 0; i < rows; i += maxNR {
-		n := min(maxNR, rows-i)
-		turn(&turned, unsafe.Add(acc, i*nr*4), nr, n, cols)
-		p.store(p.c.at(row+i, col), unsafe.Pointer(&turned), maxNR*4, cols, n)
-	}
-}
-
-// turn writes the transpose of rows x cols elements, which lie nr to a row.
-func turn(to *[maxNR * maxNR]float32, from unsafe.Pointer, nr, rows, cols int) {
-	for i := range rows {
-		row := unsafe.Slice((*float32)(unsafe.Add(from, i*nr*4)), cols)
-		for j, v := range row {
-			to[j*maxNR+i] = v
-		}
+// storeTurned is store for the transpose of rows x cols accumulators, NR to a row.
+func (p *product) storeTurned(to, acc unsafe.Pointer, rows, cols int) {
+	const width = asm.TransposeWidth
+	var turned [maxNR * width]float32
+	pitch := p.kernel.NR * 4
+	for i := 0; i < rows; i += width {
+		n := min(width, rows-i)
+		asm.Transpose(unsafe.Pointer(&turned), unsafe.Add(acc, i*pitch), pitch, n, cols)
+		p.store(unsafe.Add(to, i*p.c.elem.Size()), unsafe.Pointer(&turned), width*4, cols, n)
 	}
 }
 
