@@ -28,6 +28,7 @@ func newAMX(c cpu) (amx, model *Kernel) {
 	amx = &Kernel{Name: "amx", ISA: "AMX-BF16", MR: amxMR, NR: amxNR, KPack: 2, step: amxStep, Ref: mulTiles, accepts: [numTypes]bool{BF16: true}, err: c.lacksAMX()}
 	model = &Kernel{Name: "goamx", ISA: "Go", MR: amxMR, NR: amxNR, KPack: 2, step: amxStep, Mul: mulTiles, Ref: mulTiles,
 		Peak: peakDotBF16, PeakFlops: peakDotBF16Flops, accepts: [numTypes]bool{BF16: true}, rows: [numTypes]RowsFunc{BF16: rowsTiles}}
+	model.sweep = sweepGeneric(model, mulTiles)
 	model.round[BF16] = roundGeneric(model, mulTiles, rowsTiles, BF16)
 	return amx, model
 }

@@ -22,6 +22,9 @@ func roundPastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointe
 //go:noescape
 func roundRowsAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
 
+//go:noescape
+func sweepAMX(s *Sweep)
+
 func peakAMX(n int)
 
 // peakAMXFlops counts four tiles.
@@ -44,6 +47,7 @@ func assembleAMX(k *Kernel) {
 	if k.Name == "amx" {
 		k.Mul, k.Peak, k.PeakFlops = mulAMX, peakAMX, peakAMXFlops
 		k.strips, k.rows[BF16], k.round[BF16] = stripsAMX, rowsAMX, rounders{rows: roundRowsAMX}
+		k.sweep = sweepAMX
 	}
 	if machine().lacks(isaAVX512) != nil {
 		return // the model keeps its packers in Go, and has no stream kernels

@@ -150,6 +150,7 @@ type Kernel struct {
 	packB   [numTypes][2]PackFunc
 	stream  [numTypes][2]StreamFunc
 	panels  [numTypes]PanelsFunc
+	sweep   func(s *Sweep)
 
 	rows     [numTypes]RowsFunc
 	rowsHalf [numTypes]RowsFunc

@@ -370,12 +370,14 @@ func (s *source) tiles() {
 func amx() []byte {
 	var s source
 	s.WriteString(header)
+	s.WriteString("#include \"go_asm.h\"\n")
 	amxMul(&s, "mulAMX", &toCache, "")
 	amxRows(&s, "rowsAMX", &toCache, "")
 	amxMul(&s, "pastAMX", &toMemory, ", stored past the caches")
 	amxMul(&s, "roundAMX", &shortCache, ", rounded to bf16")
 	amxMul(&s, "roundPastAMX", &shortMemory, ", rounded to bf16, stored past the caches")
 	amxRows(&s, "roundRowsAMX", &shortCache, ", rounded to bf16")
+	amxSweep(&s)
 	amxPeak(&s)
 	packLines(&s)
 	packWide(&s, 4)
