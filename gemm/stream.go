@@ -50,11 +50,12 @@ type stream struct {
 	block     int // columns of it at a time, which scratch memory bounds
 	group     int // and of these columns, that are packed at a time
 	slabs     int
-	items     int            // parts of K, of
-	span      int            // blocks each
-	jobPanels int            // panels of A in a copy job, of a block after the other
-	inPlace   asm.StreamFunc // if B is read where it lies, without packing a panel
-	panels    asm.PanelsFunc // if B is packed and A is few panels
+	items     int // parts of K, of
+	span      int // blocks each
+	jobPanels int // panels of A in a copy job, of a block after the other
+	mode      streamMode
+	inPlace   asm.StreamFunc // of streamPlaced
+	panels    asm.PanelsFunc // of streamStored
 	mapA      tile.PanelMap
 	slot      []byte         // A: [block of K][panel]
 	acc       unsafe.Pointer // accumulators, if they outlast an item: [panel of B][rows][NR], or [m][n]
@@ -81,6 +82,8 @@ func (p *product) mostRows(s *settings) int {
 		return sweptPairs
 	case wide && (p.packs() || p.ready()):
 		return sweptRows
+	case workers == 1 && p.streamMode(1) == streamSweeps:
+		return sweptRows
 	case many || p.b.packed || !p.packs() || p.n*p.k*p.b.elem.Size() <= bytesL2:
 		return streamRows
 	case p.kernel.KPack > 1 && workers == 1:
@@ -96,64 +99,67 @@ func (p *product) streamBytes(workers int) int {
 
 // streamDepth returns the elements of K in a block for so many workers.
 func (p *product) streamDepth(workers int) int {
-	if !p.b.packed && p.packs() && p.inPlaceFunc() == nil {
-		return p.freshDepth(workers)
+	switch p.streamMode(workers) {
+	case streamSwept:
+		if !p.b.packed {
+			return p.freshDepth(workers)
+		}
+	case streamSweeps:
+		return asm.SweepK
+	case streamTurned:
+		return turnedDepth
 	}
 	return p.panelDepth()
 }
 
-// inPlaceFunc returns what multiplies A by B where that lies, if A has so few rows
-// that it is the fastest, and otherwise nil.
-func (p *product) inPlaceFunc() asm.StreamFunc {
-	if p.b.packed || p.m > p.kernel.StreamRows(p.b.elem) {
-		return nil
-	}
-	return p.kernel.Stream(p.b.elem, p.b.trans)
-}
-
 // init cuts p into slabs for workers.
 func (st *stream) init(p *product, workers int) error {
-	k := p.kernel
-	*st = stream{product: *p, bk: p.streamDepth(workers), panelsA: ceilDiv(p.m, k.MR)}
+	k, side := p.kernel, tile.SideA
+	*st = stream{product: *p, mode: p.streamMode(workers), bk: p.streamDepth(workers), panelsA: ceilDiv(p.m, k.MR)}
 	st.steps = ceilDiv(p.k, st.bk)
 	// A strip of accumulators and a panel of B are all that a slab keeps, so it
 	// may be as narrow as sharing the columns out wants.
 	panels := ceilDiv(p.n, k.NR)
 	strip := st.bytesStrip()
-	block := max(1, min(streamB/k.PanelB(st.words(st.bk)), streamAcc/strip))
-	if p.packs() {
+	block, group := max(1, min(streamB/k.PanelB(st.words(st.bk)), streamAcc/strip)), 0
+	share := max(1, panels/(slabsEach*workers))
+	cols := min(share, block)
+	size := p.b.elem.Size()
+	widest := max(slabBytes/(p.k*size), placeLine/size) / k.NR
+	switch st.mode {
+	case streamPanels:
+		switch {
+		case !p.starves() || p.b.packed:
+		case p.b.trans:
+			block = 1
+		default:
+			// The rows of all columns that the accumulators are enough for, before the next rows.
+			block, group = max(1, streamAcc/strip), bareGroup
+			cols = min(max(bareGroup/2, share), block)
+		}
+	case streamSwept:
 		block = max(1, min(sweepPanels, (inlineBytes-sweepBytes)/strip))
-	}
-	cols, group := min(max(1, panels/(slabsEach*workers)), block), 0
-	st.inPlace = p.inPlaceFunc()
-	if p.b.packed {
-		most := packedPanels
-		if p.narrow() {
-			most = narrowPanels
-		}
-		if st.panelsA <= most {
-			st.panels = k.StreamPanels(p.b.elem)
-		}
-	}
-	switch {
-	case st.panels != nil:
-		block = min(streamAcc/(p.m*4), placeCols) / k.NR
-		cols = min(max(1, panels/(slabsEach*workers)), block)
-	case st.inPlace != nil:
+		cols = min(share, block)
+	case streamSweeps:
+		block, group = max(1, broomAcc/strip/piecePanels)*piecePanels, piecePanels
+		cols = min(roundUp(ceilDiv(panels, sweepSlabs(workers)), piecePanels), block, widest)
+	case streamPlaced:
 		// Long pieces of memory are read fastest.
-		size := p.b.elem.Size()
+		st.inPlace = k.Stream(p.b.elem, p.b.trans)
 		block = placeCols / k.NR
 		slabs := workers
 		if workers > few {
 			slabs *= slabsEach // the slowest of many would keep the others waiting
 		}
-		cols = min(ceilDiv(panels, slabs), block, max(slabBytes/(p.k*size), placeLine/size)/k.NR)
-	case p.starves() && p.b.trans && !p.b.packed:
-		block = 1
-	case p.starves() && !p.b.packed:
-		// The rows of all columns that the accumulators are enough for, before the next rows.
-		block, group = max(1, streamAcc/strip), bareGroup
-		cols = min(max(bareGroup/2, panels/(slabsEach*workers)), block)
+		cols = min(ceilDiv(panels, slabs), block, widest)
+	case streamTurned:
+		side = tile.SideB
+		cols = min(ceilDiv(panels, sweepSlabs(workers)), widest)
+		block = cols
+	case streamStored:
+		st.panels = k.StreamPanels(p.b.elem)
+		block = min(streamAcc/(p.m*4), placeCols) / k.NR
+		cols = min(share, block)
 	}
 	cols = max(cols, ceilDiv(panels, max(maxSlabs, slabsEach*workers)))
 	st.cols, st.block, st.group = cols*k.NR, block*k.NR, cmp.Or(group, block)*k.NR
@@ -161,7 +167,7 @@ func (st *stream) init(p *product, workers int) error {
 	st.cut(workers)
 	var err error
 	st.mapA, err = tile.NewPanelMap(tile.PanelConfig{
-		Kernel: k, Side: tile.SideA, Type: p.a.elem, Global: p.a.memory(),
+		Kernel: k, Side: side, Type: p.a.elem, Global: p.a.memory(),
 		Rows: p.m, K: p.k, Stride: p.a.pitch(), KContiguous: !p.a.trans,
 	})
 	return err
@@ -175,7 +181,7 @@ func (st *stream) cut(workers int) {
 		each, row := piecesEach, st.k*st.b.elem.Size()
 		most := min(st.steps, pipeline.MaxDepth, min(st.cols, st.n)*row/pieceBytes)
 		along := pieceAlong
-		if st.inPlace != nil {
+		if st.mode == streamPlaced {
 			each, along = each/2, placeAlong
 		}
 		if st.b.trans && !st.b.packed {
@@ -210,7 +216,7 @@ func (st *stream) bytesStrip() int { return st.panelsA * st.kernel.MR * st.kerne
 
 // summing reports whether the kernels add to rows of C or of sums like them,
 // rather than to accumulators in strips.
-func (st *stream) summing() bool { return st.inPlace != nil || st.panels != nil }
+func (st *stream) summing() bool { return st.mode == streamPlaced || st.mode == streamStored }
 
 func (st *stream) shape() pipeline.Shape {
 	return pipeline.Shape{Depth: st.items, Items: st.items, CTAs: 1, Slabs: st.slabs, Private: ceilDiv(st.span*st.panelsA, st.jobPanels)}

@@ -9,19 +9,29 @@ import (
 // Compute implements [pipeline.Program]: it multiplies the item's part of A by one
 // slab's columns.
 func (st *stream) Compute(stage, item, cta, slab int) {
+	from, end := slab*st.cols, min(slab*st.cols+st.cols, st.n)
+	if st.mode == streamSweeps {
+		b := brooms.Get().(*broom)
+		defer brooms.Put(b)
+		for ; from < end; from += st.block {
+			st.computeSweeps(b, item, from, min(from+st.block, end))
+		}
+		return
+	}
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
 	mem := unsafe.Pointer(unsafe.SliceData(s.mem))
-	end := min(slab*st.cols+st.cols, st.n)
-	for from := slab * st.cols; from < end; from += st.block {
-		switch to := min(from+st.block, end); {
-		case st.inPlace != nil:
-			st.computeInPlace(mem, item, from, to-from)
-		case st.panels != nil:
-			st.computePacked(mem, item, from, to-from)
-		case st.packs():
+	for ; from < end; from += st.block {
+		switch to := min(from+st.block, end); st.mode {
+		case streamPlaced:
+			st.computePlaced(mem, item, from, to-from)
+		case streamStored:
+			st.computeStored(mem, item, from, to-from)
+		case streamTurned:
+			st.computeTurned(mem, item, from, to)
+		case streamSwept:
 			st.computeSwept(mem, item, from, to)
-		default:
+		case streamPanels:
 			st.computePanels(mem, item, from, to)
 		}
 	}
@@ -30,24 +40,30 @@ func (st *stream) Compute(stage, item, cta, slab int) {
 // computePanels multiplies an item's part of A by the columns from .. to-1, which it packs
 // to mem, a block of K at a time, unless they are packed.
 func (st *stream) computePanels(mem unsafe.Pointer, item, from, to int) {
-	k := st.kernel
 	acc := st.accumulators(unsafe.Add(mem, streamB), from)
 	for step, last := st.blocks(item); step < last; step++ {
-		k0, n := st.blockOf(step)
-		for col := from; col < to; col += st.group {
-			end := min(col+st.group, to)
-			g := group{
-				rows: st.m, from: col, to: end, k0: k0, n: n,
-				a: unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():])), b: mem,
-				acc:        unsafe.Add(acc, (col-from)/k.NR*st.bytesStrip()),
-				stripBytes: st.bytesStrip(), ph: st.phaseOf(step),
-			}
-			if step+1 < st.steps {
-				k0, n := st.blockOf(step + 1)
-				g.next = feedOf(st.reads(col, end, k0, n), ceilDiv(end-col, k.NR))
-			}
-			st.multiplyGroup(&g)
+		st.multiplyGroups(mem, step, from, to, acc)
+	}
+}
+
+// multiplyGroups multiplies a block of K of the columns from .. to-1, whose accumulators
+// begin at acc.
+func (st *stream) multiplyGroups(mem unsafe.Pointer, step, from, to int, acc unsafe.Pointer) {
+	k := st.kernel
+	k0, n := st.blockOf(step)
+	for col := from; col < to; col += st.group {
+		end := min(col+st.group, to)
+		g := group{
+			rows: st.m, from: col, to: end, k0: k0, n: n,
+			a: unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():])), b: mem,
+			acc:        unsafe.Add(acc, (col-from)/k.NR*st.bytesStrip()),
+			stripBytes: st.bytesStrip(), ph: st.phaseOf(step),
 		}
+		if step+1 < st.steps {
+			k0, n := st.blockOf(step + 1)
+			g.next = feedOf(st.reads(col, end, k0, n), ceilDiv(end-col, k.NR))
+		}
+		st.multiplyGroup(&g)
 	}
 }
 
@@ -99,8 +115,8 @@ func (st *stream) blockOf(step int) (k0, n int) {
 	return k0, min(st.bk, st.k-k0)
 }
 
-// computeInPlace multiplies an item's part of A by n columns from col on.
-func (st *stream) computeInPlace(mem unsafe.Pointer, item, col, n int) {
+// computePlaced multiplies an item's part of A by n columns from col on.
+func (st *stream) computePlaced(mem unsafe.Pointer, item, col, n int) {
 	src, dst, ldd := st.sums(mem, item, col, n)
 	from, to := st.blocks(item)
 	k0 := from * st.bk
@@ -110,9 +126,9 @@ func (st *stream) computeInPlace(mem unsafe.Pointer, item, col, n int) {
 	st.store(dst, ldd, item, col, n)
 }
 
-// computePacked multiplies an item's part of A by n columns of a packed B from col on: at
+// computeStored multiplies an item's part of A by n columns of a packed B from col on: at
 // once, or, if A fills more than a panel, by one of B after the other.
-func (st *stream) computePacked(mem unsafe.Pointer, item, col, n int) {
+func (st *stream) computeStored(mem unsafe.Pointer, item, col, n int) {
 	src, dst, ldd := st.sums(mem, item, col, n)
 	width := n
 	if st.panelsA > 1 {

@@ -10,10 +10,10 @@ import (
 )
 
 // TestStreamMemory checks that no stream takes more scratch memory than there
-// is, whatever its shape. What a block of columns takes is counted here anew, as
-// computePanels, computeSwept, computeInPlace and computePacked lay it out.
+// is, whatever its shape. What a block of columns takes is counted here anew,
+// as what computes it lays it out.
 func TestStreamMemory(t *testing.T) {
-	counts := map[string]int{}
+	var modes [streamStored + 1]int
 	for _, k := range asm.Kernels() {
 		if k.Supported() != nil {
 			continue
@@ -34,26 +34,18 @@ func TestStreamMemory(t *testing.T) {
 							t.Fatalf("%s, %v·%v, B transposed: %v, packed: %v, %dx%dx%d, %d workers: %v",
 								k.Name, a, b, v.trans, v.packed, p.m, p.n, p.k, workers, err)
 						}
-						switch {
-						case st.inPlace != nil:
-							counts["in place"]++
-						case st.panels != nil:
-							counts["in panels"]++
-						case st.packs():
-							counts["in sweeps"]++
-						default:
-							counts["packed"]++
-						}
+						modes[st.mode]++
 					})
 				}
 			}
 		}
 	}
-	t.Log(counts)
+	t.Log(modes)
 	_, err := asm.Select(asm.F32, "avx512")
-	for _, kind := range []string{"in place", "in panels", "in sweeps", "packed"} {
-		if counts[kind] == 0 && (kind == "packed" || err == nil) {
-			t.Errorf("no stream reads B %s", kind)
+	for mode, count := range modes {
+		anywhere := mode == int(streamPanels) || mode == int(streamSweeps) || mode == int(streamTurned)
+		if count == 0 && (anywhere || err == nil) {
+			t.Errorf("no stream has mode %d", mode)
 		}
 	}
 }
@@ -107,22 +99,38 @@ func checkStreamMemory(st *stream) error {
 		return fmt.Errorf("accumulators that outlast items take %d bytes, the bound is %d", st.bytesAcc(), piecesAcc)
 	}
 	cols := min(st.block, st.cols, st.n)
-	if st.inPlace != nil || st.panels != nil {
+	if st.summing() {
 		if got := st.m * cols * 4; got > inlineBytes {
 			return fmt.Errorf("%d rows of %d columns take %d bytes, there are %d", st.m, cols, got, inlineBytes)
 		}
 		return nil
 	}
 	panels, acc := ceilDiv(cols, k.NR), streamAcc
-	if st.packs() {
+	switch st.mode {
+	case streamSwept:
 		acc = inlineBytes - sweepBytes
+	case streamSweeps:
+		acc = broomAcc
+	case streamTurned:
+		panels = 1 // one after the other
 	}
 	if got := panels * ceilDiv(st.m, k.MR) * k.MR * k.NR * 4; got > acc {
 		return fmt.Errorf("the accumulators of %d columns take %d bytes, there are %d", cols, got, acc)
 	}
-	if st.packs() {
+	switch st.mode {
+	case streamSwept:
 		if got := k.PanelB(st.words(min(st.bk, st.k))); got > panelBytes {
 			return fmt.Errorf("a panel of B takes %d bytes, there are %d", got, panelBytes)
+		}
+		return nil
+	case streamSweeps:
+		if got := st.group / k.NR * k.PanelB(st.words(st.bk)); got > asm.SweepRoom {
+			return fmt.Errorf("a piece of B takes %d bytes, there are %d", got, asm.SweepRoom)
+		}
+		return nil
+	case streamTurned:
+		if got := k.MR * k.KStep(st.b.elem) * 4; got > inlineBytes-streamB {
+			return fmt.Errorf("what is left of K takes %d bytes, there are %d", got, inlineBytes-streamB)
 		}
 		return nil
 	}

@@ -163,7 +163,7 @@ func testStreamSwept[I gemm.Element](t *testing.T) {
 				s.opts = append(slices.Clip(opts), gemm.WithWorkers(workers))
 				st := again(t, o, s, old)
 				streamed := st.Stages == st.Depth && st.TileK == k && st.Bytes > 0
-				if most := mostStreamed(kern, kern.PackDepth(typeOf[I](), s.tb) > 0, workers); streamed != (m <= most) {
+				if most := mostStreamed(kern, kern.PackDepth(typeOf[I](), s.tb) > 0, !s.tb && kern.Sweeps(typeOf[I]()), workers); streamed != (m <= most) {
 					t.Errorf("%d rows, %d workers: %v: streamed is %v, want %v", m, workers, st, streamed, m <= most)
 				}
 				same(t, dense(o.c), want, n)
@@ -175,12 +175,12 @@ func testStreamSwept[I gemm.Element](t *testing.T) {
 }
 
 // mostStreamed returns how many rows of A are streamed by a B of many columns.
-func mostStreamed(kern *asm.Kernel, packs bool, workers int) int {
+func mostStreamed(kern *asm.Kernel, packs, sweeps bool, workers int) int {
 	a, _ := kern.Fetch()
 	switch {
 	case workers > 4 && a > 0, packs && workers == 1 && kern.KPack > 1:
 		return 512
-	case packs:
+	case packs || sweeps && workers == 1:
 		return 128
 	}
 	return 64

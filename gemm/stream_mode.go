@@ -1,0 +1,79 @@
+package gemm
+
+import "example.com/leafhopper/asm"
+
+// A streamMode is how the workers of a stream read B.
+type streamMode uint8
+
+const (
+	streamPanels streamMode = iota // in panels, which they pack unless they are there
+	streamSwept                    // in panels, each packed behind the products of the one before
+	streamSweeps                   // the same, where a kernel does it for many columns at a time
+	streamPlaced                   // as it lies, by kernels for few rows
+	streamTurned                   // as it lies, columns along K as rows of A
+	streamStored                   // in panels that are packed, by kernels for few rows
+)
+
+const (
+	sweepFewest = 5    // rows for a kernel that sweeps, or reads columns as rows: it multiplies fewer where B lies
+	sweepRows   = 64   // most rows for either, by several workers,
+	sweepSmall  = 48   // and to sweep over a B that stays in a cache
+	turnedDepth = 1024 // elements of K of B before the next panel of A reads them again
+)
+
+// streamMode returns the fastest mode for so many workers.
+func (p *product) streamMode(workers int) streamMode {
+	k := p.kernel
+	switch {
+	case p.b.packed:
+		most := packedPanels
+		if p.narrow() {
+			most = narrowPanels
+		}
+		if ceilDiv(p.m, k.MR) <= most && k.StreamPanels(p.b.elem) != nil {
+			return streamStored
+		}
+	case p.turns():
+		return streamTurned
+	case p.sweeps(workers):
+		return streamSweeps
+	case p.m <= k.StreamRows(p.b.elem) && k.Stream(p.b.elem, p.b.trans) != nil:
+		return streamPlaced
+	}
+	if p.packs() {
+		return streamSwept
+	}
+	return streamPanels
+}
+
+// sweeps reports whether the kernel is to sweep over a B of rows of K. For many rows
+// it would go through their accumulators too often, unless B would be slower still.
+func (p *product) sweeps(workers int) bool {
+	most := sweepRows
+	switch {
+	case p.n*p.k*p.b.elem.Size() < bytesL2:
+		most = sweepSmall
+	case workers == 1:
+		most = sweptRows
+	}
+	return !p.b.trans && sweepFewest <= p.m && p.m <= most && p.n >= asm.SweepN && p.k >= asm.SweepK && p.kernel.Sweeps(p.b.elem)
+}
+
+// turns reports whether the kernel is to read the columns of B, which lie along K, as
+// rows of A, as many as a tile has.
+func (p *product) turns() bool {
+	k := p.kernel
+	return p.b.trans && sweepFewest <= p.m && p.m <= sweepRows && p.n >= k.MR && k.MR == k.NR && p.starves() && k.Rows(p.b.elem) != nil
+}
+
+// sweepSlabs returns how many slabs so many workers sweep. Rows are read fastest if
+// they are long; but one of several workers may be slow.
+func sweepSlabs(workers int) int {
+	switch {
+	case workers == 1:
+		return 1
+	case workers > few:
+		return slabsEach / 2 * workers // and hand them on, see cut
+	}
+	return slabsEach * workers
+}
