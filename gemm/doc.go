@@ -141,7 +141,8 @@
 // many, those of up to 64 MiB, as GOMAXPROCS was when it was made, or WithWorkers
 // of [New] if that is more; further calls wait for their turn. [Engine.Close] gives
 // the memory back; the shared engine keeps its own. A small product borrows a
-// buffer of less than 1 MiB from a pool that the garbage collector empties.
+// buffer of less than 1 MiB from a pool that the garbage collector empties, and so does
+// each worker of one with few rows; with AMX of 1.1 MiB.
 //
 // In steady state, that is with rings of the size already there, Multiply
 // allocates nothing, whatever its options. [Engine.Multiply] takes interfaces: a

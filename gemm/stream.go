@@ -82,7 +82,7 @@ func (p *product) mostRows(s *settings) int {
 		return sweptPairs
 	case wide && (p.packs() || p.ready()):
 		return sweptRows
-	case workers == 1 && p.streamMode(1) == streamSweeps:
+	case workers == 1 && p.streamMode(1) == streamPieces:
 		return sweptRows
 	case many || p.b.packed || !p.packs() || p.n*p.k*p.b.elem.Size() <= bytesL2:
 		return streamRows
@@ -104,7 +104,7 @@ func (p *product) streamDepth(workers int) int {
 		if !p.b.packed {
 			return p.freshDepth(workers)
 		}
-	case streamSweeps:
+	case streamPieces:
 		return asm.SweepK
 	case streamTurned:
 		return turnedDepth
@@ -140,7 +140,7 @@ func (st *stream) init(p *product, workers int) error {
 	case streamSwept:
 		block = max(1, min(sweepPanels, (inlineBytes-sweepBytes)/strip))
 		cols = min(share, block)
-	case streamSweeps:
+	case streamPieces:
 		block, group = max(1, broomAcc/strip/piecePanels)*piecePanels, piecePanels
 		cols = min(roundUp(ceilDiv(panels, sweepSlabs(workers)), piecePanels), block, widest)
 	case streamPlaced:

@@ -10,11 +10,11 @@ import (
 // slab's columns.
 func (st *stream) Compute(stage, item, cta, slab int) {
 	from, end := slab*st.cols, min(slab*st.cols+st.cols, st.n)
-	if st.mode == streamSweeps {
+	if st.mode == streamPieces {
 		b := brooms.Get().(*broom)
 		defer brooms.Put(b)
 		for ; from < end; from += st.block {
-			st.computeSweeps(b, item, from, min(from+st.block, end))
+			st.computePieces(b, item, from, min(from+st.block, end))
 		}
 		return
 	}

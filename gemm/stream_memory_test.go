@@ -43,7 +43,7 @@ func TestStreamMemory(t *testing.T) {
 	t.Log(modes)
 	_, err := asm.Select(asm.F32, "avx512")
 	for mode, count := range modes {
-		anywhere := mode == int(streamPanels) || mode == int(streamSweeps) || mode == int(streamTurned)
+		anywhere := mode == int(streamPanels) || mode == int(streamPieces) || mode == int(streamTurned)
 		if count == 0 && (anywhere || err == nil) {
 			t.Errorf("no stream has mode %d", mode)
 		}
@@ -109,7 +109,7 @@ func checkStreamMemory(st *stream) error {
 	switch st.mode {
 	case streamSwept:
 		acc = inlineBytes - sweepBytes
-	case streamSweeps:
+	case streamPieces:
 		acc = broomAcc
 	case streamTurned:
 		panels = 1 // one after the other
@@ -123,7 +123,7 @@ func checkStreamMemory(st *stream) error {
 			return fmt.Errorf("a panel of B takes %d bytes, there are %d", got, panelBytes)
 		}
 		return nil
-	case streamSweeps:
+	case streamPieces:
 		if got := st.group / k.NR * k.PanelB(st.words(st.bk)); got > asm.SweepRoom {
 			return fmt.Errorf("a piece of B takes %d bytes, there are %d", got, asm.SweepRoom)
 		}
