@@ -63,7 +63,7 @@ type stream struct {
 
 // skinny reports whether the product is to be streamed.
 func (p *product) skinny(s *settings) bool {
-	return p.m <= p.mostRows(s) && p.n*p.k >= streamMin && p.unnamed(s) &&
+	return p.n*p.k >= streamMin && p.m <= p.mostRows(s) && p.unnamed(s) &&
 		!p.c.trans && p.streamBytes(s.parallelism())/tile.PanelTxUnit <= barrier.MaxTx
 }
 
