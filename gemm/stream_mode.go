@@ -16,8 +16,9 @@ const (
 
 const (
 	sweepFewest = 5    // rows for a kernel that sweeps, or reads columns as rows: it multiplies fewer where B lies
-	sweepRows   = 64   // most rows for either, by several workers,
-	sweepSmall  = 48   // and to sweep over a B that stays in a cache
+	sweepRows   = 64   // most rows for either,
+	sweepSmall  = 48   // to sweep over a B that stays in a cache,
+	sweepMany   = 32   // and for many workers, whose rows of B are short
 	turnedDepth = 1024 // elements of K of B before the next panel of A reads them again
 )
 
@@ -51,6 +52,8 @@ func (p *product) streamMode(workers int) streamMode {
 func (p *product) sweeps(workers int) bool {
 	most := sweepRows
 	switch {
+	case workers > few:
+		most = sweepMany
 	case p.n*p.k*p.b.elem.Size() < bytesL2:
 		most = sweepSmall
 	case workers == 1:
