@@ -138,11 +138,16 @@ func (st *stream) init(p *product, workers int) error {
 			cols = min(max(bareGroup/2, share), block)
 		}
 	case streamSwept:
-		block = max(1, min(sweepPanels, (inlineBytes-sweepBytes)/strip))
+		most := sweepPanels
+		if intel {
+			most = sweepWide
+		}
+		block = max(1, min(most, (inlineBytes-sweepBytes)/strip))
 		cols = min(share, block)
 	case streamPieces:
 		block, group = max(1, broomAcc/strip/piecePanels)*piecePanels, piecePanels
-		cols = min(roundUp(ceilDiv(panels, sweepSlabs(workers)), piecePanels), block, widest)
+		slabs := max(sweepSlabs(workers), ceilDiv(panels, widest))
+		cols = min(roundUp(ceilDiv(panels, slabs), piecePanels), block)
 	case streamPlaced:
 		// Long pieces of memory are read fastest.
 		st.inPlace = k.Stream(p.b.elem, p.b.trans)
@@ -154,7 +159,7 @@ func (st *stream) init(p *product, workers int) error {
 		cols = min(ceilDiv(panels, slabs), block, widest)
 	case streamTurned:
 		side = tile.SideB
-		cols = min(ceilDiv(panels, sweepSlabs(workers)), widest)
+		cols = ceilDiv(panels, max(sweepSlabs(workers), ceilDiv(panels, widest)))
 		block = cols
 	case streamStored:
 		st.panels = k.StreamPanels(p.b.elem)

@@ -17,7 +17,8 @@ type sweep struct {
 
 const (
 	sweepBytes  = 2 * panelBytes // of scratch memory for panels
-	sweepPanels = 16             // most panels of a block of K before the next
+	sweepPanels = 16             // most panels of a block of K before the next,
+	sweepWide   = 32             // or on a processor of Intel's, which reads long rows faster
 	// Words of K in a panel of 16-bit elements, and of others: of rows far apart a TLB
 	// and a cache with few ways do not keep more.
 	freshWords = 128
