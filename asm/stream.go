@@ -35,7 +35,7 @@ const streamTilesRows = 8
 
 // StreamRows returns the most rows of A for which Stream is there to be faster than packing B and multiplying the panels, or 0 if
 // the kernel has no StreamFunc for B of type t: MR, but 8 for AMX, whose StreamFunc reads B again for every 8 rows and takes no
-// tiles.
+// tiles; a [Sweep] is faster from 5 rows on.
 func (k *Kernel) StreamRows(t Type) int {
 	switch {
 	case k.Stream(t, false) == nil && k.Stream(t, true) == nil:

@@ -142,7 +142,7 @@
 // of [New] if that is more; further calls wait for their turn. [Engine.Close] gives
 // the memory back; the shared engine keeps its own. A small product borrows a
 // buffer of less than 1 MiB from a pool that the garbage collector empties, and so does
-// each worker of one with few rows; with AMX of 1.1 MiB.
+// each worker of one with few rows; with AMX of little more than 1 MiB.
 //
 // In steady state, that is with rings of the size already there, Multiply
 // allocates nothing, whatever its options. [Engine.Multiply] takes interfaces: a

@@ -146,7 +146,7 @@ func (st *stream) init(p *product, workers int) error {
 		cols = min(share, block)
 	case streamPieces:
 		block, group = max(1, broomAcc/strip/piecePanels)*piecePanels, piecePanels
-		slabs := max(sweepSlabs(workers), ceilDiv(panels, widest))
+		slabs := max(sweepSlabs(workers), ceilDiv(panels, max(1, widest/st.panelsA)))
 		cols = min(roundUp(ceilDiv(panels, slabs), piecePanels), block)
 	case streamPlaced:
 		// Long pieces of memory are read fastest.
@@ -159,7 +159,8 @@ func (st *stream) init(p *product, workers int) error {
 		cols = min(ceilDiv(panels, slabs), block, widest)
 	case streamTurned:
 		side = tile.SideB
-		cols = ceilDiv(panels, max(sweepSlabs(workers), ceilDiv(panels, widest)))
+		most := min(max(1, slabBytes/(st.panelsA*p.k*size)/k.NR), placeCols/k.NR)
+		cols = ceilDiv(panels, max(sweepSlabs(workers), ceilDiv(panels, most)))
 		block = cols
 	case streamStored:
 		st.panels = k.StreamPanels(p.b.elem)

@@ -186,6 +186,32 @@ func mostStreamed(kern *asm.Kernel, packs, sweeps bool, workers int) int {
 	return 64
 }
 
+// TestStreamLong multiplies columns along a K that takes several calls of a kernel,
+// whole blocks of it and not. The bits are those of the ring.
+func TestStreamLong(t *testing.T) {
+	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		if a, _ := k.Fetch(); a == 0 || raceEnabled {
+			t.Skip("it reads columns as others do")
+		}
+		for i, depth := range []int{8192, 17000, 20_011} {
+			s := size(9+10*i, 77, depth, append(slices.Clip(opts), gemm.WithDepth(2))...)
+			s.tb, s.seed = true, uint64(i)
+			o := build[float32, bf16.BF16](t, s)
+			old := slices.Clone(o.c.Data)
+			again(t, o, s, old)
+			want := dense(o.c)
+			for _, workers := range []int{1, 2, 6} {
+				s.opts = append(slices.Clip(opts), gemm.WithWorkers(workers))
+				if st := again(t, o, s, old); st.Route != "stream" {
+					t.Errorf("%v: want a stream", st)
+				}
+				same(t, dense(o.c), want, s.n)
+			}
+			o.free()
+		}
+	})
+}
+
 // TestStreamNarrow checks that many workers stream few columns with AMX only where
 // the product is too large for slabs that fetch for themselves.
 func TestStreamNarrow(t *testing.T) {

@@ -15,14 +15,14 @@ func (st *stream) computeTurned(mem unsafe.Pointer, item, from, to int) {
 	acc, tail, lines := st.accumulators(mem, from), unsafe.Add(mem, streamB), unit*st.b.elem.Size()
 	first, last := st.blocks(item)
 	blocks := 1
-	if st.panelsA == 1 {
-		blocks = last - first // which lie one after the other
+	if st.panelsA == 1 { // they lie one after the other
+		blocks = max(1, callLimit(k)/tileFlops(k, st.words(st.bk)))
 	}
 	for col := from; col < to; col += k.MR {
 		at := min(col, st.n-k.MR) // the last columns may be multiplied again
 		for step := first; step < last; step += blocks {
 			k0 := step * st.bk
-			n := min(st.k-k0, blocks*st.bk)
+			n := min(st.k-k0, min(blocks, last-step)*st.bk)
 			rest := n % unit
 			whole := n - rest
 			b := st.b.at(k0, at)
