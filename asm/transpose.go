@@ -9,17 +9,6 @@ const TransposeWidth = 32
 // dst, which is TransposeWidth long, is column j of src, and then zeros.
 func Transpose(dst, src unsafe.Pointer, stride, rows, n int) {
 	if rows > 0 && n > 0 && !transpose(dst, src, stride, rows, n) {
-		transposeGeneric(dst, src, stride, rows, n)
-	}
-}
-
-// transposeGeneric is the twin of the assembly.
-func transposeGeneric(dst, src unsafe.Pointer, stride, rows, n int) {
-	to := unsafe.Slice((*float32)(dst), TransposeWidth*n)
-	clear(to)
-	for i := range rows {
-		for j, x := range unsafe.Slice((*float32)(unsafe.Add(src, i*stride)), n) {
-			to[j*TransposeWidth+i] = x
-		}
+		packGeneric(F32, 1, TransposeWidth, true, dst, src, stride, rows, n) // a panel is just that
 	}
 }

@@ -82,7 +82,7 @@ func (p *product) mostRows(s *settings) int {
 		return sweptPairs
 	case wide && (p.packs() || p.ready()):
 		return sweptRows
-	case workers == 1 && p.streamMode(1) == streamPieces:
+	case workers == 1 && p.sweeps(1):
 		return sweptRows
 	case many || p.b.packed || !p.packs() || p.n*p.k*p.b.elem.Size() <= bytesL2:
 		return streamRows
@@ -94,12 +94,12 @@ func (p *product) mostRows(s *settings) int {
 
 // streamBytes returns the size of A as panels for so many workers.
 func (p *product) streamBytes(workers int) int {
-	return ceilDiv(p.m, p.kernel.MR) * (p.kernel.PanelA(p.words(p.k)) + tile.SlotAlign*ceilDiv(p.k, p.streamDepth(workers)))
+	return ceilDiv(p.m, p.kernel.MR) * (p.kernel.PanelA(p.words(p.k)) + tile.SlotAlign*ceilDiv(p.k, p.streamDepth(p.streamMode(workers), workers)))
 }
 
-// streamDepth returns the elements of K in a block for so many workers.
-func (p *product) streamDepth(workers int) int {
-	switch p.streamMode(workers) {
+// streamDepth returns the elements of K in a block, in a mode, for so many workers.
+func (p *product) streamDepth(mode streamMode, workers int) int {
+	switch mode {
 	case streamSwept:
 		if !p.b.packed {
 			return p.freshDepth(workers)
@@ -114,8 +114,8 @@ func (p *product) streamDepth(workers int) int {
 
 // init cuts p into slabs for workers.
 func (st *stream) init(p *product, workers int) error {
-	k, side := p.kernel, tile.SideA
-	*st = stream{product: *p, mode: p.streamMode(workers), bk: p.streamDepth(workers), panelsA: ceilDiv(p.m, k.MR)}
+	k, side, mode := p.kernel, tile.SideA, p.streamMode(workers)
+	*st = stream{product: *p, mode: mode, bk: p.streamDepth(mode, workers), panelsA: ceilDiv(p.m, k.MR)}
 	st.steps = ceilDiv(p.k, st.bk)
 	// A strip of accumulators and a panel of B are all that a slab keeps, so it
 	// may be as narrow as sharing the columns out wants.

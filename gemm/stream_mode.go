@@ -59,7 +59,7 @@ func (p *product) sweeps(workers int) bool {
 	case workers == 1:
 		most = sweptRows
 	}
-	return !p.b.trans && sweepFewest <= p.m && p.m <= most && p.n >= asm.SweepN && p.k >= asm.SweepK && p.kernel.Sweeps(p.b.elem)
+	return !p.b.trans && !p.b.packed && sweepFewest <= p.m && p.m <= most && p.n >= asm.SweepN && p.k >= asm.SweepK && p.kernel.Sweeps(p.b.elem)
 }
 
 // turns reports whether the kernel is to read the columns of B, which lie along K, as

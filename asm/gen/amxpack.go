@@ -114,9 +114,7 @@ func packWide(s *source, panels int) {
 		s.op("PREFETCHT0 %d(AX)(R9*8)", 64*j+63)
 	}
 	for j := range panels {
-		s.op("VMOVDQA64 Z%d, Z%d", 3*j, 3*j+2)
-		s.op("VPERMT2W Z%d, Z30, Z%d", 3*j+1, 3*j)
-		s.op("VPERMT2W Z%d, Z31, Z%d", 3*j+1, 3*j+2)
+		s.interleave(3*j, 3*j+1, 3*j+2)
 		s.op("VMOVDQU64 Z%d, %s", 3*j, at(j))
 		s.op("VMOVDQU64 Z%d, 64%s", 3*j+2, at(j))
 	}

@@ -135,9 +135,7 @@ func sweepPair(s *source) {
 		low, high, right := 3*half, 3*half+1, 3*half+2
 		s.op("VMOVDQU64 %d(SI), Z%d", 64*half, low)
 		s.op("VMOVDQU64 %d(SI)(R9*1), Z%d", 64*half, high)
-		s.op("VMOVDQA64 Z%d, Z%d", low, right)
-		s.op("VPERMT2W Z%d, Z30, Z%d", high, low)
-		s.op("VPERMT2W Z%d, Z31, Z%d", high, right)
+		s.interleave(low, high, right)
 		s.op("VMOVDQU64 Z%d, %d(DI)", low, half*sweepPanel)
 		s.op("VMOVDQU64 Z%d, %d(DI)", right, half*sweepPanel+64)
 	}

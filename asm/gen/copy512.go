@@ -98,9 +98,7 @@ func (f form) step512(s *source, reg int, second string) {
 		s.op("PREFETCHT0 64(SI)")
 		s.op("PREFETCHT0 64(SI)(R9*1)")
 		s.op("LEAQ (SI)(R9*2), SI")
-		s.op("VMOVDQA64 Z%d, Z%d", reg, reg+1)
-		s.op("VPERMT2W Z%d, Z30, Z%d", reg+2, reg)
-		s.op("VPERMT2W Z%d, Z31, Z%d", reg+2, reg+1)
+		s.interleave(reg, reg+2, reg+1)
 		return
 	}
 	f.load512(s, "(SI)", "K1", reg)

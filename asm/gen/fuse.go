@@ -48,9 +48,7 @@ func (k kernel) fuse(s *source, f form) {
 			f.load512(s, "(SI)", "", b0)
 			f.load512(s, "(SI)(R13*1)", "", b0+2)
 			s.op("LEAQ (SI)(R13*2), SI")
-			s.op("VMOVDQA64 Z%d, Z%d", b0, b0+1)
-			s.op("VPERMT2W Z%d, Z30, Z%d", b0+2, b0)
-			s.op("VPERMT2W Z%d, Z31, Z%d", b0+2, b0+1)
+			s.interleave(b0, b0+2, b0+1)
 		} else {
 			for v := range k.vecs {
 				k.load(s, f, fmt.Sprintf("%d(SI)", v*k.bytes()/4*f.bytes), b0+v)

@@ -82,9 +82,7 @@ func (k kernel) packWord(s *source, f form, n int) {
 		f.load512(s, "(R15)", "", 27)
 		f.load512(s, "(R15)(R13*1)", "", 29)
 		s.op("LEAQ (R15)(R13*2), R15")
-		s.op("VMOVDQA64 Z27, Z28")
-		s.op("VPERMT2W Z29, Z30, Z27")
-		s.op("VPERMT2W Z29, Z31, Z28")
+		s.interleave(27, 29, 28)
 		s.op("VMOVUPS Z27, (R12)")
 		s.op("VMOVUPS Z28, 64(R12)")
 	default:

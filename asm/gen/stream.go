@@ -300,9 +300,7 @@ func (k stream) row(s *source, second bool) (bs []int) {
 		} else {
 			high = 29
 		}
-		s.op("VMOVDQA64 Z%d, Z%d", low, right)
-		s.op("VPERMT2W Z%d, Z30, Z%d", high, low)
-		s.op("VPERMT2W Z%d, Z31, Z%d", high, right)
+		s.interleave(low, high, right)
 		bs = append(bs, low, right)
 	}
 	return bs
@@ -358,6 +356,14 @@ func (k stream) panels(s *source) {
 	s.op("JNZ loop")
 	k.store(s, 0, 0, k.vecs, addr, nil)
 	s.ret()
+}
+
+// interleave makes pairs of the elements of two rows, in the vectors low and high, with the tables of interleave in Z30 and Z31:
+// those of the left half in low, of the right half in right.
+func (s *source) interleave(low, high, right int) {
+	s.op("VMOVDQA64 Z%d, Z%d", low, right)
+	s.op("VPERMT2W Z%d, Z30, Z%d", high, low)
+	s.op("VPERMT2W Z%d, Z31, Z%d", high, right)
 }
 
 // interleave returns the tables that pick words 16h..16h+15 of two vectors in turn, for VPERMT2W.
