@@ -23,6 +23,12 @@ func roundPastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointe
 func roundRowsAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
 
 //go:noescape
+func rowsPastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+
+//go:noescape
+func roundRowsPastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+
+//go:noescape
 func sweepAMX(s *Sweep)
 
 func peakAMX(n int)
@@ -46,7 +52,8 @@ func packPairs16(dst, src unsafe.Pointer, stride, n, k, pitch int)
 func assembleAMX(k *Kernel) {
 	if k.Name == "amx" {
 		k.Mul, k.Peak, k.PeakFlops = mulAMX, peakAMX, peakAMXFlops
-		k.strips, k.rows[BF16], k.round[BF16] = stripsAMX, rowsAMX, rounders{rows: roundRowsAMX}
+		k.strips, k.rows[BF16], k.rowsPast[BF16] = stripsAMX, rowsAMX, rowsPastAMX
+		k.round[BF16] = rounders{rows: roundRowsAMX, rowsPast: roundRowsPastAMX}
 		k.sweep = sweepAMX
 	}
 	if machine().lacks(isaAVX512) != nil {

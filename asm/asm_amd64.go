@@ -83,6 +83,23 @@ func rowsAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer,
 //go:noescape
 func rowsAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
 
+// The same past the caches; see [Kernel.RowsPast] and [Kernel.RowsRound].
+
+//go:noescape
+func rowsPastAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+
+//go:noescape
+func rowsPastAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+
+//go:noescape
+func roundRowsPastBF16AVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+
+//go:noescape
+func roundRowsPastBF16AVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+
+//go:noescape
+func roundRowsPastF16AVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+
 // The loops that measure peaks; see [Kernel.Peak].
 
 func peakAVX512BF16(n int)
@@ -104,11 +121,13 @@ func assemble(k *Kernel) {
 	switch k.Name {
 	case "avx512bf16":
 		k.strips, k.Peak, k.PeakFlops = stripsAVX512BF16, peakAVX512BF16, peakAVX512BF16Flops
-		k.rows[BF16], k.rowsHalf[BF16], k.round[BF16] = rowsAVX512BF16, rowsHalfAVX512BF16, rounders{rows: roundRowsBF16AVX512BF16}
+		k.rows[BF16], k.rowsHalf[BF16], k.rowsPast[BF16] = rowsAVX512BF16, rowsHalfAVX512BF16, rowsPastAVX512BF16
+		k.round[BF16] = rounders{rows: roundRowsBF16AVX512BF16, rowsPast: roundRowsPastBF16AVX512BF16}
 	case "avx512":
 		k.strips, k.Peak, k.PeakFlops = stripsAVX512, peakAVX512, peakAVX512Flops
-		k.rows[F32], k.rowsHalf[F32] = rowsAVX512, rowsHalfAVX512
-		k.round[BF16], k.round[F16] = rounders{rows: roundRowsBF16AVX512}, rounders{rows: roundRowsF16AVX512}
+		k.rows[F32], k.rowsHalf[F32], k.rowsPast[F32] = rowsAVX512, rowsHalfAVX512, rowsPastAVX512
+		k.round[BF16] = rounders{rows: roundRowsBF16AVX512, rowsPast: roundRowsPastBF16AVX512}
+		k.round[F16] = rounders{rows: roundRowsF16AVX512, rowsPast: roundRowsPastF16AVX512}
 	case "avx2":
 		k.strips, k.Peak, k.PeakFlops = stripsAVX2, peakAVX2, peakAVX2Flops
 		k.rows[F32], k.rowsHalf[F32] = rowsAVX2, rowsHalfAVX2

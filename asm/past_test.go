@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// TestMulPast compares MulPast with Mul: dst on lines of the cache and elsewhere, at the end of its memory, with gaps between
-// the rows that must stay as they are.
+// TestMulPast compares MulPast with Mul, and RowsPast with Rows: dst on lines of the cache and elsewhere, at the end of its
+// memory, with gaps between the rows that must stay as they are.
 func TestMulPast(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
 		const maxM, maxK, gap = 4, 70, 2 * PastLine
@@ -33,9 +33,9 @@ func TestMulPast(t *testing.T) {
 				}
 			}
 			copy(words(want), words(dst))
-			span := (m*kern.MR-1)*ldd + kern.NR*4
+			spanC := (m*kern.MR-1)*ldd + kern.NR*4
 			at := func(g guarded) unsafe.Pointer {
-				p := g.last(span + off)
+				p := g.last(spanC + off)
 				return unsafe.Add(p, -int(uintptr(p)%PastLine)+off%PastLine)
 			}
 			pa, pb := a.last(m*kern.PanelA(k)), b.last(kern.PanelB(k))
@@ -47,6 +47,22 @@ func TestMulPast(t *testing.T) {
 			kern.Mul(k, m, pa, pb, from, kern.NR*4, at(want), ldd)
 			if !slices.Equal(words(dst), words(want)) {
 				t.Fatalf("k=%d m=%d ldd=%d offset=%d source=%v: not what Mul makes", k, m, ldd, off, from != nil)
+			}
+			typ := []Type{F32, BF16}[kern.KPack-1]
+			if kern.Rows(typ) == nil || (uintptr(at(dst))|uintptr(ldd))%PastLine != 0 {
+				continue
+			}
+			clear(words(dst))
+			clear(words(want))
+			lda, span := k*4+[]int{0, 2, 64, 100}[r.IntN(4)], 0
+			if k > 0 {
+				span = (m*kern.MR-1)*lda + k*4
+			}
+			pa = a.last(span)
+			kern.RowsPast(typ)(k, m, pa, pb, from, kern.NR*4, at(dst), ldd, lda)
+			kern.Rows(typ)(k, m, pa, pb, from, kern.NR*4, at(want), ldd, lda)
+			if !slices.Equal(words(dst), words(want)) {
+				t.Fatalf("k=%d m=%d lda=%d ldd=%d source=%v: not what Rows makes", k, m, lda, ldd, from != nil)
 			}
 		}
 	})

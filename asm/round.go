@@ -7,12 +7,13 @@ import "unsafe"
 
 // rounders are the strip kernels whose dst is of one type of 16 bits.
 type rounders struct {
-	mul  KernelFunc // nil in assembly, see mulStrips
-	rows RowsFunc
+	mul      KernelFunc // nil in assembly, see mulStrips
+	rows     RowsFunc
+	rowsPast RowsFunc // or nil
 }
 
 // Rounds reports whether the kernel stores a dst of type t, by MulRound and by RowsRound.
-func (k *Kernel) Rounds(t Type) bool { return k.RowsRound(t) != nil }
+func (k *Kernel) Rounds(t Type) bool { return k.RowsRound(t, false) != nil }
 
 // MulRound is [Kernel.MulAhead] for a dst of type t, for which Rounds is true: each sum is rounded once more. With past it is
 // [Kernel.MulPast]. src is float32.
@@ -33,10 +34,13 @@ func (k *Kernel) MulRound(t Type, past bool, words, m int, a, b, src unsafe.Poin
 }
 
 // RowsRound returns the RowsFunc that multiplies as those of [Kernel.Rows] do and stores dst in elements of type t, rounded, as
-// MulRound does; nil if Rounds is false.
-func (k *Kernel) RowsRound(t Type) RowsFunc {
+// MulRound does; nil if Rounds is false. With past it is what [Kernel.RowsPast] is to Rows.
+func (k *Kernel) RowsRound(t Type, past bool) RowsFunc {
 	if t >= numTypes {
 		return nil
+	}
+	if past && k.round[t].rowsPast != nil {
+		return k.round[t].rowsPast
 	}
 	return k.round[t].rows
 }

@@ -31,7 +31,7 @@ func TestRoundsWhere(t *testing.T) {
 			if assembled && !want {
 				want = typ == BF16 && (kern.Name == "amx" || kern.Name == "avx512bf16") || (typ == BF16 || typ == F16) && kern.Name == "avx512"
 			}
-			if got := kern.Rounds(typ); got != want || (kern.RowsRound(typ) != nil) != want {
+			if got := kern.Rounds(typ); got != want || (kern.RowsRound(typ, false) != nil) != want || (kern.RowsRound(typ, true) != nil) != want {
 				t.Errorf("%s rounds to %v: %v, want %v", kern.Name, typ, got, want)
 			}
 		}
@@ -160,7 +160,10 @@ func TestRowsRound(t *testing.T) {
 				span = (m*kern.MR-1)*lda + k*4
 			}
 			a, b := c.a.last(span), c.b.last(kern.PanelB(k))
-			got := func(dst unsafe.Pointer) { kern.RowsRound(typ)(k, m, a, b, src, kern.NR*4, dst, c.ldd, lda) }
+			past := r.IntN(2) == 0
+			got := func(dst unsafe.Pointer) {
+				kern.RowsRound(typ, past && (uintptr(dst)|uintptr(c.ldd))%PastLine == 0)(k, m, a, b, src, kern.NR*4, dst, c.ldd, lda)
+			}
 			want := func(dst unsafe.Pointer) {
 				roundGeneric(kern, nil, kern.Rows(in), typ).rows(k, m, a, b, src, kern.NR*4, dst, c.ldd, lda)
 			}

@@ -32,6 +32,15 @@ func (k *Kernel) RowsHalf(t Type) RowsFunc {
 	return k.rowsHalf[t]
 }
 
+// RowsPast returns the RowsFunc that is to Rows what [Kernel.MulPast] is to Mul, for a dst and ldd that are multiples of
+// [PastLine]: Rows itself if the kernel has no other.
+func (k *Kernel) RowsPast(t Type) RowsFunc {
+	if k.Accepts(t) && k.rowsPast[t] != nil {
+		return k.rowsPast[t]
+	}
+	return k.Rows(t)
+}
+
 // A FuseRowsFunc packs a panel of B from rows of K and multiplies it by one tile of A, in rows, while it passes by: it does what
 // [Kernel.PackB] does to panel with NR columns of k elements, whose rows lie stride bytes apart from b on, and then what a
 // [RowsFunc] does with it. k is a positive multiple of KPack.

@@ -58,11 +58,6 @@ func (in *inlined) layout(rows, cols int) bool {
 	p := &in.product
 	k := p.kernel
 	in.depth = min(p.k, p.panelDepth())
-	strips := 1
-	if in.depth < p.k {
-		strips = ceilDiv(cols, k.NR)
-	}
-	panels := ceilDiv(rows, k.MR)
 	if in.rows = k.Rows(p.a.elem); in.rows != nil && p.inRows() {
 		in.whole = p.m / k.MR
 		in.rest = p.m - in.whole*k.MR
@@ -71,7 +66,19 @@ func (in *inlined) layout(rows, cols int) bool {
 			in.fuse = k.FuseRows(p.a.elem)
 		}
 	}
-	words := p.words(in.depth)
+	return in.memory(rows, cols)
+}
+
+// memory lays out the scratch memory for so many rows and columns at a time, and
+// reports whether it is enough.
+func (in *inlined) memory(rows, cols int) bool {
+	p := &in.product
+	k := p.kernel
+	strips := 1
+	if in.depth < p.k {
+		strips = ceilDiv(cols, k.NR)
+	}
+	panels, words := ceilDiv(rows, k.MR), p.words(in.depth)
 	if in.whole == 0 {
 		in.sizeA = panels * k.PanelA(words)
 	}
@@ -206,11 +213,14 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 		done = 1
 	}
 	rows := in.rows
+	past := in.past && (uintptr(dst)|uintptr(ldd))%asm.PastLine == 0
 	switch {
 	case half:
 		rows = in.rowsHalf
 	case rounds:
-		rows = k.RowsRound(in.c.elem)
+		rows = k.RowsRound(in.c.elem, past)
+	case direct && past:
+		rows = k.RowsPast(in.a.elem)
 	}
 	if done < in.whole {
 		rows(words, in.whole-done, unsafe.Add(a, done*k.MR*lda), b, forward(src, done*k.MR*pitch), pitch, unsafe.Add(dst, done*k.MR*ldd), ldd, lda)

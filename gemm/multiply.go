@@ -96,6 +96,7 @@ func (e *Engine) compute(in *inlined, s *settings) (Stats, error) {
 		return e.grid(in, s, how)
 	}
 	st.Workers = 1
+	in.past = in.exceeds(1)
 	in.run(0, in.n)
 	return st, nil
 }

@@ -1,19 +1,27 @@
 package gemm_test
 
 import (
+	"fmt"
 	"testing"
 
+	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
 )
 
 // TestPast compares a C larger than the caches, whose lines are whole, with one
-// whose lines are not.
+// whose lines are not: on the ring, and in place.
 func TestPast(t *testing.T) {
+	t.Run("f32", testPast[float32])
+	t.Run("bf16", testPast[bf16.BF16])
+}
+
+func testPast[O gemm.Output](t *testing.T) {
 	if raceEnabled || testing.Short() {
-		t.Skip("takes 100 MB and seconds without assembly")
+		t.Skip("takes 100 MB")
 	}
-	const m, n, k = 3000, 3072, 70
+	const m, n, k = 3000, 3072, 96
+	processors(t, 6)
 	defer gemm.PretendL3(1 << 20)()
 	a, b := gemm.NewMatrix[bf16.BF16](m, k), gemm.NewMatrix[bf16.BF16](k, n)
 	for i := range a.Data {
@@ -22,24 +30,39 @@ func TestPast(t *testing.T) {
 	for i := range b.Data {
 		b.Data[i] = bf16.FromFloat32(float32(i%41)/8 - 2.5)
 	}
-	lines := gemm.NewMatrix[float32](m, n)
-	other := gemm.Matrix[float32]{Rows: m, Cols: n, Stride: n + 1, Data: make([]float32, m*(n+1))}
-	for i := range other.Data {
-		other.Data[i] = 7
-	}
-	for _, c := range []gemm.Matrix[float32]{lines, other} {
-		if err := gemm.Multiply(c, a, b); err != nil {
-			t.Fatal(err)
+	lines := gemm.NewMatrix[O](m, n)
+	other := gemm.Matrix[O]{Rows: m, Cols: n, Stride: n + 1, Data: make([]O, m*(n+1))}
+	eachKernel(t, asm.BF16, func(t *testing.T, kern *asm.Kernel, opts []gemm.Option) {
+		if kern.Arithmetic != asm.Native || slowKernel(kern.Name) {
+			t.Skip("takes seconds")
 		}
-	}
-	for i := range m {
-		for j := range n {
-			if x, y := lines.At(i, j), other.At(i, j); bitsOf(x) != bitsOf(y) {
-				t.Fatalf("element (%d, %d): %v in whole lines, %v in others", i, j, x, y)
+		for workers, route := range map[int]string{1: "ring", 6: "place"} {
+			if !kern.Accepts(asm.BF16) || kern.Rows(asm.BF16) == nil {
+				route = "ring" // A has to be packed
 			}
+			t.Run(fmt.Sprint(workers), func(t *testing.T) {
+				clear(other.Data)
+				clear(lines.Data)
+				for _, c := range []gemm.Matrix[O]{lines, other} {
+					var st gemm.Stats
+					if err := gemm.Multiply(c, a, b, append(opts[:len(opts):len(opts)], gemm.WithWorkers(workers), gemm.WithStats(&st))...); err != nil {
+						t.Fatal(err)
+					}
+					if st.Route != route {
+						t.Errorf("%v: by way of %s, want %s", st, st.Route, route)
+					}
+				}
+				for i := range m {
+					for j := range n {
+						if x, y := lines.At(i, j), other.At(i, j); bitsOf(x) != bitsOf(y) {
+							t.Fatalf("element (%d, %d): %v in whole lines, %v in others", i, j, x, y)
+						}
+					}
+					if x := other.Data[i*(n+1)+n]; bitsOf(x) != 0 {
+						t.Fatalf("row %d: %v between the rows, want what was there", i, x)
+					}
+				}
+			})
 		}
-		if x := other.Data[i*(n+1)+n]; x != 7 {
-			t.Fatalf("row %d: %v between the rows, want what was there", i, x)
-		}
-	}
+	})
 }

@@ -12,20 +12,23 @@ import (
 // every worker reads A where it lies and packs what columns of B it takes as it
 // multiplies them. The grid has a single stage, which holds nothing, and its
 // slabs are ranges of columns, and of rows where the columns alone would leave
-// workers idle. Many workers do the same with an A that is larger, each with a
-// slab so small that its rows of A stay in the cache.
+// workers idle. Several workers do the same with an A that is larger, each with
+// slabs whose rows of A stay in the cache.
 const (
 	placeFlops = 1 << 30
 	placeBytes = 512 << 10 // of A, at most, in a block of K
 	placeDeep  = 256       // columns, at most, if there are several of them
 	maxParts   = 8         // slabs above each other, at most
 	helpFlops  = 8 << 10   // that could be computed in the time it takes to call a worker
-	// They fetch what their slabs need, each for itself, rather than wait for each
-	// other's copies, up to so many flops a worker.
+	// Several workers fetch what their slabs need, each for itself, rather than wait for
+	// each other's copies, up to so many flops a worker.
 	ownPacks   = 3 << 23 // if they pack A,
 	ownRows    = 3 << 27 // if they read it where it lies,
 	ownStarves = 1 << 29 // for a starving kernel
-	ownExtent  = 128     // most rows and columns of a slab
+	ownLeast   = 3       // workers, or
+	ownPair    = 2       // for a starving kernel
+	ownExtent  = 128     // most rows of a slab, unless more stay in a cache where they lie,
+	ownPanels  = 8       // and most panels of B
 )
 
 // place is the program of such a product.
@@ -46,7 +49,7 @@ type cutFor struct {
 // slabbing is how a product is cut into slabs.
 type slabbing struct {
 	slabRows, slabCols int
-	parts              int // slabs above each other
+	across             int // slabs side by side, of the same rows
 	slabs              int
 	workers            int // to come
 }
@@ -58,19 +61,22 @@ func (in *inlined) placed(s *settings) bool {
 	if !p.unnamed(s) {
 		return false
 	}
-	if p.starves() && in.owned(s) {
+	if in.owned(s) {
 		return true
 	}
 	alone := s.workerCount() == 1 && s.ctx == nil // so nobody else packs A, too
-	return p.near(s) && in.init() && (in.whole > 0 || alone) || in.owned(s)
+	return p.near(s) && in.init() && (in.whole > 0 || alone)
 }
 
-// owned reports whether each of many workers is to fetch what its slabs need, and
-// lays the product out for it.
+// owned reports whether each of several workers is to fetch what its slabs need,
+// and lays the product out for it.
 func (in *inlined) owned(s *settings) bool {
 	p := &in.product
-	workers := s.parallelism()
-	if workers <= few || p.skinny(s) || in.fewest() > barrier.MaxCount || !in.layout(ownExtent, ownExtent) {
+	workers, least := s.parallelism(), ownLeast
+	if p.starves() {
+		least = ownPair
+	}
+	if workers < least || p.skinny(s) || in.fewest() > barrier.MaxCount || !in.layout(ownExtent, ownExtent) {
 		return false
 	}
 	most := ownPacks
@@ -117,15 +123,15 @@ func (pl *place) init(in *inlined, most int) {
 // best returns the fastest of the ways to cut the product, for most workers, or for
 // fewer if the others would take longer to come than they save.
 func (in *inlined) best(most int) (best slabbing) {
-	half := float64(tileFlops(in.kernel, in.words(in.k))) / 2
+	quarter := float64(tileFlops(in.kernel, in.words(in.k))) / 4
 	late := 0
-	if most > few {
-		late = 1 // one of many is always late, and all wait for its last slab
+	if in.own || most > few {
+		late = 1 // one of several is always late, and all wait for its last slab
 	}
 	least := math.Inf(1)
 	for workers := most; ; workers = max(workers/2, few) {
 		cut, time := in.cut(workers, late)
-		flops := float64(time)*half + float64(workers*helpFlops)
+		flops := float64(time)*quarter + float64(workers*helpFlops)
 		if flops >= least {
 			return best
 		}
@@ -136,7 +142,7 @@ func (in *inlined) best(most int) (best slabbing) {
 }
 
 // cut cuts the product into slabs for workers, and returns how long they take, in
-// halves of the time of a tile, if one of them has so many slabs more than its share.
+// quarters of the time of a tile, if one of them has so many slabs more than its share.
 func (in *inlined) cut(workers, late int) (best slabbing, least int) {
 	k := in.kernel
 	panelsA, panelsB := in.whole, ceilDiv(in.n, k.NR)
@@ -144,16 +150,22 @@ func (in *inlined) cut(workers, late int) (best slabbing, least int) {
 		panelsA = ceilDiv(in.m, k.MR)
 	}
 	fetchA, fetchB := k.Fetch()
+	tall := in.keptRows() / k.MR
 	least = math.MaxInt
 	try := func(tiles, wide int) {
-		parts := ceilDiv(panelsA, tiles)
-		slabs := parts * ceilDiv(panelsB, wide)
+		parts, across := ceilDiv(panelsA, tiles), ceilDiv(panelsB, wide)
+		slabs := parts * across
 		if slabs > barrier.MaxCount {
 			return
 		}
-		if time := (ceilDiv(slabs, workers) + late) * (2*tiles*wide + fetchA*tiles + fetchB*wide); time < least {
+		each := ceilDiv(slabs, workers)
+		fetched := each // times that a worker brings rows of A closer
+		if tiles <= tall {
+			fetched = ceilDiv(each, across) // for all slabs of its own side by side
+		}
+		if time := (each+late)*(4*tiles+fetchB)*wide + fetched*fetchA*tiles; time < least && in.memory(tiles*k.MR, wide*k.NR) {
 			least = time
-			best = slabbing{tiles * k.MR, wide * k.NR, parts, slabs, workers}
+			best = slabbing{tiles * k.MR, wide * k.NR, across, slabs, workers}
 		}
 	}
 	if !in.own {
@@ -162,12 +174,26 @@ func (in *inlined) cut(workers, late int) (best slabbing, least int) {
 		}
 		return best, least
 	}
-	for tiles := min(panelsA, ownExtent/k.MR); tiles > 0; tiles-- {
-		for wide := min(panelsB, ownExtent/k.NR); wide > 0; wide-- {
+	for tiles := min(panelsA, max(tall, ownExtent/k.MR)); tiles > 0; tiles-- {
+		tiles = evenly(panelsA, tiles)
+		for wide := min(panelsB, ownPanels); wide > 0; wide-- {
+			wide = evenly(panelsB, wide)
 			try(tiles, wide)
 		}
 	}
 	return best, least
+}
+
+// evenly returns the size of the parts of n if they are as many as those of size,
+// and as equal as they can be.
+func evenly(n, size int) int { return ceilDiv(n, ceilDiv(n, size)) }
+
+// keptRows returns how many rows of A, where they lie, stay in a second-level cache.
+func (in *inlined) keptRows() int {
+	if in.whole == 0 {
+		return 0
+	}
+	return bytesL2 / 2 / max(1, in.a.pitch())
 }
 
 func (pl *place) shape() pipeline.Shape {
@@ -185,15 +211,14 @@ func (pl *place) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {}
 
 // Compute implements [pipeline.Program].
 func (pl *place) Compute(stage, item, cta, slab int) {
-	from := slab / pl.parts * pl.slabCols
+	from := slab % pl.across * pl.slabCols
 	to := min(from+pl.slabCols, pl.n)
-	if pl.parts == 1 {
+	if pl.across == pl.slabs {
 		pl.run(from, to)
 		return
 	}
-	part := slab % pl.parts
-	row, end := part*pl.slabRows, (part+1)*pl.slabRows
-	if part == pl.parts-1 {
+	row, end := slab/pl.across*pl.slabRows, (slab/pl.across+1)*pl.slabRows
+	if slab >= pl.slabs-pl.across {
 		end = pl.m // and the rows after the last whole tile
 	}
 	in := pl.inlined

@@ -59,7 +59,8 @@ const (
 	panelBytes  = 32 << 10 // no larger than this
 	tileExtent  = 1024     // most rows and columns of a cluster tile
 	manyExtent  = 2048     // the same for more workers than few, in a large cache
-	few         = 4
+	few         = 4        // workers that share a ring of A
+	pair        = 2        // workers that wait for each other wherever operands come fast enough
 	widePanels  = 8        // of B for each of more workers, if it is wide
 	leastLate   = 256      // rows of a tile whose B is packed late, if A is larger than an L2 cache anyway,
 	mostLate    = 1024     // and at most
@@ -212,7 +213,16 @@ func (p *product) packsOwn(s *settings) bool {
 
 // wide reports whether workers are many and each has many columns.
 func (p *product) wide(workers int) bool {
-	return workers > few && ceilDiv(p.n, p.kernel.NR) >= widePanels*workers
+	return p.many(workers) && ceilDiv(p.n, p.kernel.NR) >= widePanels*workers
+}
+
+// many reports whether workers are so many that the slowest would keep the others
+// waiting, and what they share takes longer than to have it twice.
+func (p *product) many(workers int) bool {
+	if p.starves() {
+		return workers > few
+	}
+	return workers > pair
 }
 
 // lateRows returns the most rows of a tile whose B is packed late: its panels of A

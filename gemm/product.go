@@ -39,9 +39,16 @@ func (p *product) unnamed(s *settings) bool {
 
 // starves reports whether the kernel multiplies faster than operands come from
 // the last cache, so that fetching them decides how a product is cut.
-func (p *product) starves() bool {
-	a, _ := p.kernel.Fetch()
-	return a > 0
+func (p *product) starves() bool { return p.kernel.Starves() }
+
+// exceeds reports whether C is larger than the caches where workers that each
+// store a part of it would find it again.
+func (p *product) exceeds(workers int) bool {
+	cached := max(bytesL3, pastBytes)
+	if p.starves() {
+		cached = bytesL2 * workers // for it is slow to come from the last one
+	}
+	return p.m*p.c.pitch() > cached
 }
 
 // narrow reports whether B is packed, but has to be widened, and ready whether its

@@ -60,11 +60,7 @@ func (r *run) runRing(e *Engine, p *product, s *settings) (Stats, error) {
 		return Stats{}, fmt.Errorf("gemm: WithTile(%d, %d, %d) cuts a product of %dx%dx%d into %.0f stages; at most %d can be counted",
 			rows, cols, s.tile[2], m, n, p.k, stages, int64(pipeline.MaxItems))
 	}
-	cached := max(bytesL3, pastBytes) // bytes of a C that the caches may keep
-	if p.starves() {
-		cached = bytesL2 // for it is slow to come from the last one
-	}
-	r.past = p.m*p.c.pitch() > cached
+	r.past = p.exceeds(1) // for who stores a part comes late, if ever, to the next
 	if r.b.packed && r.chains > 1 && r.chainK%r.bk != 0 {
 		return Stats{}, fmt.Errorf("gemm: WithSplitK(%d): parts of %d elements do not begin with the packed stages of %d", p.splitK, r.chainK, r.bk)
 	}
@@ -121,6 +117,7 @@ func (r *run) runStream(e *Engine, p *product, s *settings) (Stats, error) {
 func (r *run) runPlace(e *Engine, in *inlined, s *settings) (Stats, error) {
 	pl := &r.place
 	pl.init(in, s.parallelism())
+	pl.past = pl.exceeds(pl.workers)
 	st := Stats{
 		Kernel: pl.kernel.Name, Workers: pl.workers, Depth: 1,
 		TileM: min(pl.slabRows, pl.m), TileN: pl.slabCols, TileK: pl.k, Tiles: pl.slabs,

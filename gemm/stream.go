@@ -74,7 +74,7 @@ func (p *product) skinny(s *settings) bool {
 // operands rather than multiply had better not wait for each other, too.
 func (p *product) mostRows(s *settings) int {
 	workers := s.parallelism()
-	many, wide := workers > few, p.wide(workers)
+	many, wide := p.many(workers), p.wide(workers)
 	switch {
 	case many && p.starves() && !wide && p.flops() <= ownStarves*float64(workers):
 		return p.kernel.StreamRows(p.b.elem)
@@ -153,7 +153,7 @@ func (st *stream) init(p *product, workers int) error {
 		st.inPlace = k.Stream(p.b.elem, p.b.trans)
 		block = placeCols / k.NR
 		slabs := workers
-		if workers > few {
+		if p.many(workers) {
 			slabs *= slabsEach // the slowest of many would keep the others waiting
 		}
 		cols = min(ceilDiv(panels, slabs), block, widest)
@@ -183,7 +183,7 @@ func (st *stream) init(p *product, workers int) error {
 // of its slabs is done by others: down K a slab goes from hand to hand.
 func (st *stream) cut(workers int) {
 	st.items = 1
-	if workers > few {
+	if st.many(workers) {
 		each, row := piecesEach, st.k*st.b.elem.Size()
 		most := min(st.steps, pipeline.MaxDepth, min(st.cols, st.n)*row/pieceBytes)
 		along := pieceAlong

@@ -52,7 +52,7 @@ func (p *product) streamMode(workers int) streamMode {
 func (p *product) sweeps(workers int) bool {
 	most := sweepRows
 	switch {
-	case workers > few:
+	case p.many(workers):
 		most = sweepMany
 	case p.n*p.k*p.b.elem.Size() < bytesL2:
 		most = sweepSmall

@@ -94,8 +94,7 @@ func TestStreamPieces(t *testing.T) {
 
 func testStreamPieces[O gemm.Output, I gemm.Element](t *testing.T) {
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		starves, _ := k.Fetch()
-		if raceEnabled && (k.Arithmetic != asm.Native || slowKernel(k.Name) && starves > 0) {
+		if raceEnabled && (k.Arithmetic != asm.Native || slowKernel(k.Name) && k.Starves()) {
 			t.Skip("takes long, and workers do the same with other kernels")
 		}
 		ms, depth := []int{1, 19, 6, 33}, 8201
@@ -104,7 +103,7 @@ func testStreamPieces[O gemm.Output, I gemm.Element](t *testing.T) {
 		}
 		for i, m := range ms {
 			s := size(m, 261, depth)
-			if starves > 0 && m > k.StreamRows(typeOf[I]()) {
+			if k.Starves() && m > k.StreamRows(typeOf[I]()) {
 				s.n, s.k = 1537, 2115 // it would not stream fewer columns
 			}
 			s.tb = i > 1
@@ -176,9 +175,8 @@ func testStreamSwept[I gemm.Element](t *testing.T) {
 
 // mostStreamed returns how many rows of A are streamed by a B of many columns.
 func mostStreamed(kern *asm.Kernel, packs, sweeps bool, workers int) int {
-	a, _ := kern.Fetch()
 	switch {
-	case workers > 4 && a > 0, packs && workers == 1 && kern.KPack > 1:
+	case workers > 4 && kern.Starves(), packs && workers == 1 && kern.KPack > 1:
 		return 512
 	case packs || sweeps && workers == 1:
 		return 128
@@ -190,7 +188,7 @@ func mostStreamed(kern *asm.Kernel, packs, sweeps bool, workers int) int {
 // whole blocks of it and not. The bits are those of the ring.
 func TestStreamLong(t *testing.T) {
 	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		if a, _ := k.Fetch(); a == 0 || raceEnabled {
+		if !k.Starves() || raceEnabled {
 			t.Skip("it reads columns as others do")
 		}
 		for i, depth := range []int{8192, 17000, 20_011} {

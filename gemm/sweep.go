@@ -98,7 +98,7 @@ func (p *product) freshDepth(workers int) int {
 	if p.b.elem.Size() > 2 {
 		words = freshLong
 	}
-	if intel && !p.b.trans && (p.m <= shortRows || workers <= few && p.m <= sweptRows) {
+	if intel && !p.b.trans && (p.m <= shortRows || !p.many(workers) && p.m <= sweptRows) {
 		words = freshShort
 	}
 	return min(p.panelDepth(), words*p.kernel.KPack)

@@ -377,6 +377,8 @@ func amx() []byte {
 	amxMul(&s, "roundAMX", &shortCache, ", rounded to bf16")
 	amxMul(&s, "roundPastAMX", &shortMemory, ", rounded to bf16, stored past the caches")
 	amxRows(&s, "roundRowsAMX", &shortCache, ", rounded to bf16")
+	amxRows(&s, "rowsPastAMX", &toMemory, ", stored past the caches")
+	amxRows(&s, "roundRowsPastAMX", &shortMemory, ", rounded to bf16, stored past the caches")
 	amxSweep(&s)
 	amxPeak(&s)
 	packLines(&s)

@@ -20,11 +20,13 @@ func generate() map[string][]byte {
 		k.mul(&mul, variant{rows: true})
 		if k.zmm {
 			k.mul(&mul, variant{past: true})
+			k.mul(&mul, variant{rows: true, past: true})
 		}
 		for _, to := range k.rounded() {
 			k.mul(&mul, variant{to: to})
 			k.mul(&mul, variant{to: to, past: true})
 			k.mul(&mul, variant{to: to, rows: true})
+			k.mul(&mul, variant{to: to, rows: true, past: true})
 		}
 		k.half().mul(&mul, variant{})
 		k.half().mul(&mul, variant{rows: true})

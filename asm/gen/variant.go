@@ -3,19 +3,23 @@ package main
 // A variant of the strip kernel; without any of these see KernelFunc and Ahead.
 type variant struct {
 	rows bool  // see RowsFunc
-	past bool  // see Kernel.MulPast
+	past bool  // see Kernel.MulPast and Kernel.RowsPast
 	to   *form // what it rounds to, see Kernel.MulRound, or nil
 }
 
 // name returns how the names of the variant's functions start.
 func (v variant) name() string {
 	switch {
+	case v.to != nil && v.rows && v.past:
+		return "roundRowsPast" + v.to.name
 	case v.to != nil && v.rows:
 		return "roundRows" + v.to.name
 	case v.to != nil && v.past:
 		return "roundPast" + v.to.name
 	case v.to != nil:
 		return "round" + v.to.name
+	case v.rows && v.past:
+		return "rowsPast"
 	case v.rows:
 		return "rows"
 	case v.past:
