@@ -59,6 +59,10 @@ func TestStats(t *testing.T) {
 		t.Errorf("%v: want %d tiles, %d stages, %d bytes", st, tiles, tiles*64/st.TileK, bytes)
 	}
 	s.ring = false
+	if st = verify[float32, float32](t, s); st.Route != "ring" || st.Depth != 2 {
+		t.Errorf("%+v: want the ring that was asked for", st)
+	}
+	s.opts = []gemm.Option{gemm.WithKernel("go")}
 	if st = verify[float32, float32](t, s); !st.Inline || st.Workers != 1 || st.Depth != 0 || st.Elapsed <= 0 {
 		t.Errorf("%+v: want an inline product", st)
 	}

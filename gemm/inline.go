@@ -19,8 +19,9 @@ var scratches = sync.Pool{New: func() any {
 	return &scratch{mem: tile.HeapSlots(inlineBytes)}
 }}
 
-// inlined is a product computed on its caller's goroutine without a ring: one
-// panel of B after the other is packed, unless B is, and multiplied by all of A.
+// inlined is how a product, or a slab of one, is computed without a ring, on one
+// goroutine: one panel of B after the other is packed, unless B is, and multiplied by
+// all of A. Whether a product is computed so, its [inlined.route] says.
 // A is read where it lies if the kernel can. Where its rows, or the columns of an
 // unpacked B, do not divide into tiles, the last tile then overlaps the one before
 // it, and what both compute is the same; a panel of B is packed while it is
@@ -28,16 +29,16 @@ var scratches = sync.Pool{New: func() any {
 type inlined struct {
 	product
 	depth    int // elements of K at a time
-	whole    int // tiles of A that are read where they lie, 0 if A is packed,
-	rest     int // and rows after them
+	whole    int // tiles of A that are read where they lie; 0 if A is packed
+	rest     int // rows of A after them
 	rows     asm.RowsFunc
 	rowsHalf asm.RowsFunc // or nil
 	fuse     asm.FuseRowsFunc
 	own      bool // it is placed, and each worker fetches for itself what a small slab needs
 	group    int  // panels of B that are packed at once
-	sizeA    int  // bytes of the panels of A in scratch memory, of the panels of B,
-	sizeB    int  // and of the accumulators of a strip, of which there is one,
-	accBytes int  // or as many as there are strips if K has stages
+	sizeA    int  // bytes of the panels of A in scratch memory
+	sizeB    int  // bytes of the panels of B there
+	accBytes int  // bytes of the accumulators of a strip there, of which there is one, or all if K has stages
 }
 
 // bareGroup is how many panels of B are packed at once by a kernel that cannot

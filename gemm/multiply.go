@@ -16,12 +16,20 @@ import (
 // rounded once, to nearest even, at the end. NaN and Inf propagate as IEEE 754
 // says: no zero is skipped, not even alpha = 0.
 //
-// The bits of the result depend on the operands and the kernel, not on the
-// number of workers, the depth of the ring or the tile.
+// The bits of the result depend on the operands, alpha, beta, the kernel and
+// [WithSplitK], not on the number of workers, the depth of the ring or the tile.
 //
-// Multiply returns an error, before it writes anything, if the shapes do not
-// match, a stride is too small, a slice too short, or C shares memory with A
-// or B; and later only if the context of [WithContext] ends.
+// Multiply returns an error, before it writes anything, if
+//   - the shapes do not match, a stride is too small or a slice too short;
+//   - C shares memory with A or B;
+//   - B is nil, or a [Packed] that is zero or made for another kernel or arithmetic,
+//     or with stages that the parts of [WithSplitK] do not begin with;
+//   - an option is out of its range;
+//   - the kernel that [WithKernel] or LEAFHOPPER_KERNEL names is unknown, cannot run
+//     here or does not multiply the operands' type;
+//   - operands of 8 bits are to be multiplied in native arithmetic;
+//
+// and later only if the context of [WithContext] ends.
 func Multiply[O Output, I Element](c Matrix[O], a Matrix[I], b Operand[I], opts ...Option) error {
 	var in inlined
 	c.viewTo(&in.c)
@@ -131,11 +139,7 @@ func (s *settings) prepare(p *product, opts []Option) error {
 // chosen it.
 func (s *settings) selectKernel(t asm.Type, packed *asm.Kernel) (*asm.Kernel, error) {
 	if packed == nil {
-		k, err := asm.SelectArithmetic(t, s.arithmetic, s.kernel)
-		if err != nil {
-			return nil, fmt.Errorf("gemm: %w", err)
-		}
-		return k, nil
+		return s.kernelFor(t)
 	}
 	switch k := packed; {
 	case s.kernel != "" && s.kernel != k.Name:
@@ -145,6 +149,18 @@ func (s *settings) selectKernel(t asm.Type, packed *asm.Kernel) (*asm.Kernel, er
 	default:
 		return k, nil
 	}
+}
+
+// kernelFor returns the kernel for operands of type t.
+func (s *settings) kernelFor(t asm.Type) (*asm.Kernel, error) {
+	if is8Bit(t) && s.arithmetic == Native {
+		return nil, fmt.Errorf("gemm: native arithmetic does not multiply %v; WithArithmetic(Hopper) does", t)
+	}
+	k, err := asm.SelectArithmetic(t, s.arithmetic, s.kernel)
+	if err != nil {
+		return nil, fmt.Errorf("gemm: %w", err)
+	}
+	return k, nil
 }
 
 // checkKernel reports whether the kernel that s pins can run at all.

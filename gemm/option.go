@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/pipeline"
 )
 
 // An Option changes one Multiply, or every Multiply of an [Engine] it was
@@ -74,10 +75,10 @@ const (
 // AVX-512 or AVX2 kernels do, or twenty to forty times as long as AMX.
 func WithArithmetic(a Arithmetic) Option { return Option{kind: optArithmetic, n: [3]int{int(a)}} }
 
-// WithSplitK cuts K into n equal parts, rounded up to multiples of 64 so that
-// the last may be shorter, and adds up the parts' results in float32, in order. It
-// is how cuBLAS fills a GPU when C is small, and changes the bits; the default, 1,
-// is one chain over all of K.
+// WithSplitK cuts K into parts of K/n elements, rounded up to a multiple of 64, and
+// adds up the parts' results in float32, in order: n parts, or fewer where K is short,
+// of which the last may be shorter than the others. It is how cuBLAS fills a GPU when
+// C is small, and changes the bits; the default, 1, is one chain over all of K.
 func WithSplitK(n int) Option { return Option{kind: optSplitK, n: [3]int{n}} }
 
 // WithWorkers sets how many goroutines compute, the caller's own included: 1
@@ -85,14 +86,15 @@ func WithSplitK(n int) Option { return Option{kind: optSplitK, n: [3]int{n}} }
 // A product too small for so many has fewer. It does not change the result's bits.
 func WithWorkers(n int) Option { return Option{kind: optWorkers, n: [3]int{n}} }
 
-// WithDepth sets the number of stages in the ring (QSIZE), 1 to [MaxDepth]. The
-// default, 0, leaves the choice to the engine. It does not change the result's
-// bits.
+// WithDepth asks for a ring of so many stages (QSIZE), 1 to [MaxDepth], however
+// small the product. The default, 0, leaves the choice to the engine, which has no
+// ring where that is faster. It does not change the result's bits.
 func WithDepth(stages int) Option { return Option{kind: optDepth, n: [3]int{stages}} }
 
 // WithTile sets the tile of a CTA: m x n elements of C, k elements deep a
 // stage. They are rounded up to what the kernel needs; 0 leaves a dimension to
-// the engine, and a packed B has its own k. It does not change the result's bits.
+// the engine, and a packed B has its own k. Like [WithDepth] it asks for a ring, and
+// does not change the result's bits.
 func WithTile(m, n, k int) Option { return Option{kind: optTile, n: [3]int{m, n, k}} }
 
 // WithStats has Multiply fill in s before it returns. After an error s is as it was.
@@ -100,12 +102,12 @@ func WithStats(s *Stats) Option { return Option{kind: optStats, stats: s} }
 
 const (
 	// MaxDepth is the largest ring depth.
-	MaxDepth = 16
-	// MaxSplitK bounds WithSplitK.
+	MaxDepth = pipeline.MaxDepth
+	// MaxSplitK is the largest argument of WithSplitK.
 	MaxSplitK = 1 << 10
-	// MaxWorkers bounds WithWorkers.
+	// MaxWorkers is the largest argument of WithWorkers.
 	MaxWorkers = 1024
-	// MaxTile bounds each dimension of WithTile.
+	// MaxTile is the largest dimension of WithTile.
 	MaxTile = 1 << 14
 )
 

@@ -39,7 +39,9 @@ type packing struct {
 }
 
 // Pack copies b into the layout of the kernel that Multiply would choose, or
-// that [WithKernel] and [WithArithmetic] name; the other options have no effect.
+// that [WithKernel] and [WithArithmetic] name; other options are checked and have no
+// effect. It is an error if b is malformed, an option is out of its range, or there
+// is no such kernel here for its type.
 func Pack[T Element](b Matrix[T], opts ...Option) (*Packed[T], error) {
 	s := settings{alpha: 1}
 	if err := s.apply(opts); err != nil {
@@ -49,9 +51,9 @@ func Pack[T Element](b Matrix[T], opts ...Option) (*Packed[T], error) {
 	if err := v.check("B"); err != nil {
 		return nil, err
 	}
-	k, err := asm.SelectArithmetic(v.elem, s.arithmetic, s.kernel)
+	k, err := s.kernelFor(v.elem)
 	if err != nil {
-		return nil, fmt.Errorf("gemm: %w", err)
+		return nil, err
 	}
 	p := &Packed[T]{packing{kernel: k, elem: v.elem, k: v.rows, n: v.cols}}
 	if err := p.p.fill(v); err != nil {

@@ -15,20 +15,20 @@ import (
 // workers idle. Several workers do the same with an A that is larger, each with
 // slabs whose rows of A stay in the cache.
 const (
-	placeFlops = 1 << 30
-	placeBytes = 512 << 10 // of A, at most, in a block of K
-	placeDeep  = 256       // columns, at most, if there are several of them
-	maxParts   = 8         // slabs above each other, at most
-	helpFlops  = 8 << 10   // that could be computed in the time it takes to call a worker
+	placeFlops = 1 << 30   // most flops of a product whose A stays in a cache
+	placeBytes = 512 << 10 // most bytes of such an A, in a block of K
+	placeDeep  = 256       // most columns, if K has several blocks
+	maxParts   = 8         // most slabs above each other
+	helpFlops  = 8 << 10   // flops that could be computed in the time it takes to call a worker
 	// Several workers fetch what their slabs need, each for itself, rather than wait for
-	// each other's copies, up to so many flops a worker.
-	ownPacks   = 3 << 23 // if they pack A,
-	ownRows    = 3 << 27 // if they read it where it lies,
-	ownStarves = 1 << 29 // for a starving kernel
-	ownLeast   = 3       // workers, or
-	ownPair    = 2       // for a starving kernel
-	ownExtent  = 128     // most rows of a slab, unless more stay in a cache where they lie,
-	ownPanels  = 8       // and most panels of B
+	// each other's copies.
+	ownPacks   = 3 << 23 // most flops of each, if they pack A
+	ownRows    = 3 << 27 // the same if they read it where it lies
+	ownStarves = 1 << 29 // the same of a starving kernel
+	ownLeast   = 3       // fewest workers
+	ownPair    = 2       // the same of a starving kernel
+	ownExtent  = 128     // most rows of a slab, unless more stay in a cache where they lie
+	ownPanels  = 8       // most panels of B of a slab
 )
 
 // place is the program of such a product.

@@ -39,8 +39,8 @@ type plan struct {
 	jobCols        int // columns of B in one copy job
 	depth          int
 	workers        int
-	bare           bool // the ring holds no B: it is packed, or the workers pack it as they multiply,
-	late           bool // few of them, for all rows of a tile at a time,
+	bare           bool // the ring holds no B: it is packed, or the workers pack it as they multiply
+	late           bool // few workers pack B so, for all rows of a tile at a time
 	keeps          bool // and keep it for the tiles below
 	bytesA, bytesB int  // of a stage: one CTA's A, the cluster's B
 	bytesAcc       int  // accumulators of a cluster tile
@@ -55,32 +55,32 @@ type plan struct {
 // flops in bytes, so tiles are as large as leaves a ring of them, with the
 // accumulators, in a few megabytes of L3.
 const (
-	stageWords  = 256      // depth of a panel in words, if that leaves a panel of B
-	panelBytes  = 32 << 10 // no larger than this
-	tileExtent  = 1024     // most rows and columns of a cluster tile
-	manyExtent  = 2048     // the same for more workers than few, in a large cache
-	few         = 4        // workers that share a ring of A
-	pair        = 2        // workers that wait for each other wherever operands come fast enough
-	widePanels  = 8        // of B for each of more workers, if it is wide
-	leastLate   = 256      // rows of a tile whose B is packed late, if A is larger than an L2 cache anyway,
-	mostLate    = 1024     // and at most
-	lateCols    = 2048     // most columns
-	lateTiles   = 4        // most such tiles one below the other, if packing B again for each takes time
-	keptBytes   = 16 << 20 // most of B that is kept, packed, for the tiles below the first
-	leastKept   = 1024     // fewest columns, as A is packed again for every tile of columns
-	largeCache  = 48 << 20 // bytes of L3
-	ctaRows     = 512      // most rows of a CTA
-	maxSlabRows = 128      // or
-	slabTiles   = 8        // tiles of the kernel, if that is more,
-	ownTiles    = 16       // or if many workers pack B, each for its slab
-	minSlabCols = 128
+	stageWords  = 256       // words of K in a panel, if that leaves a panel of B in panelBytes
+	panelBytes  = 32 << 10  // most bytes of a panel of B
+	tileExtent  = 1024      // most rows and columns of a cluster tile
+	manyExtent  = 2048      // the same for more than few workers, in a large cache
+	largeCache  = 48 << 20  // least bytes of an L3 that is large
+	few         = 4         // most workers that share a ring of A
+	pair        = 2         // most workers that wait for each other wherever operands come fast enough
+	widePanels  = 8         // panels of B for each of many workers from which it is wide
+	leastLate   = 256       // least rows of a tile whose B is packed late, if A is larger than an L2 cache anyway
+	mostLate    = 1024      // most rows of such a tile
+	lateCols    = 2048      // most columns of such a tile
+	lateTiles   = 4         // most such tiles one below the other, if packing B again for each takes time
+	keptBytes   = 16 << 20  // most bytes of B that are kept, packed, for the tiles below the first
+	leastKept   = 1024      // fewest columns that are kept, as A is packed again for every tile of columns
+	ctaRows     = 512       // most rows of a CTA
+	maxSlabRows = 128       // most rows of a slab, unless slabTiles are more
+	slabTiles   = 8         // tiles of the kernel that a slab may have in any case
+	ownTiles    = 16        // the same where many workers pack B, each for its slab
+	minSlabCols = 128       // columns below which no slab is halved
 	slabsEach   = 4         // slabs of a stage for each worker, where the tile has them
-	minJob      = 32 << 10  // bytes of a copy job: long enough to stream,
-	maxJob      = 256 << 10 // short enough to share
-	pastBytes   = 32 << 20  // of C, least to be stored past caches of unknown or smaller size
-	loneDepth   = 1         // of the ring: one worker has nothing to overlap,
-	fewDepth    = 2         // and a smaller ring stays in the cache
-	manyDepth   = 3
+	minJob      = 32 << 10  // bytes of a copy job that is long enough to stream
+	maxJob      = 256 << 10 // bytes of a copy job that is short enough to share
+	pastBytes   = 32 << 20  // least bytes of C to be stored past caches of unknown or smaller size
+	loneDepth   = 1         // depth of the ring of one worker, which has nothing to overlap
+	fewDepth    = 2         // the same of a few, as a smaller ring stays in the cache
+	manyDepth   = 3         // the same of more
 	// splitUnit is what the parts of a split K are multiples of: the depth of a
 	// stage of cuBLAS's kernels, and of the steps of every kernel here.
 	splitUnit = 64

@@ -119,10 +119,11 @@ func (r *run) runPlace(e *Engine, in *inlined, s *settings) (Stats, error) {
 	pl.init(in, s.parallelism())
 	pl.past = pl.exceeds(pl.workers)
 	st := Stats{
-		Kernel: pl.kernel.Name, Workers: pl.workers, Depth: 1,
+		Kernel: pl.kernel.Name, Workers: pl.workers,
 		TileM: min(pl.slabRows, pl.m), TileN: pl.slabCols, TileK: pl.k, Tiles: pl.slabs,
 	}
 	err := r.execute(e, s, pl.shape(), pl, pl.workers, &st)
+	st.Stages = 0 // of a ring
 	return st, err
 }
 

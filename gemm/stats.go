@@ -8,14 +8,14 @@ import (
 // Stats describes how one Multiply ran; see [WithStats].
 type Stats struct {
 	Kernel  string // name of the microkernel
-	Workers int    // goroutines allowed to compute, the caller's included; on a ring as many as asked for
-	Depth   int    // stages of the ring; 0 when the product ran inline
-	TileM   int    // CTA tile: rows of C
-	TileN   int    // CTA tile: columns of C
-	TileK   int    // elements of K in one stage
-	Inline  bool   // computed by the caller alone, without a ring
 	Route   string // "inline", "place", "stream" or "ring": see "How a product is cut" in the package comment
-	Tiles   int    // output tiles
+	Inline  bool   // Route is "inline": computed by the caller alone
+	Workers int    // goroutines allowed to compute, the caller's included; on a ring as many as asked for
+	Depth   int    // stages of the ring; 0 without a ring, inline or in place
+	TileM   int    // rows of a tile of C, which is that of a CTA on a ring, and elsewhere what a worker computes at a time;
+	TileN   int    // its columns,
+	TileK   int    // and elements of K in one stage, or all; 0 inline
+	Tiles   int    // of C; 0 inline
 	Stages  int    // stages filled and consumed
 	Bytes   int64  // bytes written to slots by the copier
 
@@ -34,8 +34,12 @@ func (s Stats) String() string {
 	if s.Inline {
 		return fmt.Sprintf("kernel %s, inline, %v", s.Kernel, s.Elapsed)
 	}
-	return fmt.Sprintf("kernel %s, %s, depth %d, tile %dx%dx%d, %s, %s, %d bytes copied, %v (copy %v, producer wait %v, consumer wait %v)",
-		s.Kernel, count(s.Workers, "worker"), s.Depth, s.TileM, s.TileN, s.TileK, count(s.Tiles, "tile"), count(s.Stages, "stage"), s.Bytes,
+	ring := ""
+	if s.Depth > 0 {
+		ring = fmt.Sprintf(", depth %d, %s, %d bytes copied", s.Depth, count(s.Stages, "stage"), s.Bytes)
+	}
+	return fmt.Sprintf("kernel %s, %s, %s, tile %dx%dx%d, %s%s, %v (copy %v, producer wait %v, consumer wait %v)",
+		s.Kernel, s.Route, count(s.Workers, "worker"), s.TileM, s.TileN, s.TileK, count(s.Tiles, "tile"), ring,
 		s.Elapsed, s.Copy, s.ProducerWait, s.ConsumerWait)
 }
 

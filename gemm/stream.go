@@ -16,42 +16,42 @@ import (
 // block by block, and uses the panels of B at once, from its own cache or, if B is
 // packed, from where they lie.
 const (
-	streamRows = 64        // most rows of A,
-	sweptRows  = 128       // if B is swept by few workers, or wide,
-	sweptPairs = 512       // or in pairs, which are half the bytes, by one, or multiplied faster than it comes
+	streamRows = 64        // most rows of A
+	sweptRows  = 128       // the same if B is swept by few workers, or wide
+	sweptPairs = 512       // the same if it is in pairs, half the bytes, and swept by one, or multiplied faster than it comes
 	streamB    = 256 << 10 // bytes of scratch memory for panels of B
-	streamAcc  = 128 << 10 // and for accumulators
+	streamAcc  = 128 << 10 // bytes of scratch memory for accumulators
 	placeCols  = 8192      // most columns at a time that are read in place
 	streamMin  = 1 << 18   // fewest elements of B; smaller ones stay in a cache
 	// Workers look at every slab to find one, and at the context between slabs.
 	maxSlabs  = 1024     // most slabs, unless the workers are many
-	slabBytes = 64 << 20 // of B, most in a slab that is read in place,
-	placeLine = 2 << 10  // unless its rows become shorter than this
+	slabBytes = 64 << 20 // most bytes of B in a slab that is read in place, unless its rows become shorter than placeLine
+	placeLine = 2 << 10  // bytes of such a row
 	// A few panels of A are multiplied one after the other by a panel of a packed B,
 	// while it is in a cache. A narrow one would be widened.
-	packedPanels = 4
-	narrowPanels = 2
+	packedPanels = 4 // most panels of A
+	narrowPanels = 2 // the same by a narrow B
 	// Of many workers each has so many pieces, that is slabs times items, and half as many if B is
-	// read in place, which goes faster the longer it lasts. A piece has so many bytes of B at
-	// least, and of rows along K, too; and accumulators that outlast items are so many at most.
+	// read in place, which goes faster the longer it lasts.
 	piecesEach = 16
-	pieceBytes = 64 << 10
-	pieceAlong = 2 << 10 // of each row,
-	placeAlong = 8 << 10 // if they are read in place
-	piecesAcc  = 8 << 20
+	pieceBytes = 64 << 10 // least bytes of B in a piece
+	pieceAlong = 2 << 10  // least bytes of its rows, if they lie along K
+	placeAlong = 8 << 10  // the same if they are read in place
+	piecesAcc  = 8 << 20  // most bytes of accumulators that outlast items
 )
 
 // stream is the program of such a product.
 type stream struct {
 	product
-	bk, steps int // elements of K in a block, blocks
+	bk        int // elements of K in a block
+	steps     int // blocks
 	panelsA   int
 	cols      int // columns of a slab
-	block     int // columns of it at a time, which scratch memory bounds
-	group     int // and of these columns, that are packed at a time
+	block     int // columns of a slab at a time, which scratch memory bounds
+	group     int // columns of a block that are packed at a time
 	slabs     int
-	items     int // parts of K, of
-	span      int // blocks each
+	items     int // parts of K
+	span      int // blocks of an item
 	jobPanels int // panels of A in a copy job, of a block after the other
 	mode      streamMode
 	inPlace   asm.StreamFunc // of streamPlaced

@@ -62,7 +62,7 @@ func testStream[O gemm.Output, I gemm.Element](t *testing.T) {
 					defer o.free()
 					old := slices.Clone(o.c.Data)
 					s.opts = append(slices.Clip(opts), gemm.WithDepth(2))
-					if st := again(t, o, s, old); st.Stages == 1 && st.TileK > 1000 {
+					if st := again(t, o, s, old); st.Route != "ring" {
 						t.Errorf("%v: want a ring", st)
 					}
 					want := dense(o.c)
@@ -70,8 +70,8 @@ func testStream[O gemm.Output, I gemm.Element](t *testing.T) {
 						s.packed = workers == 2
 						s.opts = append(slices.Clip(opts), gemm.WithWorkers(workers))
 						st := again(t, o, s, old)
-						place := d[0] <= 256 && (st.Inline || st.Bytes == 0) // few columns
-						if !place && (st.Inline || st.Stages != st.Depth || st.TileK != s.k) {
+						place := d[0] <= 256 && (st.Inline || st.Route == "place") // few columns
+						if !place && (st.Route != "stream" || st.Stages != st.Depth || st.TileK != s.k) {
 							t.Errorf("%v: want a stream", st)
 						}
 						same(t, dense(o.c), want, s.n)
@@ -161,7 +161,7 @@ func testStreamSwept[I gemm.Element](t *testing.T) {
 			for _, workers := range []int{1, 3, 5} {
 				s.opts = append(slices.Clip(opts), gemm.WithWorkers(workers))
 				st := again(t, o, s, old)
-				streamed := st.Stages == st.Depth && st.TileK == k && st.Bytes > 0
+				streamed := st.Route == "stream"
 				if most := mostStreamed(kern, kern.PackDepth(typeOf[I](), s.tb) > 0, !s.tb && kern.Sweeps(typeOf[I]()), workers); streamed != (m <= most) {
 					t.Errorf("%d rows, %d workers: %v: streamed is %v, want %v", m, workers, st, streamed, m <= most)
 				}
