@@ -2,6 +2,7 @@ package asm
 
 import (
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -22,7 +23,7 @@ type namedAhead struct {
 // aheads returns Aheads of all kinds into mem, which holds aheadBytes, and far from it: a prefetch never faults, so that nothing
 // but time may depend on where they point.
 func aheads(mem guarded, dst unsafe.Pointer) []namedAhead {
-	const huge = 1 << 40 // never done
+	const huge = 1 << (bits.UintSize * 5 / 8) // never done
 	first := mem.first(aheadBytes)
 	// In the page after mem that faults on any access or, where there are no such pages, after what is asked of mem.
 	forbidden := unsafe.Add(first, aheadBytes+64)
@@ -48,7 +49,7 @@ func aheads(mem guarded, dst unsafe.Pointer) []namedAhead {
 		{"forbidden", &Ahead{forbidden, 100, huge, 2, 0}},
 		{"lowest", &Ahead{lowest, 1 << 20, huge, 1, 0}},
 		{"below zero", &Ahead{lowest, -1 << 12, huge, 1, 0}},
-		{"no addresses at all", &Ahead{lowest, 1 << 60, huge, 1, 0}},
+		{"no addresses at all", &Ahead{lowest, 1 << (bits.UintSize - 4), huge, 1, 0}},
 		{"what is written", &Ahead{dst, 128, huge, 1, 0}},
 	}
 }

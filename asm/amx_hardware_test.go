@@ -49,27 +49,27 @@ var rivals = []struct {
 	}},
 	{"a chain from acc, odd before even (VDPBF16PS)", func(acc float32, a, b *[amxStep]uint32) float32 {
 		for w := range a {
-			acc = DotBF16(acc, a[w], b[w])
+			acc = dotBF16(acc, a[w], b[w])
 		}
 		return acc
 	}},
 	{"a chain from acc, even before odd", func(acc float32, a, b *[amxStep]uint32) float32 {
 		for w := range a {
-			acc = DotBF16(acc, a[w]>>16|a[w]<<16, b[w]>>16|b[w]<<16)
+			acc = dotBF16(acc, a[w]>>16|a[w]<<16, b[w]>>16|b[w]<<16)
 		}
 		return acc
 	}},
 	{"a chain from 0, odd before even, then acc", func(acc float32, a, b *[amxStep]uint32) float32 {
 		var s float32
 		for w := range a {
-			s = DotBF16(s, a[w], b[w])
+			s = dotBF16(s, a[w], b[w])
 		}
 		return sumFlush(float64(s), flushInput(acc))
 	}},
 	{"a chain from 0, even before odd, then acc", func(acc float32, a, b *[amxStep]uint32) float32 {
 		var s float32
 		for w := range a {
-			s = DotBF16(s, a[w]>>16|a[w]<<16, b[w]>>16|b[w]<<16)
+			s = dotBF16(s, a[w]>>16|a[w]<<16, b[w]>>16|b[w]<<16)
 		}
 		return sumFlush(float64(s), flushInput(acc))
 	}},

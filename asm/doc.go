@@ -1,5 +1,6 @@
 // Package asm holds the microkernels that multiply packed panels and the packers that make the panels, one set per
-// instruction set, each beside its plain-Go twin.
+// instruction set, each beside its plain-Go twin. Functions and kernels here take unsafe pointers unchecked; programs
+// use them through package gemm, which checks its arguments.
 //
 // # Panels
 //
@@ -54,7 +55,7 @@
 // # Arithmetic
 //
 // The f32 kernels use fused multiply-add with round to nearest even and full subnormals; the portable kernel rounds the
-// product first, because not every architecture fuses. VDPBF16PS has arithmetic of its own; see [DotBF16]. TDPBF16PS has
+// product first, because not every architecture fuses. VDPBF16PS has arithmetic of its own, which gobf16 models. TDPBF16PS has
 // another, which sums blocks of 32 products; goamx gave every bit that an Emerald Rapids gave. Where a processor has AVX-512
 // but no AMX, tests emulate the instructions of AMX, so that its kernels are tested there too.
 //

@@ -76,9 +76,9 @@ func checkDot(t *testing.T, kind int, cases []dotCase, want []uint32) {
 	t.Helper()
 	bad := 0
 	for i, c := range cases {
-		got := DotBF16(math.Float32frombits(c.acc), c.a, c.b)
+		got := dotBF16(math.Float32frombits(c.acc), c.a, c.b)
 		if !sameBits(got, math.Float32frombits(want[i])) {
-			t.Errorf("kind %d: DotBF16(%#08x, %#08x, %#08x) = %#08x, VDPBF16PS gives %#08x", kind, c.acc, c.a, c.b, math.Float32bits(got), want[i])
+			t.Errorf("kind %d: dotBF16(%#08x, %#08x, %#08x) = %#08x, VDPBF16PS gives %#08x", kind, c.acc, c.a, c.b, math.Float32bits(got), want[i])
 			if bad++; bad > 4 {
 				return
 			}

@@ -152,7 +152,8 @@ func (c hopperCode) strip(k, m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 	}
 }
 
-// tame is tameGo.
+// tame reports whether the assembly can start from the accumulators of the tile at src, whose rows are lds bytes apart: each
+// is a zero, or has a magnitude from 2^minAccumulator to below 2^maxAccumulator. It is tameGo, in assembly.
 func (c hopperCode) tame(src unsafe.Pointer, lds int) bool {
 	wild := 0
 	if c.zmm {

@@ -139,7 +139,7 @@ func TestHopperCuBLAS(t *testing.T) {
 		t.Fatalf("%d products, want 50", len(products))
 	}
 	forArithmetic(t, Hopper, func(t *testing.T, k *Kernel) {
-		limit := 1 << 28 // 512³ and all that is smaller
+		limit := int64(1 << 28) // 512³ and all that is smaller
 		switch {
 		case *hopperLong:
 			limit = 1 << 62
@@ -151,7 +151,7 @@ func TestHopperCuBLAS(t *testing.T) {
 		ran := 0
 		for _, c := range products {
 			splitK := c.N == 4096 && c.M == 32 || c.K == 8192 && c.M == 64 // cuBLAS adds partial sums there
-			if c.M*c.N*c.K > limit || splitK {
+			if int64(c.M)*int64(c.N)*int64(c.K) > limit || splitK {
 				continue
 			}
 			ran++

@@ -52,7 +52,7 @@ func forArithmetic(t *testing.T, arith Arithmetic, f func(t *testing.T, k *Kerne
 func step(k *Kernel) func(acc float32, a, b uint32) float32 {
 	switch {
 	case k.KPack == 2:
-		return DotBF16
+		return dotBF16
 	case k.Name == "go":
 		return func(acc float32, a, b uint32) float32 {
 			return acc + float32(math.Float32frombits(a)*math.Float32frombits(b))

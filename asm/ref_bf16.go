@@ -5,13 +5,13 @@ import (
 	"unsafe"
 )
 
-// DotBF16 returns what VDPBF16PS leaves in one 32-bit lane: acc plus the products of the two pairs of bf16 in a and b,
+// dotBF16 returns what VDPBF16PS leaves in one 32-bit lane: acc plus the products of the two pairs of bf16 in a and b,
 // the odd (high) elements first, then the even ones. Each product is exact and each sum is rounded once, to nearest even.
 // Subnormal inputs, and subnormal results of either sum, become zeros of the same sign, and MXCSR plays no part.
 //
 // The model was checked on Zen 5 with targeted and random operands; TestDotBF16Hardware repeats that on any processor
 // that has the instruction. It agrees with the pseudo-code of Intel's Software Developer's Manual (vol. 2, VDPBF16PS).
-func DotBF16(acc float32, a, b uint32) float32 {
+func dotBF16(acc float32, a, b uint32) float32 {
 	acc = sumFlush(bf16Input(a&0xffff0000)*bf16Input(b&0xffff0000), flushInput(acc))
 	return sumFlush(bf16Input(a<<16)*bf16Input(b<<16), acc)
 }
@@ -80,7 +80,7 @@ func mulDotBF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer,
 				xOdd, xEven := bf16Input(x&0xffff0000), bf16Input(x<<16)
 				out := acc[i*nr:][:nr]
 				for j := range out {
-					// DotBF16, but for the flush of the accumulator, which flushed itself.
+					// dotBF16, but for the flush of the accumulator, which flushed itself.
 					out[j] = sumFlush(xEven*even[j], sumFlush(xOdd*odd[j], out[j]))
 				}
 			}

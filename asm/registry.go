@@ -88,8 +88,9 @@ func Kernels() []*Kernel { return slices.Clone(kernels) }
 func Select(t Type, name string) (*Kernel, error) { return SelectArithmetic(t, Native, name) }
 
 // SelectArithmetic returns the kernel of an arithmetic that is called name, for operands of type t. An empty name means the
-// value of LEAFHOPPER_KERNEL, if that names a kernel of this arithmetic, and otherwise the best kernel that runs here. The
-// error names the kernels that can be had.
+// value of LEAFHOPPER_KERNEL or, if that is empty or names a kernel of another arithmetic, the best kernel that runs here.
+// A kernel that is unknown, has another arithmetic, does not multiply t or cannot run here is an error, which lists those
+// that can be had; a type or an arithmetic that does not exist is one too.
 func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
 	if t >= numTypes {
 		return nil, fmt.Errorf("asm: there is no type %v; types: bf16, f16, f32, e4m3, e5m2", t)

@@ -47,8 +47,7 @@ const (
 )
 
 var ruleText = [...]string{
-	"unknown rule",
-	"count out of range",
+	RuleCount: "count out of range",
 	"arrival underflow",
 	"tx-count out of range",
 	"init of a live barrier",
@@ -63,8 +62,8 @@ var ruleText = [...]string{
 
 // String names the violation.
 func (r Rule) String() string {
-	if int(r) >= len(ruleText) {
-		r = 0
+	if r == 0 || int(r) >= len(ruleText) {
+		return fmt.Sprintf("Rule(%d)", uint8(r))
 	}
 	return ruleText[r]
 }

@@ -180,15 +180,17 @@ func TestInitErrors(t *testing.T) {
 }
 
 func TestRuleText(t *testing.T) {
-	seen := map[string]bool{Rule(0).String(): true}
+	seen := map[string]bool{"": true}
 	for r := RuleCount; r <= RuleUnobserved; r++ {
-		if seen[r.String()] {
-			t.Errorf("rule %d: %q is not its own", r, r)
+		if text := r.String(); seen[text] || strings.HasPrefix(text, "Rule(") {
+			t.Errorf("rule %d: %q is not its own", uint8(r), text)
 		}
 		seen[r.String()] = true
 	}
-	if Rule(200).String() != Rule(0).String() {
-		t.Errorf("Rule(200) = %q", Rule(200))
+	for r, want := range map[Rule]string{0: "Rule(0)", RuleUnobserved + 1: "Rule(12)", 200: "Rule(200)"} {
+		if got := r.String(); got != want {
+			t.Errorf("rule %d is %q, want %q", uint8(r), got, want)
+		}
 	}
 }
 

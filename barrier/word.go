@@ -7,7 +7,6 @@ const (
 	expectedShift = 20
 	expectedOne   = 1 << expectedShift
 	txShift       = 40
-	txOne         = 1 << txShift
 	txBias        = 1 << 20 // the stored value of a balance of 0
 	txZero        = txBias << txShift
 	txMask        = (1<<21 - 1) << txShift

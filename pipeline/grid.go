@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -32,14 +33,15 @@ type Program interface {
 // MaxItems is the largest number of items of a [Shape].
 const MaxItems = 1<<32 - 1
 
-// Shape says how many pieces a grid has.
+// Shape says how many pieces a grid has. CTAs·Slabs is at most
+// [barrier.MaxCount], because all slabs of the cluster arrive at one empty barrier.
 type Shape struct {
-	Depth   int // stages of the ring
-	Items   int // stages to fill and consume, at most MaxItems: tiles times K stages
-	CTAs    int // CTAs of the cluster
-	Slabs   int // consumer slabs of a CTA
-	Private int // copy jobs of a stage for one CTA
-	Shared  int // copy jobs of a stage that are multicast to the cluster
+	Depth   int // stages of the ring, 1..MaxDepth
+	Items   int // stages to fill and consume, 0..MaxItems: tiles times K stages
+	CTAs    int // CTAs of the cluster, 1..MaxCTAs
+	Slabs   int // consumer slabs of a CTA, 1..barrier.MaxCount
+	Private int // copy jobs of a stage for one CTA, 0..barrier.MaxCount
+	Shared  int // copy jobs of a stage that are multicast to the cluster, 0..barrier.MaxCount
 }
 
 // Grid executes a [Program] on a ring with any number of workers. Roles are
@@ -132,8 +134,11 @@ func (p *progress) take(item int) bool {
 // done records that the slab's item is computed.
 func (p *progress) done(item int) { p.word.Store(int64(item+1) << 1) }
 
-// Reset prepares g to run prog until ctx, which may be nil, is done. No worker
-// may be in g; it waits for helpers of a [Crew] that are on their way out.
+// Reset prepares g for workers 0 .. workers-1 to run prog until ctx, which may be
+// nil, is done. No worker may be in g; it waits for helpers of a [Crew] that are
+// on their way out. It returns an error if a field of shape or CTAs·Slabs is out
+// of range, if workers is less than 1 or if prog is nil; g then needs another
+// Reset before anybody works in it.
 func (g *Grid) Reset(ctx context.Context, shape Shape, prog Program, workers int) error {
 	switch {
 	case shape.Items < 0 || int64(shape.Items) > MaxItems:
@@ -146,6 +151,8 @@ func (g *Grid) Reset(ctx context.Context, shape Shape, prog Program, workers int
 		return fmt.Errorf("pipeline: %d shared copy jobs are outside 0..%d", shape.Shared, barrier.MaxCount)
 	case workers < 1:
 		return fmt.Errorf("pipeline: %d workers, want at least 1", workers)
+	case prog == nil:
+		return errors.New("pipeline: nil Program")
 	}
 	g.waitHelpers()
 	n := shape.CTAs * shape.Slabs

@@ -209,6 +209,12 @@ func TestGridLimits(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", describe(c.shape, c.workers), err, c.part)
 		}
 	}
+	for _, s := range []Shape{good, looseShape(1)} {
+		var g Grid
+		if err := g.Reset(noContext, s, nil, 1); err == nil || err.Error() != "pipeline: nil Program" {
+			t.Errorf("%s without a program: error %v", describe(s, 1), err)
+		}
+	}
 }
 
 // TestGridMisuse has a program complete more than the barrier can count.

@@ -46,8 +46,9 @@ type Ring struct {
 	liveF   int
 }
 
-// NewRing returns a ring of depth stages for a cluster of ctas CTAs in which
-// consumers arrivals free a stage.
+// NewRing returns a ring of depth stages, 1..[MaxDepth], for a cluster of ctas
+// CTAs, 1..[MaxCTAs], in which consumers arrivals, 1..[barrier.MaxCount], free a
+// stage. A number out of range is an error.
 func NewRing(depth, ctas, consumers int) (*Ring, error) {
 	r := new(Ring)
 	if err := r.Reset(depth, ctas, consumers); err != nil {
@@ -56,7 +57,8 @@ func NewRing(depth, ctas, consumers int) (*Ring, error) {
 	return r, nil
 }
 
-// Reset makes r a fresh ring, reusing its memory. No role may be using it.
+// Reset makes r a fresh ring, as NewRing would, reusing its memory. No role may be
+// using it. It returns an error for what NewRing refuses, and leaves r as it was.
 func (r *Ring) Reset(depth, ctas, consumers int) error {
 	switch {
 	case depth < 1 || depth > MaxDepth:

@@ -40,9 +40,13 @@ func (s *PipelineState) wrap() {
 	s.Phase ^= 1
 }
 
-// Advance moves n >= 0 stages on.
+// Advance moves n >= 0 stages on. It panics if n is negative, as a state does not
+// go back, or if s has no depth.
 func (s *PipelineState) Advance(n int) {
 	s.check()
+	if n < 0 {
+		panic(advanceError(n))
+	}
 	s.Count += n
 	rounds := n / s.depth
 	if s.Index += n % s.depth; s.Index >= s.depth {
@@ -65,4 +69,12 @@ type depthError int
 
 func (e depthError) Error() string {
 	return fmt.Sprintf("pipeline: state of depth %d, must be at least 1: ConsumerStart and ProducerStart set it", int(e))
+}
+
+// An advanceError is a number of stages that Advance cannot move. Like a depthError
+// it becomes text only when a panic is printed.
+type advanceError int
+
+func (e advanceError) Error() string {
+	return fmt.Sprintf("pipeline: state advanced by %d stages, want 0 or more", int(e))
 }

@@ -71,6 +71,21 @@ func TestStateFar(t *testing.T) {
 	}
 }
 
+// TestStateBack moves states by less than nothing, which must leave them as they are.
+func TestStateBack(t *testing.T) {
+	for _, n := range []int{-1, -4, math.MinInt} {
+		s := ConsumerStart(4)
+		s.Next()
+		want := fmt.Sprintf("pipeline: state advanced by %d stages, want 0 or more", n)
+		if got := fmt.Sprint(thrown(func() { s.Advance(n) })); got != want {
+			t.Errorf("Advance(%d) panics with %q, want %q", n, got, want)
+		}
+		if want := closedForm(4, 1, false); s != want {
+			t.Errorf("Advance(%d) left %+v, want %+v", n, s, want)
+		}
+	}
+}
+
 // TestStateWithoutDepth moves states that no ring can have.
 func TestStateWithoutDepth(t *testing.T) {
 	for _, s := range []PipelineState{{}, {Phase: 1}, ConsumerStart(0), ProducerStart(0), ConsumerStart(-2)} {

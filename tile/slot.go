@@ -47,8 +47,13 @@ func (s *Slots) Free() {
 	}
 }
 
-// HeapSlots returns slot memory of size bytes from the Go heap.
+// HeapSlots returns slot memory of exactly size bytes, 0 or more, from the Go
+// heap. It panics if size is negative or, as make does, if it is too large for the
+// address space.
 func HeapSlots(size int) []byte {
+	if size < 0 {
+		panic(fmt.Sprintf("tile: HeapSlots: %d bytes, want 0 or more", size))
+	}
 	b := make([]byte, size+SlotAlign)
 	off := -int(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) & (SlotAlign - 1)
 	return b[off : off+size : off+size]

@@ -1,6 +1,7 @@
 package tile_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -52,6 +53,17 @@ func TestHeapSlots(t *testing.T) {
 		if len(b) != size || cap(b) != size || !slotAligned(b) {
 			t.Errorf("size %d: %d bytes of %d at %p", size, len(b), cap(b), unsafe.SliceData(b))
 		}
+	}
+	for _, size := range []int{-1, -tile.SlotAlign, math.MinInt} {
+		func() {
+			want := fmt.Sprintf("tile: HeapSlots: %d bytes, want 0 or more", size)
+			defer func() {
+				if got := recover(); got != want {
+					t.Errorf("size %d: panics with %v, want %q", size, got, want)
+				}
+			}()
+			tile.HeapSlots(size)
+		}()
 	}
 }
 

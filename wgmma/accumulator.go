@@ -145,26 +145,27 @@ func (d *Accumulator) Registers() int {
 	return d.n / 2
 }
 
-// Register returns register i of a thread.
+// Register returns register i, 0 to Registers()-1, of a thread, 0 to 127. Like
+// SetRegister it panics if there is none.
 func (d *Accumulator) Register(thread, i int) uint32 {
 	d.touch("Register")
-	d.checkRegister(thread, i)
+	checkRegister(thread, i, d.Registers())
 	if d.typ == F16 {
-		return *d.at(AccumulatorCoord(thread, 2*i)) | *d.at(AccumulatorCoord(thread, 2*i+1))<<16
+		return *d.at(accumulatorCoord(thread, 2*i)) | *d.at(accumulatorCoord(thread, 2*i+1))<<16
 	}
-	return *d.at(AccumulatorCoord(thread, i))
+	return *d.at(accumulatorCoord(thread, i))
 }
 
 // SetRegister sets register i of a thread.
 func (d *Accumulator) SetRegister(thread, i int, v uint32) {
 	d.touch("SetRegister")
-	d.checkRegister(thread, i)
+	checkRegister(thread, i, d.Registers())
 	if d.typ == F16 {
-		*d.at(AccumulatorCoord(thread, 2*i)) = v & 0xffff
-		*d.at(AccumulatorCoord(thread, 2*i+1)) = v >> 16
+		*d.at(accumulatorCoord(thread, 2*i)) = v & 0xffff
+		*d.at(accumulatorCoord(thread, 2*i+1)) = v >> 16
 		return
 	}
-	*d.at(AccumulatorCoord(thread, i)) = v
+	*d.at(accumulatorCoord(thread, i)) = v
 }
 
 func (d *Accumulator) at(row, col int) *uint32 {
@@ -174,9 +175,10 @@ func (d *Accumulator) at(row, col int) *uint32 {
 	return &d.elem[row*d.n+col]
 }
 
-func (d *Accumulator) checkRegister(thread, i int) {
-	if thread < 0 || thread >= Threads || i < 0 || i >= d.Registers() {
-		panic(fmt.Sprintf("wgmma: register %d of thread %d, have %d registers in each of %d threads", i, thread, d.Registers(), Threads))
+// checkRegister panics unless each thread has more than i registers.
+func checkRegister(thread, i, registers int) {
+	if thread < 0 || thread >= Threads || i < 0 || i >= registers {
+		panic(fmt.Sprintf("wgmma: register %d of thread %d, have %d registers in each of %d threads", i, thread, registers, Threads))
 	}
 }
 

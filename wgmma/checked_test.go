@@ -2,6 +2,7 @@ package wgmma
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 )
 
@@ -176,10 +177,15 @@ func TestOperandOverwritten(t *testing.T) {
 
 func TestRuleStrings(t *testing.T) {
 	seen := map[string]bool{}
-	for r := range RuleOperand + 2 {
+	for r := RuleFence; r <= RuleOperand; r++ {
+		if text := r.String(); seen[text] || text == fmt.Sprintf("Rule(%d)", uint8(r)) {
+			t.Errorf("rule %d: %q is not its own", uint8(r), text)
+		}
 		seen[r.String()] = true
 	}
-	if len(seen) != 4 {
-		t.Errorf("texts of the rules: %v", seen)
+	for r, want := range map[Rule]string{0: "Rule(0)", RuleOperand + 1: "Rule(4)", 255: "Rule(255)"} {
+		if got := r.String(); got != want {
+			t.Errorf("rule %d is %q, want %q", uint8(r), got, want)
+		}
 	}
 }

@@ -5,29 +5,53 @@ import "fmt"
 // Threads is the number of threads of a warpgroup.
 const Threads = 128
 
-// AccumulatorCoord returns the row and the column of the accumulator element i
-// of a thread (PTX 9.7.15.5, matrix fragments for wgmma.mma_async). An
-// instruction with N columns has N/2 elements per thread. In f32 and s32
-// element i is register i; in f16 register i holds the elements 2i and 2i+1,
-// the first in its lower half.
+// AccumulatorCoord returns the row, 0 to 63, and the column, 0 to 255, of the
+// accumulator element i, 0 to 127, of a thread, 0 to 127 (PTX 9.7.15.5, matrix
+// fragments for wgmma.mma_async). An instruction with N columns has the first
+// N/2 elements of each thread. In f32 and s32 element i is register i; in f16
+// register i holds the elements 2i and 2i+1, the first in its lower half. It
+// panics if there is no such thread or element.
 func AccumulatorCoord(thread, i int) (row, col int) {
+	if thread < 0 || thread >= Threads || i < 0 || i >= maxN/2 {
+		panic(fmt.Sprintf("wgmma: accumulator element %d of thread %d, have %d elements in each of %d threads", i, thread, maxN/2, Threads))
+	}
+	return accumulatorCoord(thread, i)
+}
+
+// accumulatorCoord is AccumulatorCoord for arguments that are in range.
+func accumulatorCoord(thread, i int) (row, col int) {
 	lane := thread % 32
 	row = thread/32*16 + lane/4 + i/2%2*8
 	col = i/4*8 + lane%4*2 + i%2
 	return row, col
 }
 
-// AccumulatorIndex is the inverse of AccumulatorCoord.
+// AccumulatorIndex is the inverse of AccumulatorCoord. It panics if row is not
+// 0 to 63 or col not 0 to 255.
 func AccumulatorIndex(row, col int) (thread, i int) {
+	if row < 0 || row >= M || col < 0 || col >= maxN {
+		panic(fmt.Sprintf("wgmma: accumulator element (%d, %d), have %d rows and %d columns", row, col, M, maxN))
+	}
 	thread = row/16*32 + row%8*4 + col%8/2
 	i = col/8*4 + row%16/8*2 + col%2
 	return thread, i
 }
 
-// FragmentCoord returns the row and the k of element i of a thread, for A in
-// registers with elements of size bytes, 1, 2 or 4. There are 16/size of them,
-// in four 32-bit registers, the first in the lowest bits.
+// FragmentCoord returns the row, 0 to 63, and the k, 0 to 32/size-1, of element
+// i, 0 to 16/size-1, of a thread, 0 to 127, for A in registers with elements of
+// size bytes, 1, 2 or 4 (PTX 9.7.15.5, as for AccumulatorCoord). The elements
+// lie in four 32-bit registers, the first in the lowest bits. It panics if there
+// is no such size, thread or element.
 func FragmentCoord(size, thread, i int) (row, k int) {
+	checkSize(size)
+	if thread < 0 || thread >= Threads || i < 0 || i >= 16/size {
+		panic(fmt.Sprintf("wgmma: fragment element %d of thread %d, have %d elements in each of %d threads", i, thread, 16/size, Threads))
+	}
+	return fragmentCoord(size, thread, i)
+}
+
+// fragmentCoord is FragmentCoord for arguments that are in range.
+func fragmentCoord(size, thread, i int) (row, k int) {
 	per := 4 / size // elements of a register
 	lane, register := thread%32, i/per
 	row = thread/32*16 + lane/4 + register%2*8
@@ -35,12 +59,32 @@ func FragmentCoord(size, thread, i int) (row, k int) {
 	return row, k
 }
 
-// FragmentIndex is the inverse of FragmentCoord.
+// FragmentIndex is the inverse of FragmentCoord. It panics if size is not 1, 2
+// or 4, row not 0 to 63, or k not 0 to 32/size-1.
 func FragmentIndex(size, row, k int) (thread, i int) {
+	checkSize(size)
+	checkFragmentElement(size, row, k)
+	return fragmentIndex(size, row, k)
+}
+
+// fragmentIndex is FragmentIndex for arguments that are in range.
+func fragmentIndex(size, row, k int) (thread, i int) {
 	per := 4 / size
 	thread = row/16*32 + row%8*4 + k/per%4
 	register := k/per/4*2 + row%16/8
 	return thread, register*per + k%per
+}
+
+func checkSize(size int) {
+	if size != 1 && size != 2 && size != 4 {
+		panic(fmt.Sprintf("wgmma: fragment elements of %d bytes, must be 1, 2 or 4", size))
+	}
+}
+
+func checkFragmentElement(size, row, k int) {
+	if row < 0 || row >= M || k < 0 || k >= rowBytes/size {
+		panic(fmt.Sprintf("wgmma: fragment element (%d, %d), have %d rows and %d columns", row, k, M, rowBytes/size))
+	}
 }
 
 // A Fragment is the operand A in registers: 64 rows of 32 bytes, in four
@@ -65,19 +109,23 @@ func NewFragment(kind Kind) *Fragment {
 	return &Fragment{size: kind.ElementSize(), touched: now()}
 }
 
-// Register returns register i, 0 to 3, of a thread.
+// Register returns register i, 0 to 3, of a thread, 0 to 127. Like SetRegister
+// it panics if there is none.
 func (f *Fragment) Register(thread, i int) uint32 {
 	f.touch("Register")
+	checkRegister(thread, i, len(f.reg[0]))
 	return f.reg[thread][i]
 }
 
 // SetRegister sets register i, 0 to 3, of a thread.
 func (f *Fragment) SetRegister(thread, i int, v uint32) {
 	f.touch("SetRegister")
+	checkRegister(thread, i, len(f.reg[0]))
 	f.reg[thread][i] = v
 }
 
-// Bits returns the representation of an element, k from 0 to 31, 15 or 7.
+// Bits returns the representation of an element, row from 0 to 63 and k from 0
+// to 31, 15 or 7. Like SetBits it panics if there is none.
 func (f *Fragment) Bits(row, k int) uint32 {
 	f.touch("Bits")
 	return f.bits(row, k)
@@ -101,10 +149,8 @@ func (f *Fragment) locate(row, k int) (r *uint32, shift int, mask uint32) {
 	if f.size == 0 {
 		panic(fmt.Sprintf("wgmma: fragment element (%d, %d) of a zero Fragment: NewFragment must make it", row, k))
 	}
-	if row < 0 || row >= M || k < 0 || k >= rowBytes/f.size {
-		panic(fmt.Sprintf("wgmma: fragment element (%d, %d), have %d rows and %d columns", row, k, M, rowBytes/f.size))
-	}
-	thread, i := FragmentIndex(f.size, row, k)
+	checkFragmentElement(f.size, row, k)
+	thread, i := fragmentIndex(f.size, row, k)
 	per := 4 / f.size
 	return &f.reg[thread][i/per], i % per * 8 * f.size, uint32(1<<(8*f.size) - 1)
 }

@@ -63,6 +63,75 @@ func TestFragmentCoord(t *testing.T) {
 	}
 }
 
+// Threads, elements, places and sizes that no warpgroup has.
+func TestCoordRanges(t *testing.T) {
+	type call struct {
+		name string
+		f    func(args ...int)
+	}
+	accumulatorCoord := call{"AccumulatorCoord", func(a ...int) { AccumulatorCoord(a[0], a[1]) }}
+	accumulatorIndex := call{"AccumulatorIndex", func(a ...int) { AccumulatorIndex(a[0], a[1]) }}
+	fragmentCoord := call{"FragmentCoord", func(a ...int) { FragmentCoord(a[0], a[1], a[2]) }}
+	fragmentIndex := call{"FragmentIndex", func(a ...int) { FragmentIndex(a[0], a[1], a[2]) }}
+	register := call{"Fragment.Register", func(a ...int) { NewFragment(BF16F32).Register(a[0], a[1]) }}
+	setRegister := call{"Fragment.SetRegister", func(a ...int) { NewFragment(BF16F32).SetRegister(a[0], a[1], 1) }}
+	for _, c := range []struct {
+		call
+		args []int
+		want string
+	}{
+		{accumulatorCoord, []int{200, 0}, "accumulator element 0 of thread 200, have 128 elements in each of 128 threads"},
+		{accumulatorCoord, []int{128, 0}, "accumulator element 0 of thread 128, have 128 elements in each of 128 threads"},
+		{accumulatorCoord, []int{-1, 0}, "accumulator element 0 of thread -1, have 128 elements in each of 128 threads"},
+		{accumulatorCoord, []int{0, 128}, "accumulator element 128 of thread 0, have 128 elements in each of 128 threads"},
+		{accumulatorCoord, []int{0, -1}, "accumulator element -1 of thread 0, have 128 elements in each of 128 threads"},
+		{accumulatorIndex, []int{64, 0}, "accumulator element (64, 0), have 64 rows and 256 columns"},
+		{accumulatorIndex, []int{-1, 0}, "accumulator element (-1, 0), have 64 rows and 256 columns"},
+		{accumulatorIndex, []int{0, 256}, "accumulator element (0, 256), have 64 rows and 256 columns"},
+		{accumulatorIndex, []int{0, -1}, "accumulator element (0, -1), have 64 rows and 256 columns"},
+		{fragmentCoord, []int{0, 0, 0}, "fragment elements of 0 bytes, must be 1, 2 or 4"},
+		{fragmentCoord, []int{3, 0, 0}, "fragment elements of 3 bytes, must be 1, 2 or 4"},
+		{fragmentCoord, []int{8, 0, 0}, "fragment elements of 8 bytes, must be 1, 2 or 4"},
+		{fragmentCoord, []int{2, 128, 0}, "fragment element 0 of thread 128, have 8 elements in each of 128 threads"},
+		{fragmentCoord, []int{2, -1, 0}, "fragment element 0 of thread -1, have 8 elements in each of 128 threads"},
+		{fragmentCoord, []int{1, 0, 16}, "fragment element 16 of thread 0, have 16 elements in each of 128 threads"},
+		{fragmentCoord, []int{4, 0, 4}, "fragment element 4 of thread 0, have 4 elements in each of 128 threads"},
+		{fragmentCoord, []int{4, 0, -1}, "fragment element -1 of thread 0, have 4 elements in each of 128 threads"},
+		{fragmentIndex, []int{0, 0, 0}, "fragment elements of 0 bytes, must be 1, 2 or 4"},
+		{fragmentIndex, []int{-2, 0, 0}, "fragment elements of -2 bytes, must be 1, 2 or 4"},
+		{fragmentIndex, []int{2, 0, 99}, "fragment element (0, 99), have 64 rows and 16 columns"},
+		{fragmentIndex, []int{1, 0, 32}, "fragment element (0, 32), have 64 rows and 32 columns"},
+		{fragmentIndex, []int{4, 0, -1}, "fragment element (0, -1), have 64 rows and 8 columns"},
+		{fragmentIndex, []int{4, 64, 0}, "fragment element (64, 0), have 64 rows and 8 columns"},
+		{fragmentIndex, []int{4, -1, 0}, "fragment element (-1, 0), have 64 rows and 8 columns"},
+		{register, []int{0, 4}, "register 4 of thread 0, have 4 registers in each of 128 threads"},
+		{register, []int{128, 0}, "register 0 of thread 128, have 4 registers in each of 128 threads"},
+		{setRegister, []int{0, -1}, "register -1 of thread 0, have 4 registers in each of 128 threads"},
+		{setRegister, []int{-1, 0}, "register 0 of thread -1, have 4 registers in each of 128 threads"},
+	} {
+		if got, want := fmt.Sprint(recovered(func() { c.f(c.args...) })), "wgmma: "+c.want; got != want {
+			t.Errorf("%s%v panics with %q, want %q", c.name, c.args, got, want)
+		}
+	}
+}
+
+// Kinds that do not exist have no sizes.
+func TestKindRange(t *testing.T) {
+	for _, kind := range []Kind{U8S32 + 1, 99, 255} {
+		want := fmt.Sprintf("wgmma: Kind(%d) is not a kind of wgmma.mma_async", uint8(kind))
+		for name, f := range map[string]func(){
+			"ElementSize":     func() { kind.ElementSize() },
+			"K":               func() { kind.K() },
+			"AccumulatorType": func() { kind.AccumulatorType() },
+			"Op.Shape":        func() { Op{Kind: kind, N: 8}.Shape() },
+		} {
+			if got := fmt.Sprint(recovered(f)); got != want {
+				t.Errorf("%s of %v panics with %q, want %q", name, kind, got, want)
+			}
+		}
+	}
+}
+
 func TestFragmentRegisters(t *testing.T) {
 	for _, kind := range []Kind{S8S32, BF16F32, TF32F32} {
 		f, size := NewFragment(kind), kind.ElementSize()

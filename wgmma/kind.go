@@ -38,6 +38,9 @@ const rowBytes = len(hopper.Row{})
 // M is the number of rows of A and of the accumulator in every kind.
 const M = 64
 
+// maxN is the largest number of columns of B and of the accumulator in every kind.
+const maxN = 256
+
 var kinds = [...]struct {
 	name string
 	size int // bytes of an element of A and of B
@@ -76,16 +79,27 @@ func (k Kind) Valid() bool { return int(k) < len(kinds) }
 // Integer reports whether k multiplies 8-bit integers.
 func (k Kind) Integer() bool { return k >= S8S32 && k.Valid() }
 
-// ElementSize returns the bytes of an element of A and of B. Like K and
-// AccumulatorType it panics if k is not valid.
-func (k Kind) ElementSize() int { return kinds[k].size }
+// check panics if k is not valid.
+func (k Kind) check() {
+	if !k.Valid() {
+		panic(fmt.Sprintf("wgmma: %v is not a kind of wgmma.mma_async", k))
+	}
+}
 
-// K returns how many products one instruction adds to each accumulator: 32
-// bytes of them.
+// ElementSize returns the bytes of an element of A and of B: 1, 2 or 4. It
+// panics if k is not valid.
+func (k Kind) ElementSize() int {
+	k.check()
+	return kinds[k].size
+}
+
+// K returns how many products one instruction adds to each accumulator, 32
+// bytes of them: 32, 16 or 8. It panics if k is not valid.
 func (k Kind) K() int { return rowBytes / k.ElementSize() }
 
-// AccumulatorType returns the type of C and D.
+// AccumulatorType returns the type of C and D. It panics if k is not valid.
 func (k Kind) AccumulatorType() AccumulatorType {
+	k.check()
 	switch {
 	case k.Integer():
 		return S32
@@ -114,7 +128,9 @@ func (s Shape) String() string { return fmt.Sprintf("m%dn%dk%d", s.M, s.N, s.K) 
 // m64nNk16.f32.bf16.bf16, accumulating, with both operands K-major.
 type Op struct {
 	Kind Kind
-	N    int
+	// N is the number of columns of B and D: a multiple of 8 from 8 to 256; for
+	// integers 8, 16, 24, or a multiple of 16 from 32 to 256.
+	N int
 
 	// Overwrite is scale-d = 0: D = A·B. The old accumulators, NaNs among them,
 	// do not count.
@@ -131,7 +147,7 @@ type Op struct {
 	Saturate bool
 }
 
-// Shape returns the shape of op.
+// Shape returns the shape of op. It panics if the kind is not valid.
 func (op Op) Shape() Shape { return Shape{M, op.N, op.Kind.K()} }
 
 // String returns the instruction as PTX writes it, without wgmma.mma_async.sync.aligned.
@@ -168,7 +184,7 @@ func (op Op) Validate() error {
 
 // checkN applies the rule for N of the floating-point or the integer kinds.
 func checkN(integer bool, n int, what fmt.Stringer) error {
-	if n < 8 || n > 256 || n%8 != 0 {
+	if n < 8 || n > maxN || n%8 != 0 {
 		return fmt.Errorf("wgmma: %v: N = %d, must be a multiple of 8 from 8 to 256", what, n)
 	}
 	if integer && n > 24 && n%16 != 0 {

@@ -40,7 +40,7 @@ func (r Rule) String() string {
 	case RuleOperand:
 		return "operand of a pending instruction overwritten"
 	}
-	return "unknown rule"
+	return fmt.Sprintf("Rule(%d)", uint8(r))
 }
 
 func misuse(r Rule, format string, args ...any) *Misuse {

@@ -63,7 +63,7 @@ func (w *Warpgroup) multiply(op Op, d []uint32) {
 func (f *Fragment) rows(dst *[M]hopper.Row) {
 	for thread := range f.reg {
 		for i, v := range f.reg[thread] {
-			row, k := FragmentCoord(4, thread, i)
+			row, k := fragmentCoord(4, thread, i)
 			binary.LittleEndian.PutUint32(dst[row][4*k:], v)
 		}
 	}
