@@ -3,6 +3,7 @@ package tile
 import (
 	"errors"
 	"fmt"
+	"math"
 	"unsafe"
 
 	"example.com/leafhopper/asm"
@@ -153,7 +154,6 @@ func (m *PanelMap) Load(dst []byte, row, rows, k0, k int, bars []barrier.Barrier
 	if m.kernel == nil {
 		return errors.New("tile: zero PanelMap; make one with NewPanelMap")
 	}
-	n := m.BoxBytes(rows, k)
 	switch {
 	case row < 0 || k0 < 0:
 		return fmt.Errorf("tile: panel box starts at (%d, %d), before the operand", row, k0)
@@ -161,7 +161,11 @@ func (m *PanelMap) Load(dst []byte, row, rows, k0, k int, bars []barrier.Barrier
 		return fmt.Errorf("tile: panel box of %d x %d, extents are 0 to %d", rows, k, maxPanelBox)
 	case row%m.width != 0 || k0%m.kernel.KPack != 0:
 		return fmt.Errorf("tile: panel box starts at (%d, %d), not at a multiple of (%d, %d)", row, k0, m.width, m.kernel.KPack)
-	case n > len(dst):
+	case int64(rows+m.width)*int64(m.Words(k)) > math.MaxInt/8: // whose bytes an int may not hold
+		return fmt.Errorf("tile: panel box of %d x %d needs more memory than there is, the slot has %d bytes", rows, k, len(dst))
+	}
+	n := m.BoxBytes(rows, k)
+	if n > len(dst) {
 		return fmt.Errorf("tile: panel box of %d x %d needs %d bytes, the slot has %d", rows, k, n, len(dst))
 	}
 	if len(bars) > 0 && n/PanelTxUnit > barrier.MaxTx {
