@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // WriteJSON writes the report as one JSON object.
@@ -176,5 +177,5 @@ func (r *Report) Write(w io.Writer, name string) error {
 	case "svg":
 		return r.WriteSVG(w)
 	}
-	return fmt.Errorf("bench: unknown format %q", name)
+	return fmt.Errorf("bench: unknown format %q; formats: %s", name, strings.Join(Formats, ", "))
 }

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func sampleReport() *Report {
 	rep := &Report{
 		Machine: Machine{
-			CPU: "Example CPU", Cores: 2, Threads: 2, GOMAXPROCS: 2, L1D: 48 << 10, L2: 1 << 20, L3: 32 << 20, Memory: 16 << 30,
+			CPU: "Example CPU", Cores: 2, Threads: 2, GOMAXPROCS: 2, L1D: 48 << 10, L2: 1 << 20, L3: 32 << 20, Memory: 1 << 30,
 			OS: "linux 6.1", GOOS: "linux", GOARCH: "amd64", Go: "go1.26.8", Kernels: []string{"avx2", "go"},
 			Module: "example.com/leafhopper", Version: "v1.2.3", Commit: "0123abcd",
 		},
@@ -132,8 +132,9 @@ func TestGolden(t *testing.T) {
 			}
 		}
 	}
-	if err := sampleReport().Write(&bytes.Buffer{}, "xml"); err == nil {
-		t.Error("unknown format: no error")
+	want := `bench: unknown format "xml"; formats: table, json, csv, md, benchfmt, svg`
+	if err := sampleReport().Write(&bytes.Buffer{}, "xml"); err == nil || err.Error() != want {
+		t.Errorf("unknown format: error %v, want %s", err, want)
 	}
 }
 

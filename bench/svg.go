@@ -267,7 +267,7 @@ func (d *drawing) xTitle() string {
 	case d.c.cubes:
 		return "m = n = k"
 	case d.c.x.name == "depth":
-		return "queue depth"
+		return "ring depth"
 	}
 	return strings.ReplaceAll(d.c.x.name, " x ", " × ")
 }

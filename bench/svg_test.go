@@ -35,7 +35,7 @@ func TestSVGPoints(t *testing.T) {
 		"shapes":    {"to f32, NN, 1 worker, depth 1", "m × n × k", size, func(r *Result) string { return r.DType }},
 		"shapes40":  {"bf16 to f32, NN, kernel avx512bf16, depth 1", "m × n × k", size, workers},
 		"shapes8":   {"bf16 to f32, NN, kernel avx512bf16, depth 1", "m × n × k", size, workers},
-		"depths":    {"1024×1024×1024 to f32, NN, 1 worker", "queue depth", func(r *Result) string { return strconv.Itoa(r.Depth) }, func(r *Result) string { return r.DType }},
+		"depths":    {"1024×1024×1024 to f32, NN, 1 worker", "ring depth", func(r *Result) string { return strconv.Itoa(r.Depth) }, func(r *Result) string { return r.DType }},
 		"workers":   {"1024×1024×1024, bf16 to f32, NN, kernel avx512bf16, depth 1", "workers", func(r *Result) string { return strconv.Itoa(r.Workers) }, packing},
 		"workers64": {"1024×1024×1024, f32 to f32, NN, kernel avx512, depth 1", "workers", func(r *Result) string { return strconv.Itoa(r.Workers) }, none},
 		"lines": {"to f32, NN", "m = n = k", cube, func(r *Result) string {
@@ -45,7 +45,7 @@ func TestSVGPoints(t *testing.T) {
 		"kernels": {"512×512×512, bf16 to f32, NN, 1 worker, depth 1", "kernel", func(r *Result) string { return r.Kernel }, none},
 		"chosen":  {"bf16 to f32, NN, kernel avx512bf16", "m = n = k", cube, workers},
 		"single":  {"bf16 to f32, NN, 1 worker, kernel avx512bf16, depth 1", "m = n = k", cube, none},
-		"plain":   {"1000×1000×1000, bf16 to f32, NT, 2 workers, kernel avx2", "queue depth", func(r *Result) string { return strconv.Itoa(r.Depth) }, none},
+		"plain":   {"1000×1000×1000, bf16 to f32, NT, 2 workers, kernel avx2", "ring depth", func(r *Result) string { return strconv.Itoa(r.Depth) }, none},
 	} {
 		rep := svgReports()[name]
 		p := parsePlot(t, rep)

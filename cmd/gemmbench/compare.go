@@ -79,7 +79,7 @@ func (f *compareFlags) run(ctx context.Context, stdout, stderr io.Writer) (err e
 	if err != nil {
 		return err
 	}
-	rep.Notes = f.notes(note, n-len(variants))
+	rep.Notes = f.notes(variants[0].Workload, note, n-len(variants))
 	return f.finish(rep)
 }
 
@@ -121,9 +121,10 @@ func (f *compareFlags) finish(rep *bench.Report) error {
 	return nil
 }
 
-// notes returns what a reader of the table must know besides the axes: twice is the
-// number of variants that were asked for in two ways.
-func (f *compareFlags) notes(size string, twice int) []string {
+// notes returns what a reader of the table must know besides the axes: alpha and beta
+// of all variants are those of w, and twice is the number of variants that were asked
+// for in two ways.
+func (f *compareFlags) notes(w bench.Workload, size string, twice int) []string {
 	var notes []string
 	if twice > 0 {
 		notes = append(notes, "what -kernel auto or -workers 0 stands for is in the list as well, and measured once")
@@ -131,8 +132,8 @@ func (f *compareFlags) notes(size string, twice int) []string {
 	if size != "" {
 		notes = append(notes, size)
 	}
-	if f.alpha != 1 || f.beta != 0 {
-		notes = append(notes, fmt.Sprintf("alpha %v, beta %v", f.alpha, f.beta))
+	if w.Alpha != 1 || w.Beta != 0 {
+		notes = append(notes, fmt.Sprintf("alpha %v, beta %v", w.Alpha, w.Beta))
 	}
 	if f.cold {
 		notes = append(notes, "cold: every call finds its operands outside the caches")
@@ -166,11 +167,41 @@ func (f *compareFlags) profile() (stop func() error, err error) {
 			return nil, errors.Join(usagef("compare: -%s: %w", p.flag, err), stop())
 		}
 		stops = append(stops, file.Close)
-		if err := p.start(file); err != nil {
+		w := &profileWriter{w: file}
+		if err := p.start(w); err != nil {
 			return nil, errors.Join(fmt.Errorf("compare: -%s: %w", p.flag, err), stop())
 		}
-		// What writes to the file must end before the file is closed.
-		stops[len(stops)-1] = func() error { p.stop(); return file.Close() }
+		stops[len(stops)-1] = func() error {
+			p.stop() // what writes to the file must end before the file is closed
+			if err := w.Close(); err != nil {
+				return usagef("compare: -%s: %w", p.flag, err)
+			}
+			return nil
+		}
 	}
 	return stop, nil
+}
+
+// A profileWriter remembers the first error of its writes: packages pprof and trace
+// drop them.
+type profileWriter struct {
+	w   io.WriteCloser
+	err error
+}
+
+func (p *profileWriter) Write(b []byte) (int, error) {
+	n, err := p.w.Write(b)
+	if p.err == nil {
+		p.err = err
+	}
+	return n, err
+}
+
+// Close closes what is below and returns the first error of all writes and of that.
+func (p *profileWriter) Close() error {
+	err := p.w.Close()
+	if p.err != nil {
+		return p.err
+	}
+	return err
 }

@@ -55,6 +55,8 @@ type kernelList struct {
 	Pin     string        `json:"pin,omitempty"` // what LEAFHOPPER_KERNEL does, if it is set
 	Kernels []kernelInfo  `json:"kernels"`
 	Errors  []string      `json:"errors,omitempty"` // why a type has no kernel chosen for it
+
+	unknown bool // Pin is about a name that is no kernel's, and says what all Errors do
 }
 
 // listKernels returns all kernels and what each is chosen for, by products that
@@ -62,7 +64,18 @@ type kernelList struct {
 func listKernels(name string) *kernelList {
 	chosen, errs := choices(name)
 	m := bench.ThisMachine()
-	return &kernelList{m, pin(cmp.Or(name, m.Pinned)), kernelInfos(chosen), errs}
+	pinned := cmp.Or(name, m.Pinned)
+	return &kernelList{m, pin(pinned), kernelInfos(chosen), errs, pinned != "" && kernelNamed(pinned) == nil}
+}
+
+// kernelNamed returns the kernel called name, or nil.
+func kernelNamed(name string) *asm.Kernel {
+	for _, k := range asm.Kernels() {
+		if k.Name == name {
+			return k
+		}
+	}
+	return nil
 }
 
 // pin says what it means that LEAFHOPPER_KERNEL is name; "" is the variable not set.
@@ -70,11 +83,11 @@ func pin(name string) string {
 	if name == "" {
 		return ""
 	}
-	at := slices.IndexFunc(asm.Kernels(), func(k *asm.Kernel) bool { return k.Name == name })
-	if at < 0 {
-		return fmt.Sprintf("%s=%s names no kernel: nothing is chosen", asm.KernelEnv, name)
+	k := kernelNamed(name)
+	if k == nil {
+		return fmt.Sprintf("%s=%s names no kernel: every product fails that names none itself; choices: %s",
+			asm.KernelEnv, name, strings.Join(bench.ThisMachine().Kernels, ", "))
 	}
-	k := asm.Kernels()[at]
 	if k.Supported() != nil {
 		return fmt.Sprintf("%s=%s pins a kernel that cannot run here: nothing is chosen in %v arithmetic", asm.KernelEnv, name, k.Arithmetic)
 	}
@@ -163,8 +176,10 @@ func writeKernels(w io.Writer, l *kernelList) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	for _, err := range l.Errors {
-		fmt.Fprintf(w, "\n%s\n", err)
+	if !l.unknown {
+		for _, err := range l.Errors {
+			fmt.Fprintf(w, "\n%s\n", err)
+		}
 	}
 	if l.Pin != "" {
 		fmt.Fprintf(w, "\nWithout %s:\n", asm.KernelEnv)

@@ -6,7 +6,7 @@
 //	gemmbench info [flags]        the machine and the build
 //	gemmbench help [command]
 //
-// Without arguments it compares the queue depths 1, 2, 3, 4, 6 and 8 on a bf16
+// Without arguments it compares the ring depths 1, 2, 3, 4, 6 and 8 on a bf16
 // product that uses every core, with a size that suits the machine's speed, and
 // verifies every result. "gemmbench help compare" lists the flags. Where workers
 // or callers vary, the report says how the speed scales with them.
@@ -106,7 +106,7 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	} else if len(args) > 0 {
 		switch args[0] {
 		case "-h", "-help", "--help":
-			name, args = "help", nil
+			name, args = "help", args[1:]
 		}
 	}
 	if name == "help" {
@@ -124,9 +124,11 @@ func (c command) run(ctx context.Context, args []string, stdout, stderr io.Write
 	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	do := c.setup(fs)
-	switch err := fs.Parse(attach(fs, args)); {
-	case errors.Is(err, flag.ErrHelp):
-		return c.help(stdout)
+	help, err := false, fs.Parse(attach(fs, args))
+	for ; errors.Is(err, flag.ErrHelp); err = fs.Parse(fs.Args()) {
+		help = true // what follows -h must be right all the same
+	}
+	switch {
 	case err != nil:
 		return usagef("%s: %v (see gemmbench help %s)", c.name, err, c.name)
 	case fs.NArg() > 0:
@@ -138,8 +140,11 @@ func (c command) run(ctx context.Context, args []string, stdout, stderr io.Write
 			empty = usagef("%s: -%s: the value is empty; leave the flag out for what it is by default", c.name, f.Name)
 		}
 	})
-	if empty != nil {
+	switch {
+	case empty != nil:
 		return empty
+	case help:
+		return c.help(stdout)
 	}
 	return do(ctx, stdout, stderr)
 }
@@ -159,11 +164,19 @@ func behindSwitch(fs *flag.FlagSet, args []string) string {
 }
 
 func (c command) help(w io.Writer) error {
+	var text strings.Builder
 	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
-	fs.SetOutput(w)
+	fs.SetOutput(&text)
 	c.setup(fs)
-	fmt.Fprintf(w, "Usage: gemmbench %s [flags]\n\n%s.\n\nFlags:\n", c.name, strings.ToUpper(c.summary[:1])+c.summary[1:])
+	fmt.Fprintf(&text, "Usage: gemmbench %s [flags]\n\n%s.\n\nFlags:\n", c.name, strings.ToUpper(c.summary[:1])+c.summary[1:])
 	fs.PrintDefaults()
+	return writeHelp(w, text.String())
+}
+
+func writeHelp(w io.Writer, text string) error {
+	if _, err := io.WriteString(w, text); err != nil {
+		return usagef("help: writing the result: %w", err)
+	}
 	return nil
 }
 
@@ -179,13 +192,14 @@ func help(args []string, w io.Writer) error {
 		}
 		return usagef("help: unknown command %q; commands: compare, peak, kernels, info, help", args[0])
 	}
-	fmt.Fprint(w, "Gemmbench measures matrix products.\n\nUsage:\n\n")
+	var text strings.Builder
+	text.WriteString("Gemmbench measures matrix products.\n\nUsage:\n\n")
 	for _, c := range commands {
-		fmt.Fprintf(w, "  gemmbench %-8s [flags]   %s\n", c.name, c.summary)
+		fmt.Fprintf(&text, "  gemmbench %-8s [flags]   %s\n", c.name, c.summary)
 	}
-	fmt.Fprintf(w, "  gemmbench %-8s [command] %s\n", "help", "this text, or the flags of a command")
-	fmt.Fprint(w, `
-Without arguments it compares queue depths on a bf16 product on every core, and
+	fmt.Fprintf(&text, "  gemmbench %-8s [command] %s\n", "help", "this text, or the flags of a command")
+	text.WriteString(`
+Without arguments it compares ring depths on a bf16 product on every core, and
 verifies every result. "gemmbench help COMMAND" lists the flags of a command.
 
 Where workers or callers vary, the column "scaling" is the ratio of a variant's
@@ -207,5 +221,5 @@ Examples:
   gemmbench -size 2048 -count 10 -format benchfmt -o new.txt && benchstat -col /depth new.txt
   gemmbench -size 64,256,1024,2048 -workers 1,2 -depth 0 -format svg -o plot.svg
 `)
-	return nil
+	return writeHelp(w, text.String())
 }

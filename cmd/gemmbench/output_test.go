@@ -79,6 +79,64 @@ func TestStandardOutput(t *testing.T) {
 	}
 }
 
+// TestHelpUnwritable wants of a help text what is wanted of other results.
+func TestHelpUnwritable(t *testing.T) {
+	for _, args := range []string{"help", "-h", "help compare", "compare -h", "-size 64 -h", "peak -h", "kernels -help", "info --help"} {
+		var errs bytes.Buffer
+		if code := run(t.Context(), strings.Fields(args), full{}, &errs); code != exitUsage || errs.String() != "gemmbench: help: writing the result: no space left\n" {
+			t.Errorf("%s: exit status %d, %q", args, code, &errs)
+		}
+	}
+}
+
+// TestProfileUnwritable wants a profile that could not be written told like any
+// other result, behind the report.
+func TestProfileUnwritable(t *testing.T) {
+	const device = "/dev/full"
+	if _, err := os.Stat(device); err != nil {
+		t.Skip(err)
+	}
+	for args, names := range map[string][]string{
+		"-cpuprofile /dev/full":                  {"cpuprofile"},
+		"-trace /dev/full":                       {"trace"},
+		"-cpuprofile /dev/full -trace /dev/full": {"cpuprofile", "trace"},
+	} {
+		code, stdout, stderr := gemmbench(t, quick(strings.Fields(args)...)...)
+		if code != exitUsage || !strings.Contains(stdout, "producer wait") || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s: exit status %d, stderr %q, stdout:\n%s", args, code, stderr, stdout)
+		}
+		for _, name := range names {
+			if want := "compare: -" + name + ": write " + device + ": no space left on device"; strings.Count(stderr, want) != 1 {
+				t.Errorf("%s: stderr %q, want %q once", args, stderr, want)
+			}
+		}
+	}
+}
+
+// A faulty file fails from its second write on, and when it is closed.
+type faulty struct{ writes int }
+
+func (f *faulty) Write(b []byte) (int, error) {
+	if f.writes++; f.writes > 1 {
+		return 0, fmt.Errorf("write %d", f.writes)
+	}
+	return len(b), nil
+}
+
+func (*faulty) Close() error { return errors.New("close") }
+
+func TestProfileWriter(t *testing.T) {
+	for writes, want := range []string{"close", "close", "write 2", "write 2"} {
+		p := &profileWriter{w: &faulty{}}
+		for range writes {
+			p.Write([]byte("x"))
+		}
+		if err := p.Close(); err == nil || err.Error() != want {
+			t.Errorf("%d writes: error %v, want %s", writes, err, want)
+		}
+	}
+}
+
 func TestOutputWriteFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r")
 	o := output{format: "table", path: path, formats: []string{"table"}, command: "compare"}

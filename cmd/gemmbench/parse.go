@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -153,6 +154,32 @@ func parseArith(s string) ([]gemm.Arithmetic, error) {
 		}
 	}
 	return nil, fmt.Errorf("%q is not one of native, hopper", s)
+}
+
+// parseFactor reads a finite float32. What is not zero must not become zero: a product
+// without a term is another product.
+func parseFactor(s string) (float32, error) {
+	v, err := strconv.ParseFloat(s, 32)
+	switch {
+	case err != nil && !errors.Is(err, strconv.ErrRange):
+		return 0, fmt.Errorf("%q is not a number", s)
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return 0, fmt.Errorf("%s is not a finite float32", s)
+	case v == 0 && !writtenZero(s):
+		return 0, fmt.Errorf("%s is not zero, but would be as a float32", s)
+	}
+	return float32(v), nil
+}
+
+// writtenZero reports whether all digits of s, a number, are zero. Its value cannot
+// tell, as 1e-400 is zero as a float64, too.
+func writtenZero(s string) bool {
+	s, exponent := strings.ToLower(s), "e"
+	if strings.Contains(s, "0x") {
+		exponent = "p"
+	}
+	digits, _, _ := strings.Cut(s, exponent)
+	return strings.Trim(digits, "+-0x._") == ""
 }
 
 func parseBool(s string) ([]bool, error) {

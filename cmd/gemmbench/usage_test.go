@@ -77,7 +77,11 @@ func TestBadArguments(t *testing.T) {
 		{"-tile 64x64x99999", `-tile: "64x64x99999" has 99999, which is outside 0..16384`},
 		{"-alpha 0", "alpha = 0 leaves no product"},
 		{"-alpha NaN", "-alpha: NaN is not a finite float32"},
-		{"-beta 1e39", "-beta: 1e+39 is not a finite float32"},
+		{"-alpha x", `-alpha: "x" is not a number`},
+		{"-alpha 1e-60", "-alpha: 1e-60 is not zero, but would be as a float32"},
+		{"-beta 1e39", "-beta: 1e39 is not a finite float32"},
+		{"-size 8 -beta 1e-60", "-beta: 1e-60 is not zero, but would be as a float32"},
+		{"-beta _", "-beta: the value is empty"},
 		{"-seed -1", `invalid value "-1" for flag -seed`},
 		{"-count 0", "-count: 0 is outside 1..1000000"},
 		{"-min-time 0s", "-min-time: 0s is outside"},
@@ -100,6 +104,13 @@ func TestBadArguments(t *testing.T) {
 		{"kernels -format md", `kernels: -format: "md" is not one of table, json`},
 		{"kernels all", `kernels: unexpected argument "all"`},
 		{"info -x", "flag provided but not defined: -x"},
+		{"info -h x", `info: unexpected argument "x"`},
+		{"kernels --help x", `kernels: unexpected argument "x"`},
+		{"peak -h -count 1 x", `peak: unexpected argument "x"`},
+		{"-size 64 -h x", `compare: unexpected argument "x"`},
+		{"info -h -x", "flag provided but not defined: -x"},
+		{"-h x", `help: unknown command "x"`},
+		{"--help info x", `help: unexpected argument "x"`},
 	} {
 		args := strings.Fields(test.args)
 		for i, a := range args {
@@ -136,6 +147,10 @@ func TestHelp(t *testing.T) {
 		"compare -h":     "-cpuprofile",
 		"compare --help": "-min-time",
 		"-size 64 -h":    "-min-time",
+		"-h -h":          "Usage:",
+		"-h info":        "-format",
+		"info -h -o x":   "-format",
+		"help peak":      "-workers",
 		"peak -h":        "-workers",
 		"kernels -help":  "-format",
 		"info -h":        "-format",
@@ -143,6 +158,18 @@ func TestHelp(t *testing.T) {
 		code, stdout, stderr := gemmbench(t, strings.Fields(args)...)
 		if code != exitOK || stderr != "" || !strings.Contains(stdout, want) {
 			t.Errorf("%s: exit status %d, stderr %q, stdout without %q:\n%s", args, code, stderr, want, stdout)
+		}
+	}
+}
+
+// TestDepthNames wants one name for the depth.
+func TestDepthNames(t *testing.T) {
+	for args, want := range map[string]string{
+		"help":         "it compares ring depths on",
+		"help compare": "list of ring depths, in stages; 0 leaves the choice to the engine",
+	} {
+		if _, stdout, _ := gemmbench(t, strings.Fields(args)...); !strings.Contains(stdout, want) || strings.Contains(stdout, "queue") {
+			t.Errorf("%s: want %q and no queue:\n%s", args, want, stdout)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"flag"
-	"math"
 	"runtime"
 	"slices"
 
@@ -15,9 +14,8 @@ import (
 type axes struct {
 	size, m, n, k                                   string
 	dtype, out, trans, depth, workers, kernel, tile string
-	arith, splitK, callers                          string
+	arith, splitK, callers, alpha, beta             string
 	prepacked                                       boolList
-	alpha, beta                                     float64
 	seed                                            uint64
 }
 
@@ -33,13 +31,13 @@ func (a *axes) declare(fs *flag.FlagSet) {
 	fs.StringVar(&a.splitK, "splitk", "1", "`list` of numbers of parts of K, each summed for itself")
 	a.prepacked = "false"
 	fs.Var(&a.prepacked, "prepacked", "pack B before the time starts; a `list` of true, false does both")
-	fs.StringVar(&a.depth, "depth", "1,2,3,4,6,8", "`list` of queue depths; 0 leaves the choice to the engine")
+	fs.StringVar(&a.depth, "depth", "1,2,3,4,6,8", "`list` of ring depths, in stages; 0 leaves the choice to the engine")
 	fs.StringVar(&a.workers, "workers", "0", "`list` of worker counts; 0 is GOMAXPROCS; with 1 among others the report has the scaling")
 	fs.StringVar(&a.callers, "callers", "1", "`list` of numbers of callers, goroutines that multiply the same A and B at once, each to its own C: GFLOP/s are of all; with 1 among others the report has the scaling")
 	fs.StringVar(&a.kernel, "kernel", "auto", "`list` of kernels, see gemmbench kernels")
 	fs.StringVar(&a.tile, "tile", "auto", "`list` of tiles MxNxK, each dimension rounded up to what the kernel needs; 0 leaves one to the engine, and auto, or 0x0x0, all")
-	fs.Float64Var(&a.alpha, "alpha", 1, "factor of the product")
-	fs.Float64Var(&a.beta, "beta", 0, "factor of C's old value")
+	fs.StringVar(&a.alpha, "alpha", "1", "factor of the product: a float32 `number` other than 0")
+	fs.StringVar(&a.beta, "beta", "0", "factor of C's old value: a float32 `number`")
 	fs.Uint64Var(&a.seed, "seed", 1, "seed of the operands")
 }
 
@@ -53,15 +51,16 @@ func (a *axes) variants() ([]bench.Variant, error) {
 	if err != nil {
 		return nil, err
 	}
+	w := bench.Workload{Seed: a.seed}
 	for _, f := range []struct {
-		name string
-		v    float64
-	}{{"alpha", a.alpha}, {"beta", a.beta}} {
-		if math.Abs(f.v) > math.MaxFloat32 || math.IsNaN(f.v) {
-			return nil, usagef("compare: -%s: %v is not a finite float32", f.name, f.v)
+		name, text string
+		to         *float32
+	}{{"alpha", a.alpha, &w.Alpha}, {"beta", a.beta, &w.Beta}} {
+		if *f.to, err = parseFactor(f.text); err != nil {
+			return nil, usagef("compare: -%s: %w", f.name, err)
 		}
 	}
-	s := span{vs: []bench.Variant{{Workload: bench.Workload{Alpha: float32(a.alpha), Beta: float32(a.beta), Seed: a.seed}}}}
+	s := span{vs: []bench.Variant{{Workload: w}}}
 	cross(&s, shapes, func(v *bench.Variant, shape [3]int) { v.M, v.N, v.K = shape[0], shape[1], shape[2] })
 	crossList(&s, "dtype", a.dtype, parseType(types), func(v *bench.Variant, t asm.Type) { v.In = t })
 	crossList(&s, "out", a.out, parseType(outputs), func(v *bench.Variant, t asm.Type) { v.Out = t })

@@ -106,6 +106,27 @@ func TestTypes(t *testing.T) {
 	}
 }
 
+func TestFactor(t *testing.T) {
+	for text, want := range map[string]float32{
+		"0": 0, "-0": 0, "0e-99": 0, "0.000": 0, "0x0.0p-9": 0, "0E5": 0,
+		"1e-40": 1e-40, "0x1p-149": 0x1p-149, "3.4028235e38": math.MaxFloat32, "-0.1": -0.1,
+	} {
+		if got, err := parseFactor(text); err != nil || got != want {
+			t.Errorf("parseFactor(%q) = %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"":   `"" is not a number`,
+		"1 ": `"1 " is not a number`, "Inf": "Inf is not a finite float32", "1e400": "1e400 is not a finite float32",
+		"1e-60": "1e-60 is not zero, but would be as a float32", "-0x1p-200": "-0x1p-200 is not zero, but would be as a float32",
+		"1e-400": "1e-400 is not zero, but would be as a float32", "0x0.0Ep-400": "0x0.0Ep-400 is not zero, but would be as a float32",
+	} {
+		if got, err := parseFactor(text); err == nil || err.Error() != want {
+			t.Errorf("parseFactor(%q) = %v, %v; want %s", text, got, err, want)
+		}
+	}
+}
+
 // TestCapitals wants the same variants however the values are written.
 func TestCapitals(t *testing.T) {
 	small, err := parseAxes(t, "-size 8x8x8 -dtype bf16,f32 -out f16 -trans nt -kernel go,auto -tile 8x8x8,auto -arith native,hopper -prepacked=true").variants()

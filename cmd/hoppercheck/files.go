@@ -119,24 +119,34 @@ func (c *config) find(say func(format string, args ...any)) ([]file, error) {
 			base := strings.TrimSuffix(filepath.Base(path), ".gz")
 			at := slices.IndexFunc(kinds, func(k kind) bool { return k.name.MatchString(base) })
 			switch {
-			case !c.match.MatchString(filepath.Base(path)) || companions.MatchString(base):
+			case !c.match.MatchString(filepath.Base(path)):
 			case at >= 0:
 				files = append(files, file{path, &kinds[at]})
-			case !tell:
-			case elsewhere[base] != "":
-				say("%s: skipped: %s replays it", path, elsewhere[base])
-			default:
-				say("%s: skipped: not the name of a recording", path)
+			case path == dir && len(dirs) == 1:
+				return nil, fmt.Errorf("%s: %s", path, unfit(base))
+			case tell && !companions.MatchString(base):
+				say("%s: skipped: %s", path, unfit(base))
 			}
 		}
 	}
 	switch {
-	case len(files) == 0 && c.match.String() != "":
-		return nil, fmt.Errorf("no recording matches -run %v in %s", c.match, strings.Join(dirs, ", "))
+	case len(files) == 0 && c.run != "":
+		return nil, fmt.Errorf("no recording matches -run %s in %s", c.run, strings.Join(dirs, ", "))
 	case len(files) == 0:
-		return nil, fmt.Errorf("no recordings in %s", strings.Join(dirs, ", "))
+		return nil, fmt.Errorf("%s: nothing to replay", strings.Join(dirs, ", "))
 	}
 	return files, nil
+}
+
+// unfit says why a file of that name, without .gz, is not replayed.
+func unfit(base string) string {
+	switch {
+	case companions.MatchString(base):
+		return "replayed with cublas.json, not alone"
+	case elsewhere[base] != "":
+		return elsewhere[base] + " replays it"
+	}
+	return "not the name of a recording"
 }
 
 // list returns the files in a folder, or path if it is a file.

@@ -7,7 +7,8 @@
 // file, plain or compressed by gzip: those of this module, which it takes by
 // default, or those that hopper/probe wrote on another GPU. For every file it prints how many
 // records it checked, how many came out different, and what the first of them
-// is.
+// is. Below that stand how many products of cublas.json agree with K split, which -v
+// names, and how many were left out.
 //
 // The exit status is 0 if everything agreed, 1 if a record differs, 2 if a file
 // could not be read, the result not be written, or the arguments are bad, and 130
@@ -47,7 +48,8 @@ type config struct {
 	dirs     []string
 	format   string
 	maxFlops float64
-	match    *regexp.Regexp
+	run      string
+	match    *regexp.Regexp // of run
 	verbose  bool
 }
 
@@ -60,7 +62,8 @@ recordings in this module, below the working directory or one of its parents.
 
 A record is a script of mbarrier.txt, a call of tensormap.txt, a copy of tma.bin or
 tma_illegal.txt, a word of tma_tf32.txt, an instruction of wgmma_*.bin, and a product of
-cublas.json.
+cublas.json. A line below the table says how many products agree with K split, which -v
+names, and how many were left out.
 
 Exit status: 0 all agree, 1 a record differs, 2 a file is unreadable, the result
 cannot be written or the arguments are bad, 130 after an interrupt.
@@ -68,26 +71,36 @@ cannot be written or the arguments are bad, 130 after an interrupt.
 Flags:
 `
 
-// parse reads the command line. Flags may follow a DIR.
-func parse(args []string, stdout io.Writer) (*config, error) {
-	var c config
-	var match string
+// flags returns the flags, which set c.
+func (c *config) flags() *flag.FlagSet {
 	fs := flag.NewFlagSet("hoppercheck", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.StringVar(&c.format, "format", "table", "`format` of the result: table, json")
 	fs.Float64Var(&c.maxFlops, "max-flops", 5e9, "leave out products of cublas.json that take more than `n` operations, 2·M·N·K")
-	fs.StringVar(&match, "run", "", "replay only files whose name matches `regexp`")
-	fs.BoolVar(&c.verbose, "v", false, "name every file before it is replayed, and all that is skipped")
+	fs.StringVar(&c.run, "run", "", "replay only files whose name matches `regexp`")
+	fs.BoolVar(&c.verbose, "v", false, "name every file before it is replayed, all that is skipped, and the products that agree with K split")
+	return fs
+}
+
+func writeHelp(w io.Writer) error {
+	var text strings.Builder
+	text.WriteString(help)
+	fs := new(config).flags()
+	fs.SetOutput(&text)
+	fs.PrintDefaults()
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// parse reads the command line. Flags may follow a DIR.
+func parse(args []string) (*config, error) {
+	var c config
+	fs := c.flags()
 	if len(args) == 1 && args[0] == "help" { // a folder of that name is ./help
 		args = []string{"-h"}
 	}
 	for {
-		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
-			fmt.Fprint(stdout, help)
-			fs.SetOutput(stdout)
-			fs.PrintDefaults()
-			return nil, err
-		} else if err != nil {
+		if err := fs.Parse(args); err != nil {
 			return nil, err
 		}
 		if fs.NArg() == 0 {
@@ -103,7 +116,7 @@ func parse(args []string, stdout io.Writer) (*config, error) {
 		return nil, fmt.Errorf("-max-flops: %v is not a number of operations", c.maxFlops)
 	}
 	var err error
-	if c.match, err = regexp.Compile(match); err != nil {
+	if c.match, err = regexp.Compile(c.run); err != nil {
 		return nil, fmt.Errorf("-run: %w", err)
 	}
 	return &c, nil
@@ -115,8 +128,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")
 		fmt.Fprintf(stderr, "hoppercheck: %s\n", text)
 	}
-	c, err := parse(args, stdout)
+	c, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {
+		if err := writeHelp(stdout); err != nil {
+			say("writing the help: %v", err)
+			return exitUnreadable
+		}
 		return exitOK
 	}
 	if err != nil {
@@ -145,15 +162,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			code = exitUnreadable
 			continue
 		}
-		for _, note := range r.notes() {
-			say("%s: %s", f.path, note)
+		if c.verbose {
+			for _, s := range r.splits {
+				say("%s: %s agrees with K split in %d", f.path, s.Product, s.Parts)
+			}
 		}
 		if r.different > 0 && code == exitOK {
 			code = exitDifferent
 		}
 		results = append(results, r)
 	}
-	if err := write(stdout, c.format, results); err != nil {
+	if err := write(stdout, c, results); err != nil {
 		say("writing the result: %v", err)
 		return exitUnreadable
 	}

@@ -24,16 +24,28 @@ type splitProduct struct {
 	Parts   int    `json:"parts"`
 }
 
-// notes say what was left out, and what agrees not as it stands.
-func (r *result) notes() []string {
-	var notes []string
-	for _, s := range r.splits {
-		notes = append(notes, fmt.Sprintf("%s agrees with K split in %d", s.Product, s.Parts))
+// note says what agrees not as it stands, and what was left out, or "". A verbose
+// command has named the former.
+func (r *result) note(verbose bool) string {
+	names := " (-v names them)"
+	if verbose {
+		names = ""
+	}
+	var parts []string
+	switch n := len(r.splits); {
+	case n == 1:
+		parts = append(parts, "1 product agrees with K split"+names)
+	case n > 1:
+		parts = append(parts, fmt.Sprintf("%d products agree with K split%s", n, names))
 	}
 	if r.leftOut > 0 {
-		notes = append(notes, fmt.Sprintf("%d products of more than %g operations left out (-max-flops)", r.leftOut, r.maxFlops))
+		noun := "products "
+		if parts != nil {
+			noun = ""
+		}
+		parts = append(parts, fmt.Sprintf("%d %sof more than %g operations left out (-max-flops)", r.leftOut, noun, r.maxFlops))
 	}
-	return notes
+	return strings.Join(parts, "; ")
 }
 
 // count adds a record; difference is empty if it agreed.
@@ -48,8 +60,8 @@ func (r *result) count(record, difference string) {
 }
 
 // write prints the results.
-func write(w io.Writer, format string, results []result) error {
-	if format == "json" {
+func write(w io.Writer, c *config, results []result) error {
+	if c.format == "json" {
 		type row struct {
 			File      string `json:"file"`
 			Records   int    `json:"records"`
@@ -76,6 +88,11 @@ func write(w io.Writer, format string, results []result) error {
 		different += r.different
 	}
 	fmt.Fprintf(&text, "%9d  %9d  in all\n", records, different)
+	for _, r := range results {
+		if note := r.note(c.verbose); note != "" {
+			fmt.Fprintf(&text, "\n%s: %s\n", r.file, note)
+		}
+	}
 	for _, r := range results {
 		if r.different > 0 {
 			fmt.Fprintf(&text, "\n%s, the first of %d differences:\n  %s\n", r.file, r.different, r.first)

@@ -1,6 +1,7 @@
 package spin
 
 import (
+	"math"
 	"testing"
 	"time"
 )
@@ -9,7 +10,7 @@ import (
 // nothing: a loop that counted a zero or a negative n down would run for
 // centuries.
 func TestPauseReturns(t *testing.T) {
-	for _, n := range []int{-1 << 62, -1, 0, 1, 2, chunk - 1, chunk, chunk + 1, 3*chunk + 7} {
+	for _, n := range []int{math.MinInt, -1, 0, 1, 2, chunk - 1, chunk, chunk + 1, 3*chunk + 7} {
 		done := make(chan struct{})
 		go func() { Pause(n); close(done) }()
 		select {
