@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 )
 
 const (
@@ -31,7 +32,7 @@ type Barrier struct {
 	mu   sync.Mutex // guards the list and the writes of tickets and gone
 	head *waiter    // the list of the blocked
 
-	_ [64 - 56]byte
+	_ [64 - 48 - unsafe.Sizeof(uintptr(0))]byte
 }
 
 // serials numbers the initialisations of all barriers.
