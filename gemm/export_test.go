@@ -113,11 +113,12 @@ func StreamColumns(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 	return st.cols, err
 }
 
-// PlaceSlabs returns the slabs into which so many workers cut a product of float32,
-// 0 if it is not computed in place.
-func PlaceSlabs(k *asm.Kernel, m, n, depth, workers int) int {
+// PlaceSlabs returns the slabs into which so many workers cut a product of elements of
+// type t, 0 if it is not computed in place, and -1 if scratch memory is not enough for
+// them.
+func PlaceSlabs(k *asm.Kernel, t asm.Type, m, n, depth, workers int) int {
 	in := inlined{product: product{
-		a: view{rows: m, cols: depth, stride: depth, elem: asm.F32}, b: view{rows: depth, cols: n, stride: n, elem: asm.F32},
+		a: view{rows: m, cols: depth, stride: depth, elem: t}, b: view{rows: depth, cols: n, stride: n, elem: t},
 		m: m, n: n, k: depth, kernel: k,
 	}}
 	s := settings{workers: workers}
@@ -126,5 +127,9 @@ func PlaceSlabs(k *asm.Kernel, m, n, depth, workers int) int {
 	}
 	var pl place
 	pl.init(&in, s.parallelism())
+	from, to := pl.rowsOf(pl.slabs/pl.across - 1) // the last have most
+	if !pl.layout(to-from, pl.slabCols) {
+		return -1
+	}
 	return pl.slabs
 }

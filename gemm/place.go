@@ -76,7 +76,7 @@ func (in *inlined) owned(s *settings) bool {
 	if p.starves() {
 		least = ownPair
 	}
-	if workers < least || p.skinny(s) || in.fewest() > barrier.MaxCount || !in.layout(ownExtent, ownExtent) {
+	if workers < least || p.skinny(s) || in.fewest() > barrier.MaxCount || !in.layout(ownExtent+p.kernel.MR, ownExtent) {
 		return false
 	}
 	most := ownPacks
@@ -90,7 +90,8 @@ func (in *inlined) owned(s *settings) bool {
 	return in.own
 }
 
-// fewest returns the slabs of owned, if they are as large as they may be.
+// fewest returns the slabs of owned, if they are as large as those of any product
+// may be.
 func (in *inlined) fewest() int {
 	k := in.kernel
 	return ceilDiv(ceilDiv(in.m, k.MR), ownExtent/k.MR) * ceilDiv(ceilDiv(in.n, k.NR), ownExtent/k.NR)
@@ -117,7 +118,9 @@ func (pl *place) init(in *inlined, most int) {
 	if now := (cutFor{in.kernel, in.m, in.n, in.k, in.whole, in.own, most}); now != pl.cutFor {
 		pl.cutFor, pl.slabbing = now, in.best(most)
 	}
-	pl.layout(in.m, pl.slabCols)
+	if !pl.layout(in.m, pl.slabCols) && pl.across == pl.slabs {
+		panic("gemm: a slab needs more scratch memory than there is") // the cut is wrong
+	}
 }
 
 // best returns the fastest of the ways to cut the product, for most workers, or for
@@ -163,7 +166,7 @@ func (in *inlined) cut(workers, late int) (best slabbing, least int) {
 		if tiles <= tall {
 			fetched = ceilDiv(each, across) // for all slabs of its own side by side
 		}
-		if time := (each+late)*(4*tiles+fetchB)*wide + fetched*fetchA*tiles; time < least && in.memory(tiles*k.MR, wide*k.NR) {
+		if time := (each+late)*(4*tiles+fetchB)*wide + fetched*fetchA*tiles; time < least && in.memory(tiles*k.MR+in.rest, wide*k.NR) {
 			least = time
 			best = slabbing{tiles * k.MR, wide * k.NR, across, slabs, workers}
 		}
@@ -217,16 +220,29 @@ func (pl *place) Compute(stage, item, cta, slab int) {
 		pl.run(from, to)
 		return
 	}
-	row, end := slab/pl.across*pl.slabRows, (slab/pl.across+1)*pl.slabRows
-	if slab >= pl.slabs-pl.across {
-		end = pl.m // and the rows after the last whole tile
-	}
+	in := pl.part(slab / pl.across)
+	in.run(from, to)
+}
+
+// part returns the rows of the slabs number i from above.
+func (pl *place) part(i int) inlined {
+	row, end := pl.rowsOf(i)
 	in := pl.inlined
 	in.m = end - row
 	in.a.ptr, in.a.rows = in.a.at(row, 0), in.m
 	in.c.ptr, in.c.rows = in.c.at(row, 0), in.m
-	in.layout(in.m, pl.slabCols)
-	in.run(from, to)
+	if !in.layout(in.m, pl.slabCols) {
+		panic("gemm: a slab needs more scratch memory than there is") // the cut is wrong
+	}
+	return in
+}
+
+func (pl *place) rowsOf(part int) (from, to int) {
+	from, to = part*pl.slabRows, (part+1)*pl.slabRows
+	if (part+1)*pl.across == pl.slabs {
+		to = pl.m // and the rows after the last whole tile
+	}
+	return from, to
 }
 
 var _ pipeline.Program = (*place)(nil)

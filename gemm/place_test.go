@@ -2,6 +2,7 @@ package gemm_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"testing"
 	"unsafe"
@@ -183,7 +184,7 @@ func TestPlaceSlabs(t *testing.T) {
 		placed := false
 		for _, workers := range []int{2, 8, 32, 64} {
 			for _, mn := range [][2]int{{300, 300}, {65600, 65600}, {1 << 24, 300}, {300, 1 << 24}, {1 << 20, 1 << 20}} {
-				slabs := gemm.PlaceSlabs(k, mn[0], mn[1], 1, workers)
+				slabs := gemm.PlaceSlabs(k, asm.F32, mn[0], mn[1], 1, workers)
 				placed = placed || slabs > 0
 				if slabs < 0 || slabs > barrier.MaxCount {
 					t.Errorf("%s, %d workers, %dx%dx1: %d slabs", name, workers, mn[0], mn[1], slabs)
@@ -192,6 +193,39 @@ func TestPlaceSlabs(t *testing.T) {
 		}
 		if !placed {
 			t.Errorf("%s: nothing is computed in place", name)
+		}
+	}
+}
+
+// TestPlaceMemory checks that scratch memory is enough for the slabs of all kinds of
+// products, which a large cache has as tall as they can be.
+func TestPlaceMemory(t *testing.T) {
+	processors(t, 64)
+	defer gemm.PretendL2(64 << 20)()
+	r := rand.New(rand.NewPCG(7, 8))
+	for _, typ := range []asm.Type{asm.BF16, asm.F32} {
+		for _, name := range kernels(typ) {
+			k, err := asm.Select(typ, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			placed := 0
+			for range 3000 {
+				m, n, depth, workers := 1+r.IntN(9000), 1+r.IntN(300), 1+r.IntN(3000), 1+r.IntN(20)
+				if r.IntN(4) > 0 {
+					depth = (depth + 31) &^ 31 // as AMX reads A in place
+				}
+				slabs := gemm.PlaceSlabs(k, typ, m, n, depth, workers)
+				if slabs < 0 {
+					t.Fatalf("%s, %v: %d workers, %dx%dx%d: the memory is not enough for a slab", name, typ, workers, m, n, depth)
+				}
+				if slabs > 0 {
+					placed++
+				}
+			}
+			if placed < 100 {
+				t.Errorf("%s, %v: %d products in place", name, typ, placed)
+			}
 		}
 	}
 }
