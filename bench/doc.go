@@ -23,8 +23,8 @@
 // A depth of 0 leaves the choice to the engine. Reports keep it apart from the
 // depth that was chosen, which may be one that was measured as well: a table says
 // auto(3), JSON and CSV have 0 as depth and 3 as depth_used, and names in the
-// benchmark format have depth=0. A product that runs on its caller alone uses no ring:
-// auto(no ring), or 0 as depth_used.
+// benchmark format have depth=0. Where the engine had no ring that is auto(no ring), or 0 as
+// depth_used.
 //
 // # Callers and scaling
 //

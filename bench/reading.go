@@ -112,16 +112,12 @@ func readDepths(g []*Result) string {
 	if !severalDepths(g) {
 		return ""
 	}
-	best, one, inline, spread := fastest(g), (*Result)(nil), true, 0.0
+	best, one, spread := fastest(g), (*Result)(nil), 0.0
 	for _, r := range g {
 		if r.Depth == 1 && one == nil {
 			one = r
 		}
-		inline = inline && r.DepthUsed == 0
 		spread = max(spread, r.Spread())
-	}
-	if inline {
-		return "The product ran on its caller alone, without a ring, so depth made no difference; what differs is noise."
 	}
 	if spread > noisy {
 		return fmt.Sprintf("The samples of one depth spread by up to %s: the machine was busy, and this comparison says little.", percent(spread))

@@ -55,7 +55,6 @@ func mixedReport() *Report {
 	rep.Results = rep.Results[:2]
 	for _, r := range slices.Clone(rep.Results) {
 		r.M, r.DType, r.Tile, r.Workers = 8, "f32", "64x64x64", 1
-		r.DepthUsed = 0
 		r.SecondsMedian, r.SecondsMin, r.SecondsMax = r.SecondsMedian/1e5, r.SecondsMin/1e5, r.SecondsMax/1e5
 		rep.Results = append(rep.Results, r)
 	}
@@ -235,11 +234,6 @@ func TestReading(t *testing.T) {
 			"Depth auto(1) was the fastest, at 87.0 % of the peak: 1.087x depth 1, faster in 5 of 5 rounds. In these rounds it cannot be told from depth 4."},
 		{change(func(r *Report) { r.Results = append(r.Results[:1], r.Results[0]) }), ""},
 		{change(func(r *Report) { r.Results[0].SecondsMax = 1 }), "The samples of one depth spread by up to 39904.0 %: the machine was busy, and this comparison says little."},
-		{change(func(r *Report) {
-			for i := range r.Results {
-				r.Results[i].DepthUsed = 0
-			}
-		}), "The product ran on its caller alone, without a ring, so depth made no difference; what differs is noise."},
 		{change(func(r *Report) { r.Results = r.Results[:1]; r.Results[0].PeakFraction = 1.42 }),
 			"No product beats the peak, so at 142.0 % of it the peak was measured too low: other load or a changing clock; trust GFLOP/s, not fractions."},
 		{change(func(r *Report) { r.Results = r.Results[:1]; r.Results[0].PeakFraction = 1.04 }), ""},

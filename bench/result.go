@@ -15,7 +15,7 @@ type Result struct {
 	Out           string  `json:"out"`   // of C
 	Trans         string  `json:"trans"`
 	Depth         int     `json:"depth"`          // as asked for; 0 leaves the choice to the engine
-	DepthUsed     int     `json:"depth_used"`     // stages of the ring that ran; 0 if none did
+	DepthUsed     int     `json:"depth_used"`     // stages of the ring that ran; 0 without a ring
 	Workers       int     `json:"workers"`        // as asked for; if that was 0, GOMAXPROCS
 	Kernel        string  `json:"kernel"`         // that ran
 	Prepacked     bool    `json:"prepacked"`      // B was packed before the time started
