@@ -115,21 +115,26 @@ func StreamColumns(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 
 // PlaceSlabs returns the slabs into which so many workers cut a product of elements of
 // type t, 0 if it is not computed in place, and -1 if scratch memory is not enough for
-// them.
-func PlaceSlabs(k *asm.Kernel, t asm.Type, m, n, depth, workers int) int {
-	in := inlined{product: product{
-		a: view{rows: m, cols: depth, stride: depth, elem: t}, b: view{rows: depth, cols: n, stride: n, elem: t},
-		m: m, n: n, k: depth, kernel: k,
-	}}
-	s := settings{workers: workers}
-	if !in.placed(&s) {
-		return 0
-	}
+// them. The same product with a B that is packed, and transposed, is cut before.
+func PlaceSlabs(k *asm.Kernel, t asm.Type, m, n, depth, workers int) (slabs int) {
 	var pl place
-	pl.init(&in, s.parallelism())
-	from, to := pl.rowsOf(pl.slabs/pl.across - 1) // the last have most
-	if !pl.layout(to-from, pl.slabCols) {
-		return -1
+	for _, b := range []view{{packed: true}, {trans: true}, {}} {
+		b.rows, b.cols, b.stride, b.elem = depth, n, n, t
+		in := inlined{product: product{
+			a: view{rows: m, cols: depth, stride: depth, elem: t}, b: b,
+			m: m, n: n, k: depth, kernel: k,
+			packed: packing{kernel: k, elem: t, k: depth, n: n, bk: stageDepth(k, k.KStep(t)) * k.KPack},
+		}}
+		s := settings{workers: workers}
+		if slabs = 0; !in.placed(&s) {
+			continue
+		}
+		pl.init(&in, s.parallelism())
+		from, to := pl.rowsOf(pl.slabs/pl.across - 1) // the last have most
+		if !pl.layout(to-from, pl.slabCols) {
+			return -1
+		}
+		slabs = pl.slabs
 	}
-	return pl.slabs
+	return slabs
 }

@@ -35,15 +35,20 @@ const (
 type place struct {
 	inlined
 	slabbing
-	cutFor cutFor // the products that this is the best for, the next of which may be one
+	last cutFor // the products that this is the best for, the next of which may be one
 }
 
 // cutFor is what the best way to cut a product depends on.
 type cutFor struct {
-	kernel         *asm.Kernel
-	m, n, k, whole int
-	own            bool
-	most           int // workers
+	kernel                       *asm.Kernel
+	m, n, k, depth, whole, pitch int
+	ready, trans                 bool // B
+	own                          bool
+	most                         int // workers
+}
+
+func (in *inlined) cutFor(most int) cutFor {
+	return cutFor{in.kernel, in.m, in.n, in.k, in.depth, in.whole, in.a.pitch(), in.ready(), in.b.trans, in.own, most}
 }
 
 // slabbing is how a product is cut into slabs.
@@ -58,7 +63,7 @@ type slabbing struct {
 // caller who names the shape of the ring gets a ring.
 func (in *inlined) placed(s *settings) bool {
 	p := &in.product
-	if !p.unnamed(s) {
+	if !p.unnamed(s) || p.slabBytes(1, 1) > slabBytes {
 		return false
 	}
 	if in.owned(s) {
@@ -66,6 +71,11 @@ func (in *inlined) placed(s *settings) bool {
 	}
 	alone := s.workerCount() == 1 && s.ctx == nil // so nobody else packs A, too
 	return p.near(s) && in.init() && (in.whole > 0 || alone)
+}
+
+// slabBytes returns the bytes of A and B that a slab of so many tiles reads.
+func (p *product) slabBytes(tiles, wide int) int {
+	return (tiles*p.kernel.MR + wide*p.kernel.NR) * p.k * p.a.elem.Size()
 }
 
 // owned reports whether each of several workers is to fetch what its slabs need,
@@ -115,8 +125,8 @@ func (p *product) flops() float64 { return 2 * float64(p.m) * float64(p.n) * flo
 // init cuts the product into slabs for most workers, or for fewer.
 func (pl *place) init(in *inlined, most int) {
 	pl.inlined = *in
-	if now := (cutFor{in.kernel, in.m, in.n, in.k, in.whole, in.own, most}); now != pl.cutFor {
-		pl.cutFor, pl.slabbing = now, in.best(most)
+	if now := in.cutFor(most); now != pl.last {
+		pl.last, pl.slabbing = now, in.best(most)
 	}
 	if !pl.layout(in.m, pl.slabCols) && pl.across == pl.slabs {
 		panic("gemm: a slab needs more scratch memory than there is") // the cut is wrong
@@ -158,7 +168,7 @@ func (in *inlined) cut(workers, late int) (best slabbing, least int) {
 	try := func(tiles, wide int) {
 		parts, across := ceilDiv(panelsA, tiles), ceilDiv(panelsB, wide)
 		slabs := parts * across
-		if slabs > barrier.MaxCount {
+		if slabs > barrier.MaxCount || in.own && in.slabBytes(tiles, wide) > slabBytes {
 			return
 		}
 		each := ceilDiv(slabs, workers)

@@ -226,6 +226,9 @@ func TestPlaceMemory(t *testing.T) {
 			if placed < 100 {
 				t.Errorf("%s, %v: %d products in place", name, typ, placed)
 			}
+			if slabs := gemm.PlaceSlabs(k, typ, 65, 33, 12e6, 16); slabs != 0 {
+				t.Errorf("%s, %v: %d slabs of so long a K that nobody looks at a context meanwhile", name, typ, slabs)
+			}
 		}
 	}
 }

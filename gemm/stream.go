@@ -25,7 +25,7 @@ const (
 	streamMin  = 1 << 18   // fewest elements of B; smaller ones stay in a cache
 	// Workers look at every slab to find one, and at the context between slabs.
 	maxSlabs  = 1024     // most slabs, unless the workers are many
-	slabBytes = 64 << 20 // most bytes of B in a slab that is read in place, unless its rows become shorter than placeLine
+	slabBytes = 64 << 20 // most bytes of a slab that is read in place, unless rows of B become shorter than placeLine
 	placeLine = 2 << 10  // bytes of such a row
 	// A few panels of A are multiplied one after the other by a panel of a packed B,
 	// while it is in a cache. A narrow one would be widened.
