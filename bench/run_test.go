@@ -64,7 +64,7 @@ func TestCompare(t *testing.T) {
 	}
 	for i, r := range rep.Results {
 		v := variants[i]
-		if r.Depth != v.Depth || v.Depth > 0 && r.DepthUsed > 0 && r.DepthUsed != v.Depth || r.Alpha != v.Alpha || r.Beta != v.Beta || r.Seed != v.Seed ||
+		if r.Depth != v.Depth || v.Depth > 0 && r.DepthUsed != v.Depth || r.Alpha != v.Alpha || r.Beta != v.Beta || r.Seed != v.Seed ||
 			r.Arith != "native" || r.Cold || r.MinTime != quick().MinTime.Seconds() {
 			t.Errorf("result %d of %+v: %+v", i, v, r)
 		}
