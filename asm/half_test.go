@@ -12,7 +12,7 @@ import (
 // TestHalf compares the kernels for half the columns with Ref: the left half of every tile, and, of the kernels that can do
 // without it, that the right half stays as it is.
 func TestHalf(t *testing.T) {
-	forKernels(t, func(t *testing.T, kern *Kernel) {
+	forLoops(t, func(t *testing.T, kern *Kernel) {
 		const maxM, maxK = 4, 96
 		can, half := assembled && slices.Contains(streaming, kern.Name), kern.Half()
 		if want := map[string]int{"avx512bf16": 16, "avx512": 16, "avx2": 16}[kern.Name]; can && half != want {

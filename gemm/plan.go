@@ -133,7 +133,11 @@ func newPlan(p *product, s *settings) plan {
 	g.tilesN = ceilDiv(p.n, g.bn)
 
 	words, step := p.words(p.k), k.KStep(p.a.elem)
-	depth := roundUp(balance(words, stageDepth(k, step)), step)
+	deep := stageDepth(k, step)
+	if g.late && k.Shallow() {
+		deep = max(step, deep/2)
+	}
+	depth := roundUp(balance(words, deep), step)
 	if g.late && p.packs() {
 		depth = roundUp(depth, k.PackDepth(p.b.elem, p.b.trans)/k.KPack)
 	}

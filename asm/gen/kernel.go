@@ -17,11 +17,14 @@ type kernel struct {
 	dot    bool // VDPBF16PS, otherwise VFMADD231PS
 
 	broadcasts int // registers for words of A, if not all that are left
+
+	folds bool // has a loop over K for cores that are short of instructions, see loop
+	fold  int  // of so many words of A one is an operand of its multiply-adds and is not broadcast first
 }
 
 var kernels = []kernel{
 	{name: "AVX512BF16", doc: "8 × 32, a word is a pair of bf16", mr: 8, vecs: 2, unroll: 4, zmm: true, dot: true},
-	{name: "AVX512", doc: "8 × 32, a word is a float32", mr: 8, vecs: 2, unroll: 4, zmm: true},
+	{name: "AVX512", doc: "8 × 32, a word is a float32", mr: 8, vecs: 2, unroll: 4, zmm: true, folds: true},
 	{name: "AVX2", doc: "4 × 24, a word is a float32", mr: 4, vecs: 3, unroll: 4},
 }
 
@@ -63,7 +66,7 @@ func (k kernel) multiply(s *source, acc, a, b int) {
 	if k.dot {
 		s.dotBF16(acc, a, b)
 	} else {
-		s.op("VFMADD231PS %s, %s, %s", k.reg(b), k.reg(a), k.reg(acc))
+		s.op("VFMADD231PS %s, %s, %s", k.reg(a), k.reg(b), k.reg(acc))
 	}
 }
 
@@ -80,6 +83,7 @@ func (k kernel) zero(s *source, i int) {
 type operandA interface {
 	word(u, i int) string     // the place of word i of step u from here
 	advance(s *source, n int) // by n steps
+	fold() int                // for which kernel.fold a step takes the fewest instructions
 }
 
 // panelA is a panel of mr words a step.
@@ -90,6 +94,7 @@ type panelA struct {
 
 func (a panelA) word(u, i int) string     { return fmt.Sprintf("%d(%s)", 4*(u*a.mr+i), a.at) }
 func (a panelA) advance(s *source, n int) { s.op("ADDQ $%d, %s", 4*n*a.mr, a.at) }
+func (a panelA) fold() int                { return 2 }
 
 // rowsA is mr rows, 4 or 8, lda bytes apart. lda3 is a register for three times as much, and at4, of 8 rows, one for the fifth.
 type rowsA struct {
@@ -111,6 +116,9 @@ func (a rowsA) advance(s *source, n int) {
 		s.op("ADDQ $%d, %s", 4*n, a.at4)
 	}
 }
+
+// fold is less than that of a panel: an operand with an index takes an instruction more.
+func (a rowsA) fold() int { return 4 }
 
 // start sets the registers for rows of which lda and at are known.
 func (a rowsA) start(s *source) {
@@ -301,6 +309,12 @@ func (k kernel) step(s *source, a operandA, u int) {
 		s.op("VMOVUPS %d(DI), %s", u*row+v*k.bytes(), k.reg(b0+v))
 	}
 	for i := range k.mr {
+		if k.fold > 0 && i%k.fold == 0 {
+			for v := range k.vecs {
+				s.op("VFMADD231PS.BCST %s, %s, %s", a.word(u, i), k.reg(b0+v), k.reg(i*k.vecs+v))
+			}
+			continue
+		}
 		r := bcast + i%spare
 		s.op("VBROADCASTSS %s, %s", a.word(u, i), k.reg(r))
 		for v := range k.vecs {
@@ -325,11 +339,22 @@ func (k kernel) turned(s *source, a operandA) {
 }
 
 // loop writes the turns that do nothing but multiply, and then the steps that are left where K ends inside a turn.
+//
+// A core whose other thread is busy is short of instructions rather than of loads. With some of the broadcasts folded into the
+// multiply-adds, which takes a load more for each, a step has 22 instructions instead of 26.
 func (k kernel) loop(s *source, a operandA) {
-	s.op("PCALIGN $64")
-	s.label("loop")
-	k.turn(s, a)
-	s.op("JGE loop")
+	if k.folds {
+		s.label("loop")
+		s.op("CMPB ·foldsWords(SB), $0")
+		s.op("JEQ whole")
+		folded := k
+		folded.fold = a.fold()
+		folded.turns(s, a, "folded")
+		s.op("JMP rest")
+		k.turns(s, a, "whole")
+	} else {
+		k.turns(s, a, "loop")
+	}
 
 	s.label("rest")
 	s.op("ADDQ $%d, CX", k.unroll)
@@ -340,6 +365,14 @@ func (k kernel) loop(s *source, a operandA) {
 	s.op("ADDQ $%d, DI", k.rowB())
 	s.op("DECQ CX")
 	s.op("JNZ one")
+}
+
+// turns writes the loop of those that only multiply.
+func (k kernel) turns(s *source, a operandA, label string) {
+	s.op("PCALIGN $64")
+	s.label(label)
+	k.turn(s, a)
+	s.op("JGE %s", label)
 }
 
 // loadTile starts the accumulators from src and then does what is given, or, if there is none, from zero. The code for start follows.
