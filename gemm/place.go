@@ -25,6 +25,7 @@ const (
 	ownPacks   = 3 << 23 // most flops of each, if they pack A
 	ownRows    = 3 << 27 // the same if they read it where it lies
 	ownStarves = 1 << 29 // the same of a starving kernel
+	ownTwo     = 9 << 24 // the same of one of no more than two workers, to whom a ring costs little
 	ownLeast   = 3       // fewest workers
 	ownPair    = 2       // the same of a starving kernel
 	ownExtent  = 128     // most rows of a slab, unless more stay in a cache where they lie
@@ -91,6 +92,8 @@ func (in *inlined) owned(s *settings) bool {
 	}
 	most := ownPacks
 	switch {
+	case p.starves() && workers == ownPair:
+		most = ownTwo
 	case p.starves():
 		most = ownStarves
 	case in.whole > 0:
