@@ -22,7 +22,38 @@ func TestLate(t *testing.T) {
 	t.Run("f32-f32", testLate[float32, float32])
 }
 
-// TestOwn does the same for many workers, each of which packs B for its slabs.
+// TestShallow checks that rings of few workers have shallower stages for the kernels that want them, and no other has.
+func TestShallow(t *testing.T) {
+	eachKernel(t, asm.F32, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		if slowKernel(k.Name) || k.Arithmetic != asm.Native {
+			t.Skip("takes long, or has other stages")
+		}
+		const n, words = 768, 256
+		a, b, c := gemm.NewMatrix[float32](n, n), gemm.NewMatrix[float32](n, n), gemm.NewMatrix[float32](n, n)
+		for _, tc := range []struct {
+			name    string
+			shallow bool
+			opt     gemm.Option
+		}{
+			{"few workers", k.Shallow(), gemm.WithWorkers(2)},
+			{"a depth that is named", false, gemm.WithDepth(2)},
+		} {
+			var st gemm.Stats
+			if err := gemm.Multiply(c, a, b, append(opts, gemm.WithContext(t.Context()), gemm.WithStats(&st), tc.opt)...); err != nil {
+				t.Fatal(err)
+			}
+			want := words
+			if tc.shallow {
+				want /= 2
+			}
+			if st.Route != "ring" || st.TileK != want {
+				t.Errorf("%s: a %s of stages %d deep, want a ring and %d", tc.name, st.Route, st.TileK, want)
+			}
+		}
+	})
+}
+
+// TestOwn is TestLate for many workers, each of which packs B for its slabs.
 func TestOwn(t *testing.T) {
 	processors(t, 1) // of which two would compute so little in place
 	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {

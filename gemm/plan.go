@@ -135,7 +135,7 @@ func newPlan(p *product, s *settings) plan {
 	words, step := p.words(p.k), k.KStep(p.a.elem)
 	deep := stageDepth(k, step)
 	if g.late && k.Shallow() {
-		deep = max(step, deep/2)
+		deep /= 2
 	}
 	depth := roundUp(balance(words, deep), step)
 	if g.late && p.packs() {

@@ -19,7 +19,7 @@ type kernel struct {
 	broadcasts int // registers for words of A, if not all that are left
 
 	folds bool // has a loop over K for cores that are short of instructions, see loop
-	fold  int  // of so many words of A one is an operand of its multiply-adds and is not broadcast first
+	fold  int  // of so many words of A one is an operand of its multiply-adds, and not broadcast first
 }
 
 var kernels = []kernel{
@@ -61,7 +61,8 @@ func (k kernel) registers() int {
 	return 16
 }
 
-// multiply writes acc += a·b on vector registers.
+// multiply writes acc += a·b on vector registers, in the order in which step writes it for a word in memory: of two NaN factors
+// the processor keeps the first.
 func (k kernel) multiply(s *source, acc, a, b int) {
 	if k.dot {
 		s.dotBF16(acc, a, b)
@@ -83,7 +84,7 @@ func (k kernel) zero(s *source, i int) {
 type operandA interface {
 	word(u, i int) string     // the place of word i of step u from here
 	advance(s *source, n int) // by n steps
-	fold() int                // for which kernel.fold a step takes the fewest instructions
+	fold() int                // the kernel.fold for which a step takes the fewest instructions
 }
 
 // panelA is a panel of mr words a step.
@@ -117,7 +118,7 @@ func (a rowsA) advance(s *source, n int) {
 	}
 }
 
-// fold is less than that of a panel: an operand with an index takes an instruction more.
+// fold folds fewer words than that of a panel: an operand with an index takes an instruction more.
 func (a rowsA) fold() int { return 4 }
 
 // start sets the registers for rows of which lda and at are known.
@@ -341,7 +342,7 @@ func (k kernel) turned(s *source, a operandA) {
 // loop writes the turns that do nothing but multiply, and then the steps that are left where K ends inside a turn.
 //
 // A core whose other thread is busy is short of instructions rather than of loads. With some of the broadcasts folded into the
-// multiply-adds, which takes a load more for each, a step has 22 instructions instead of 26.
+// multiply-adds, which takes a load more for each, a step has 22 instructions instead of 26, or 24 if A is in rows.
 func (k kernel) loop(s *source, a operandA) {
 	if k.folds {
 		s.label("loop")
@@ -367,7 +368,7 @@ func (k kernel) loop(s *source, a operandA) {
 	s.op("JNZ one")
 }
 
-// turns writes the loop of those that only multiply.
+// turns writes a loop of turns that do nothing but multiply.
 func (k kernel) turns(s *source, a operandA, label string) {
 	s.op("PCALIGN $64")
 	s.label(label)
