@@ -114,7 +114,7 @@ const (
 )
 
 // foldsWords asks the kernels of stripsAVX512 for their loop with fewer instructions and more loads.
-var foldsWords = machine().crowds()
+var foldsWords = machine().crowded()
 
 // assembled says that this build has assembly.
 const assembled = true

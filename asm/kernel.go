@@ -144,7 +144,7 @@ type Kernel struct {
 
 	strips  strips // which strip kernel Mul is, if one of the generated ones
 	accepts [numTypes]bool
-	shallow bool // see Shallow
+	crowded bool // see Crowded
 	why     [numTypes]string
 	err     error                 // why this machine or build cannot run it
 	packA   [numTypes][2]PackFunc // by type and orientation, see packSlot
@@ -216,9 +216,9 @@ func (k *Kernel) Starves() bool {
 	return a > 4
 }
 
-// Shallow reports whether the kernel is the faster for panels of B that leave most of the first-level cache to others, where
-// few workers have many rows of A for each.
-func (k *Kernel) Shallow() bool { return k.shallow }
+// Crowded reports whether the kernel is to be used as suits a core whose other thread is busy: with panels of B that leave most of
+// the first-level cache to that, and workers that wait for each other seldom.
+func (k *Kernel) Crowded() bool { return k.crowded }
 
 // KStep returns what the depth of a panel of type t, in words, is a multiple of: 1, for AMX the 16 of a tile, and for
 // Hopper's arithmetic the products that one step sums. A K that is not a multiple is padded with zeros by the packers.

@@ -27,7 +27,7 @@ func register(c cpu) []*Kernel {
 	all := [numTypes]bool{BF16: true, F16: true, F32: true}
 	ks := []*Kernel{
 		{Name: "avx512bf16", ISA: "AVX512-BF16", MR: 8, NR: 32, KPack: 2, Ref: mulDotBF16, accepts: [numTypes]bool{BF16: true}, err: c.lacks(isaAVX512BF16)},
-		{Name: "avx512", ISA: "AVX-512", MR: 8, NR: 32, KPack: 1, Ref: mulFMA8x32, accepts: all, err: c.lacks(isaAVX512), shallow: c.crowds()},
+		{Name: "avx512", ISA: "AVX-512", MR: 8, NR: 32, KPack: 1, Ref: mulFMA8x32, accepts: all, err: c.lacks(isaAVX512), crowded: c.crowded()},
 		{Name: "avx2", ISA: "AVX2+FMA+F16C", MR: avx2MR, NR: avx2NR, KPack: 1, Ref: mulFMAAVX2, accepts: all, err: c.lacks(isaAVX2)},
 		{Name: "go", ISA: "Go", MR: goMR, NR: goNR, KPack: 1, Mul: mulGo, Ref: mulGo, Peak: peakGo, PeakFlops: peakGoFlops, accepts: all},
 		{Name: "gobf16", ISA: "Go", MR: 8, NR: 32, KPack: 2, Mul: mulDotBF16, Ref: mulDotBF16, Peak: peakDotBF16, PeakFlops: peakDotBF16Flops, accepts: [numTypes]bool{BF16: true}},

@@ -42,8 +42,8 @@ func TestPolicy(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			ks := register(c.cpu)
 			for _, k := range ks {
-				if want := k.Name == "avx512" && c.cpu.intel; k.Shallow() != want {
-					t.Errorf("%s: Shallow is %v", k.Name, !want)
+				if want := k.Name == "avx512" && c.cpu.intel; k.Crowded() != want {
+					t.Errorf("%s: Crowded is %v", k.Name, !want)
 				}
 			}
 			for typ, want := range []string{c.bf16, c.f16, c.f32} {

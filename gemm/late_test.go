@@ -22,8 +22,8 @@ func TestLate(t *testing.T) {
 	t.Run("f32-f32", testLate[float32, float32])
 }
 
-// TestShallow checks that rings of few workers have shallower stages for the kernels that want them, and no other has.
-func TestShallow(t *testing.T) {
+// TestCrowded checks that rings of few workers have stages half as deep for kernels of crowded cores, and no other has.
+func TestCrowded(t *testing.T) {
 	eachKernel(t, asm.F32, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		if slowKernel(k.Name) || k.Arithmetic != asm.Native {
 			t.Skip("takes long, or has other stages")
@@ -31,11 +31,11 @@ func TestShallow(t *testing.T) {
 		const n, words = 768, 256
 		a, b, c := gemm.NewMatrix[float32](n, n), gemm.NewMatrix[float32](n, n), gemm.NewMatrix[float32](n, n)
 		for _, tc := range []struct {
-			name    string
-			shallow bool
-			opt     gemm.Option
+			name string
+			half bool
+			opt  gemm.Option
 		}{
-			{"few workers", k.Shallow(), gemm.WithWorkers(2)},
+			{"few workers", k.Crowded(), gemm.WithWorkers(2)},
 			{"a depth that is named", false, gemm.WithDepth(2)},
 		} {
 			var st gemm.Stats
@@ -43,7 +43,7 @@ func TestShallow(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := words
-			if tc.shallow {
+			if tc.half {
 				want /= 2
 			}
 			if st.Route != "ring" || st.TileK != want {

@@ -134,7 +134,7 @@ func newPlan(p *product, s *settings) plan {
 
 	words, step := p.words(p.k), k.KStep(p.a.elem)
 	deep := stageDepth(k, step)
-	if g.late && k.Shallow() {
+	if g.late && k.Crowded() {
 		deep /= 2
 	}
 	depth := roundUp(balance(words, deep), step)

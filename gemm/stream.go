@@ -18,6 +18,7 @@ import (
 const (
 	streamRows = 64        // most rows of A
 	sweptRows  = 128       // the same if B is swept by few workers, or wide
+	sweptAlone = 192       // the same on crowded cores, if no more than two workers sweep
 	sweptPairs = 512       // the same if it is in pairs, half the bytes, and swept by one, or multiplied faster than it comes
 	streamB    = 256 << 10 // bytes of scratch memory for panels of B
 	streamAcc  = 128 << 10 // bytes of scratch memory for accumulators
@@ -88,6 +89,8 @@ func (p *product) mostRows(s *settings) int {
 		return streamRows
 	case p.kernel.KPack > 1 && workers == 1:
 		return sweptPairs
+	case p.kernel.Crowded():
+		return sweptAlone
 	}
 	return sweptRows
 }

@@ -143,7 +143,7 @@ func TestStreamSwept(t *testing.T) {
 func testStreamSwept[I gemm.Element](t *testing.T) {
 	const n, k = 4203, 1003 // more than a second-level cache holds, and no whole panels
 	eachKernel(t, typeOf[I](), func(t *testing.T, kern *asm.Kernel, opts []gemm.Option) {
-		ms := []int{65, 128, 130, 509, 513}
+		ms := []int{65, 128, 130, 192, 193, 509, 513}
 		if slowKernel(kern.Name) || raceEnabled || testing.Short() {
 			ms = ms[:1]
 		}
@@ -158,7 +158,7 @@ func testStreamSwept[I gemm.Element](t *testing.T) {
 			s.opts = append(slices.Clip(opts), gemm.WithDepth(2))
 			again(t, o, s, old)
 			want := dense(o.c)
-			for _, workers := range []int{1, 3, 5} {
+			for _, workers := range []int{1, 2, 3, 5} {
 				s.opts = append(slices.Clip(opts), gemm.WithWorkers(workers))
 				st := again(t, o, s, old)
 				streamed := st.Route == "stream"
@@ -178,6 +178,8 @@ func mostStreamed(kern *asm.Kernel, packs, sweeps bool, workers int) int {
 	switch {
 	case workers > 4 && kern.Starves(), packs && workers == 1 && kern.KPack > 1:
 		return 512
+	case packs && workers <= 2 && kern.Crowded():
+		return 192
 	case packs || sweeps && workers == 1:
 		return 128
 	}
