@@ -144,6 +144,7 @@ func assemble(k *Kernel) {
 	assemblePackers(k)
 	assembleStreams(k)
 	assembleFuse(k)
+	assembleUnpacked(k)
 	if k.step == amxStep {
 		assembleAMX(k)
 	}

@@ -85,6 +85,9 @@ func (c cpu) slowDotBF16() bool { return c.lacks(isaAVX512BF16) == nil && !c.fas
 // and Emerald Rapids that gains 2 to 9 % there and is within 2 % on an idle core. Other processors keep what was measured on them.
 func (c cpu) crowded() bool { return c.intel }
 
+// halves reports whether an instruction of 512 bits is carried out as two of 256, as on Zen 4.
+func (c cpu) halves() bool { return c.amd && c.family == 0x19 }
+
 // explain fills in the reason for or against each kernel, for each type.
 func explain(ks []*Kernel, c cpu) {
 	chosen := choose(ks, Native)

@@ -153,6 +153,7 @@ type Kernel struct {
 	panels  [numTypes]PanelsFunc
 	sweep   func(s *Sweep)
 
+	unpacked *Unpacked
 	rows     [numTypes]RowsFunc
 	rowsHalf [numTypes]RowsFunc
 	rowsPast [numTypes]RowsFunc

@@ -40,6 +40,9 @@ func TestPolicy(t *testing.T) {
 		{"Nehalem", fake("intel", 6, 0x1a), "go", "go", "go"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if want := c.name == "Zen 3" || c.name == "Zen 4"; c.cpu.halves() != want {
+				t.Errorf("halves is %v", !want)
+			}
 			ks := register(c.cpu)
 			for _, k := range ks {
 				if want := k.Name == "avx512" && c.cpu.intel; k.Crowded() != want {

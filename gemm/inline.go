@@ -15,6 +15,9 @@ const inlineBytes = streamB + streamAcc
 // scratch is the memory of one inline product.
 type scratch struct{ mem []byte }
 
+// at returns where the memory begins.
+func (s *scratch) at() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s.mem)) }
+
 var scratches = sync.Pool{New: func() any {
 	return &scratch{mem: tile.HeapSlots(inlineBytes)}
 }}
@@ -34,11 +37,12 @@ type inlined struct {
 	rows     asm.RowsFunc
 	rowsHalf asm.RowsFunc // or nil
 	fuse     asm.FuseRowsFunc
-	own      bool // it is placed, and each worker fetches for itself what a small slab needs
-	group    int  // panels of B that are packed at once
-	sizeA    int  // bytes of the panels of A in scratch memory
-	sizeB    int  // bytes of the panels of B there
-	accBytes int  // bytes of the accumulators of a strip there, of which there is one, or all if K has stages
+	unpacked *asm.Unpacked // if nothing is to be packed
+	own      bool          // it is placed, and each worker fetches for itself what a small slab needs
+	group    int           // panels of B that are packed at once
+	sizeA    int           // bytes of the panels of A in scratch memory
+	sizeB    int           // bytes of the panels of B there
+	accBytes int           // bytes of the accumulators of a strip there, of which there is one, or all if K has stages
 }
 
 // bareGroup is how many panels of B are packed at once by a kernel that cannot
@@ -51,11 +55,17 @@ const (
 )
 
 // init lays out the product, and reports whether the scratch memory is enough.
-func (in *inlined) init() bool { return in.layout(in.m, in.n) }
+func (in *inlined) init() bool {
+	in.unpacked = in.unpackedFor(in.m, in.n)
+	return in.layout(in.m, in.n)
+}
 
 // layout lays out the product for so many rows and columns of it at a time, and
 // reports whether the scratch memory is enough for that.
 func (in *inlined) layout(rows, cols int) bool {
+	if in.unpacked != nil {
+		return true
+	}
 	p := &in.product
 	k := p.kernel
 	in.depth = min(p.k, p.panelDepth())
@@ -112,9 +122,13 @@ func (p *product) panelDepth() int {
 
 // run computes the columns from .. to-1.
 func (in *inlined) run(from, to int) {
+	if in.unpacked != nil {
+		in.runUnpacked(from, to)
+		return
+	}
 	s := scratches.Get().(*scratch)
 	k := in.kernel
-	a := unsafe.Pointer(unsafe.SliceData(s.mem))
+	a := s.at()
 	b := unsafe.Add(a, roundUp(in.sizeA, tile.SlotAlign))
 	acc := unsafe.Add(b, roundUp(in.sizeB, tile.SlotAlign))
 	for k0 := 0; k0 < in.k; k0 += in.depth {

@@ -58,7 +58,7 @@ func (r *run) computeBare(g *group, col, from, to, slabAt int) {
 	if !r.ready() && !r.keeps {
 		s := scratches.Get().(*scratch)
 		defer scratches.Put(s)
-		g.b = unsafe.Pointer(unsafe.SliceData(s.mem))
+		g.b = s.at()
 	}
 	for j := from; j < to; j += width {
 		end := min(j+width, to)
@@ -90,7 +90,7 @@ func (r *run) computeSwept(g *group, col, from, to, slabAt int) {
 	if !r.keeps {
 		s := scratches.Get().(*scratch)
 		defer scratches.Put(s)
-		mem = unsafe.Pointer(unsafe.SliceData(s.mem))
+		mem = s.at()
 	}
 	at := func(j int) piece {
 		if j >= to {

@@ -44,12 +44,12 @@ type cutFor struct {
 	kernel                       *asm.Kernel
 	m, n, k, depth, whole, pitch int
 	ready, trans                 bool // B
-	own                          bool
+	unpacked, own                bool
 	most                         int // workers
 }
 
 func (in *inlined) cutFor(most int) cutFor {
-	return cutFor{in.kernel, in.m, in.n, in.k, in.depth, in.whole, in.a.pitch(), in.ready(), in.b.trans, in.own, most}
+	return cutFor{in.kernel, in.m, in.n, in.k, in.depth, in.whole, in.a.pitch(), in.ready(), in.b.trans, in.unpacked != nil, in.own, most}
 }
 
 // slabbing is how a product is cut into slabs.
@@ -71,7 +71,7 @@ func (in *inlined) placed(s *settings) bool {
 		return true
 	}
 	alone := s.workerCount() == 1 && s.ctx == nil // so nobody else packs A, too
-	return p.near(s) && in.init() && (in.whole > 0 || alone)
+	return p.near(s) && in.init() && (in.unpacked != nil || in.whole > 0 || alone)
 }
 
 // slabBytes returns the bytes of A and B that a slab of so many tiles reads.
@@ -87,7 +87,11 @@ func (in *inlined) owned(s *settings) bool {
 	if p.starves() {
 		least = ownPair
 	}
-	if workers < least || p.skinny(s) || in.fewest() > barrier.MaxCount || !in.layout(ownExtent+p.kernel.MR, ownExtent) {
+	if workers < least || p.skinny(s) || in.fewest() > barrier.MaxCount {
+		return false
+	}
+	in.unpacked = p.unpackedFor(min(p.m, ownExtent), min(p.n, ownExtent))
+	if !in.layout(ownExtent+p.kernel.MR, ownExtent) {
 		return false
 	}
 	most := ownPacks
@@ -96,7 +100,7 @@ func (in *inlined) owned(s *settings) bool {
 		most = ownTwo
 	case p.starves():
 		most = ownStarves
-	case in.whole > 0:
+	case in.unpacked != nil || in.whole > 0:
 		most = ownRows
 	}
 	in.own = p.flops() <= float64(most)*float64(workers)
@@ -116,6 +120,8 @@ func (p *product) near(s *settings) bool {
 	switch {
 	case p.flops() > placeFlops:
 		return false
+	case p.unpackedFor(p.m, p.n) != nil:
+		return true
 	case depth == p.k:
 		return p.m*p.a.pitch() <= placeBytes && !p.skinny(s)
 	}
@@ -179,7 +185,7 @@ func (in *inlined) cut(workers, late int) (best slabbing, least int) {
 		if tiles <= tall {
 			fetched = ceilDiv(each, across) // for all slabs of its own side by side
 		}
-		if time := (each+late)*(4*tiles+fetchB)*wide + fetched*fetchA*tiles; time < least && in.memory(tiles*k.MR+in.rest, wide*k.NR) {
+		if time := (each+late)*(4*tiles+fetchB)*wide + fetched*fetchA*tiles; time < least && (in.unpacked != nil || in.memory(tiles*k.MR+in.rest, wide*k.NR)) {
 			least = time
 			best = slabbing{tiles * k.MR, wide * k.NR, across, slabs, workers}
 		}
@@ -206,7 +212,7 @@ func evenly(n, size int) int { return ceilDiv(n, ceilDiv(n, size)) }
 
 // keptRows returns how many rows of A, where they lie, stay in a second-level cache.
 func (in *inlined) keptRows() int {
-	if in.whole == 0 {
+	if in.unpacked == nil && in.whole == 0 {
 		return 0
 	}
 	return bytesL2 / 2 / max(1, in.a.pitch())

@@ -65,7 +65,7 @@ type stream struct {
 // skinny reports whether the product is to be streamed.
 func (p *product) skinny(s *settings) bool {
 	return p.n*p.k >= streamMin && p.m <= p.mostRows(s) && p.unnamed(s) &&
-		!p.c.trans && p.streamBytes(s.parallelism())/tile.PanelTxUnit <= barrier.MaxTx
+		!p.c.trans && p.streamBytes(s.parallelism())/tile.PanelTxUnit <= barrier.MaxTx && p.unpackedFor(p.m, p.n) == nil
 }
 
 // mostRows returns how many rows of A at most are few. If packing B costs nothing,

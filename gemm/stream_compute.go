@@ -20,7 +20,7 @@ func (st *stream) Compute(stage, item, cta, slab int) {
 	}
 	s := scratches.Get().(*scratch)
 	defer scratches.Put(s)
-	mem := unsafe.Pointer(unsafe.SliceData(s.mem))
+	mem := s.at()
 	for ; from < end; from += st.block {
 		switch to := min(from+st.block, end); st.mode {
 		case streamPlaced:

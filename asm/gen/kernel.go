@@ -97,7 +97,7 @@ func (a panelA) word(u, i int) string     { return fmt.Sprintf("%d(%s)", 4*(u*a.
 func (a panelA) advance(s *source, n int) { s.op("ADDQ $%d, %s", 4*n*a.mr, a.at) }
 func (a panelA) fold() int                { return 2 }
 
-// rowsA is mr rows, 4 or 8, lda bytes apart. lda3 is a register for three times as much, and at4, of 8 rows, one for the fifth.
+// rowsA is up to 8 rows, mr of them, lda bytes apart. lda3 is a register for three times as much, and at4 one for the fifth row.
 type rowsA struct {
 	at, at4, lda, lda3 string
 	mr                 int
@@ -113,7 +113,7 @@ func (a rowsA) word(u, i int) string {
 
 func (a rowsA) advance(s *source, n int) {
 	s.op("ADDQ $%d, %s", 4*n, a.at)
-	if a.mr == 8 {
+	if a.mr > 4 {
 		s.op("ADDQ $%d, %s", 4*n, a.at4)
 	}
 }
@@ -127,16 +127,16 @@ func (a rowsA) start(s *source) {
 	a.tile(s)
 }
 
-// tile sets at4.
+// tile sets at4, if there are so many rows.
 func (a rowsA) tile(s *source) {
-	if a.mr == 8 {
+	if a.mr > 4 {
 		s.op("LEAQ (%s)(%s*4), %s", a.at, a.lda, a.at4)
 	}
 }
 
-// next goes from the end of rows of k words, a parameter, to the start of the next rows; it clobbers a register.
+// next goes from the end of 4 or 8 rows of k words, a parameter, to the start of the next rows; it clobbers a register.
 func (a rowsA) next(s *source, k, tmp string) {
-	if a.mr == 8 {
+	if a.mr > 4 {
 		s.op("MOVQ %s, %s", a.at4, a.at)
 	}
 	s.op("LEAQ (%s)(%s*4), %s", a.at, a.lda, a.at)

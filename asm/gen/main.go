@@ -49,12 +49,13 @@ func generate() map[string][]byte {
 	fuse.words("interleave", interleave())
 	fuse.words("packLanes", packLanes())
 	return map[string][]byte{
-		"zz_fuse_amd64.s":    fuse.Bytes(),
-		"zz_kernels_amd64.s": mul.Bytes(),
-		"zz_pack_amd64.s":    packers(),
-		"zz_amx_amd64.s":     amx(),
-		"zz_hopper_amd64.s":  hopperFile(),
-		"zz_stream_amd64.s":  streams(),
+		"zz_fuse_amd64.s":     fuse.Bytes(),
+		"zz_kernels_amd64.s":  mul.Bytes(),
+		"zz_pack_amd64.s":     packers(),
+		"zz_amx_amd64.s":      amx(),
+		"zz_hopper_amd64.s":   hopperFile(),
+		"zz_stream_amd64.s":   streams(),
+		"zz_unpacked_amd64.s": unpacked(),
 	}
 }
 

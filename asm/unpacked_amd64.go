@@ -1,0 +1,161 @@
+//go:build amd64 && !purego
+
+package asm
+
+import "unsafe"
+
+// An unpackedStrip multiplies r rows of A at a time, m in all, by one to three vectors of columns of B, as many as its name says; of
+// the last vector it reads and writes the first columns, last of them. Across has K across the rows of A. Short is for few columns in
+// the last vector: it has half the width with AVX-512, and with AVX2 is masked, which only then it is. See [UnpackedFunc].
+type unpackedStrip func(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func unpacked1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func unpacked2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func unpacked3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func unpackedShort1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func unpackedShort2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func unpackedShort3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func unpackedAcross1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func unpackedAcross2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func unpackedAcross3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func unpackedAcrossShort1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func unpackedAcrossShort2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func unpackedAcrossShort3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func unpacked1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func unpacked2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func unpackedShort1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func unpackedShort2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func unpackedAcross1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func unpackedAcross2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func unpackedAcrossShort1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func unpackedAcrossShort2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+
+// An unpackedShape is the strips of a kernel, by vectors of columns.
+type unpackedShape struct {
+	mr            int // rows of the largest tile
+	shift         int // logarithm of the float32s of a vector
+	few           int // most columns in the last vector of a short strip
+	strips, short []unpackedStrip
+}
+
+var (
+	unpackedAVX512 = unpackedShape{8, 4, 8,
+		[]unpackedStrip{unpacked1AVX512, unpacked2AVX512, unpacked3AVX512},
+		[]unpackedStrip{unpackedShort1AVX512, unpackedShort2AVX512, unpackedShort3AVX512}}
+	unpackedAcrossAVX512 = unpackedShape{8, 4, 8,
+		[]unpackedStrip{unpackedAcross1AVX512, unpackedAcross2AVX512, unpackedAcross3AVX512},
+		[]unpackedStrip{unpackedAcrossShort1AVX512, unpackedAcrossShort2AVX512, unpackedAcrossShort3AVX512}}
+	unpackedAVX2 = unpackedShape{6, 3, 7,
+		[]unpackedStrip{unpacked1AVX2, unpacked2AVX2},
+		[]unpackedStrip{unpackedShort1AVX2, unpackedShort2AVX2}}
+	unpackedAcrossAVX2 = unpackedShape{6, 3, 7,
+		[]unpackedStrip{unpackedAcross1AVX2, unpackedAcross2AVX2},
+		[]unpackedStrip{unpackedAcrossShort1AVX2, unpackedAcrossShort2AVX2}}
+)
+
+// assembleUnpacked gives k the kernels for what is not packed.
+func assembleUnpacked(k *Kernel) {
+	along, across := &unpackedAVX512, &unpackedAcrossAVX512
+	switch k.strips {
+	case stripsAVX512:
+	case stripsAVX2:
+		along, across = &unpackedAVX2, &unpackedAcrossAVX2
+	default:
+		return
+	}
+	k.unpacked = &Unpacked{
+		Along: func(m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int) {
+			along.multiply(m, n, k, a, lda, lda, b, ldb, dst, ldd)
+		},
+		Across: func(m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int) {
+			across.multiply(m, n, k, a, lda, 4, b, ldb, dst, ldd)
+		},
+		Rows: along.mr, Columns: len(along.strips) << along.shift, Vector: 1 << along.shift,
+	}
+	if k.strips == stripsAVX512 && machine().halves() {
+		k.unpacked.Vector /= 2
+	}
+}
+
+// multiply is an UnpackedFunc for rows of A rowA bytes apart. Strips and tiles are as equal as they can be: few accumulators would wait for
+// each other. A small product notices divisions, so there are none where one strip or tile is all.
+func (s *unpackedShape) multiply(m, n, k int, a unsafe.Pointer, lda, rowA int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int) {
+	vecs, strips := (n+1<<s.shift-1)>>s.shift, 1
+	if vecs > len(s.strips) {
+		strips = (vecs + len(s.strips) - 1) / len(s.strips)
+	}
+	for ; strips > 0; strips-- {
+		wide := vecs
+		if strips > 1 {
+			wide = (vecs + strips - 1) / strips
+		}
+		cols := min(n, wide<<s.shift)
+		last := cols - (wide-1)<<s.shift
+		strip := s.strips[wide-1]
+		if last <= s.few {
+			strip = s.short[wide-1]
+		}
+		if m <= s.mr {
+			strip(m, m, k, a, lda, b, ldb, dst, ldd, last)
+		} else {
+			s.rows(strip, m, cols, k, a, lda, rowA, b, ldb, dst, ldd, last)
+		}
+		vecs, n = vecs-wide, n-cols
+		b, dst = unsafe.Add(b, cols*4), unsafe.Add(dst, cols*4)
+	}
+}
+
+// rows multiplies the rows of a strip.
+func (s *unpackedShape) rows(strip unpackedStrip, m, cols, k int, a unsafe.Pointer, lda, rowA int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int) {
+	tiles := (m + s.mr - 1) / s.mr
+	most := tiles
+	if 2*m*cols*k > unpackedFlops {
+		most = max(1, unpackedFlops/(2*s.mr*cols*k))
+	}
+	for tiles > 0 {
+		high := (m + tiles - 1) / tiles
+		now := min(m-(high-1)*tiles, most) // tiles that are so high; the others have a row less
+		strip(high, now*high, k, a, lda, b, ldb, dst, ldd, last)
+		m, tiles = m-now*high, tiles-now
+		a, dst = unsafe.Add(a, now*high*rowA), unsafe.Add(dst, now*high*ldd)
+	}
+}

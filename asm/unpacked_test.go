@@ -1,0 +1,158 @@
+package asm
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+)
+
+// TestUnpackedWhere checks which kernels multiply what is not packed.
+func TestUnpackedWhere(t *testing.T) {
+	has := map[string]bool{"avx512": true, "avx2": true}
+	for _, kern := range Kernels() {
+		for typ := range Type(numTypes + 1) {
+			want := assembled && typ == F32 && has[kern.Name]
+			if u := kern.Unpacked(typ); (u != nil) != want {
+				t.Errorf("%s multiplies unpacked %v: %v, want %v", kern.Name, typ, u != nil, want)
+			}
+		}
+	}
+}
+
+// The largest dimensions and distance between rows in TestUnpacked.
+const unpackedMaxM, unpackedMaxN, unpackedMaxK, unpackedMaxPitch = 26, 132, 40, 1024
+
+// TestUnpacked multiplies matrices of all small numbers of rows and columns, which lie at either end of their memory. What
+// lies between rows of A and B is NaN, and between rows of C stays.
+func TestUnpacked(t *testing.T) {
+	forKernels(t, func(t *testing.T, kern *Kernel) {
+		if kern.Unpacked(F32) == nil {
+			t.Skip("packs")
+		}
+		var mem [3]guarded
+		for i := range mem {
+			mem[i] = newGuarded(t, max(unpackedMaxM, unpackedMaxK)*unpackedMaxPitch)
+		}
+		for _, values := range operands {
+			t.Run(values.name, func(t *testing.T) {
+				r := rand.New(rand.NewPCG(1, 2))
+				fill := filler(r, values.word)
+				for m := 1; m <= unpackedMaxM; m++ {
+					for n := 1; n <= unpackedMaxN; n++ {
+						c := unpackedCase{kern: kern, m: m, n: n, k: 1 + r.IntN(unpackedMaxK), across: r.IntN(2) == 0, atEnd: r.IntN(2) == 0}
+						if testing.Short() && (m+n)%3 > 0 {
+							continue
+						}
+						if err := c.check(mem, r, fill); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+			})
+		}
+	})
+}
+
+// An unpackedCase is one call of an UnpackedFunc.
+type unpackedCase struct {
+	kern    *Kernel
+	m, n, k int
+	across  bool // K lies across the rows of A
+	atEnd   bool // all operands lie at the end of their memory, otherwise at its start
+}
+
+func (c unpackedCase) String() string {
+	return fmt.Sprintf("%dx%dx%d, across %v, at the end %v", c.m, c.n, c.k, c.across, c.atEnd)
+}
+
+// check compares the kernel with its twin and, payloads of NaN included, with that of panels.
+func (c unpackedCase) check(mem [3]guarded, r *rand.Rand, fill func(p unsafe.Pointer, n, kpack int)) error {
+	rows, cols := c.m, c.k // of A as they lie
+	if c.across {
+		rows, cols = c.k, c.m
+	}
+	place := func(g guarded, rows, cols int) (at unsafe.Pointer, pitch int) {
+		pitch = cols*4 + 4*r.IntN(20)
+		for i := range g.mem {
+			g.mem[i] = 0xff // a NaN
+		}
+		span := (rows-1)*pitch + cols*4
+		if at = g.first(span); c.atEnd {
+			at = g.last(span)
+		}
+		for i := range rows {
+			fill(unsafe.Add(at, i*pitch), cols*4, 1)
+		}
+		return at, pitch
+	}
+	a, lda := place(mem[0], rows, cols)
+	b, ldb := place(mem[1], c.k, c.n)
+	dst, ldd := place(mem[2], c.m, c.n)
+	dstAt := int(uintptr(dst) - uintptr(unsafe.Pointer(unsafe.SliceData(mem[2].mem))))
+	before := [2][]byte{bytes.Clone(mem[0].mem), bytes.Clone(mem[1].mem)}
+
+	multiply, rowA, wordA := c.kern.Unpacked(F32).Along, lda, 4
+	if c.across {
+		multiply, rowA, wordA = c.kern.Unpacked(F32).Across, 4, lda
+	}
+	old := bytes.Clone(mem[2].mem)
+	multiply(c.m, c.n, c.k, a, lda, b, ldb, dst, ldd)
+	if !bytes.Equal(before[0], mem[0].mem) || !bytes.Equal(before[1], mem[1].mem) {
+		return fmt.Errorf("%v: an operand that is only read was written", c)
+	}
+	got := bytes.Clone(mem[2].mem)
+	copy(mem[2].mem, old)
+	unpackedGeneric(c.m, c.n, c.k, a, wordA, rowA, b, ldb, dst, ldd)
+	if at, x, y := mismatchC(got, mem[2].mem, dstAt, (c.m-1)*ldd+c.n*4, ldd, c.n*4); at >= 0 {
+		return fmt.Errorf("%v, ldd %d: byte %d after C is %#08x, its twin has %#08x", c, ldd, at-dstAt, x, y)
+	}
+
+	kern := c.kern
+	panelsA, panelsB := (c.m+kern.MR-1)/kern.MR, (c.n+kern.NR-1)/kern.NR
+	packedA, packedB := make([]float32, panelsA*kern.PanelA(c.k)/4), make([]float32, panelsB*kern.PanelB(c.k)/4)
+	tiles := make([]float32, panelsA*kern.MR*kern.NR)
+	toA, toB, to := unsafe.Pointer(unsafe.SliceData(packedA)), unsafe.Pointer(unsafe.SliceData(packedB)), unsafe.Pointer(unsafe.SliceData(tiles))
+	kern.PackA(F32, !c.across)(toA, a, lda, c.m, c.k)
+	kern.PackB(F32, false)(toB, b, ldb, c.n, c.k)
+	for j := range c.n {
+		if j%kern.NR == 0 {
+			kern.Mul(c.k, panelsA, toA, unsafe.Add(toB, j/kern.NR*kern.PanelB(c.k)), nil, 0, to, kern.NR*4)
+		}
+		for i := range c.m {
+			word := *(*uint32)(unsafe.Pointer(&got[dstAt+i*ldd+j*4]))
+			if want := math.Float32bits(tiles[i*kern.NR+j%kern.NR]); word != want {
+				return fmt.Errorf("%v: element (%d, %d) is %#08x, %#08x if the operands are packed", c, i, j, word, want)
+			}
+		}
+	}
+	return nil
+}
+
+// TestUnpackedLong has more flops than one call of assembly may have, in tiles of both heights.
+func TestUnpackedLong(t *testing.T) {
+	forKernels(t, func(t *testing.T, kern *Kernel) {
+		u := kern.Unpacked(F32)
+		if u == nil {
+			t.Skip("packs")
+		}
+		m, n, k := 11*u.Rows+1, 3*u.Vector-1, unpackedFlops/(2*u.Rows*3*u.Vector)/4
+		a, b, got, want := make([]float32, m*k), make([]float32, k*n), make([]float32, m*n), make([]float32, m*n)
+		r := rand.New(rand.NewPCG(3, 4))
+		for _, s := range [][]float32{a, b} {
+			for i := range s {
+				s[i] = r.Float32() - 0.5
+			}
+		}
+		at := func(s []float32) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
+		u.Along(m, n, k, at(a), k*4, at(b), n*4, at(got), n*4)
+		unpackedGeneric(m, n, k, at(a), 4, k*4, at(b), n*4, at(want), n*4)
+		for i := range got {
+			if got[i] != want[i] {
+				t.Fatalf("%dx%dx%d: element (%d, %d) is %v, want %v", m, n, k, i/n, i%n, got[i], want[i])
+			}
+		}
+	})
+}
