@@ -113,6 +113,17 @@ func StreamColumns(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 	return st.cols, err
 }
 
+// Unpacked reports whether e.Multiply with these arguments packs neither A nor B.
+func Unpacked(e *Engine, c, a, b AnyMatrix, opts ...Option) (bool, error) {
+	p, s, err := e.productOf(c, a, b, opts)
+	if err != nil {
+		return false, err
+	}
+	in := inlined{product: p}
+	how := in.route(&s)
+	return (how == routeInline || how == routePlace) && in.unpacked != nil, nil
+}
+
 // PlaceSlabs returns the slabs into which so many workers cut a product of elements of
 // type t, 0 if it is not computed in place, and -1 if scratch memory is not enough for
 // them. The same product with a B that is packed, and transposed, is cut before.

@@ -19,6 +19,8 @@ func TestPlace(t *testing.T) {
 	t.Run("bf16-f32", testPlace[float32, bf16.BF16])
 	t.Run("bf16-bf16", testPlace[bf16.BF16, bf16.BF16])
 	t.Run("f32-f32", testPlace[float32, float32])
+	defer gemm.PretendL2(1)() // so it is packed
+	t.Run("f32-f32-packed", testPlace[float32, float32])
 }
 
 // processors has n goroutines run at once during the test.

@@ -3,79 +3,109 @@ package gemm
 import "example.com/leafhopper/asm"
 
 // A product whose operands the kernel reads where they lie needs no panels, and its
-// tiles are as wide and as high as it wants: what packs nothing is faster for few rows,
-// for what does not divide into the tiles that panels have, and where a call notices
-// every nanosecond. But B is read again for every tile of rows, and not line after line.
+// tiles are as wide and as high as it wants. That is faster for few rows, for what
+// does not divide into the tiles that panels have, and where a call notices every
+// nanosecond. But B is read again for every tile of rows, and not line after line.
 const (
-	unpackedLeast = 1 << 20 // elements of B up to which it is better not packed for a tile or two of rows
-	unpackedSmall = 1 << 16 // products of elements that are too few to think about
-	unpackedClose = 32 << 10
-	unpackedNear  = 1 << 20
-	unpackedStrip = 48 // most columns that are multiplied at a time
-	packedRows    = 3  // rows in whose time a row of B is packed
+	unpackedSmall = 1 << 16  // multiply-adds that are too few to think about
+	unpackedMost  = 1 << 21  // most elements of B,
+	unpackedLeast = 1 << 20  // up to which it is not packed for one or two tiles of rows,
+	unpackedThin  = 1 << 18  // nor for so few rows that other kernels read B where it lies as fast
+	thinRows      = 4        // the fewest that are not so few
+	unpackedNear  = 1 << 20  // bytes of a second-level cache in which a strip of B stays if it is as large,
+	unpackedClose = 32 << 10 // and of a first-level one
+	packedRows    = 3        // rows in whose time a row of B is packed,
+	streamedRows  = 6        // if it does not come from a cache
+	lineBytes     = 64
+)
+
+// Percent that a tile of the unpacked takes longer if it reads B from a first-level or
+// a second-level cache, in whole lines or in pieces of two, on processors of Intel's
+// and on others: Emerald Rapids multiplies twice as fast as Zen 4, and waits sooner.
+const (
+	slowerClose, slowerClosePieces = 0, 5
+	slowerNear, slowerNearPieces   = 5, 18
+	slowerElse, slowerElsePieces   = 1, 4
 )
 
 // unpackedFor returns the kernel's way to multiply unpacked operands if that is faster
 // for so many rows and columns at a time, and nil otherwise.
 func (p *product) unpackedFor(rows, cols int) *asm.Unpacked {
-	k := p.kernel
-	u := k.Unpacked(p.a.elem)
-	if u == nil || p.b.trans || p.b.packed || p.exceeds(1) {
+	u := p.kernel.Unpacked(p.a.elem)
+	if u == nil || p.b.trans || p.b.packed {
 		return nil
 	}
 	if p.m*p.n*p.k <= unpackedSmall {
 		return u
 	}
-	if p.n > unpackedStrip && p.m*p.k*p.a.elem.Size() > placeBytes {
+	if p.exceeds(1) || p.n > u.Columns && p.m*p.k*p.a.elem.Size() > placeBytes {
 		return nil
 	}
-	spread := p.k * spreadOf(&p.b)
-	if p.a.trans && p.n > unpackedStrip {
-		spread = max(spread, p.k*spreadOf(&p.a))
-	}
-	if rows <= 2*u.Rows && p.n*p.k <= unpackedLeast {
+	switch elements := p.n * p.k; {
+	case elements > min(2*bytesL2, unpackedMost) || rows < thinRows && elements > min(bytesL2, unpackedThin):
+		return nil
+	case rows <= 2*u.Rows && elements <= min(bytesL2, unpackedLeast):
 		return u
 	}
-	if spread > unpackedNear {
+	spread := p.k * spreadOf(&p.b, u.Columns)
+	if p.a.trans && p.n > u.Columns {
+		spread = max(spread, p.k*spreadOf(&p.a, u.Columns))
+	}
+	if spread > min(bytesL2, unpackedNear) {
 		return nil
 	}
-	// What a kernel of panels takes for the last columns that fill half a panel is more
-	// than half of a panel's time.
-	packed := cols / k.NR * k.NR
-	switch rest := cols - packed; {
-	case rest > k.Half():
-		packed += k.NR
-	case rest > 0:
-		packed += k.NR * 3 / 4
-	}
-	packed *= roundUp(rows, k.MR) + packedRows
-	slower := 1
-	aligned := (uintptr(p.b.ptr)|uintptr(p.b.pitch()))%64 == 0
-	switch {
-	case !intel && aligned:
-	case !intel:
-		slower = 4
-	case spread <= unpackedClose && aligned:
-		slower = 0
-	case spread <= unpackedClose:
-		slower = 5
-	case aligned:
-		slower = 4
-	default:
-		slower = 18
-	}
-	if roundUp(cols, u.Vector)*rows*(100+slower) > packed*100 {
+	if roundUp(cols, u.Vector)*rows*(100+p.slower(spread)) > p.timePacked(rows, cols)*100 {
 		return nil
 	}
 	return u
 }
 
-// spreadOf returns the bytes of a cache that a row of v takes from others, by its
-// place in memory: rows a power of two apart share few sets.
-func spreadOf(v *view) int {
+// spreadOf returns the bytes of a cache that some columns of a row of v take from
+// others, by where they lie: rows a power of two apart share few sets.
+func spreadOf(v *view, cols int) int {
 	pitch := v.pitch()
-	return max(pitch&-pitch, unpackedStrip*4)
+	return max(pitch&-pitch, cols*v.elem.Size())
 }
+
+// slower returns how many percent longer a tile takes that reads B from where it is
+// so spread.
+func (p *product) slower(spread int) int {
+	whole := (uintptr(p.b.ptr)|uintptr(p.b.pitch()))%lineBytes == 0
+	switch {
+	case !intel && whole:
+		return slowerElse
+	case !intel:
+		return slowerElsePieces
+	case spread <= unpackedClose && whole:
+		return slowerClose
+	case spread <= unpackedClose:
+		return slowerClosePieces
+	case whole:
+		return slowerNear
+	}
+	return slowerNearPieces
+}
+
+// timePacked returns how long the product of so many rows and columns takes if B is
+// packed, in the times of its elements.
+func (p *product) timePacked(rows, cols int) int {
+	k := p.kernel
+	wide := cols / k.NR * k.NR
+	switch rest := cols - wide; {
+	case rest > k.Half():
+		wide += k.NR
+	case rest > 0:
+		wide += k.NR * 3 / 4 // half of a panel takes more than half the time
+	}
+	pack := packedRows
+	if p.n*p.k >= streamMin {
+		pack = streamedRows
+	}
+	return wide * (roundUp(rows, k.MR) + pack)
+}
+
+// unpackedRows is how many rows of sums scratch memory holds.
+const unpackedRows = inlineBytes / (maxNR * 4)
 
 // runUnpacked computes the columns from .. to-1.
 func (in *inlined) runUnpacked(from, to int) {
@@ -101,6 +131,3 @@ func (in *inlined) runUnpacked(from, to int) {
 	}
 	scratches.Put(s)
 }
-
-// unpackedRows is how many rows of sums scratch memory holds.
-const unpackedRows = inlineBytes / (maxNR * 4)

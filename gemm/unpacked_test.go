@@ -1,0 +1,109 @@
+package gemm_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/x448/float16"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/gemm"
+)
+
+// unpacks reports whether a product packs nothing.
+func unpacks[O gemm.Output, I gemm.Element](t *testing.T, o operands[O, I], s spec) bool {
+	t.Helper()
+	is, err := gemm.Unpacked(testEngine, o.c, o.a, o.b, s.opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return is
+}
+
+// TestUnpacked compares products that pack nothing with those of the ring, bit for
+// bit: alone and on several workers, with every orientation that needs no packing, and
+// where sums do not go to C as they are.
+func TestUnpacked(t *testing.T) {
+	processors(t, 6)
+	t.Run("f32-f32", testUnpacked[float32])
+	t.Run("f32-f16", testUnpacked[float16.Float16])
+}
+
+func testUnpacked[O gemm.Output](t *testing.T) {
+	eachKernel(t, asm.F32, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		if k.Unpacked(asm.F32) == nil {
+			t.Skip("packs")
+		}
+		all, unpacked := 0, 0
+		for i, tc := range []struct{ m, n, k int }{
+			{1, 1, 1}, {1, 300, 200}, {3, 257, 129}, {5, 47, 31}, {9, 1000, 400}, {13, 8, 8}, {16, 513, 700}, {33, 33, 33}, {40, 40, 40},
+			{65, 65, 65}, {57, 513, 200}, {700, 40, 300}, {2100, 17, 30}, {100, 1000, 100}, {3000, 3, 7},
+		} {
+			for _, layout := range []struct{ ta, tb, tc bool }{{}, {ta: true}, {tc: true, ta: true, tb: true}, {tc: true, tb: true}} {
+				t.Run(fmt.Sprint(tc, layout), func(t *testing.T) {
+					s := size(tc.m, tc.n, tc.k, opts...)
+					if layout.tc {
+						s.m, s.n = tc.n, tc.m // C' = B'·A' is multiplied
+					}
+					s.ta, s.tb, s.tc = layout.ta, layout.tb, layout.tc
+					s.seed, s.padA, s.padB, s.padC, s.atStart = uint64(i), i%4, i%3, i%2, i&1 != 0
+					if i%3 == 1 {
+						s.alpha, s.beta = 0.75, -1.5
+					}
+					s.opts = append(opts[:len(opts):len(opts)], gemm.WithDepth(1))
+					want := product[O, float32](t, s)
+					for _, workers := range []int{1, 2, 5} {
+						all++
+						s.opts = append(opts[:len(opts):len(opts)], gemm.WithWorkers(workers))
+						o := build[O, float32](t, s)
+						if unpacks(t, o, s) {
+							unpacked++
+						}
+						o.free()
+						same(t, product[O, float32](t, s), want, s.n)
+					}
+				})
+			}
+		}
+		if unpacked < all/2 {
+			t.Errorf("%d of %d products pack nothing, want more than half", unpacked, all)
+		}
+	})
+}
+
+// TestUnpackedWhich checks which products pack nothing, apart from those that are
+// packed on some processors.
+func TestUnpackedWhich(t *testing.T) {
+	defer gemm.PretendL2(1 << 20)()
+	eachKernel(t, asm.F32, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		for _, tc := range []struct {
+			what     string
+			m, n, k  int
+			pad      int // of B
+			tb, want bool
+			opts     []gemm.Option
+		}{
+			{"small", 8, 8, 8, 0, false, true, nil},
+			{"B transposed", 8, 8, 8, 0, true, false, nil},
+			{"a ring is asked for", 8, 8, 8, 0, false, false, []gemm.Option{gemm.WithDepth(2)}},
+			{"K is split", 8, 8, 128, 0, false, false, []gemm.Option{gemm.WithSplitK(2)}},
+			{"one row", 1, 512, 512, 0, false, true, nil},
+			{"one row, B larger than a second-level cache keeps", 1, 1024, 1024, 0, false, false, nil},
+			{"few rows", 12, 1000, 1000, 0, false, true, nil},
+			{"few rows, B from memory", 12, 3000, 3000, 0, false, false, nil},
+			{"many rows, B in no cache", 100, 100, 4096, 4096 - 100, false, false, nil},
+			{"few columns, A of any size", 4000, 40, 300, 0, false, true, nil},
+			{"whole panels", 1024, 1024, 1024, 0, false, false, nil},
+		} {
+			t.Run(tc.what, func(t *testing.T) {
+				s := size(tc.m, tc.n, tc.k)
+				s.tb, s.padB, s.opts = tc.tb, tc.pad, append(opts[:len(opts):len(opts)], tc.opts...)
+				o := build[float32, float32](t, s)
+				defer o.free()
+				if is := unpacks(t, o, s); is != (tc.want && k.Unpacked(asm.F32) != nil) {
+					t.Errorf("%dx%dx%d: packs nothing is %v", tc.m, tc.n, tc.k, is)
+				}
+			})
+		}
+	})
+}
