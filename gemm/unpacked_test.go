@@ -92,7 +92,7 @@ func TestUnpackedWhich(t *testing.T) {
 			{"few rows", 12, 1000, 1000, 0, false, true, nil},
 			{"few rows, B from memory", 12, 3000, 3000, 0, false, false, nil},
 			{"many rows, B in no cache", 100, 100, 4096, 4096 - 100, false, false, nil},
-			{"few columns, A of any size", 4000, 40, 300, 0, false, true, nil},
+			{"few columns, A of any size", 4000, 16, 300, 0, false, true, nil},
 			{"whole panels", 1024, 1024, 1024, 0, false, false, nil},
 		} {
 			t.Run(tc.what, func(t *testing.T) {
