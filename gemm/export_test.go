@@ -124,6 +124,17 @@ func Unpacked(e *Engine, c, a, b AnyMatrix, opts ...Option) (bool, error) {
 	return (how == routeInline || how == routePlace) && in.unpacked != nil, nil
 }
 
+// FewRows reports whether kernels that stream compute e.Multiply with these arguments
+// inline.
+func FewRows(e *Engine, c, a, b AnyMatrix, opts ...Option) (bool, error) {
+	p, s, err := e.productOf(c, a, b, opts)
+	if err != nil {
+		return false, err
+	}
+	in := inlined{product: p}
+	return in.route(&s) == routeInline && in.few, nil
+}
+
 // PlaceSlabs returns the slabs into which so many workers cut a product of elements of
 // type t, 0 if it is not computed in place, and -1 if scratch memory is not enough for
 // them. The same product with a B that is packed, and transposed, is cut before.

@@ -38,6 +38,7 @@ type inlined struct {
 	rowsHalf asm.RowsFunc // or nil
 	fuse     asm.FuseRowsFunc
 	unpacked *asm.Unpacked // if nothing is to be packed
+	few      bool          // if the kernels that stream multiply, see fewRows
 	own      bool          // it is placed, and each worker fetches for itself what a small slab needs
 	group    int           // panels of B that are packed at once
 	sizeA    int           // bytes of the panels of A in scratch memory
@@ -57,13 +58,14 @@ const (
 // init lays out the product, and reports whether the scratch memory is enough.
 func (in *inlined) init() bool {
 	in.unpacked = in.unpackedFor(in.m, in.n)
+	in.few = in.unpacked == nil && in.fewRows()
 	return in.layout(in.m, in.n)
 }
 
 // layout lays out the product for so many rows and columns of it at a time, and
 // reports whether the scratch memory is enough for that.
 func (in *inlined) layout(rows, cols int) bool {
-	if in.unpacked != nil {
+	if in.unpacked != nil || in.few {
 		return true
 	}
 	p := &in.product
@@ -122,8 +124,12 @@ func (p *product) panelDepth() int {
 
 // run computes the columns from .. to-1.
 func (in *inlined) run(from, to int) {
-	if in.unpacked != nil {
+	switch {
+	case in.unpacked != nil:
 		in.runUnpacked(from, to)
+		return
+	case in.few:
+		in.runFewRows(from, to)
 		return
 	}
 	s := scratches.Get().(*scratch)

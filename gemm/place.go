@@ -90,7 +90,7 @@ func (in *inlined) owned(s *settings) bool {
 	if workers < least || p.skinny(s) || in.fewest() > barrier.MaxCount {
 		return false
 	}
-	in.unpacked = p.unpackedFor(min(p.m, ownExtent), min(p.n, ownExtent))
+	in.unpacked, in.few = p.unpackedFor(min(p.m, ownExtent), min(p.n, ownExtent)), false
 	if !in.layout(ownExtent+p.kernel.MR, ownExtent) {
 		return false
 	}

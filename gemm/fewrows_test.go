@@ -1,0 +1,61 @@
+package gemm_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/x448/float16"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/gemm"
+)
+
+// TestFewRows compares products of few rows by a small B, plain, transposed or packed,
+// with those of the ring, bit for bit.
+func TestFewRows(t *testing.T) {
+	t.Run("bf16-f32", testFewRows[float32, bf16.BF16])
+	t.Run("bf16-bf16", testFewRows[bf16.BF16, bf16.BF16])
+	t.Run("f16-f32", testFewRows[float32, float16.Float16])
+	t.Run("f32-f32", testFewRows[float32, float32])
+	t.Run("f32-f16", testFewRows[float16.Float16, float32])
+}
+
+func testFewRows[O gemm.Output, I gemm.Element](t *testing.T) {
+	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		streams := false
+		for i, tc := range []struct{ m, n, k int }{
+			{1, 1, 1}, {1, 300, 200}, {1, 37, 1100}, {2, 129, 65}, {2, 33, 1025}, {3, 200, 300}, {4, 257, 64}, {5, 31, 600}, {6, 500, 500}, {4, 9000, 8}, {3, 3, 40000},
+		} {
+			for _, layout := range []struct{ ta, tb, packed, tc bool }{
+				{}, {tb: true}, {ta: true, packed: true}, {ta: true}, {packed: true, tc: true},
+			} {
+				if slowKernel(k.Name) && tc.n*tc.k > 1<<14 {
+					continue
+				}
+				t.Run(fmt.Sprint(tc, layout), func(t *testing.T) {
+					s := size(tc.m, tc.n, tc.k)
+					s.ta, s.tb, s.tc = layout.ta, layout.tb, layout.tc
+					s.seed, s.padA, s.padB, s.padC, s.atStart = uint64(i), i%4, i%3, i%2, i&1 != 0
+					if i%3 == 1 {
+						s.alpha, s.beta = 0.75, -1.5
+					}
+					s.opts = append(opts[:len(opts):len(opts)], gemm.WithDepth(1))
+					want := product[O, I](t, s)
+					s.opts, s.packed = opts, layout.packed
+					o := build[O, I](t, s)
+					defer o.free()
+					is, err := gemm.FewRows(testEngine, o.c, o.a, o.b, s.opts...)
+					if err != nil {
+						t.Fatal(err)
+					}
+					streams = streams || is
+					same(t, product[O, I](t, s), want, s.n)
+				})
+			}
+		}
+		if !streams && k.StreamRows(typeOf[I]()) > 0 {
+			t.Error("nothing was multiplied by the kernels that stream")
+		}
+	})
+}
