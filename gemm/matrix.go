@@ -143,6 +143,15 @@ func (v view) t() view {
 	return v
 }
 
+// row returns v, which has one row, as it lies in memory: as a row if its elements
+// are neighbours.
+func (v view) row() view {
+	if v.trans && v.stride == 1 {
+		v.trans, v.stride = false, v.cols
+	}
+	return v
+}
+
 // stored returns the rows and columns as they lie in memory.
 func (v *view) stored() (rows, cols int) {
 	if v.trans {

@@ -125,14 +125,27 @@ func (s *settings) prepare(p *product, opts []Option) error {
 		return err
 	}
 	if p.c.trans && !p.b.packed {
-		// C' = B'·A': the products commute, so the bits stay the same.
-		p.c, p.a, p.b = p.c.t(), p.b.t(), p.a.t()
-		s.tile[0], s.tile[1] = s.tile[1], s.tile[0]
-		p.turned = true
+		p.turn(s)
+	}
+	if p.c.cols == 1 && p.c.stride == 1 && p.c.rows*p.a.cols >= vectorLeast && !p.b.packed {
+		// A matrix by a vector, which is a row by the transpose of the matrix.
+		p.turn(s)
+		p.c, p.a = p.c.row(), p.a.row()
 	}
 	p.m, p.n, p.k = p.c.rows, p.c.cols, p.a.cols
 	p.kernel, p.alpha, p.beta, p.splitK = k, s.alpha, s.beta, s.splitK
 	return nil
+}
+
+// vectorLeast is the fewest elements of a matrix for which it matters how it is
+// multiplied by a vector.
+const vectorLeast = 1 << 10
+
+// turn makes the product C' = B'·A'. Products of elements commute, so the bits stay.
+func (p *product) turn(s *settings) {
+	p.c, p.a, p.b = p.c.t(), p.b.t(), p.a.t()
+	s.tile[0], s.tile[1] = s.tile[1], s.tile[0]
+	p.turned = !p.turned
 }
 
 // selectKernel returns the kernel for operands of type t; a packed B has
