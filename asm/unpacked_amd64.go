@@ -123,39 +123,38 @@ func (s *unpackedShape) multiply(m, n, k int, a unsafe.Pointer, lda, rowA int, b
 	if vecs > len(s.strips) {
 		strips = (vecs + len(s.strips) - 1) / len(s.strips)
 	}
-	for ; strips > 0; strips-- {
+	for col := 0; col < n; strips-- {
 		wide := vecs
 		if strips > 1 {
 			wide = (vecs + strips - 1) / strips
 		}
-		cols := min(n, wide<<s.shift)
+		cols := min(n-col, wide<<s.shift)
 		last := cols - (wide-1)<<s.shift
 		strip := s.strips[wide-1]
 		if last <= s.few {
 			strip = s.short[wide-1]
 		}
+		b, dst := unsafe.Add(b, col*4), unsafe.Add(dst, col*4)
 		if m <= s.mr {
 			strip(m, m, k, a, lda, b, ldb, dst, ldd, last)
 		} else {
 			s.rows(strip, m, cols, k, a, lda, rowA, b, ldb, dst, ldd, last)
 		}
-		vecs, n = vecs-wide, n-cols
-		b, dst = unsafe.Add(b, cols*4), unsafe.Add(dst, cols*4)
+		vecs, col = vecs-wide, col+cols
 	}
 }
 
 // rows multiplies the rows of a strip.
 func (s *unpackedShape) rows(strip unpackedStrip, m, cols, k int, a unsafe.Pointer, lda, rowA int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int) {
 	tiles := (m + s.mr - 1) / s.mr
-	most := tiles
+	most := tiles // of a call
 	if 2*m*cols*k > unpackedFlops {
 		most = max(1, unpackedFlops/(2*s.mr*cols*k))
 	}
-	for tiles > 0 {
-		high := (m + tiles - 1) / tiles
-		now := min(m-(high-1)*tiles, most) // tiles that are so high; the others have a row less
-		strip(high, now*high, k, a, lda, b, ldb, dst, ldd, last)
-		m, tiles = m-now*high, tiles-now
-		a, dst = unsafe.Add(a, now*high*rowA), unsafe.Add(dst, now*high*ldd)
+	for row := 0; row < m; {
+		high := (m - row + tiles - 1) / tiles
+		now := min(m-row-(high-1)*tiles, most) // tiles that are so high; the others have a row less
+		strip(high, now*high, k, unsafe.Add(a, row*rowA), lda, b, ldb, unsafe.Add(dst, row*ldd), ldd, last)
+		row, tiles = row+now*high, tiles-now
 	}
 }

@@ -19,13 +19,14 @@ const (
 	lineBytes     = 64
 )
 
-// Percent that a tile of the unpacked takes longer if it reads B from a first-level or
-// a second-level cache, in whole lines or in pieces of two, on processors of Intel's
-// and on others: Emerald Rapids multiplies twice as fast as Zen 4, and waits sooner.
+// Percent that a tile takes longer than one of panels if it reads B where that is so
+// spread that a first-level cache keeps it, or only a second-level one, and in whole
+// lines or in pieces of two. Who multiplies 64 bytes at once waits sooner: measured on
+// an Emerald Rapids, the others on a Zen 4, with AVX-512 in halves and with AVX2.
 const (
-	slowerClose, slowerClosePieces = 0, 5
-	slowerNear, slowerNearPieces   = 5, 18
-	slowerElse, slowerElsePieces   = 1, 4
+	slowerClose, slowerClosePieces   = 0, 5
+	slowerNear, slowerNearPieces     = 5, 18
+	slowerHalves, slowerHalvesPieces = 1, 4
 )
 
 // unpackedFor returns the kernel's way to multiply unpacked operands if that is faster
@@ -54,7 +55,7 @@ func (p *product) unpackedFor(rows, cols int) *asm.Unpacked {
 	if spread > min(bytesL2, unpackedNear) {
 		return nil
 	}
-	if roundUp(cols, u.Vector)*rows*(100+p.slower(spread)) > p.timePacked(rows, cols)*100 {
+	if roundUp(cols, u.Vector)*rows*(100+p.slower(u, spread)) > p.timePacked(rows, cols)*100 {
 		return nil
 	}
 	return u
@@ -67,15 +68,14 @@ func spreadOf(v *view, cols int) int {
 	return max(pitch&-pitch, cols*v.elem.Size())
 }
 
-// slower returns how many percent longer a tile takes that reads B from where it is
-// so spread.
-func (p *product) slower(spread int) int {
+// slower returns how many percent longer a tile takes that reads a B so spread.
+func (p *product) slower(u *asm.Unpacked, spread int) int {
 	whole := (uintptr(p.b.ptr)|uintptr(p.b.pitch()))%lineBytes == 0
-	switch {
-	case !intel && whole:
-		return slowerElse
-	case !intel:
-		return slowerElsePieces
+	switch halves := u.Vector*4 < lineBytes; {
+	case halves && whole:
+		return slowerHalves
+	case halves:
+		return slowerHalvesPieces
 	case spread <= unpackedClose && whole:
 		return slowerClose
 	case spread <= unpackedClose:
