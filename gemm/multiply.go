@@ -127,13 +127,13 @@ func (s *settings) prepare(p *product, opts []Option) error {
 	if p.c.trans && !p.b.packed {
 		p.turn(s)
 	}
-	if p.c.cols == 1 && p.c.stride == 1 && p.c.rows*p.a.cols >= vectorLeast && !p.b.packed {
+	p.kernel, p.alpha, p.beta, p.splitK = k, s.alpha, s.beta, s.splitK
+	if p.c.cols == 1 && p.c.stride == 1 && p.c.rows*p.a.cols >= vectorLeast && !p.b.packed && p.unnamed(s) {
 		// A matrix by a vector, which is a row by the transpose of the matrix.
 		p.turn(s)
 		p.c, p.a = p.c.row(), p.a.row()
 	}
 	p.m, p.n, p.k = p.c.rows, p.c.cols, p.a.cols
-	p.kernel, p.alpha, p.beta, p.splitK = k, s.alpha, s.beta, s.splitK
 	return nil
 }
 

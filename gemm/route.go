@@ -22,13 +22,14 @@ const (
 	shareMany   = 5 << 18
 	starveFlops = 16 << 20
 	starveMany  = 8 << 20
+	starveRows  = 128
 )
 
 // route returns the shortest way to compute the product, and lays it out for it
 // if that is one of the first two.
 func (in *inlined) route(s *settings) route {
 	p := &in.product
-	flops := p.flops()
+	flops := p.work()
 	many := flops > shareMany && s.parallelism() > few
 	inline, share := float64(inlineFlops), float64(shareFlops)
 	switch {
@@ -52,6 +53,18 @@ func (in *inlined) route(s *settings) route {
 		return routeInline
 	}
 	return how
+}
+
+// work returns the flops of the product, by which to choose a route. Those of a starving
+// kernel count as they do in a product of starveRows rows: B is fetched for all of A's.
+func (p *product) work() float64 {
+	if !p.starves() {
+		return p.flops()
+	}
+	k := p.kernel
+	_, fetch := k.Fetch()
+	rows := func(m int) float64 { return float64(roundUp(m, k.MR) + fetch/4*k.MR) }
+	return 2 * float64(p.n) * float64(p.k) * starveRows * rows(p.m) / rows(starveRows)
 }
 
 // gridRoute returns the shortest way on a grid.

@@ -23,7 +23,13 @@ const (
 	streamB    = 256 << 10 // bytes of scratch memory for panels of B
 	streamAcc  = 128 << 10 // bytes of scratch memory for accumulators
 	placeCols  = 8192      // most columns at a time that are read in place
-	streamMin  = 1 << 18   // fewest elements of B; smaller ones stay in a cache
+	// Most elements of B for each of a few workers with AMX, and if its columns lie along K
+	// for all, that they had better pack each for its slabs, and most rows for which not.
+	sharedEach   = 1 << 19
+	sharedAlong  = 3 << 17
+	sharedByPair = 31
+	sharedByFew  = 16
+	streamMin    = 1 << 18 // fewest elements of B; smaller ones stay in a cache
 	// Workers look at every slab to find one, and at the context between slabs.
 	maxSlabs  = 1024     // most slabs, unless the workers are many
 	slabBytes = 64 << 20 // most bytes of a slab that is read in place, unless rows of B become shorter than placeLine
@@ -79,6 +85,11 @@ func (p *product) mostRows(s *settings) int {
 	switch {
 	case many && p.starves() && !wide && p.flops() <= ownStarves*float64(workers):
 		return p.kernel.StreamRows(p.b.elem)
+	case !many && p.starves() && p.shares(workers):
+		if workers == pair {
+			return sharedByPair
+		}
+		return sharedByFew
 	case wide && p.starves() && !p.ready():
 		return sweptPairs
 	case wide && (p.packs() || p.ready()):
@@ -93,6 +104,16 @@ func (p *product) mostRows(s *settings) int {
 		return sweptAlone
 	}
 	return sweptRows
+}
+
+// shares reports whether B is so small that several workers, if they are few, had
+// better share out slabs of many rows than columns.
+func (p *product) shares(workers int) bool {
+	most := sharedEach * workers
+	if p.b.trans {
+		most = sharedAlong
+	}
+	return workers > 1 && !p.b.packed && p.n*p.k <= most
 }
 
 // streamBytes returns the size of A as panels for so many workers.

@@ -338,3 +338,54 @@ func TestStreamLatency(t *testing.T) {
 		}
 	}
 }
+
+// TestStreamShared checks how many rows a few workers with AMX stream by a B that stays
+// in their caches: with more, each packs what its slabs need.
+func TestStreamShared(t *testing.T) {
+	processors(t, 6)
+	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		if !k.Starves() {
+			t.Skip("other kernels do not wait for B")
+		}
+		for _, tc := range []struct {
+			workers, m, n, k int
+			tb, want         bool
+		}{
+			{1, 64, 512, 512, false, true}, {2, 31, 512, 512, false, true}, {2, 32, 512, 512, false, false}, {2, 64, 1024, 1024, false, false},
+			{2, 64, 2048, 1024, false, true}, {4, 64, 2048, 1024, false, false}, {4, 16, 512, 512, false, true}, {3, 17, 512, 512, false, false},
+			{2, 64, 512, 512, true, false}, {2, 64, 1024, 1024, true, true},
+		} {
+			s := size(tc.m, tc.n, tc.k)
+			s.tb = tc.tb
+			o := build[float32, bf16.BF16](t, s)
+			cols, err := gemm.StreamColumns(testEngine, o.c, o.a, o.b, append(slices.Clip(opts), gemm.WithWorkers(tc.workers))...)
+			if err != nil || (cols > 0) != tc.want {
+				t.Errorf("%+v: streamed in slabs of %d columns, error %v", tc, cols, err)
+			}
+			o.free()
+		}
+	})
+}
+
+// TestFewRowsShared checks that many workers with AMX share products of few rows, which
+// are fetching rather than multiplying, and leave a cube of as many flops to one.
+func TestFewRowsShared(t *testing.T) {
+	processors(t, 16)
+	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		if !k.Starves() {
+			t.Skip("other kernels do not wait for B")
+		}
+		for _, tc := range []struct {
+			m, n, k int
+			inline  bool
+		}{{128, 128, 128, true}, {16, 256, 512, false}, {64, 256, 256, false}} {
+			s := size(tc.m, tc.n, tc.k, append(slices.Clip(opts), gemm.WithWorkers(16))...)
+			o := build[float32, bf16.BF16](t, s)
+			st, err := o.multiply(s)
+			if err != nil || st.Inline != tc.inline {
+				t.Errorf("%+v: %v, error %v", tc, st, err)
+			}
+			o.free()
+		}
+	})
+}
