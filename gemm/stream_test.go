@@ -90,6 +90,7 @@ func TestStreamPieces(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(6))
 	t.Run("bf16-f32", testStreamPieces[float32, bf16.BF16])
 	t.Run("f16-f32", testStreamPieces[float32, float16.Float16])
+	defer gemm.PretendL2(1)() // as in TestStream
 	t.Run("f32-f32", testStreamPieces[float32, float32])
 }
 

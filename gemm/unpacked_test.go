@@ -89,11 +89,11 @@ func TestUnpackedWhich(t *testing.T) {
 			{"K is split", 8, 8, 128, 0, false, false, []gemm.Option{gemm.WithSplitK(2)}},
 			{"one row", 1, 512, 512, 0, false, true, nil},
 			{"one row, B larger than a second-level cache keeps", 1, 1024, 1024, 0, false, false, nil},
-			{"few rows", 12, 1000, 1000, 0, false, true, nil},
-			{"few rows, B from memory", 12, 3000, 3000, 0, false, false, nil},
-			{"many rows, B in no cache", 100, 100, 4096, 4096 - 100, false, false, nil},
-			{"few columns, A of any size", 4000, 16, 300, 0, false, true, nil},
-			{"whole panels", 1024, 1024, 1024, 0, false, false, nil},
+			{"few rows", 12, 900, 900, 0, false, true, nil},
+			{"few rows, B from memory", 12, 2100, 1100, 0, false, false, nil},
+			{"many rows, B in no cache", 64, 100, 1024, 4096 - 100, false, false, nil},
+			{"few columns, A of any size", 2000, 16, 300, 0, false, true, nil},
+			{"whole panels", 480, 480, 480, 0, false, false, nil},
 		} {
 			t.Run(tc.what, func(t *testing.T) {
 				s := size(tc.m, tc.n, tc.k)
