@@ -39,6 +39,9 @@ func testUnpacked[O gemm.Output](t *testing.T) {
 			{1, 1, 1}, {1, 300, 200}, {3, 257, 129}, {5, 47, 31}, {9, 1000, 400}, {13, 8, 8}, {16, 513, 700}, {33, 33, 33}, {40, 40, 40},
 			{65, 65, 65}, {57, 513, 200}, {700, 40, 300}, {2100, 17, 30}, {100, 1000, 100}, {3000, 3, 7},
 		} {
+			if (raceEnabled || testing.Short()) && (i%3 > 0 || tc.m*tc.n*tc.k > 1<<20) {
+				continue
+			}
 			for _, layout := range []struct{ ta, tb, tc bool }{{}, {ta: true}, {tc: true, ta: true, tb: true}, {tc: true, tb: true}} {
 				t.Run(fmt.Sprint(tc, layout), func(t *testing.T) {
 					s := size(tc.m, tc.n, tc.k, opts...)
@@ -74,6 +77,9 @@ func testUnpacked[O gemm.Output](t *testing.T) {
 // TestUnpackedWhich checks which products pack nothing, apart from those that are
 // packed on some processors.
 func TestUnpackedWhich(t *testing.T) {
+	if raceEnabled {
+		t.Skip("one goroutine")
+	}
 	defer gemm.PretendL2(1 << 20)()
 	eachKernel(t, asm.F32, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		for _, tc := range []struct {
