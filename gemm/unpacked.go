@@ -7,15 +7,18 @@ import "example.com/leafhopper/asm"
 // does not divide into the tiles that panels have, and where a call notices every
 // nanosecond. But B is read again for every tile of rows, and not line after line.
 const (
-	unpackedSmall = 1 << 16  // multiply-adds that are too few to think about
-	unpackedMost  = 1 << 21  // most elements of B,
-	unpackedLeast = 1 << 20  // up to which it is not packed for one or two tiles of rows,
-	unpackedThin  = 1 << 18  // nor for so few rows that other kernels read B where it lies as fast
-	thinRows      = 4        // the fewest that are not so few
-	unpackedNear  = 1 << 20  // bytes of a second-level cache in which a strip of B stays if it is as large,
-	unpackedClose = 32 << 10 // and of a first-level one
-	packedRows    = 3        // rows in whose time a row of B is packed,
-	streamedRows  = 6        // if it does not come from a cache
+	unpackedSmall = 1 << 16 // multiply-adds that are too few to think about
+	unpackedMost  = 1 << 21 // most elements of B,
+	unpackedLeast = 1 << 20 // up to which it is not packed for one or two tiles of rows,
+	unpackedThin  = 1 << 18 // nor for so few rows that other kernels read B where it lies as fast
+	thinRows      = 4       // the fewest that are not so few
+	// Bytes of a cache over which a strip of B may be spread for a first-level cache to
+	// keep it, for a second-level one, and for two tiles of rows not to mind.
+	unpackedClose = 32 << 10
+	unpackedNear  = 1 << 20
+	unpackedTwice = 1 << 21
+	packedRows    = 3 // rows in whose time a row of B is packed,
+	streamedRows  = 6 // if it does not come from a cache
 	lineBytes     = 64
 )
 
@@ -42,15 +45,16 @@ func (p *product) unpackedFor(rows, cols int) *asm.Unpacked {
 	if p.exceeds(1) || p.n > u.Columns && p.m*p.k*p.a.elem.Size() > placeBytes {
 		return nil
 	}
-	switch elements := p.n * p.k; {
-	case elements > min(2*bytesL2, unpackedMost) || rows < thinRows && elements > min(bytesL2, unpackedThin):
-		return nil
-	case rows <= 2*u.Rows && elements <= min(bytesL2, unpackedLeast):
-		return u
-	}
 	spread := p.k * spreadOf(&p.b, u.Columns)
 	if p.a.trans && p.n > u.Columns {
 		spread = max(spread, p.k*spreadOf(&p.a, u.Columns))
+	}
+	switch elements := p.n * p.k; {
+	case elements > min(2*bytesL2, unpackedMost) || rows < thinRows && elements > min(bytesL2, unpackedThin):
+		return nil
+	case elements > min(bytesL2, unpackedLeast):
+	case rows <= u.Rows || rows <= 2*u.Rows && (halves(u) || spread <= unpackedTwice):
+		return u
 	}
 	if spread > min(bytesL2, unpackedNear) {
 		return nil
@@ -68,13 +72,16 @@ func spreadOf(v *view, cols int) int {
 	return max(pitch&-pitch, cols*v.elem.Size())
 }
 
+// halves reports whether u multiplies less than a line at once.
+func halves(u *asm.Unpacked) bool { return u.Vector*4 < lineBytes }
+
 // slower returns how many percent longer a tile takes that reads a B so spread.
 func (p *product) slower(u *asm.Unpacked, spread int) int {
 	whole := (uintptr(p.b.ptr)|uintptr(p.b.pitch()))%lineBytes == 0
-	switch halves := u.Vector*4 < lineBytes; {
-	case halves && whole:
+	switch {
+	case halves(u) && whole:
 		return slowerHalves
-	case halves:
+	case halves(u):
 		return slowerHalvesPieces
 	case spread <= unpackedClose && whole:
 		return slowerClose
