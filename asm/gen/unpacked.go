@@ -6,7 +6,7 @@ import "fmt"
 // bits is masked, and has half the width if it is short; one of 256 bits is masked if it is short.
 type unpackedKernel struct {
 	kernel
-	across, short bool // across: K lies across the rows of A
+	across, short bool // K lies across the rows of A; see above
 }
 
 // unpackedKernels returns the kernels of all shapes, up to the largest tile that leaves registers for a row of B and what else
@@ -38,9 +38,16 @@ func (k unpackedKernel) prefix() string {
 // crossA is rows of words of a step each, side by side; ld is a register for the bytes from one to the next.
 type crossA struct{ at, ld string }
 
-func (a crossA) word(u, i int) string     { return fmt.Sprintf("%d(%s)", 4*i, a.at) }
-func (a crossA) advance(s *source, n int) { s.op("ADDQ %s, %s", a.ld, a.at) }
-func (a crossA) fold() int                { return 0 }
+// word knows the first step only, as there is no register for the others.
+func (a crossA) word(u, i int) string { return fmt.Sprintf("%d(%s)", 4*i, a.at) }
+
+func (a crossA) advance(s *source, n int) {
+	for range n {
+		s.op("ADDQ %s, %s", a.ld, a.at)
+	}
+}
+
+func (a crossA) fold() int { return 0 }
 
 // unpackedAhead is how many rows of K a kernel prefetches ahead: rows far apart are nothing that the processor would fetch by itself.
 // Those a power of two apart share a set of the cache, where 8 ahead would take the places of 8 that are needed again.
@@ -142,14 +149,14 @@ func (k unpackedKernel) row(s *source, a operandA, r int) {
 		w := bcast + i%spare
 		s.op("VBROADCASTSS %s, %s", a.word(0, i), k.reg(w))
 		for v := range k.vecs {
-			s.op("VFMADD231PS %s, %s, %s", k.half(w, v), k.half(b0+v, v), k.half(i*k.vecs+v, v))
+			s.op("VFMADD231PS %s, %s, %s", k.column(w, v), k.column(b0+v, v), k.column(i*k.vecs+v, v))
 		}
 	}
 	a.advance(s, 1)
 }
 
-// half returns the name of a vector register that holds something of the columns of vector v.
-func (k unpackedKernel) half(i, v int) string {
+// column returns the name of vector register i, which holds something of the columns of vector v.
+func (k unpackedKernel) column(i, v int) string {
 	if k.zmm && k.short && v == k.vecs-1 {
 		return fmt.Sprintf("Y%d", i)
 	}
@@ -165,9 +172,9 @@ func (k unpackedKernel) mask() string {
 	return k.reg(k.registers() - 1)
 }
 
-// load writes the load of vector v of a row of B to register i, and store the store of register i to a row of C.
+// load writes the load of vector v of a row of B to register i.
 func (k unpackedKernel) load(s *source, i, v int) {
-	switch at, to := fmt.Sprintf("%d(DI)", v*k.bytes()), k.half(i, v); {
+	switch at, to := fmt.Sprintf("%d(DI)", v*k.bytes()), k.column(i, v); {
 	case v < k.vecs-1 || !k.masks():
 		s.op("VMOVUPS %s, %s", at, to)
 	case k.zmm:
@@ -177,8 +184,9 @@ func (k unpackedKernel) load(s *source, i, v int) {
 	}
 }
 
+// store writes the store of register i to vector v of a row of C.
 func (k unpackedKernel) store(s *source, i, v int) {
-	switch at, from := fmt.Sprintf("%d(R10)", v*k.bytes()), k.half(i, v); {
+	switch at, from := fmt.Sprintf("%d(R10)", v*k.bytes()), k.column(i, v); {
 	case v < k.vecs-1 || !k.masks():
 		s.op("VMOVUPS %s, %s", from, at)
 	case k.zmm:
