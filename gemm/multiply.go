@@ -75,38 +75,40 @@ func (e *Engine) multiply(in *inlined, opts []Option) error {
 			return err
 		}
 	}
+	return e.compute(in, &s)
+}
+
+// compute takes the shortest way. A small product would notice what it costs to return
+// statistics that nobody asked for.
+func (e *Engine) compute(in *inlined, s *settings) error {
 	var start time.Time
 	if s.stats != nil {
 		start = time.Now()
 	}
-	st, err := e.compute(in, &s)
-	if err != nil {
-		return err
+	workers := 1
+	switch {
+	case in.m == 0 || in.n == 0:
+		workers = 0
+	case in.k == 0:
+		if err := in.withoutK(s.ctx); err != nil {
+			return err
+		}
+	default:
+		if how := in.route(s); how != routeInline {
+			st, err := e.grid(in, s, how)
+			if err == nil && s.stats != nil {
+				st.Elapsed = time.Since(start)
+				*s.stats = st
+			}
+			return err
+		}
+		in.past = in.exceeds(1)
+		in.run(0, in.n)
 	}
 	if s.stats != nil {
-		st.Elapsed = time.Since(start)
-		*s.stats = st
+		*s.stats = Stats{Kernel: in.kernel.Name, Inline: true, Route: routeNames[routeInline], Workers: workers, Elapsed: time.Since(start)}
 	}
 	return nil
-}
-
-// compute takes the shortest way.
-func (e *Engine) compute(in *inlined, s *settings) (Stats, error) {
-	st := Stats{Kernel: in.kernel.Name, Inline: true, Route: routeNames[routeInline]}
-	if in.m == 0 || in.n == 0 {
-		return st, nil
-	}
-	if in.k == 0 {
-		st.Workers = 1
-		return st, in.withoutK(s.ctx)
-	}
-	if how := in.route(s); how != routeInline {
-		return e.grid(in, s, how)
-	}
-	st.Workers = 1
-	in.past = in.exceeds(1)
-	in.run(0, in.n)
-	return st, nil
 }
 
 // prepare applies opts to s, checks p's operands and completes p.
