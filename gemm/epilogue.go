@@ -58,6 +58,13 @@ func (p *product) store(to, acc unsafe.Pointer, pitch, rows, cols int) {
 	p.storeOnOld(to, acc, pitch, rows, cols)
 }
 
+// storeWide is store for any number n of columns, to C at row 0 and column col.
+func (p *product) storeWide(col int, sums unsafe.Pointer, pitch, rows, n int) {
+	for j := 0; j < n; j += maxNR {
+		p.store(p.c.at(0, col+j), unsafe.Add(sums, j*4), pitch, rows, min(maxNR, n-j))
+	}
+}
+
 // storeOnOld is store to a C of 16 bits if beta is not 0.
 func (p *product) storeOnOld(to, acc unsafe.Pointer, pitch, rows, cols int) {
 	// Outside the loop, because they are cleared where they are declared.

@@ -62,9 +62,7 @@ func (in *inlined) runFewRows(from, to int) {
 		src = dst
 	}
 	if !in.direct() {
-		for j := from; j < to; j += maxNR {
-			in.store(in.c.at(0, j), unsafe.Add(dst, (j-from)*4), ldd, in.m, min(maxNR, to-j))
-		}
+		in.storeWide(from, dst, ldd, in.m, cols)
 	}
 	scratches.Put(s)
 }

@@ -190,10 +190,7 @@ func (st *stream) sums(mem unsafe.Pointer, item, col, n int) (src, dst unsafe.Po
 
 // store writes the sums of the last item, whose rows are pitch bytes apart, if they are not in C yet.
 func (st *stream) store(sums unsafe.Pointer, pitch, item, col, n int) {
-	if st.direct() || item < st.items-1 {
-		return
-	}
-	for j := 0; j < n; j += maxNR {
-		st.product.store(st.c.at(0, col+j), unsafe.Add(sums, j*4), pitch, st.m, min(maxNR, n-j))
+	if !st.direct() && item == st.items-1 {
+		st.storeWide(col, sums, pitch, st.m, n)
 	}
 }

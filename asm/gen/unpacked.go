@@ -118,7 +118,7 @@ func (k unpackedKernel) rows(s *source, r int) {
 	s.op("JNZ loop%d", r)
 	for i := range r {
 		for v := range k.vecs {
-			k.store(s, i*k.vecs+v, v)
+			k.move(s, v, false, k.column(i*k.vecs+v, v), fmt.Sprintf("%d(R10)", v*k.bytes()))
 		}
 		s.op("ADDQ R11, R10")
 	}
@@ -139,7 +139,7 @@ func (k unpackedKernel) row(s *source, a operandA, r int) {
 		spare--
 	}
 	for v := range k.vecs {
-		k.load(s, b0+v, v)
+		k.move(s, v, true, fmt.Sprintf("%d(DI)", v*k.bytes()), k.column(b0+v, v))
 	}
 	for v := range k.vecs {
 		s.op("PREFETCHT0 %d(DI)(R9*%d)", v*k.bytes(), unpackedAhead)
@@ -172,27 +172,17 @@ func (k unpackedKernel) mask() string {
 	return k.reg(k.registers() - 1)
 }
 
-// load writes the load of vector v of a row of B to register i.
-func (k unpackedKernel) load(s *source, i, v int) {
-	switch at, to := fmt.Sprintf("%d(DI)", v*k.bytes()), k.column(i, v); {
+// move writes the move of vector v of a row between a register and memory, of which a load clears what is masked.
+func (k unpackedKernel) move(s *source, v int, load bool, from, to string) {
+	switch {
 	case v < k.vecs-1 || !k.masks():
-		s.op("VMOVUPS %s, %s", at, to)
-	case k.zmm:
-		s.op("VMOVUPS.Z %s, %s, %s", at, k.mask(), to)
+		s.op("VMOVUPS %s, %s", from, to)
+	case !k.zmm:
+		s.op("VMASKMOVPS %s, %s, %s", from, k.mask(), to)
+	case load:
+		s.op("VMOVUPS.Z %s, %s, %s", from, k.mask(), to)
 	default:
-		s.op("VMASKMOVPS %s, %s, %s", at, k.mask(), to)
-	}
-}
-
-// store writes the store of register i to vector v of a row of C.
-func (k unpackedKernel) store(s *source, i, v int) {
-	switch at, from := fmt.Sprintf("%d(R10)", v*k.bytes()), k.column(i, v); {
-	case v < k.vecs-1 || !k.masks():
-		s.op("VMOVUPS %s, %s", from, at)
-	case k.zmm:
-		s.op("VMOVUPS %s, %s, %s", from, k.mask(), at)
-	default:
-		s.op("VMASKMOVPS %s, %s, %s", from, k.mask(), at)
+		s.op("VMOVUPS %s, %s, %s", from, k.mask(), to)
 	}
 }
 
