@@ -63,16 +63,7 @@ func roundPastF16AVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.
 //go:noescape
 func roundRowsF16AVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
 
-// The same with A in rows; see [RowsFunc] and [Kernel.RowsHalf].
-
-//go:noescape
-func rowsHalfAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
-
-//go:noescape
-func rowsHalfAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
-
-//go:noescape
-func rowsHalfAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+// The same with A in rows; see [RowsFunc].
 
 //go:noescape
 func rowsAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
@@ -124,16 +115,16 @@ func assemble(k *Kernel) {
 	switch k.Name {
 	case "avx512bf16":
 		k.strips, k.Peak, k.PeakFlops = stripsAVX512BF16, peakAVX512BF16, peakAVX512BF16Flops
-		k.rows[BF16], k.rowsHalf[BF16], k.rowsPast[BF16] = rowsAVX512BF16, rowsHalfAVX512BF16, rowsPastAVX512BF16
+		k.rows[BF16], k.rowsPast[BF16] = rowsAVX512BF16, rowsPastAVX512BF16
 		k.round[BF16] = rounders{rows: roundRowsBF16AVX512BF16, rowsPast: roundRowsPastBF16AVX512BF16}
 	case "avx512":
 		k.strips, k.Peak, k.PeakFlops = stripsAVX512, peakAVX512, peakAVX512Flops
-		k.rows[F32], k.rowsHalf[F32], k.rowsPast[F32] = rowsAVX512, rowsHalfAVX512, rowsPastAVX512
+		k.rows[F32], k.rowsPast[F32] = rowsAVX512, rowsPastAVX512
 		k.round[BF16] = rounders{rows: roundRowsBF16AVX512, rowsPast: roundRowsPastBF16AVX512}
 		k.round[F16] = rounders{rows: roundRowsF16AVX512, rowsPast: roundRowsPastF16AVX512}
 	case "avx2":
 		k.strips, k.Peak, k.PeakFlops = stripsAVX2, peakAVX2, peakAVX2Flops
-		k.rows[F32], k.rowsHalf[F32] = rowsAVX2, rowsHalfAVX2
+		k.rows[F32] = rowsAVX2
 	}
 	if k.strips != stripsNone {
 		kern := k
@@ -144,6 +135,7 @@ func assemble(k *Kernel) {
 	assemblePackers(k)
 	assembleStreams(k)
 	assembleFuse(k)
+	assembleEdge(k)
 	assembleUnpacked(k)
 	if k.step == amxStep {
 		assembleAMX(k)

@@ -153,9 +153,9 @@ type Kernel struct {
 	panels  [numTypes]PanelsFunc
 	sweep   func(s *Sweep)
 
+	edge     EdgeFunc
 	unpacked *Unpacked
 	rows     [numTypes]RowsFunc
-	rowsHalf [numTypes]RowsFunc
 	rowsPast [numTypes]RowsFunc
 	fuseRows [numTypes]FuseRowsFunc
 	round    [numTypes]rounders
@@ -181,7 +181,7 @@ func (k *Kernel) MulPast(words, m int, a, b, src unsafe.Pointer, lds int, dst un
 	}
 }
 
-// Half returns how many columns MulHalf and RowsHalf are for: NR/2, or the vectors that cover as many.
+// Half returns how many columns MulHalf is for: NR/2, or the vectors that cover as many.
 func (k *Kernel) Half() int {
 	if k.strips == stripsAVX2 {
 		return (k.NR/avx2Vector + 1) / 2 * avx2Vector

@@ -94,11 +94,3 @@ func (c panelsCase) check(a, b, src, dst, want guarded, r *rand.Rand, word func(
 	}
 	return nil
 }
-
-// typeOfWord returns a type that kern multiplies.
-func typeOfWord(kern *Kernel) Type {
-	if kern.KPack == 2 {
-		return BF16
-	}
-	return F32
-}

@@ -24,14 +24,6 @@ func (k *Kernel) RowsAlign() uintptr {
 	return 1
 }
 
-// RowsHalf returns the RowsFunc that is to Rows what [Kernel.MulHalf] is to Mul, or nil if it has none.
-func (k *Kernel) RowsHalf(t Type) RowsFunc {
-	if !k.Accepts(t) {
-		return nil
-	}
-	return k.rowsHalf[t]
-}
-
 // RowsPast returns the RowsFunc that is to Rows what [Kernel.MulPast] is to Mul, for a dst and ldd that are multiples of
 // [PastLine]: Rows itself if the kernel has no other.
 func (k *Kernel) RowsPast(t Type) RowsFunc {

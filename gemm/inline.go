@@ -25,17 +25,17 @@ var scratches = sync.Pool{New: func() any {
 // inlined is how a product, or a slab of one, is computed without a ring, on one
 // goroutine: one panel of B after the other is packed, unless B is, and multiplied by
 // all of A. Whether a product is computed so, its [inlined.route] says.
-// A is read where it lies if the kernel can. Where its rows, or the columns of an
-// unpacked B, do not divide into tiles, the last tile then overlaps the one before
-// it, and what both compute is the same; a panel of B is packed while it is
-// multiplied by the first tile.
+// A is read where it lies if the kernel can. Where its rows, or the columns of B, do
+// not divide into tiles, the last ones are computed by the kernels for edges. If the
+// kernel has none, the last tile overlaps the one before it, and what both compute is
+// the same. A panel of B is packed while it is multiplied by the first tile.
 type inlined struct {
 	product
 	depth    int // elements of K at a time
-	whole    int // tiles of A that are read where they lie; 0 if A is packed
+	tilesA   int // tiles of A that are read where they lie, of which edges may be the last; 0 if A is packed
 	rest     int // rows of A after them
 	rows     asm.RowsFunc
-	rowsHalf asm.RowsFunc // or nil
+	edge     asm.EdgeFunc // or nil
 	fuse     asm.FuseRowsFunc
 	unpacked *asm.Unpacked // if nothing is to be packed
 	few      bool          // if the kernels that stream multiply, see fewRows
@@ -72,12 +72,14 @@ func (in *inlined) layout(rows, cols int) bool {
 	k := p.kernel
 	in.depth = min(p.k, p.panelDepth())
 	if in.rows = k.Rows(p.a.elem); in.rows != nil && p.inRows() {
-		in.whole = p.m / k.MR
-		in.rest = p.m - in.whole*k.MR
-		in.rowsHalf = k.RowsHalf(p.a.elem)
-		if in.whole > 0 && !p.b.packed && !p.b.trans {
+		in.tilesA, in.fuse = p.m/k.MR, nil
+		if in.tilesA > 0 && !p.b.packed && !p.b.trans {
 			in.fuse = k.FuseRows(p.a.elem)
 		}
+		if in.edge = k.Edge(); in.edge != nil {
+			in.tilesA = ceilDiv(p.m, k.MR)
+		}
+		in.rest = max(0, p.m-in.tilesA*k.MR)
 	}
 	return in.memory(rows, cols)
 }
@@ -92,7 +94,7 @@ func (in *inlined) memory(rows, cols int) bool {
 		strips = ceilDiv(cols, k.NR)
 	}
 	panels, words := ceilDiv(rows, k.MR), p.words(in.depth)
-	if in.whole == 0 {
+	if in.tilesA == 0 {
 		in.sizeA = panels * k.PanelA(words)
 	}
 	in.group = 1
@@ -140,7 +142,7 @@ func (in *inlined) run(from, to int) {
 	for k0 := 0; k0 < in.k; k0 += in.depth {
 		n := min(in.depth, in.k-k0)
 		ph := phase{first: k0 == 0, ends: k0+n == in.k, last: k0+n == in.k}
-		if in.whole == 0 {
+		if in.tilesA == 0 {
 			k.PackA(in.a.elem, !in.a.trans)(a, in.a.at(0, k0), in.a.pitch(), in.m, n)
 		}
 		acc := acc
@@ -155,7 +157,7 @@ func (in *inlined) run(from, to int) {
 				}
 				b = unsafe.Add(b, (col-from)/k.NR%in.group*k.PanelB(in.words(n)))
 			}
-			if in.whole > 0 {
+			if in.tilesA > 0 {
 				in.tiles(k0, n, col, cols, in.overlap(cols, to-from), b, acc, ph)
 			} else {
 				st := strip{col: col, rows: in.m, cols: cols, acc: acc}
@@ -182,13 +184,10 @@ func (in *inlined) panelB(b unsafe.Pointer, k0, n, col, cols int) unsafe.Pointer
 }
 
 // overlap returns how many columns of those before are to be computed again with
-// the last ones of so many, to have them fill a tile, or half of one.
+// the last ones of so many, to have them fill a tile, for a kernel without edges.
 func (in *inlined) overlap(cols, of int) int {
 	width := in.kernel.NR
-	if in.rowsHalf != nil && cols <= in.kernel.Half() {
-		width = in.kernel.Half()
-	}
-	if in.b.packed || in.group > 1 || width > of {
+	if in.b.packed || in.group > 1 || width > of || in.edge != nil {
 		return 0
 	}
 	return width - cols
@@ -207,19 +206,17 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 		b = in.panelB(b, k0, n, col, cols)
 	}
 	a, lda := in.a.at(0, k0), in.a.pitch()
-	words, pitch, half := n/k.KPack, k.NR*4, in.rowsHalf != nil && cols <= k.Half()
-	last := in.whole * k.MR * pitch // bytes of the accumulators before those of the last tile, which overlaps
+	words, pitch := n/k.KPack, k.NR*4
+	last := in.tilesA * k.MR * pitch // bytes of the accumulators before those of the last tile, which overlaps
 	dst, ldd := acc, pitch
-	dstLast := unsafe.Add(acc, last)
-	direct := ph.last && in.direct() && (cols == k.NR || half && cols == k.Half())
+	direct := ph.last && in.direct() && (cols == k.NR || in.edge != nil)
 	rounds := ph.last && in.rounds() && cols == k.NR
 	if direct || rounds {
 		dst, ldd = in.c.at(0, col), in.c.pitch()
-		dstLast = unsafe.Add(dst, (in.m-k.MR)*ldd)
 	}
-	src, srcLast := acc, unsafe.Add(acc, last)
+	src := acc
 	if ph.first {
-		src, srcLast = nil, nil
+		src = nil
 	}
 	done := 0
 	if fuse != nil {
@@ -236,25 +233,71 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 	rows := in.rows
 	past := in.past && (uintptr(dst)|uintptr(ldd))%asm.PastLine == 0
 	switch {
-	case half:
-		rows = in.rowsHalf
 	case rounds:
 		rows = k.RowsRound(in.c.elem, past)
 	case direct && past:
 		rows = k.RowsPast(in.a.elem)
 	}
-	if done < in.whole {
-		rows(words, in.whole-done, unsafe.Add(a, done*k.MR*lda), b, forward(src, done*k.MR*pitch), pitch, unsafe.Add(dst, done*k.MR*ldd), ldd, lda)
+	whole := in.wholeTiles(done, cols)
+	if done < whole {
+		rows(words, whole-done, unsafe.Add(a, done*k.MR*lda), b, forward(src, done*k.MR*pitch), pitch, unsafe.Add(dst, done*k.MR*ldd), ldd, lda)
+	}
+	switch {
+	case in.edge != nil:
+		if rounds {
+			dst, ldd = acc, pitch // nor do those for edges
+		}
+		in.edges(whole*k.MR, cols, words, k0, b, src, dst, ldd)
+	case in.rest > 0:
+		to := last
+		if direct || rounds {
+			to = (in.m - k.MR) * ldd
+		}
+		rows(words, 1, unsafe.Add(a, (in.m-k.MR)*lda), b, forward(src, last), pitch, unsafe.Add(dst, to), ldd, lda)
+	}
+	stored := 0 // rows that are in C
+	switch {
+	case !ph.last || direct || rounds && in.edge == nil:
+		return
+	case rounds:
+		stored = whole * k.MR
+	}
+	acc, col, cols = unsafe.Add(acc, before*4), col+before, cols-before
+	if tiled := min(in.tilesA*k.MR, in.m); stored < tiled {
+		in.epilogue(unsafe.Add(acc, stored*pitch), stored, col, tiled-stored, cols)
 	}
 	if in.rest > 0 {
-		rows(words, 1, unsafe.Add(a, (in.m-k.MR)*lda), b, srcLast, pitch, dstLast, ldd, lda)
+		in.epilogue(unsafe.Add(acc, last+(k.MR-in.rest)*pitch), in.tilesA*k.MR, col, in.rest, cols)
 	}
-	if ph.last && !direct && !rounds {
-		acc, col, cols := unsafe.Add(acc, before*4), col+before, cols-before
-		in.epilogue(acc, 0, col, in.whole*k.MR, cols)
-		if in.rest > 0 {
-			in.epilogue(unsafe.Add(acc, last+(k.MR-in.rest)*pitch), in.whole*k.MR, col, in.rest, cols)
-		}
+}
+
+// wholeTiles returns how many tiles of so many columns are not for edges, of which
+// some are done: the last edge is as high as a tile can be, or half as high and one
+// of two, as few rows wait for each other's products.
+func (in *inlined) wholeTiles(done, cols int) int {
+	k := in.kernel
+	rest := in.m % k.MR
+	switch whole := in.m / k.MR; {
+	case in.edge == nil:
+		return in.tilesA
+	case cols < k.NR:
+		return done
+	case 0 < rest && rest < k.MR/2 && done < whole:
+		return whole - 1
+	default:
+		return whole
+	}
+}
+
+// edges multiplies the rows from row on of A, which is read where it lies, words
+// from element k0 of K on, by the first columns of a panel of B. Sums that are not
+// nil are rows of accumulators.
+func (in *inlined) edges(row, cols, words, k0 int, b, sums, dst unsafe.Pointer, ldd int) {
+	pitch := in.kernel.NR * 4
+	for row < in.m {
+		r := evenly(in.m-row, in.kernel.MR)
+		in.edge(r, cols, words, in.a.at(row, k0), in.a.pitch(), 4, b, forward(sums, row*pitch), pitch, unsafe.Add(dst, row*ldd), ldd)
+		row += r
 	}
 }
 

@@ -41,15 +41,15 @@ type place struct {
 
 // cutFor is what the best way to cut a product depends on.
 type cutFor struct {
-	kernel                       *asm.Kernel
-	m, n, k, depth, whole, pitch int
-	ready, trans                 bool // B
-	unpacked, own                bool
-	most                         int // workers
+	kernel                        *asm.Kernel
+	m, n, k, depth, tilesA, pitch int
+	ready, trans                  bool // B
+	unpacked, own                 bool
+	most                          int // workers
 }
 
 func (in *inlined) cutFor(most int) cutFor {
-	return cutFor{in.kernel, in.m, in.n, in.k, in.depth, in.whole, in.a.pitch(), in.ready(), in.b.trans, in.unpacked != nil, in.own, most}
+	return cutFor{in.kernel, in.m, in.n, in.k, in.depth, in.tilesA, in.a.pitch(), in.ready(), in.b.trans, in.unpacked != nil, in.own, most}
 }
 
 // slabbing is how a product is cut into slabs.
@@ -71,7 +71,7 @@ func (in *inlined) placed(s *settings) bool {
 		return true
 	}
 	alone := s.workerCount() == 1 && s.ctx == nil // so nobody else packs A, too
-	return p.near(s) && in.init() && (in.unpacked != nil || in.whole > 0 || alone)
+	return p.near(s) && in.init() && (in.unpacked != nil || in.tilesA > 0 || alone)
 }
 
 // slabBytes returns the bytes of A and B that a slab of so many tiles reads.
@@ -100,7 +100,7 @@ func (in *inlined) owned(s *settings) bool {
 		most = ownTwo
 	case p.starves():
 		most = ownStarves
-	case in.unpacked != nil || in.whole > 0:
+	case in.unpacked != nil || in.tilesA > 0:
 		most = ownRows
 	}
 	in.own = p.flops() <= float64(most)*float64(workers)
@@ -167,7 +167,7 @@ func (in *inlined) best(most int) (best slabbing) {
 // quarters of the time of a tile, if one of them has so many slabs more than its share.
 func (in *inlined) cut(workers, late int) (best slabbing, least int) {
 	k := in.kernel
-	panelsA, panelsB := in.whole, ceilDiv(in.n, k.NR)
+	panelsA, panelsB := in.tilesA, ceilDiv(in.n, k.NR)
 	if panelsA == 0 {
 		panelsA = ceilDiv(in.m, k.MR)
 	}
@@ -212,7 +212,7 @@ func evenly(n, size int) int { return ceilDiv(n, ceilDiv(n, size)) }
 
 // keptRows returns how many rows of A, where they lie, stay in a second-level cache.
 func (in *inlined) keptRows() int {
-	if in.unpacked == nil && in.whole == 0 {
+	if in.unpacked == nil && in.tilesA == 0 {
 		return 0
 	}
 	return bytesL2 / 2 / max(1, in.a.pitch())

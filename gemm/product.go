@@ -112,21 +112,69 @@ func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, ph phase) {
 		a = unsafe.Add(a, done*k.PanelA(words))
 		src = forward(src, done*k.MR*pitch)
 	}
+	tiles, edges := p.edges(s, words, panels-done, done > 0)
 	dst := s.acc
 	if ph.ends && !ph.last && ph.chain == 0 {
 		dst = s.sum
 	}
-	how := wayPlain
-	if s.cols <= k.Half() {
-		how = wayHalf
+	if tiles > 0 {
+		how := wayPlain
+		if s.cols <= k.Half() {
+			how = wayHalf
+		}
+		p.mul(words, tiles, a, b, src, pitch, dst, pitch, s, how)
 	}
-	p.mul(words, panels-done, a, b, src, pitch, dst, pitch, s, how)
+	rows := s.rows - done*k.MR // to come from accumulators
+	if edges > 0 {
+		skip := tiles * k.MR
+		to, ldt := unsafe.Add(dst, skip*pitch), pitch
+		if ph.last && ph.chain == 0 && p.direct() {
+			to, ldt = p.c.at(s.row+s.rows-edges, s.col), p.c.pitch()
+			rows = skip
+		}
+		p.multiplyEdges(edges, s.cols, words, unsafe.Add(a, tiles*k.PanelA(words)), b, forward(src, skip*pitch), to, ldt)
+	}
 	if ph.ends && ph.chain > 0 {
 		dst = s.sum
-		asm.Combine(dst, pitch, s.acc, pitch, panels*k.MR, k.NR, 1, 1)
+		asm.Combine(dst, pitch, s.acc, pitch, rows, k.NR, 1, 1)
 	}
-	if ph.last {
-		p.epilogue(dst, s.row+done*k.MR, s.col, s.rows-done*k.MR, s.cols)
+	if ph.last && rows > 0 {
+		p.epilogue(dst, s.row+done*k.MR, s.col, rows, s.cols)
+	}
+}
+
+// edges returns how many of the strip's last tiles, so many, the microkernel is to
+// multiply, and how many rows after them are for edges. Whoever has to pack or to bring
+// something closer meanwhile is not, unless others have done that; but few rows are so
+// soon done that one tile had better pack alone.
+func (p *product) edges(s *strip, words, tiles int, others bool) (whole, rows int) {
+	k := p.kernel
+	if k.Edge() == nil {
+		return tiles, 0
+	}
+	rest := s.rows % k.MR
+	idle := s.pack.K == 0 && s.next.Rows == 0 && s.then.Rows == 0
+	switch {
+	case s.cols < k.NR && idle:
+		return 0, s.rows
+	case rest == 0:
+	case idle || others || tiles > 1 && (rest < k.MR/2 || p.packers(words, tiles, s) < tiles):
+		return tiles - 1, rest
+	}
+	return tiles, 0
+}
+
+// multiplyEdges multiplies rows of A's panels by the first columns of one of B.
+func (p *product) multiplyEdges(rows, cols, words int, a, b, src, dst unsafe.Pointer, ldd int) {
+	k := p.kernel
+	edge, pitch := k.Edge(), k.NR*4
+	for {
+		r := min(k.MR, rows)
+		edge(r, cols, words, a, 4, k.MR*4, b, src, pitch, dst, ldd)
+		if rows -= r; rows == 0 {
+			return // nothing lies behind the last tile
+		}
+		a, src, dst = unsafe.Add(a, k.PanelA(words)), forward(src, r*pitch), unsafe.Add(dst, r*ldd)
 	}
 }
 

@@ -157,12 +157,15 @@ func (st *stream) panel(words, n int, a, b unsafe.Pointer, sizeB int, src, dst u
 	k := st.kernel
 	sizeA := k.PanelA(words)
 	for i := 0; i < st.panelsA; {
-		tiles := 1
-		if whole := st.m/k.MR - i; i == 0 || whole < 1 || n < k.NR || st.narrow() {
-			st.panels(words, min(k.MR, st.m-i*k.MR), n, a, b, sizeB, src, ldd, dst, ldd)
-		} else {
+		tiles, rows := 1, min(k.MR, st.m-i*k.MR)
+		switch whole := st.m/k.MR - i; {
+		case i == 0 || st.narrow() || whole > 0 && n < k.NR || whole == 0 && k.Edge() == nil:
+			st.panels(words, rows, n, a, b, sizeB, src, ldd, dst, ldd)
+		case whole > 0:
 			tiles = whole
 			k.MulAhead(words, tiles, a, b, src, ldd, dst, ldd, next)
+		default:
+			k.Edge()(rows, n, words, a, 4, k.MR*4, b, src, ldd, dst, ldd)
 		}
 		if i += tiles; i < st.panelsA {
 			a, src, dst = unsafe.Add(a, tiles*sizeA), forward(src, tiles*k.MR*ldd), unsafe.Add(dst, tiles*k.MR*ldd)

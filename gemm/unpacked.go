@@ -59,7 +59,10 @@ func (p *product) unpackedFor(rows, cols int) *asm.Unpacked {
 	if spread > min(bytesL2, unpackedNear) {
 		return nil
 	}
-	if roundUp(cols, u.Vector)*rows*(100+p.slower(u, spread)) > p.timePacked(rows, cols)*100 {
+	if p.n <= u.Columns && p.m*p.k*p.a.elem.Size() > placeBytes {
+		return u // A would be packed, too
+	}
+	if roundUp(cols, u.Vector)*rows*(100+p.slower(u, spread)) > p.timePacked(u, rows, cols)*100 {
 		return nil
 	}
 	return u
@@ -95,20 +98,14 @@ func (p *product) slower(u *asm.Unpacked, spread int) int {
 
 // timePacked returns how long the product of so many rows and columns takes if B is
 // packed, in the times of its elements.
-func (p *product) timePacked(rows, cols int) int {
-	k := p.kernel
-	wide := cols / k.NR * k.NR
-	switch rest := cols - wide; {
-	case rest > k.Half():
-		wide += k.NR
-	case rest > 0:
-		wide += k.NR * 3 / 4 // half of a panel takes more than half the time
-	}
+func (p *product) timePacked(u *asm.Unpacked, rows, cols int) int {
+	wide := roundUp(cols, u.Vector)
+	wide += (roundUp(wide, p.kernel.NR) - wide) / 3 // few columns wait for each other's products
 	pack := packedRows
 	if p.n*p.k >= streamMin {
 		pack = streamedRows
 	}
-	return wide * (roundUp(rows, k.MR) + pack)
+	return wide * (rows + pack)
 }
 
 // unpackedRows is how many rows of sums scratch memory holds.

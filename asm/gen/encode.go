@@ -1,7 +1,7 @@
 package main
 
 // The instructions of AVX512-BF16, which Go's assembler does not know, with three registers in Intel's operand order: the
-// destination and two sources. All are EVEX.512 of map 0F38, W0 (Intel SDM, vol. 2, section 2.7):
+// destination and two sources. All are EVEX.512, or EVEX.256 where that is said, of map 0F38, W0 (Intel SDM, vol. 2, section 2.7):
 //
 //	62 | ~R ~X ~B ~R' 0 mmm | W ~vvvv 1 pp | z L'L b ~V' aaa | opcode | 11 reg rm
 //
@@ -10,26 +10,49 @@ type evexOp struct {
 	name   string
 	prefix byte // pp: 0 none, 1 66, 2 F3, 3 F2
 	opcode byte
+	ymm    bool // EVEX.256
 }
 
 var (
-	dotPairs   = evexOp{"VDPBF16PS", 2, 0x52}      // dst += the products of pairs
-	roundPairs = evexOp{"VCVTNE2PS2BF16", 3, 0x72} // dst = the first source, rounded, above the second
+	dotPairs    = evexOp{"VDPBF16PS", 2, 0x52, false} // dst += the products of pairs
+	dotPairs256 = evexOp{"VDPBF16PS", 2, 0x52, true}
+	roundPairs  = evexOp{"VCVTNE2PS2BF16", 3, 0x72, false} // dst = the first source, rounded, above the second
 )
+
+// String returns the name, which ends in .256 for an EVEX.256.
+func (op evexOp) String() string {
+	if op.ymm {
+		return op.name + ".256"
+	}
+	return op.name
+}
+
+// register returns how the names of the registers start.
+func (op evexOp) register() string {
+	if op.ymm {
+		return "Y"
+	}
+	return "Z"
+}
 
 // evex returns the encoding of op.
 func evex(op evexOp, dst, a, b int) []byte {
 	const (
 		map0F38 = 0b010
+		len256  = 0b01
 		len512  = 0b10
 		direct  = 0b11 // both operands are registers
 	)
+	length := byte(len512)
+	if op.ymm {
+		length = len256
+	}
 	not := func(reg, bit int) byte { return byte(^reg >> bit & 1) }
 	return []byte{
 		0x62,
 		not(dst, 3)<<7 | not(b, 4)<<6 | not(b, 3)<<5 | not(dst, 4)<<4 | map0F38,
 		byte(^a&15)<<3 | 1<<2 | op.prefix,
-		len512<<5 | not(a, 4)<<3,
+		length<<5 | not(a, 4)<<3,
 		op.opcode,
 		direct<<6 | byte(dst&7)<<3 | byte(b&7),
 	}
@@ -42,5 +65,6 @@ func (s *source) dotBF16(dst, a, b int) { s.evex(dotPairs, dst, a, b) }
 func (s *source) roundBF16(dst, high, low int) { s.evex(roundPairs, dst, high, low) }
 
 func (s *source) evex(op evexOp, dst, a, b int) {
-	s.raw(evex(op, dst, a, b), "%s Z%d, Z%d, Z%d", op.name, b, a, dst)
+	reg := op.register()
+	s.raw(evex(op, dst, a, b), "%s %s%d, %s%d, %s%d", op.name, reg, b, reg, a, reg, dst)
 }

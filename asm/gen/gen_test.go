@@ -54,7 +54,7 @@ func TestEVEX(t *testing.T) {
 			t.Fatalf("%q: %v", lines.Text(), err)
 		}
 		for _, op := range evexOps {
-			if op.name != name {
+			if op.String() != name {
 				continue
 			}
 			if got := fmt.Sprintf("%x", evex(op, dst, a, b)); got != want {
@@ -64,13 +64,13 @@ func TestEVEX(t *testing.T) {
 		}
 	}
 	for _, op := range evexOps {
-		if n[op.name] < 100 {
-			t.Errorf("%s: %d cases, want at least 100", op.name, n[op.name])
+		if n[op.String()] < 100 {
+			t.Errorf("%s: %d cases, want at least 100", op, n[op.String()])
 		}
 	}
 }
 
-var evexOps = []evexOp{dotPairs, roundPairs}
+var evexOps = []evexOp{dotPairs, dotPairs256, roundPairs}
 
 // TestBytesHaveMnemonics decodes every instruction with an EVEX prefix that is written as bytes and compares it with its comment.
 func TestBytesHaveMnemonics(t *testing.T) {
@@ -89,16 +89,16 @@ func TestBytesHaveMnemonics(t *testing.T) {
 			if _, err := fmt.Sscanf(strings.Join(m[1:6], " "), "%x %x %x %x %x", &p0, &p1, &p2, &opcode, &modrm); err != nil {
 				t.Fatal(err)
 			}
-			mnemonic := ""
+			mnemonic, reg := "", ""
 			for _, op := range evexOps {
-				if int(op.opcode) == opcode && int(op.prefix) == p1&3 {
-					mnemonic = op.name
+				if int(op.opcode) == opcode && int(op.prefix) == p1&3 && op.ymm == (p2>>5&3 == 1) {
+					mnemonic, reg = op.name, op.register()
 				}
 			}
 			dst := modrm>>3&7 | (^p0>>7&1)<<3 | (^p0>>4&1)<<4
 			b := modrm&7 | (^p0>>5&1)<<3 | (^p0>>6&1)<<4
 			a := ^p1>>3&15 | (^p2>>3&1)<<4
-			if want := fmt.Sprintf("%s Z%d, Z%d, Z%d", mnemonic, b, a, dst); m[6] != want {
+			if want := fmt.Sprintf("%s %s%d, %s%d, %s%d", mnemonic, reg, b, reg, a, reg, dst); m[6] != want {
 				t.Errorf("%s: %q encodes %s", name, strings.TrimSpace(s), want)
 			}
 			n++

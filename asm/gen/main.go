@@ -29,7 +29,6 @@ func generate() map[string][]byte {
 			k.mul(&mul, variant{to: to, rows: true, past: true})
 		}
 		k.half().mul(&mul, variant{})
-		k.half().mul(&mul, variant{rows: true})
 		k.peak(&mul)
 	}
 	mul.words("uppers", uppers())
@@ -55,6 +54,7 @@ func generate() map[string][]byte {
 		"zz_amx_amd64.s":      amx(),
 		"zz_hopper_amd64.s":   hopperFile(),
 		"zz_stream_amd64.s":   streams(),
+		"zz_edge_amd64.s":     edges(),
 		"zz_unpacked_amd64.s": unpacked(),
 	}
 }

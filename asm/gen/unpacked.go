@@ -2,11 +2,10 @@ package main
 
 import "fmt"
 
-// An unpackedKernel reads both operands as they lie, for as many columns as its vectors have; see UnpackedFunc. A last vector of 512
-// bits is masked, and has half the width if it is short; one of 256 bits is masked if it is short.
+// An unpackedKernel reads both operands as they lie, for as many columns as its vectors have; see UnpackedFunc.
 type unpackedKernel struct {
-	kernel
-	across, short bool // K lies across the rows of A; see above
+	masked
+	across bool // K lies across the rows of A
 }
 
 // unpackedKernels returns the kernels of all shapes, up to the largest tile that leaves registers for a row of B and what else
@@ -16,7 +15,9 @@ func unpackedKernels() (ks []unpackedKernel) {
 		most := k.vecs
 		for k.vecs = 1; k.vecs <= most; k.vecs++ {
 			for _, across := range []bool{false, true} {
-				ks = append(ks, unpackedKernel{k, across, false}, unpackedKernel{k, across, true})
+				for _, short := range []bool{false, true} {
+					ks = append(ks, unpackedKernel{masked{k, short, k.registers() - 1}, across})
+				}
 			}
 		}
 	}
@@ -56,24 +57,11 @@ const unpackedAhead = 4
 // mul writes the kernel, a loop over K for each number of rows that a tile may have.
 //
 //	BX rows left   CX steps left   SI A   DX its fifth row   DI B   R8 A of the tile   R9 ldb   R10 dst   R11 ldd   R12 lda   R13 3·lda
-//	AX bytes from A of a tile to that of the next   K1 or the last register: mask of the last vector
+//	AX bytes from A of a tile to that of the next   K1 or the last register of AVX2: mask of the last vector
 func (k unpackedKernel) mul(s *source) {
 	s.function(k.prefix()+k.name, "r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int", 0,
 		fmt.Sprintf("%d vectors of columns, r rows of m at a time.", k.vecs))
-	if k.masks() {
-		s.load(9, "last", "CX")
-	}
-	switch {
-	case k.zmm:
-		s.op("MOVQ $-1, AX")
-		s.op("SHLQ CX, AX")
-		s.op("NOTQ AX")
-		s.op("KMOVW AX, K1")
-	case k.short:
-		s.op("NEGQ CX")
-		s.op("LEAQ ·firstWords<>+32(SB), AX")
-		s.op("VMOVDQU (AX)(CX*4), %s", k.mask())
-	}
+	k.setMask(s, 9)
 	s.load(0, "r", "AX", "m", "BX")
 	s.load(3, "a", "R8", "lda", "R12")
 	s.load(6, "ldb", "R9", "dst", "R10", "ldd", "R11")
@@ -147,51 +135,12 @@ func (k unpackedKernel) row(s *source, a operandA, r int) {
 	s.op("ADDQ R9, DI")
 	for i := range r {
 		w := bcast + i%spare
-		s.op("VBROADCASTSS %s, %s", a.word(0, i), k.reg(w))
+		k.broadcast(s, a.word(0, i), w)
 		for v := range k.vecs {
-			s.op("VFMADD231PS %s, %s, %s", k.column(w, v), k.column(b0+v, v), k.column(i*k.vecs+v, v))
+			k.multiplyColumn(s, i*k.vecs+v, w, b0+v, v)
 		}
 	}
 	a.advance(s, 1)
-}
-
-// column returns the name of vector register i, which holds something of the columns of vector v.
-func (k unpackedKernel) column(i, v int) string {
-	if k.zmm && k.short && v == k.vecs-1 {
-		return fmt.Sprintf("Y%d", i)
-	}
-	return k.reg(i)
-}
-
-// masks reports whether the last vector is masked, and mask returns the register of the mask.
-func (k unpackedKernel) masks() bool { return k.zmm || k.short }
-func (k unpackedKernel) mask() string {
-	if k.zmm {
-		return "K1"
-	}
-	return k.reg(k.registers() - 1)
-}
-
-// move writes the move of vector v of a row between a register and memory, of which a load clears what is masked.
-func (k unpackedKernel) move(s *source, v int, load bool, from, to string) {
-	switch {
-	case v < k.vecs-1 || !k.masks():
-		s.op("VMOVUPS %s, %s", from, to)
-	case !k.zmm:
-		s.op("VMASKMOVPS %s, %s, %s", from, k.mask(), to)
-	case load:
-		s.op("VMOVUPS.Z %s, %s, %s", from, k.mask(), to)
-	default:
-		s.op("VMOVUPS %s, %s, %s", from, k.mask(), to)
-	}
-}
-
-// firstWords has the masks of the first words of a vector of AVX2: that of n words begins n words before its middle.
-func firstWords() (words []uint16) {
-	for i := range 2 * 16 {
-		words = append(words, [2]uint16{0xffff, 0}[i/16])
-	}
-	return words
 }
 
 // unpacked returns the file of these kernels.

@@ -1,0 +1,94 @@
+//go:build amd64 && !purego
+
+package asm
+
+import "unsafe"
+
+// An edgeTile multiplies r rows by so many vectors of columns as its name says, of the last of which it reads and writes the first
+// columns of C, last of them. Short is for few columns in the last vector: it has half the width with AVX-512, and with AVX2 is masked,
+// which only then it is. See [EdgeFunc].
+type edgeTile func(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func edge1AVX512BF16(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func edge2AVX512BF16(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func edgeShort1AVX512BF16(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func edgeShort2AVX512BF16(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func edge1AVX512(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func edge2AVX512(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func edgeShort1AVX512(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func edgeShort2AVX512(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func edge1AVX2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func edge2AVX2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func edge3AVX2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func edgeShort1AVX2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func edgeShort2AVX2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+//go:noescape
+func edgeShort3AVX2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+
+// An edgeShape is the edge kernels of a kernel, by vectors of columns.
+type edgeShape struct {
+	shift        int // logarithm of the words of a vector
+	few          int // most columns in the last vector of a short tile
+	tiles, short []edgeTile
+}
+
+var (
+	edgesAVX512BF16 = edgeShape{4, 8,
+		[]edgeTile{edge1AVX512BF16, edge2AVX512BF16},
+		[]edgeTile{edgeShort1AVX512BF16, edgeShort2AVX512BF16}}
+	edgesAVX512 = edgeShape{4, 8,
+		[]edgeTile{edge1AVX512, edge2AVX512},
+		[]edgeTile{edgeShort1AVX512, edgeShort2AVX512}}
+	edgesAVX2 = edgeShape{3, 7,
+		[]edgeTile{edge1AVX2, edge2AVX2, edge3AVX2},
+		[]edgeTile{edgeShort1AVX2, edgeShort2AVX2, edgeShort3AVX2}}
+)
+
+// assembleEdge gives k its kernels for edges.
+func assembleEdge(k *Kernel) {
+	switch k.strips {
+	case stripsAVX512BF16:
+		k.edge = edgesAVX512BF16.multiply
+	case stripsAVX512:
+		k.edge = edgesAVX512.multiply
+	case stripsAVX2:
+		k.edge = edgesAVX2.multiply
+	}
+}
+
+// multiply is an EdgeFunc.
+func (s *edgeShape) multiply(r, n, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	vecs := (n + 1<<s.shift - 1) >> s.shift
+	last := n - (vecs-1)<<s.shift
+	tiles := s.tiles
+	if last <= s.few {
+		tiles = s.short
+	}
+	tiles[vecs-1](r, k, a, lda, step, b, src, lds, dst, ldd, last)
+}

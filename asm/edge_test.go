@@ -1,0 +1,127 @@
+package asm
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"unsafe"
+)
+
+// TestEdgeWhere checks which kernels have kernels for edges.
+func TestEdgeWhere(t *testing.T) {
+	for _, kern := range Kernels() {
+		want := assembled && slices.Contains([]string{"avx512bf16", "avx512", "avx2"}, kern.Name)
+		if got := kern.Edge() != nil; got != want {
+			t.Errorf("%s has an EdgeFunc: %v, want %v", kern.Name, got, want)
+		}
+	}
+}
+
+const edgeMaxK = 70
+
+// TestEdge computes edges of all sizes, of an A in panels and in rows far and near, and compares them with the twins: the bits,
+// what lies beside them, and that no operand changes. All lie at either end of their memory.
+func TestEdge(t *testing.T) {
+	forKernels(t, func(t *testing.T, kern *Kernel) {
+		if kern.Edge() == nil {
+			t.Skip("has no kernels for edges")
+		}
+		const maxPitch = 4096 + 4
+		sizeC := kern.MR*(kern.NR*4+76) + canary
+		mem := strip{
+			newGuarded(t, max(kern.MR, edgeMaxK)*maxPitch), newGuarded(t, kern.PanelB(edgeMaxK)),
+			newGuarded(t, sizeC), newGuarded(t, sizeC),
+		}
+		for _, values := range operands {
+			t.Run(values.name, func(t *testing.T) {
+				r := rand.New(rand.NewPCG(51, 52))
+				for rows := 1; rows <= kern.MR; rows++ {
+					for cols := 1; cols <= kern.NR; cols++ {
+						for lie := range 3 {
+							if (testing.Short() || raceEnabled) && (rows+cols+lie)%7 > 0 {
+								continue
+							}
+							c := edgeCase{kern: kern, r: rows, n: cols, k: r.IntN(edgeMaxK + 1), source: r.IntN(3), atEnd: r.IntN(2) == 0}
+							switch lie {
+							case 0:
+								c.lda, c.step = 4, 4*kern.MR
+							case 1:
+								c.lda, c.step = c.k*4+r.IntN(100), 4
+							case 2:
+								c.lda, c.step = 4, r.IntN(maxPitch-4*kern.MR)
+							}
+							if err := c.check(mem, r, values.word); err != nil {
+								t.Fatal(err)
+							}
+						}
+					}
+				}
+			})
+		}
+	})
+}
+
+// An edgeCase is one call of an EdgeFunc.
+type edgeCase struct {
+	kern      *Kernel
+	r, n, k   int
+	lda, step int
+	source    int  // 0 starts from zero, 1 from dst, 2 from another place
+	atEnd     bool // all operands lie at the end of their memory, otherwise at its start
+}
+
+func (c edgeCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32) error {
+	kern := c.kern
+	lds, ldd := pitches(r, kern, c.source)
+	place := func(g guarded, n int) (unsafe.Pointer, []byte) {
+		p := g.first(n)
+		if c.atEnd {
+			p = g.last(n)
+		}
+		return p, unsafe.Slice((*byte)(p), n)
+	}
+	fill := filler(r, word)
+	spanA, spanC := 0, func(pitch int) int { return (c.r-1)*pitch + c.n*4 }
+	if c.k > 0 {
+		spanA = (c.r-1)*c.lda + (c.k-1)*c.step + 4
+	}
+	a, bytesA := place(mem.a, spanA)
+	b, bytesB := place(mem.b, kern.PanelB(c.k))
+	src, bytesSrc := place(mem.src, spanC(lds))
+	dst, _ := place(mem.dst, spanC(ldd))
+	for i := range bytesA {
+		bytesA[i] = 0xff // a NaN between the words
+	}
+	for i := range c.r {
+		for p := range c.k {
+			fill(unsafe.Add(a, i*c.lda+p*c.step), 4, kern.KPack)
+		}
+	}
+	fill(b, len(bytesB), kern.KPack)
+	fill(src, len(bytesSrc), 1)
+	fill(dst, spanC(ldd), 1)
+	src = []unsafe.Pointer{nil, dst, src}[c.source]
+	readOnly := [][]byte{bytesA, bytesB, bytesSrc}
+	before, dstBefore := slices.Concat(readOnly...), bytes.Clone(mem.dst.mem)
+	run := func(f EdgeFunc) []byte {
+		copy(mem.dst.mem, dstBefore)
+		f(c.r, c.n, c.k, a, c.lda, c.step, b, src, lds, dst, ldd)
+		return bytes.Clone(mem.dst.mem)
+	}
+	got := run(kern.Edge())
+	report := func(format string, args ...any) error {
+		return fmt.Errorf("%d rows, %d columns, k=%d lda=%d step=%d source=%d lds=%d ldd=%d atEnd=%v: %s", c.r, c.n, c.k, c.lda, c.step, c.source, lds, ldd, c.atEnd, fmt.Sprintf(format, args...))
+	}
+	if !bytes.Equal(before, slices.Concat(readOnly...)) {
+		return report("an operand that is only read was written")
+	}
+	from := int(uintptr(dst) - uintptr(unsafe.Pointer(unsafe.SliceData(mem.dst.mem))))
+	for i, mul := range []KernelFunc{kern.Mul, kern.Ref} {
+		if at, got, want := mismatchC(got, run(edgeGeneric(kern, mul)), from, spanC(ldd), ldd, c.n*4); at >= 0 {
+			return report("byte %d of dst is %#x, twin %d makes it %#x", at-from, got, i, want)
+		}
+	}
+	return nil
+}

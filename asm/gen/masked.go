@@ -1,0 +1,86 @@
+package main
+
+import "fmt"
+
+// A masked kernel has as many columns as its caller says. A last vector of 512 bits is masked, and has half the width if it is short;
+// one of 256 bits is masked if it is short.
+type masked struct {
+	kernel
+	short bool
+	at    int // the register of the mask of AVX2
+}
+
+// setMask sets the mask of the last vector from the columns in it, parameter last of the function; it clobbers AX and CX.
+func (k masked) setMask(s *source, last int) {
+	if !k.masks() {
+		return
+	}
+	s.load(last, "last", "CX")
+	if k.zmm {
+		s.op("MOVQ $-1, AX")
+		s.op("SHLQ CX, AX")
+		s.op("NOTQ AX")
+		s.op("KMOVW AX, K1")
+		return
+	}
+	s.op("NEGQ CX")
+	s.op("LEAQ ·firstWords<>+32(SB), AX")
+	s.op("VMOVDQU (AX)(CX*4), %s", k.mask())
+}
+
+// column returns the name of vector register i, which holds something of the columns of vector v.
+func (k masked) column(i, v int) string {
+	if k.zmm && k.short && v == k.vecs-1 {
+		return fmt.Sprintf("Y%d", i)
+	}
+	return k.reg(i)
+}
+
+// broadcast writes the broadcast of a word to a register, of as many lanes as the widest vector has.
+func (k masked) broadcast(s *source, word string, reg int) {
+	s.op("VBROADCASTSS %s, %s", word, k.column(reg, 0))
+}
+
+// multiplyColumn is multiply for something of the columns of vector v.
+func (k masked) multiplyColumn(s *source, acc, a, b, v int) {
+	if k.dot {
+		dot := dotPairs
+		if k.column(acc, v) != k.reg(acc) {
+			dot = dotPairs256
+		}
+		s.evex(dot, acc, a, b)
+		return
+	}
+	s.op("VFMADD231PS %s, %s, %s", k.column(a, v), k.column(b, v), k.column(acc, v))
+}
+
+// masks reports whether the last vector is masked, and mask returns the register of the mask.
+func (k masked) masks() bool { return k.zmm || k.short }
+func (k masked) mask() string {
+	if k.zmm {
+		return "K1"
+	}
+	return k.reg(k.at)
+}
+
+// move writes the move of vector v of a row between a register and memory, of which a load clears what is masked.
+func (k masked) move(s *source, v int, load bool, from, to string) {
+	switch {
+	case v < k.vecs-1 || !k.masks():
+		s.op("VMOVUPS %s, %s", from, to)
+	case !k.zmm:
+		s.op("VMASKMOVPS %s, %s, %s", from, k.mask(), to)
+	case load:
+		s.op("VMOVUPS.Z %s, %s, %s", from, k.mask(), to)
+	default:
+		s.op("VMOVUPS %s, %s, %s", from, k.mask(), to)
+	}
+}
+
+// firstWords has the masks of the first words of a vector of AVX2: that of n words begins n words before its middle.
+func firstWords() (words []uint16) {
+	for i := range 2 * 16 {
+		words = append(words, [2]uint16{0xffff, 0}[i/16])
+	}
+	return words
+}
