@@ -72,7 +72,8 @@ const (
 
 // WithArithmetic sets the arithmetic of the product. The default is [Native];
 // [Hopper] takes every type of element, fp8 too, and about seven times as long as
-// AVX-512 or AVX2 kernels do, or twenty to forty times as long as AMX.
+// AVX512-BF16 does, three to four times as long as the AVX-512 and AVX2 kernels, or
+// twenty to forty times as long as AMX.
 func WithArithmetic(a Arithmetic) Option { return Option{kind: optArithmetic, n: [3]int{int(a)}} }
 
 // WithSplitK cuts K into parts of K/n elements, rounded up to a multiple of 64, and

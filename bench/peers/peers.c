@@ -353,6 +353,10 @@ int main(int argc, char **argv)
 	int threads = 1, count = 3, i = 1, right = 1;
 	double min_time = 0.1;
 	const char *types = "bf16,f32";
+	if (argc == 2 && !strcmp(argv[1], "-h")) {
+		printf("usage: %s [-dtype bf16,f32] [-threads T] [-count N] [-min-time MS] SHAPE...\n", argv[0]);
+		return 0;
+	}
 	for (; i + 1 < argc && argv[i][0] == '-'; i += 2) {
 		if (!strcmp(argv[i], "-threads"))
 			threads = flag(argv[i + 1], 4096, "-threads");
@@ -365,6 +369,8 @@ int main(int argc, char **argv)
 		else
 			die(2, "unknown flag ", argv[i]);
 	}
+	if (i < argc && argv[i][0] == '-')
+		die(2, "needs a value, or is no flag: ", argv[i]);
 	int bf16 = !strcmp(types, "bf16") || !strcmp(types, "bf16,f32");
 	int f32 = !strcmp(types, "f32") || !strcmp(types, "bf16,f32");
 	if (!bf16 && !f32)

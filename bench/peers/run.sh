@@ -34,9 +34,10 @@ number() {
 dtypes=bf16,f32 rounds=3 count=3 ms=100 peers=openblas,onednn,torch,gonum,gomlx
 cores=$(nproc)
 if [ "$cores" = 1 ]; then threads=1; else threads=1,$cores; fi
-case ${1-} in -h | -help | --help) usage; exit 0 ;; esac
-while getopts :d:t:r:c:s:l: flag; do
+case ${1-} in -h | -help | --help) usage; exit 0 ;; --?*) fail "unknown flag $1 (run.sh -h lists them)" ;; esac
+while getopts :hd:t:r:c:s:l: flag; do
 	case $flag in
+	h) usage; exit 0 ;;
 	d) case $OPTARG in bf16 | f32 | bf16,f32) dtypes=$OPTARG ;; *) fail "-d: \"$OPTARG\" is not bf16, f32 or bf16,f32" ;; esac ;;
 	t) threads=$OPTARG ;;
 	r) number "$OPTARG" 100 || fail "-r: \"$OPTARG\" is not in 1..100"; rounds=$OPTARG ;;
@@ -187,5 +188,7 @@ done
 load_after=$(load)
 sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1 | sed "s/\$/, $cores threads, $(uname -sr)/"
 echo "load average $load_before before, $load_after after (the programs themselves make up to $cores)"
-echo "GFLOP/s, the median of $rounds rounds; ratio: leafhopper to the best peer"
+of="the median of $rounds rounds"
+[ "$rounds" != 1 ] || of="one round"
+echo "GFLOP/s, $of; ratio: leafhopper to the best peer"
 build/report "$results"/*-*-*.*

@@ -83,11 +83,14 @@ func (f *compareFlags) run(ctx context.Context, stdout, stderr io.Writer) (err e
 	return f.finish(rep)
 }
 
-// distinctFiles reports two results that are to go to one file. Devices take
-// several.
+// distinctFiles reports two results that are to go to one file, or a profile that
+// is to go to standard output. Devices take several.
 func (f *compareFlags) distinctFiles() error {
 	files := []struct{ flag, path string }{{"o", f.output.path}, {"cpuprofile", f.cpuprofile}, {"trace", f.trace}}
 	for i, a := range files {
+		if a.path == "-" && a.flag != "o" {
+			return usagef("compare: -%s: - is not a file", a.flag)
+		}
 		for _, b := range files[:i] {
 			if a.path != "" && b.path != "" && sameFile(a.path, b.path) {
 				return usagef("compare: -%s and -%s name the same file, %s", b.flag, a.flag, a.path)

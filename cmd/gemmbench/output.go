@@ -35,9 +35,11 @@ func (o *output) declare(fs *flag.FlagSet, formats ...string) {
 // open finds out, before anything is measured, whether the result can be
 // written.
 func (o *output) open(stdout io.Writer) error {
-	if o.format = strings.ToLower(o.format); !slices.Contains(o.formats, o.format) {
+	format := strings.ToLower(o.format)
+	if !slices.Contains(o.formats, format) {
 		return usagef("%s: -format: %q is not one of %s", o.command, o.format, strings.Join(o.formats, ", "))
 	}
+	o.format = format
 	if o.w = stdout; o.path == "" || o.path == "-" {
 		return nil
 	}
@@ -60,6 +62,8 @@ func (o *output) open(stdout io.Writer) error {
 		if o.target, err = filepath.EvalSymlinks(o.path); err != nil {
 			return usagef("%s: -o: %w", o.command, err)
 		}
+	} else if _, err := os.Lstat(o.path); err == nil {
+		return usagef("%s: -o: %s is a link to a file that is not there", o.command, o.path)
 	}
 	f, err := createBeside(o.target, mode)
 	if err == nil {

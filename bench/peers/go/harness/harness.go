@@ -73,6 +73,10 @@ func (l Library) run(args []string, stdout, stderr io.Writer) int {
 	minTime := fs.Int("min-time", 100, "shortest sample in milliseconds")
 	types := fs.String("dtype", "bf16,f32", "types of A and B")
 	err := fs.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintf(stdout, "usage: %s [-dtype bf16,f32] [-threads T] [-count N] [-min-time MS] SHAPE...\n", l.Name)
+		return 0
+	}
 	var products []*Product
 	switch {
 	case err != nil:
