@@ -10,8 +10,14 @@ import (
 // stream: a tile computes all of its rows, however few are wanted, and a B that is not
 // packed is read where it lies.
 const (
-	fewSmall = 1 << 12                        // elements of a transposed B up to which to pack it takes no time
-	fewBytes = inlineBytes/2 - tile.SlotAlign // of scratch memory for A, and for sums
+	// Bytes of a transposed B up to which to transpose it once is faster than in the
+	// registers of a kernel that streams: for one or two rows, for more, and for more than
+	// one by a kernel whose tiles are whole.
+	fewTurned   = 64 << 10
+	moreTurned  = 192 << 10
+	wholeTurned = 8 << 10
+	// Bytes of scratch memory for A, and for sums.
+	fewBytes = inlineBytes/2 - tile.SlotAlign
 )
 
 // fewRows reports whether the kernels that stream are faster for p.
@@ -32,10 +38,22 @@ func (p *product) fewRows() bool {
 	case p.b.trans:
 		most = k.MR / 2
 	}
-	if p.b.trans && p.n*p.k <= fewSmall {
-		most /= 4
+	if p.m > most || p.b.trans && p.transposes() {
+		return false
 	}
-	return p.m <= most && max(k.PanelA(p.words(p.k)), p.m*p.n*4) <= fewBytes
+	return max(k.PanelA(p.words(p.k)), p.m*p.n*4) <= fewBytes
+}
+
+// transposes reports whether a transposed B is so small that it had better be packed.
+func (p *product) transposes() bool {
+	size := p.n * p.k * p.b.elem.Size()
+	switch {
+	case p.kernel.Edge() == nil:
+		return p.m > 1 && size <= wholeTurned
+	case p.m <= 2:
+		return size <= fewTurned
+	}
+	return size <= moreTurned
 }
 
 // runFewRows computes the columns from .. to-1.
