@@ -7,11 +7,13 @@ import (
 	"unsafe"
 )
 
-// The stream kernels in assembly. S reads rows of K, T rows along K, P packed panels. The number is how many rows of A they
+// The stream kernels in assembly. S reads rows of K, T and Far rows along K, P packed panels. The number is how many rows of A they
 // multiply, in the words of the packers: Pairs, Words, BF16 and F16 say what B holds.
 
 // A streamBlock is what an assembly stream kernel works on.
 type streamBlock struct {
+	turned [2][2][16 * 16]uint32 // Far: blocks, transposed; at the start of the memory, which is that of a line
+
 	k      int            // S: elements of K; T: blocks of K, counted down; P: words of K; at least one
 	n      int            // S: columns
 	stride int            // S: bytes between the rows of B; P: between its panels
@@ -110,6 +112,30 @@ func streamT4Pairs(c *streamBlock)
 
 //go:noescape
 func streamT8Pairs(c *streamBlock)
+
+//go:noescape
+func streamFar1Pairs(c *streamBlock)
+
+//go:noescape
+func streamFar2Pairs(c *streamBlock)
+
+//go:noescape
+func streamFar4Pairs(c *streamBlock)
+
+//go:noescape
+func streamFar8Pairs(c *streamBlock)
+
+//go:noescape
+func streamFar1Words(c *streamBlock)
+
+//go:noescape
+func streamFar2Words(c *streamBlock)
+
+//go:noescape
+func streamFar4Words(c *streamBlock)
+
+//go:noescape
+func streamFar8Words(c *streamBlock)
 
 //go:noescape
 func streamT1Words(c *streamBlock)

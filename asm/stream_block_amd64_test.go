@@ -23,37 +23,44 @@ func TestStreamAddresses(t *testing.T) {
 			t.Logf("%s does not run here", of.kernel)
 			continue
 		}
-		const blocks, most = 3, 100
-		k := blocks * of.s.block / of.s.size
-		for m := 1; m <= 4; m *= 2 {
-			for _, n := range []int{1, 40, most} {
-				a, b, dst := make([]byte, kern.PanelA(k/kern.KPack)), make([]byte, most*k*of.s.size), make([]byte, m*most*4)
-				at := func(s []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
-				c := new(streamBlock)
-				of.s.blocks(c, blocks, m, n, at(a), at(b), k*of.s.size, nil, 0, at(dst), most*4)
-				within := func(what string, p unsafe.Pointer, operands ...[]byte) {
-					for _, s := range operands {
-						if at := uintptr(p) - uintptr(at(s)); at < uintptr(len(s)) {
-							return
-						}
-					}
-					if p != nil {
-						t.Errorf("%s, %v, %d rows, %d columns: %s is no address in an operand", of.kernel, of.typ, m, n, what)
-					}
-				}
-				tile := unsafe.Slice((*byte)(unsafe.Pointer(&c.tile)), unsafe.Sizeof(c.tile))
-				for _, slot := range c.slots {
-					within("a", slot.a, a)
-					for i := range slot.dst {
-						within("src", slot.src[i], dst, tile)
-						within("dst", slot.dst[i], dst, tile)
-					}
-					for _, row := range slot.rows {
-						within("a row", row, b)
+		for _, far := range []bool{false, true}[:fars(kern, of.typ)] {
+			defer setFar(far)()
+			testStreamAddresses(t, kern, of.typ, of.s)
+		}
+	}
+}
+
+func testStreamAddresses(t *testing.T, kern *Kernel, typ Type, s *streamKernel) {
+	const blocks, most = 3, 100
+	k := blocks * s.block / s.size
+	for m := 1; m <= 4; m *= 2 {
+		for _, n := range []int{1, 40, most} {
+			a, b, dst := make([]byte, kern.PanelA(k/kern.KPack)), make([]byte, most*k*s.size), make([]byte, m*most*4)
+			at := func(s []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
+			c := new(streamBlock)
+			s.blocks(c, blocks, m, n, at(a), at(b), k*s.size, nil, 0, at(dst), most*4)
+			within := func(what string, p unsafe.Pointer, operands ...[]byte) {
+				for _, s := range operands {
+					if at := uintptr(p) - uintptr(at(s)); at < uintptr(len(s)) {
+						return
 					}
 				}
-				within("b", c.b, b)
+				if p != nil {
+					t.Errorf("%s, %v, %d rows, %d columns: %s is no address in an operand", kern.Name, typ, m, n, what)
+				}
 			}
+			tile := unsafe.Slice((*byte)(unsafe.Pointer(&c.tile)), unsafe.Sizeof(c.tile))
+			for _, slot := range c.slots {
+				within("a", slot.a, a)
+				for i := range slot.dst {
+					within("src", slot.src[i], dst, tile)
+					within("dst", slot.dst[i], dst, tile)
+				}
+				for _, row := range slot.rows {
+					within("a row", row, b)
+				}
+			}
+			within("b", c.b, b)
 		}
 	}
 }

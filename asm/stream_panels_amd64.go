@@ -88,6 +88,7 @@ type streamKernel struct {
 	size, kpack                  int
 	straight, transposed, panels streamSet       // AMX has no panels
 	reach                        *[3]streamReach // of S
+	far                          streamSet       // transposed, for farRows, or nil
 	block                        int             // T: bytes of a block of a row
 	pack                         PackFunc        // of panels, from rows along K
 	narrow                       streamSet       // P for stored panels, if they are not what panels takes
@@ -99,25 +100,27 @@ var (
 
 	streamPairs = streamKernel{&stream512, 2, 2, streamSet{streamS1Pairs, streamS2Pairs, streamS4Pairs, streamS8Pairs},
 		streamSet{streamT1Pairs, streamT2Pairs, streamT4Pairs, streamT8Pairs},
-		streamSet{streamP1Pairs, streamP2Pairs, streamP4Pairs, streamP8Pairs}, &reachPairs, 64, packT32Pairs, nil}
+		streamSet{streamP1Pairs, streamP2Pairs, streamP4Pairs, streamP8Pairs}, &reachPairs,
+		streamSet{streamFar1Pairs, streamFar2Pairs, streamFar4Pairs, streamFar8Pairs}, 64, packT32Pairs, nil}
 	streamWords = streamKernel{&stream512, 4, 1, streamSet{streamS1Words, streamS2Words, streamS4Words, streamS8Words},
 		streamSet{streamT1Words, streamT2Words, streamT4Words, streamT8Words},
-		streamSet{streamP1Words, streamP2Words, streamP4Words, streamP8Words}, &reach512, 64, packT32Words, nil}
+		streamSet{streamP1Words, streamP2Words, streamP4Words, streamP8Words}, &reach512,
+		streamSet{streamFar1Words, streamFar2Words, streamFar4Words, streamFar8Words}, 64, packT32Words, nil}
 	streamBF16 = streamKernel{&stream512, 2, 1, streamSet{streamS1BF16, streamS2BF16, streamS4BF16, streamS8BF16},
-		streamSet{streamT1BF16, streamT2BF16, streamT4BF16, streamT8BF16}, streamWords.panels, &reach512, 32, packT32BF16,
+		streamSet{streamT1BF16, streamT2BF16, streamT4BF16, streamT8BF16}, streamWords.panels, &reach512, nil, 32, packT32BF16,
 		streamSet{streamP1BF16, streamP2BF16, streamP4BF16, streamP8BF16}}
 	streamF16 = streamKernel{&stream512, 2, 1, streamSet{streamS1F16, streamS2F16, streamS4F16, streamS8F16},
-		streamSet{streamT1F16, streamT2F16, streamT4F16, streamT8F16}, streamWords.panels, &reach512, 32, packT32F16,
+		streamSet{streamT1F16, streamT2F16, streamT4F16, streamT8F16}, streamWords.panels, &reach512, nil, 32, packT32F16,
 		streamSet{streamP1F16, streamP2F16, streamP4F16, streamP8F16}}
 
 	stream256Words = streamKernel{&stream256, 4, 1, streamSet{stream256S1Words, stream256S2Words, stream256S4Words},
 		streamSet{stream256T1Words, stream256T2Words, stream256T4Words},
-		streamSet{stream256P1Words, stream256P2Words, stream256P4Words}, &reach256, 64, transposing256(F32, avx2NR, groupsT24Words), nil}
+		streamSet{stream256P1Words, stream256P2Words, stream256P4Words}, &reach256, nil, 64, transposing256(F32, avx2NR, groupsT24Words), nil}
 	stream256BF16 = streamKernel{&stream256, 2, 1, streamSet{stream256S1BF16, stream256S2BF16, stream256S4BF16},
-		streamSet{stream256T1BF16, stream256T2BF16, stream256T4BF16}, stream256Words.panels, &reach256, 64, transposing256(BF16, avx2NR, groupsT24BF16),
+		streamSet{stream256T1BF16, stream256T2BF16, stream256T4BF16}, stream256Words.panels, &reach256, nil, 64, transposing256(BF16, avx2NR, groupsT24BF16),
 		streamSet{stream256P1BF16, stream256P2BF16, stream256P4BF16}}
 	stream256F16 = streamKernel{&stream256, 2, 1, streamSet{stream256S1F16, stream256S2F16, stream256S4F16},
-		streamSet{stream256T1F16, stream256T2F16, stream256T4F16}, stream256Words.panels, &reach256, 64, transposing256(F16, avx2NR, groupsT24F16),
+		streamSet{stream256T1F16, stream256T2F16, stream256T4F16}, stream256Words.panels, &reach256, nil, 64, transposing256(F16, avx2NR, groupsT24F16),
 		streamSet{stream256P1F16, stream256P2F16, stream256P4F16}}
 )
 
@@ -249,15 +252,26 @@ func (s *streamKernel) along(k, m, n int, a, b unsafe.Pointer, stride int, src u
 	c.release()
 }
 
+// farRows asks for kernels that prefetch rows along K to the second-level cache: the first-level cache of Zen 4 has 8 ways. Intel's
+// processors, whose have 12, take 3 to 23 % longer so if B comes from further than the second-level cache; Zen 5 was not measured.
+var farRows = machine().halves()
+
 // blocks multiplies whole blocks of K. Some slots go through K at a time, to have as many independent sums, each by a vector of
-// columns, one some way behind the other: rows that lie a multiple of 4 KB apart share sets of the first-level cache, and those
+// columns, and, unless they go in step, one some way behind the other: rows that lie a multiple of 4 KB apart share sets of the first-level cache, and those
 // of all columns at one place in K would evict what is prefetched for each other.
 //
 //	slot 0   ├── columns 0 ──┤├── columns 32 ─┤
 //	slot 1   ·    ├── columns 16 ─┤├── columns 48 ─┤
 func (s *streamKernel) blocks(c *streamBlock, blocks, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	v := s.transposed.of(m)
-	slots, vec := c.slots[:s.slots[v]], s.vec
+	kernels, slots, lag := s.transposed, c.slots[:s.slots[v]], streamLag/s.block
+	if farRows && s.far != nil {
+		kernels = s.far
+		if m > 1 {
+			slots, lag = c.slots[:2], 0 // in step
+		}
+	}
+	vec := s.vec
 	width := len(slots) * vec // columns that are under way
 	c.near, c.next = blocks*s.block, width*stride
 	start := func(slot *streamSlot, j int) {
@@ -275,7 +289,7 @@ func (s *streamKernel) blocks(c *streamBlock, blocks, m, n int, a, b unsafe.Poin
 			slot.accumulate(m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
 		}
 	}
-	lag := min(streamLag/s.block, blocks/len(slots))
+	lag = min(lag, blocks/len(slots))
 	var busy [len(c.slots)]bool
 	for j := 0; ; j += width {
 		for i := range slots {
@@ -301,7 +315,7 @@ func (s *streamKernel) blocks(c *streamBlock, blocks, m, n int, a, b unsafe.Poin
 					slots[q] = slots[one] // does what that one does
 				}
 			}
-			s.transposed[v](c)
+			kernels[v](c)
 			for q := range slots {
 				slots[q].src = slots[q].dst
 			}

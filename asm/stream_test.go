@@ -14,8 +14,19 @@ func forStreams(t *testing.T, f func(t *testing.T, kern *Kernel, typ Type, kCont
 	forKernels(t, func(t *testing.T, kern *Kernel) {
 		for typ := range Type(numTypes) {
 			for _, kContiguous := range []bool{false, true} {
-				if kern.Stream(typ, kContiguous) != nil {
-					t.Run(fmt.Sprintf("%v/kContiguous=%v", typ, kContiguous), func(t *testing.T) { f(t, kern, typ, kContiguous) })
+				if kern.Stream(typ, kContiguous) == nil {
+					continue
+				}
+				name := fmt.Sprintf("%v/kContiguous=%v", typ, kContiguous)
+				if !kContiguous || fars(kern, typ) == 1 {
+					t.Run(name, func(t *testing.T) { f(t, kern, typ, kContiguous) })
+					continue
+				}
+				for _, far := range []bool{false, true} {
+					t.Run(fmt.Sprintf("%s/far=%v", name, far), func(t *testing.T) {
+						defer setFar(far)()
+						f(t, kern, typ, kContiguous)
+					})
 				}
 			}
 		}

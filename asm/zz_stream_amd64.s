@@ -2759,6 +2759,389 @@ loop:
 	VZEROUPPER
 	RET
 
+// func streamFar1Pairs(c *streamBlock)
+// 1 rows of A by 32 columns.
+TEXT ·streamFar1Pairs(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z24
+	JMP start0x1
+
+zero0x1:
+	VPXORD Z24, Z24, Z24
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z25
+	JMP start1x1
+
+zero1x1:
+	VPXORD Z25, Z25, Z25
+
+start1x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z0
+	VSHUFF32X4 $0x88, Z23, Z22, Z4
+	VSHUFF32X4 $0xdd, Z21, Z20, Z8
+	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z1
+	VSHUFF32X4 $0x88, Z23, Z22, Z5
+	VSHUFF32X4 $0xdd, Z21, Z20, Z9
+	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z2
+	VSHUFF32X4 $0x88, Z23, Z22, Z6
+	VSHUFF32X4 $0xdd, Z21, Z20, Z10
+	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VMOVDQU16 (AX)(SI*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z3
+	VSHUFF32X4 $0x88, Z23, Z22, Z7
+	VSHUFF32X4 $0xdd, Z21, Z20, Z11
+	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 0(DX), Z20
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z0, Z20, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 32(DX), Z20
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC1 // VDPBF16PS Z1, Z20, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 64(DX), Z20
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z2, Z20, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 96(DX), Z20
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z3, Z20, Z24
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 128(DX), Z20
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC4 // VDPBF16PS Z4, Z20, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 160(DX), Z20
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC5 // VDPBF16PS Z5, Z20, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 192(DX), Z20
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC6 // VDPBF16PS Z6, Z20, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 224(DX), Z20
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC7 // VDPBF16PS Z7, Z20, Z24
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 256(DX), Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z8, Z20, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 288(DX), Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC1 // VDPBF16PS Z9, Z20, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 320(DX), Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z20, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 352(DX), Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z20, Z24
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 384(DX), Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC4 // VDPBF16PS Z12, Z20, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 416(DX), Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC5 // VDPBF16PS Z13, Z20, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 448(DX), Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC6 // VDPBF16PS Z14, Z20, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 480(DX), Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC7 // VDPBF16PS Z15, Z20, Z24
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z16
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z17
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z18
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z0
+	VSHUFF32X4 $0x88, Z23, Z22, Z4
+	VSHUFF32X4 $0xdd, Z21, Z20, Z8
+	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z16
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z17
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z18
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z1
+	VSHUFF32X4 $0x88, Z23, Z22, Z5
+	VSHUFF32X4 $0xdd, Z21, Z20, Z9
+	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z16
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z17
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z18
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z2
+	VSHUFF32X4 $0x88, Z23, Z22, Z6
+	VSHUFF32X4 $0xdd, Z21, Z20, Z10
+	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z16
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z17
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z18
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VMOVDQU16 (AX)(BX*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z3
+	VSHUFF32X4 $0x88, Z23, Z22, Z7
+	VSHUFF32X4 $0xdd, Z21, Z20, Z11
+	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 0(R9), Z20
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC8 // VDPBF16PS Z0, Z20, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 32(R9), Z20
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z1, Z20, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 64(R9), Z20
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z2, Z20, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 96(R9), Z20
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z3, Z20, Z25
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 128(R9), Z20
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCC // VDPBF16PS Z4, Z20, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 160(R9), Z20
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCD // VDPBF16PS Z5, Z20, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 192(R9), Z20
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCE // VDPBF16PS Z6, Z20, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 224(R9), Z20
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCF // VDPBF16PS Z7, Z20, Z25
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 256(R9), Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC8 // VDPBF16PS Z8, Z20, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 288(R9), Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z9, Z20, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 320(R9), Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z20, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 352(R9), Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z20, Z25
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 384(R9), Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCC // VDPBF16PS Z12, Z20, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 416(R9), Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCD // VDPBF16PS Z13, Z20, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 448(R9), Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCE // VDPBF16PS Z14, Z20, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 480(R9), Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCF // VDPBF16PS Z15, Z20, Z25
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z25, (AX)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
 // func streamT2Pairs(c *streamBlock)
 // 2 rows of A by 32 columns.
 TEXT ·streamT2Pairs(SB), NOSPLIT, $0-8
@@ -3213,6 +3596,836 @@ loop:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamFar2Pairs(c *streamBlock)
+// 2 rows of A by 32 columns.
+TEXT ·streamFar2Pairs(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z29
+	JMP start0x1
+
+zero0x1:
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+
+start0x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z31
+	JMP start1x1
+
+zero1x1:
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+
+start1x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	LEAQ (streamBlock_turned+0)(DI), R12
+	LEAQ (streamBlock_turned+2048)(DI), R13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z16, 0(R12)
+	VMOVUPS Z4, 256(R12)
+	VSHUFF32X4 $0x88, Z5, Z1, Z16
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z16, 64(R12)
+	VMOVUPS Z5, 320(R12)
+	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z16, 128(R12)
+	VMOVUPS Z6, 384(R12)
+	VSHUFF32X4 $0x88, Z7, Z3, Z16
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z16, 192(R12)
+	VMOVUPS Z7, 448(R12)
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VMOVUPS Z16, 512(R12)
+	VMOVUPS Z12, 768(R12)
+	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VMOVUPS Z16, 576(R12)
+	VMOVUPS Z13, 832(R12)
+	VSHUFF32X4 $0x88, Z14, Z10, Z16
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VMOVUPS Z16, 640(R12)
+	VMOVUPS Z14, 896(R12)
+	VSHUFF32X4 $0x88, Z15, Z11, Z16
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	VMOVUPS Z16, 704(R12)
+	VMOVUPS Z15, 960(R12)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z16, 1024(R12)
+	VMOVUPS Z4, 1280(R12)
+	VSHUFF32X4 $0x88, Z5, Z1, Z16
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z16, 1088(R12)
+	VMOVUPS Z5, 1344(R12)
+	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z16, 1152(R12)
+	VMOVUPS Z6, 1408(R12)
+	VSHUFF32X4 $0x88, Z7, Z3, Z16
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z16, 1216(R12)
+	VMOVUPS Z7, 1472(R12)
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VMOVUPS Z16, 1536(R12)
+	VMOVUPS Z12, 1792(R12)
+	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VMOVUPS Z16, 1600(R12)
+	VMOVUPS Z13, 1856(R12)
+	VSHUFF32X4 $0x88, Z14, Z10, Z16
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VMOVUPS Z16, 1664(R12)
+	VMOVUPS Z14, 1920(R12)
+	VSHUFF32X4 $0x88, Z15, Z11, Z16
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	VMOVUPS Z16, 1728(R12)
+	VMOVUPS Z15, 1984(R12)
+
+loop:
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	XCHGQ R12, R13
+	DECQ streamBlock_k(DI)
+	JZ last
+	VMOVUPS 0(R13), Z18
+	VMOVUPS 1024(R13), Z19
+	VBROADCASTSS 0(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 4(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 64(R13), Z18
+	VMOVUPS 1088(R13), Z19
+	VBROADCASTSS 32(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 36(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 128(R13), Z18
+	VMOVUPS 1152(R13), Z19
+	VBROADCASTSS 64(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 68(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 192(R13), Z18
+	VMOVUPS 1216(R13), Z19
+	VBROADCASTSS 96(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 100(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 256(R13), Z18
+	VMOVUPS 1280(R13), Z19
+	VBROADCASTSS 128(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VBROADCASTSS 132(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VMOVUPS 320(R13), Z18
+	VMOVUPS 1344(R13), Z19
+	VBROADCASTSS 160(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z16, 0(R12)
+	VMOVUPS Z4, 256(R12)
+	VSHUFF32X4 $0x88, Z5, Z1, Z16
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z16, 64(R12)
+	VMOVUPS Z5, 320(R12)
+	VBROADCASTSS 164(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z16, 128(R12)
+	VMOVUPS Z6, 384(R12)
+	VSHUFF32X4 $0x88, Z7, Z3, Z16
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z16, 192(R12)
+	VMOVUPS Z7, 448(R12)
+	VMOVUPS 384(R13), Z18
+	VMOVUPS 1408(R13), Z19
+	VBROADCASTSS 192(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VBROADCASTSS 196(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VMOVUPS 448(R13), Z18
+	VMOVUPS 1472(R13), Z19
+	VBROADCASTSS 224(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VMOVUPS Z16, 512(R12)
+	VMOVUPS Z12, 768(R12)
+	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VMOVUPS Z16, 576(R12)
+	VMOVUPS Z13, 832(R12)
+	VBROADCASTSS 228(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VSHUFF32X4 $0x88, Z14, Z10, Z16
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VMOVUPS Z16, 640(R12)
+	VMOVUPS Z14, 896(R12)
+	VSHUFF32X4 $0x88, Z15, Z11, Z16
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	VMOVUPS Z16, 704(R12)
+	VMOVUPS Z15, 960(R12)
+	VMOVUPS 512(R13), Z18
+	VMOVUPS 1536(R13), Z19
+	VBROADCASTSS 256(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 260(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 576(R13), Z18
+	VMOVUPS 1600(R13), Z19
+	VBROADCASTSS 288(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 292(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 640(R13), Z18
+	VMOVUPS 1664(R13), Z19
+	VBROADCASTSS 320(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 324(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 704(R13), Z18
+	VMOVUPS 1728(R13), Z19
+	VBROADCASTSS 352(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 356(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 768(R13), Z18
+	VMOVUPS 1792(R13), Z19
+	VBROADCASTSS 384(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VBROADCASTSS 388(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VMOVUPS 832(R13), Z18
+	VMOVUPS 1856(R13), Z19
+	VBROADCASTSS 416(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z16, 1024(R12)
+	VMOVUPS Z4, 1280(R12)
+	VSHUFF32X4 $0x88, Z5, Z1, Z16
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z16, 1088(R12)
+	VMOVUPS Z5, 1344(R12)
+	VBROADCASTSS 420(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z16, 1152(R12)
+	VMOVUPS Z6, 1408(R12)
+	VSHUFF32X4 $0x88, Z7, Z3, Z16
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z16, 1216(R12)
+	VMOVUPS Z7, 1472(R12)
+	VMOVUPS 896(R13), Z18
+	VMOVUPS 1920(R13), Z19
+	VBROADCASTSS 448(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VBROADCASTSS 452(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VMOVUPS 960(R13), Z18
+	VMOVUPS 1984(R13), Z19
+	VBROADCASTSS 480(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VMOVUPS Z16, 1536(R12)
+	VMOVUPS Z12, 1792(R12)
+	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VMOVUPS Z16, 1600(R12)
+	VMOVUPS Z13, 1856(R12)
+	VBROADCASTSS 484(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VSHUFF32X4 $0x88, Z14, Z10, Z16
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VMOVUPS Z16, 1664(R12)
+	VMOVUPS Z14, 1920(R12)
+	VSHUFF32X4 $0x88, Z15, Z11, Z16
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	VMOVUPS Z16, 1728(R12)
+	VMOVUPS Z15, 1984(R12)
+	ADDQ $512, DX
+	JMP loop
+
+last:
+	VMOVUPS 0(R13), Z18
+	VMOVUPS 1024(R13), Z19
+	VBROADCASTSS 0(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VBROADCASTSS 4(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VMOVUPS 64(R13), Z18
+	VMOVUPS 1088(R13), Z19
+	VBROADCASTSS 32(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VBROADCASTSS 36(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VMOVUPS 128(R13), Z18
+	VMOVUPS 1152(R13), Z19
+	VBROADCASTSS 64(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VBROADCASTSS 68(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VMOVUPS 192(R13), Z18
+	VMOVUPS 1216(R13), Z19
+	VBROADCASTSS 96(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VBROADCASTSS 100(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VMOVUPS 256(R13), Z18
+	VMOVUPS 1280(R13), Z19
+	VBROADCASTSS 128(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VBROADCASTSS 132(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VMOVUPS 320(R13), Z18
+	VMOVUPS 1344(R13), Z19
+	VBROADCASTSS 160(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VBROADCASTSS 164(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VMOVUPS 384(R13), Z18
+	VMOVUPS 1408(R13), Z19
+	VBROADCASTSS 192(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VBROADCASTSS 196(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VMOVUPS 448(R13), Z18
+	VMOVUPS 1472(R13), Z19
+	VBROADCASTSS 224(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VBROADCASTSS 228(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VMOVUPS 512(R13), Z18
+	VMOVUPS 1536(R13), Z19
+	VBROADCASTSS 256(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VBROADCASTSS 260(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VMOVUPS 576(R13), Z18
+	VMOVUPS 1600(R13), Z19
+	VBROADCASTSS 288(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VBROADCASTSS 292(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VMOVUPS 640(R13), Z18
+	VMOVUPS 1664(R13), Z19
+	VBROADCASTSS 320(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VBROADCASTSS 324(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VMOVUPS 704(R13), Z18
+	VMOVUPS 1728(R13), Z19
+	VBROADCASTSS 352(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VBROADCASTSS 356(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VMOVUPS 768(R13), Z18
+	VMOVUPS 1792(R13), Z19
+	VBROADCASTSS 384(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VBROADCASTSS 388(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VMOVUPS 832(R13), Z18
+	VMOVUPS 1856(R13), Z19
+	VBROADCASTSS 416(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VBROADCASTSS 420(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VMOVUPS 896(R13), Z18
+	VMOVUPS 1920(R13), Z19
+	VBROADCASTSS 448(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VBROADCASTSS 452(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VMOVUPS 960(R13), Z18
+	VMOVUPS 1984(R13), Z19
+	VBROADCASTSS 480(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VBROADCASTSS 484(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z29, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z28, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z31, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z30, (AX)
 	VZEROUPPER
 	RET
 
@@ -3821,6 +5034,1048 @@ loop:
 	VZEROUPPER
 	RET
 
+// func streamFar4Pairs(c *streamBlock)
+// 4 rows of A by 32 columns.
+TEXT ·streamFar4Pairs(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Z27
+	JMP start0x1
+
+zero0x1:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+
+start0x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z29
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Z31
+	JMP start1x1
+
+zero1x1:
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+
+start1x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	LEAQ (streamBlock_turned+0)(DI), R12
+	LEAQ (streamBlock_turned+2048)(DI), R13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z16, 0(R12)
+	VMOVUPS Z4, 256(R12)
+	VSHUFF32X4 $0x88, Z5, Z1, Z16
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z16, 64(R12)
+	VMOVUPS Z5, 320(R12)
+	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z16, 128(R12)
+	VMOVUPS Z6, 384(R12)
+	VSHUFF32X4 $0x88, Z7, Z3, Z16
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z16, 192(R12)
+	VMOVUPS Z7, 448(R12)
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VMOVUPS Z16, 512(R12)
+	VMOVUPS Z12, 768(R12)
+	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VMOVUPS Z16, 576(R12)
+	VMOVUPS Z13, 832(R12)
+	VSHUFF32X4 $0x88, Z14, Z10, Z16
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VMOVUPS Z16, 640(R12)
+	VMOVUPS Z14, 896(R12)
+	VSHUFF32X4 $0x88, Z15, Z11, Z16
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	VMOVUPS Z16, 704(R12)
+	VMOVUPS Z15, 960(R12)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z16, 1024(R12)
+	VMOVUPS Z4, 1280(R12)
+	VSHUFF32X4 $0x88, Z5, Z1, Z16
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z16, 1088(R12)
+	VMOVUPS Z5, 1344(R12)
+	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z16, 1152(R12)
+	VMOVUPS Z6, 1408(R12)
+	VSHUFF32X4 $0x88, Z7, Z3, Z16
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z16, 1216(R12)
+	VMOVUPS Z7, 1472(R12)
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VMOVUPS Z16, 1536(R12)
+	VMOVUPS Z12, 1792(R12)
+	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VMOVUPS Z16, 1600(R12)
+	VMOVUPS Z13, 1856(R12)
+	VSHUFF32X4 $0x88, Z14, Z10, Z16
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VMOVUPS Z16, 1664(R12)
+	VMOVUPS Z14, 1920(R12)
+	VSHUFF32X4 $0x88, Z15, Z11, Z16
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	VMOVUPS Z16, 1728(R12)
+	VMOVUPS Z15, 1984(R12)
+
+loop:
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	XCHGQ R12, R13
+	DECQ streamBlock_k(DI)
+	JZ last
+	VMOVUPS 0(R13), Z18
+	VMOVUPS 1024(R13), Z19
+	VBROADCASTSS 0(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 4(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 8(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 12(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 64(R13), Z18
+	VMOVUPS 1088(R13), Z19
+	VBROADCASTSS 32(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 36(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 40(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 44(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 128(R13), Z18
+	VMOVUPS 1152(R13), Z19
+	VBROADCASTSS 64(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 68(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 72(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 76(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 192(R13), Z18
+	VMOVUPS 1216(R13), Z19
+	VBROADCASTSS 96(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 100(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 104(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 108(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 256(R13), Z18
+	VMOVUPS 1280(R13), Z19
+	VBROADCASTSS 128(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VBROADCASTSS 132(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VBROADCASTSS 136(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VBROADCASTSS 140(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VMOVUPS 320(R13), Z18
+	VMOVUPS 1344(R13), Z19
+	VBROADCASTSS 160(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z16, 0(R12)
+	VMOVUPS Z4, 256(R12)
+	VBROADCASTSS 164(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VSHUFF32X4 $0x88, Z5, Z1, Z16
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z16, 64(R12)
+	VMOVUPS Z5, 320(R12)
+	VBROADCASTSS 168(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z16, 128(R12)
+	VMOVUPS Z6, 384(R12)
+	VBROADCASTSS 172(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VSHUFF32X4 $0x88, Z7, Z3, Z16
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z16, 192(R12)
+	VMOVUPS Z7, 448(R12)
+	VMOVUPS 384(R13), Z18
+	VMOVUPS 1408(R13), Z19
+	VBROADCASTSS 192(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VBROADCASTSS 196(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VBROADCASTSS 200(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VBROADCASTSS 204(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VMOVUPS 448(R13), Z18
+	VMOVUPS 1472(R13), Z19
+	VBROADCASTSS 224(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VMOVUPS Z16, 512(R12)
+	VMOVUPS Z12, 768(R12)
+	VBROADCASTSS 228(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VMOVUPS Z16, 576(R12)
+	VMOVUPS Z13, 832(R12)
+	VBROADCASTSS 232(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VSHUFF32X4 $0x88, Z14, Z10, Z16
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VMOVUPS Z16, 640(R12)
+	VMOVUPS Z14, 896(R12)
+	VBROADCASTSS 236(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VSHUFF32X4 $0x88, Z15, Z11, Z16
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	VMOVUPS Z16, 704(R12)
+	VMOVUPS Z15, 960(R12)
+	VMOVUPS 512(R13), Z18
+	VMOVUPS 1536(R13), Z19
+	VBROADCASTSS 256(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 260(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 264(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 268(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 576(R13), Z18
+	VMOVUPS 1600(R13), Z19
+	VBROADCASTSS 288(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 292(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 296(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 300(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 640(R13), Z18
+	VMOVUPS 1664(R13), Z19
+	VBROADCASTSS 320(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 324(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 328(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 332(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 704(R13), Z18
+	VMOVUPS 1728(R13), Z19
+	VBROADCASTSS 352(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 356(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 360(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 364(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 768(R13), Z18
+	VMOVUPS 1792(R13), Z19
+	VBROADCASTSS 384(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VBROADCASTSS 388(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VBROADCASTSS 392(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VBROADCASTSS 396(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VMOVUPS 832(R13), Z18
+	VMOVUPS 1856(R13), Z19
+	VBROADCASTSS 416(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z16, 1024(R12)
+	VMOVUPS Z4, 1280(R12)
+	VBROADCASTSS 420(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VSHUFF32X4 $0x88, Z5, Z1, Z16
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z16, 1088(R12)
+	VMOVUPS Z5, 1344(R12)
+	VBROADCASTSS 424(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z16, 1152(R12)
+	VMOVUPS Z6, 1408(R12)
+	VBROADCASTSS 428(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VSHUFF32X4 $0x88, Z7, Z3, Z16
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z16, 1216(R12)
+	VMOVUPS Z7, 1472(R12)
+	VMOVUPS 896(R13), Z18
+	VMOVUPS 1920(R13), Z19
+	VBROADCASTSS 448(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VBROADCASTSS 452(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VBROADCASTSS 456(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VBROADCASTSS 460(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VMOVUPS 960(R13), Z18
+	VMOVUPS 1984(R13), Z19
+	VBROADCASTSS 480(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VMOVUPS Z16, 1536(R12)
+	VMOVUPS Z12, 1792(R12)
+	VBROADCASTSS 484(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VMOVUPS Z16, 1600(R12)
+	VMOVUPS Z13, 1856(R12)
+	VBROADCASTSS 488(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VSHUFF32X4 $0x88, Z14, Z10, Z16
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VMOVUPS Z16, 1664(R12)
+	VMOVUPS Z14, 1920(R12)
+	VBROADCASTSS 492(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VSHUFF32X4 $0x88, Z15, Z11, Z16
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	VMOVUPS Z16, 1728(R12)
+	VMOVUPS Z15, 1984(R12)
+	ADDQ $512, DX
+	JMP loop
+
+last:
+	VMOVUPS 0(R13), Z18
+	VMOVUPS 1024(R13), Z19
+	VBROADCASTSS 0(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VBROADCASTSS 4(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VBROADCASTSS 8(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VBROADCASTSS 12(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VMOVUPS 64(R13), Z18
+	VMOVUPS 1088(R13), Z19
+	VBROADCASTSS 32(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VBROADCASTSS 36(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VBROADCASTSS 40(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VBROADCASTSS 44(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VMOVUPS 128(R13), Z18
+	VMOVUPS 1152(R13), Z19
+	VBROADCASTSS 64(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VBROADCASTSS 68(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VBROADCASTSS 72(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VBROADCASTSS 76(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VMOVUPS 192(R13), Z18
+	VMOVUPS 1216(R13), Z19
+	VBROADCASTSS 96(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VBROADCASTSS 100(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VBROADCASTSS 104(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VBROADCASTSS 108(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VMOVUPS 256(R13), Z18
+	VMOVUPS 1280(R13), Z19
+	VBROADCASTSS 128(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VBROADCASTSS 132(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VBROADCASTSS 136(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VBROADCASTSS 140(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VMOVUPS 320(R13), Z18
+	VMOVUPS 1344(R13), Z19
+	VBROADCASTSS 160(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VBROADCASTSS 164(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VBROADCASTSS 168(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VBROADCASTSS 172(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VMOVUPS 384(R13), Z18
+	VMOVUPS 1408(R13), Z19
+	VBROADCASTSS 192(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VBROADCASTSS 196(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VBROADCASTSS 200(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VBROADCASTSS 204(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VMOVUPS 448(R13), Z18
+	VMOVUPS 1472(R13), Z19
+	VBROADCASTSS 224(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VBROADCASTSS 228(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VBROADCASTSS 232(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VBROADCASTSS 236(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VMOVUPS 512(R13), Z18
+	VMOVUPS 1536(R13), Z19
+	VBROADCASTSS 256(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VBROADCASTSS 260(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VBROADCASTSS 264(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VBROADCASTSS 268(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VMOVUPS 576(R13), Z18
+	VMOVUPS 1600(R13), Z19
+	VBROADCASTSS 288(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VBROADCASTSS 292(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VBROADCASTSS 296(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VBROADCASTSS 300(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VMOVUPS 640(R13), Z18
+	VMOVUPS 1664(R13), Z19
+	VBROADCASTSS 320(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VBROADCASTSS 324(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VBROADCASTSS 328(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VBROADCASTSS 332(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VMOVUPS 704(R13), Z18
+	VMOVUPS 1728(R13), Z19
+	VBROADCASTSS 352(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VBROADCASTSS 356(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VBROADCASTSS 360(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VBROADCASTSS 364(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VMOVUPS 768(R13), Z18
+	VMOVUPS 1792(R13), Z19
+	VBROADCASTSS 384(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VBROADCASTSS 388(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VBROADCASTSS 392(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VBROADCASTSS 396(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VMOVUPS 832(R13), Z18
+	VMOVUPS 1856(R13), Z19
+	VBROADCASTSS 416(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VBROADCASTSS 420(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VBROADCASTSS 424(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VBROADCASTSS 428(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VMOVUPS 896(R13), Z18
+	VMOVUPS 1920(R13), Z19
+	VBROADCASTSS 448(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VBROADCASTSS 452(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VBROADCASTSS 456(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VBROADCASTSS 460(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VMOVUPS 960(R13), Z18
+	VMOVUPS 1984(R13), Z19
+	VBROADCASTSS 480(DX), Z20
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
+	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VBROADCASTSS 484(DX), Z21
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
+	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VBROADCASTSS 488(DX), Z22
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
+	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VBROADCASTSS 492(DX), Z23
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
+	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z27, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z26, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z31, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z30, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z29, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z28, (AX)
+	VZEROUPPER
+	RET
+
 // func streamT8Pairs(c *streamBlock)
 // 8 rows of A by 16 columns.
 TEXT ·streamT8Pairs(SB), NOSPLIT, $0-8
@@ -4277,6 +6532,1536 @@ loop:
 	VZEROUPPER
 	RET
 
+// func streamFar8Pairs(c *streamBlock)
+// 8 rows of A by 32 columns.
+TEXT ·streamFar8Pairs(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Z19
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS (AX), Z20
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS (AX), Z21
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VMOVUPS (AX), Z22
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VMOVUPS (AX), Z23
+	JMP start0x1
+
+zero0x1:
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+
+start0x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z24
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Z26
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Z27
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS (AX), Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS (AX), Z29
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+48)(DI), AX
+	VMOVUPS (AX), Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+56)(DI), AX
+	VMOVUPS (AX), Z31
+	JMP start1x1
+
+zero1x1:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+
+start1x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	LEAQ (streamBlock_turned+0)(DI), R12
+	LEAQ (streamBlock_turned+2048)(DI), R13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Z3, Z2, Z8
+	VUNPCKHPS Z3, Z2, Z9
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z8, Z2, Z0
+	VUNPCKHPD Z8, Z2, Z1
+	VUNPCKLPD Z9, Z3, Z2
+	VUNPCKHPD Z9, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z8
+	VUNPCKHPS Z7, Z6, Z9
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z8, Z6, Z4
+	VUNPCKHPD Z8, Z6, Z5
+	VUNPCKLPD Z9, Z7, Z6
+	VUNPCKHPD Z9, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z8
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z8, 0(R12)
+	VMOVUPS Z4, 256(R12)
+	VSHUFF32X4 $0x88, Z5, Z1, Z8
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z8, 64(R12)
+	VMOVUPS Z5, 320(R12)
+	VSHUFF32X4 $0x88, Z6, Z2, Z8
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z8, 128(R12)
+	VMOVUPS Z6, 384(R12)
+	VSHUFF32X4 $0x88, Z7, Z3, Z8
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z8, 192(R12)
+	VMOVUPS Z7, 448(R12)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z0, Z0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z2, Z2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y6
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
+	VUNPCKLPS Z3, Z2, Z8
+	VUNPCKHPS Z3, Z2, Z9
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z8, Z2, Z0
+	VUNPCKHPD Z8, Z2, Z1
+	VUNPCKLPD Z9, Z3, Z2
+	VUNPCKHPD Z9, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z8
+	VUNPCKHPS Z7, Z6, Z9
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z8, Z6, Z4
+	VUNPCKHPD Z8, Z6, Z5
+	VUNPCKLPD Z9, Z7, Z6
+	VUNPCKHPD Z9, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z8
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z8, 512(R12)
+	VMOVUPS Z4, 768(R12)
+	VSHUFF32X4 $0x88, Z5, Z1, Z8
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z8, 576(R12)
+	VMOVUPS Z5, 832(R12)
+	VSHUFF32X4 $0x88, Z6, Z2, Z8
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z8, 640(R12)
+	VMOVUPS Z6, 896(R12)
+	VSHUFF32X4 $0x88, Z7, Z3, Z8
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z8, 704(R12)
+	VMOVUPS Z7, 960(R12)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Z3, Z2, Z8
+	VUNPCKHPS Z3, Z2, Z9
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z8, Z2, Z0
+	VUNPCKHPD Z8, Z2, Z1
+	VUNPCKLPD Z9, Z3, Z2
+	VUNPCKHPD Z9, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z8
+	VUNPCKHPS Z7, Z6, Z9
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z8, Z6, Z4
+	VUNPCKHPD Z8, Z6, Z5
+	VUNPCKLPD Z9, Z7, Z6
+	VUNPCKHPD Z9, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z8
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z8, 1024(R12)
+	VMOVUPS Z4, 1280(R12)
+	VSHUFF32X4 $0x88, Z5, Z1, Z8
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z8, 1088(R12)
+	VMOVUPS Z5, 1344(R12)
+	VSHUFF32X4 $0x88, Z6, Z2, Z8
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z8, 1152(R12)
+	VMOVUPS Z6, 1408(R12)
+	VSHUFF32X4 $0x88, Z7, Z3, Z8
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z8, 1216(R12)
+	VMOVUPS Z7, 1472(R12)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z0, Z0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y4
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z1, Z1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y5
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z2, Z2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y6
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z3, Z3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y7
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
+	VUNPCKLPS Z3, Z2, Z8
+	VUNPCKHPS Z3, Z2, Z9
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z8, Z2, Z0
+	VUNPCKHPD Z8, Z2, Z1
+	VUNPCKLPD Z9, Z3, Z2
+	VUNPCKHPD Z9, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z8
+	VUNPCKHPS Z7, Z6, Z9
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z8, Z6, Z4
+	VUNPCKHPD Z8, Z6, Z5
+	VUNPCKLPD Z9, Z7, Z6
+	VUNPCKHPD Z9, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z8
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z8, 1536(R12)
+	VMOVUPS Z4, 1792(R12)
+	VSHUFF32X4 $0x88, Z5, Z1, Z8
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z8, 1600(R12)
+	VMOVUPS Z5, 1856(R12)
+	VSHUFF32X4 $0x88, Z6, Z2, Z8
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z8, 1664(R12)
+	VMOVUPS Z6, 1920(R12)
+	VSHUFF32X4 $0x88, Z7, Z3, Z8
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z8, 1728(R12)
+	VMOVUPS Z7, 1984(R12)
+
+loop:
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	XCHGQ R12, R13
+	DECQ streamBlock_k(DI)
+	JZ last
+	VMOVUPS 0(R13), Z10
+	VMOVUPS 1024(R13), Z11
+	VBROADCASTSS 0(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VBROADCASTSS 4(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VBROADCASTSS 8(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 12(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 16(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VBROADCASTSS 20(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VBROADCASTSS 24(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VMOVUPS 0(AX)(SI*1), Y1
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 28(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 64(R13), Z10
+	VMOVUPS 1088(R13), Z11
+	VBROADCASTSS 32(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VBROADCASTSS 36(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VBROADCASTSS 40(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 44(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 48(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VBROADCASTSS 52(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VBROADCASTSS 56(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VMOVUPS 0(AX)(SI*1), Y6
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 60(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 128(R13), Z10
+	VMOVUPS 1152(R13), Z11
+	VBROADCASTSS 64(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VBROADCASTSS 68(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VBROADCASTSS 72(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 76(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 80(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VBROADCASTSS 84(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Z3, Z2, Z8
+	VBROADCASTSS 88(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VUNPCKHPS Z3, Z2, Z9
+	VUNPCKLPS Z1, Z0, Z2
+	VBROADCASTSS 92(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z8, Z2, Z0
+	VUNPCKHPD Z8, Z2, Z1
+	VMOVUPS 192(R13), Z10
+	VMOVUPS 1216(R13), Z11
+	VBROADCASTSS 96(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	VUNPCKLPD Z9, Z3, Z2
+	VUNPCKHPD Z9, Z3, Z3
+	VBROADCASTSS 100(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	VUNPCKLPS Z7, Z6, Z8
+	VUNPCKHPS Z7, Z6, Z9
+	VBROADCASTSS 104(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VBROADCASTSS 108(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	VUNPCKLPD Z8, Z6, Z4
+	VUNPCKHPD Z8, Z6, Z5
+	VUNPCKLPD Z9, Z7, Z6
+	VBROADCASTSS 112(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VUNPCKHPD Z9, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z8
+	VBROADCASTSS 116(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z8, 0(R12)
+	VBROADCASTSS 120(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VMOVUPS Z4, 256(R12)
+	VSHUFF32X4 $0x88, Z5, Z1, Z8
+	VBROADCASTSS 124(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z8, 64(R12)
+	VMOVUPS Z5, 320(R12)
+	VMOVUPS 256(R13), Z10
+	VMOVUPS 1280(R13), Z11
+	VBROADCASTSS 128(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	VSHUFF32X4 $0x88, Z6, Z2, Z8
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VBROADCASTSS 132(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	VMOVUPS Z8, 128(R12)
+	VMOVUPS Z6, 384(R12)
+	VBROADCASTSS 136(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VSHUFF32X4 $0x88, Z7, Z3, Z8
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VBROADCASTSS 140(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	VMOVUPS Z8, 192(R12)
+	VMOVUPS Z7, 448(R12)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VBROADCASTSS 144(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VMOVUPS 32(AX)(SI*1), Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VBROADCASTSS 148(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z0, Z0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VBROADCASTSS 152(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VMOVUPS 32(AX)(SI*1), Y4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VBROADCASTSS 156(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y1
+	VMOVUPS 320(R13), Z10
+	VMOVUPS 1344(R13), Z11
+	VBROADCASTSS 160(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z1, Z1
+	VBROADCASTSS 164(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y5
+	VBROADCASTSS 168(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
+	VBROADCASTSS 172(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VBROADCASTSS 176(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z2, Z2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VBROADCASTSS 180(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VMOVUPS 32(AX)(SI*1), Y6
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VBROADCASTSS 184(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VBROADCASTSS 188(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VMOVUPS 32(AX)(SI*1), Y3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z3, Z3
+	VMOVUPS 384(R13), Z10
+	VMOVUPS 1408(R13), Z11
+	VBROADCASTSS 192(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y7
+	VBROADCASTSS 196(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
+	VBROADCASTSS 200(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VUNPCKLPS Z3, Z2, Z8
+	VUNPCKHPS Z3, Z2, Z9
+	VBROADCASTSS 204(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z8, Z2, Z0
+	VBROADCASTSS 208(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VUNPCKHPD Z8, Z2, Z1
+	VUNPCKLPD Z9, Z3, Z2
+	VBROADCASTSS 212(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VUNPCKHPD Z9, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z8
+	VBROADCASTSS 216(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VUNPCKHPS Z7, Z6, Z9
+	VUNPCKLPS Z5, Z4, Z6
+	VBROADCASTSS 220(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z8, Z6, Z4
+	VUNPCKHPD Z8, Z6, Z5
+	VMOVUPS 448(R13), Z10
+	VMOVUPS 1472(R13), Z11
+	VBROADCASTSS 224(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	VUNPCKLPD Z9, Z7, Z6
+	VUNPCKHPD Z9, Z7, Z7
+	VBROADCASTSS 228(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	VSHUFF32X4 $0x88, Z4, Z0, Z8
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VBROADCASTSS 232(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VMOVUPS Z8, 512(R12)
+	VMOVUPS Z4, 768(R12)
+	VBROADCASTSS 236(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	VSHUFF32X4 $0x88, Z5, Z1, Z8
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z8, 576(R12)
+	VBROADCASTSS 240(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VMOVUPS Z5, 832(R12)
+	VSHUFF32X4 $0x88, Z6, Z2, Z8
+	VBROADCASTSS 244(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z8, 640(R12)
+	VBROADCASTSS 248(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VMOVUPS Z6, 896(R12)
+	VSHUFF32X4 $0x88, Z7, Z3, Z8
+	VBROADCASTSS 252(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z8, 704(R12)
+	VMOVUPS Z7, 960(R12)
+	VMOVUPS 512(R13), Z10
+	VMOVUPS 1536(R13), Z11
+	VBROADCASTSS 256(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VBROADCASTSS 260(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VBROADCASTSS 264(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 268(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 272(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VBROADCASTSS 276(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VBROADCASTSS 280(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VMOVUPS 0(AX)(SI*1), Y1
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 284(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 576(R13), Z10
+	VMOVUPS 1600(R13), Z11
+	VBROADCASTSS 288(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VBROADCASTSS 292(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VBROADCASTSS 296(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 300(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 304(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VBROADCASTSS 308(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VBROADCASTSS 312(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VMOVUPS 0(AX)(SI*1), Y6
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 316(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 640(R13), Z10
+	VMOVUPS 1664(R13), Z11
+	VBROADCASTSS 320(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VBROADCASTSS 324(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VBROADCASTSS 328(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 332(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 336(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VBROADCASTSS 340(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Z3, Z2, Z8
+	VBROADCASTSS 344(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VUNPCKHPS Z3, Z2, Z9
+	VUNPCKLPS Z1, Z0, Z2
+	VBROADCASTSS 348(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z8, Z2, Z0
+	VUNPCKHPD Z8, Z2, Z1
+	VMOVUPS 704(R13), Z10
+	VMOVUPS 1728(R13), Z11
+	VBROADCASTSS 352(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	VUNPCKLPD Z9, Z3, Z2
+	VUNPCKHPD Z9, Z3, Z3
+	VBROADCASTSS 356(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	VUNPCKLPS Z7, Z6, Z8
+	VUNPCKHPS Z7, Z6, Z9
+	VBROADCASTSS 360(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VBROADCASTSS 364(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	VUNPCKLPD Z8, Z6, Z4
+	VUNPCKHPD Z8, Z6, Z5
+	VUNPCKLPD Z9, Z7, Z6
+	VBROADCASTSS 368(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VUNPCKHPD Z9, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z8
+	VBROADCASTSS 372(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z8, 1024(R12)
+	VBROADCASTSS 376(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VMOVUPS Z4, 1280(R12)
+	VSHUFF32X4 $0x88, Z5, Z1, Z8
+	VBROADCASTSS 380(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z8, 1088(R12)
+	VMOVUPS Z5, 1344(R12)
+	VMOVUPS 768(R13), Z10
+	VMOVUPS 1792(R13), Z11
+	VBROADCASTSS 384(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	VSHUFF32X4 $0x88, Z6, Z2, Z8
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VBROADCASTSS 388(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	VMOVUPS Z8, 1152(R12)
+	VMOVUPS Z6, 1408(R12)
+	VBROADCASTSS 392(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VSHUFF32X4 $0x88, Z7, Z3, Z8
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VBROADCASTSS 396(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	VMOVUPS Z8, 1216(R12)
+	VMOVUPS Z7, 1472(R12)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VBROADCASTSS 400(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VMOVUPS 32(AX)(SI*1), Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VBROADCASTSS 404(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z0, Z0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VBROADCASTSS 408(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VMOVUPS 32(AX)(SI*1), Y4
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VBROADCASTSS 412(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y1
+	VMOVUPS 832(R13), Z10
+	VMOVUPS 1856(R13), Z11
+	VBROADCASTSS 416(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z1, Z1
+	VBROADCASTSS 420(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y5
+	VBROADCASTSS 424(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
+	VBROADCASTSS 428(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VBROADCASTSS 432(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z2, Z2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VBROADCASTSS 436(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VMOVUPS 32(AX)(SI*1), Y6
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VBROADCASTSS 440(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VBROADCASTSS 444(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VMOVUPS 32(AX)(SI*1), Y3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z3, Z3
+	VMOVUPS 896(R13), Z10
+	VMOVUPS 1920(R13), Z11
+	VBROADCASTSS 448(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y7
+	VBROADCASTSS 452(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
+	VBROADCASTSS 456(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VUNPCKLPS Z3, Z2, Z8
+	VUNPCKHPS Z3, Z2, Z9
+	VBROADCASTSS 460(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z8, Z2, Z0
+	VBROADCASTSS 464(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VUNPCKHPD Z8, Z2, Z1
+	VUNPCKLPD Z9, Z3, Z2
+	VBROADCASTSS 468(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VUNPCKHPD Z9, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z8
+	VBROADCASTSS 472(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VUNPCKHPS Z7, Z6, Z9
+	VUNPCKLPS Z5, Z4, Z6
+	VBROADCASTSS 476(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z8, Z6, Z4
+	VUNPCKHPD Z8, Z6, Z5
+	VMOVUPS 960(R13), Z10
+	VMOVUPS 1984(R13), Z11
+	VBROADCASTSS 480(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	VUNPCKLPD Z9, Z7, Z6
+	VUNPCKHPD Z9, Z7, Z7
+	VBROADCASTSS 484(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	VSHUFF32X4 $0x88, Z4, Z0, Z8
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VBROADCASTSS 488(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VMOVUPS Z8, 1536(R12)
+	VMOVUPS Z4, 1792(R12)
+	VBROADCASTSS 492(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	VSHUFF32X4 $0x88, Z5, Z1, Z8
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z8, 1600(R12)
+	VBROADCASTSS 496(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VMOVUPS Z5, 1856(R12)
+	VSHUFF32X4 $0x88, Z6, Z2, Z8
+	VBROADCASTSS 500(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z8, 1664(R12)
+	VBROADCASTSS 504(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VMOVUPS Z6, 1920(R12)
+	VSHUFF32X4 $0x88, Z7, Z3, Z8
+	VBROADCASTSS 508(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z8, 1728(R12)
+	VMOVUPS Z7, 1984(R12)
+	ADDQ $512, DX
+	JMP loop
+
+last:
+	VMOVUPS 0(R13), Z10
+	VMOVUPS 1024(R13), Z11
+	VBROADCASTSS 0(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	VBROADCASTSS 4(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	VBROADCASTSS 8(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VBROADCASTSS 12(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	VBROADCASTSS 16(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VBROADCASTSS 20(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VBROADCASTSS 24(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VBROADCASTSS 28(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VMOVUPS 64(R13), Z10
+	VMOVUPS 1088(R13), Z11
+	VBROADCASTSS 32(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	VBROADCASTSS 36(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	VBROADCASTSS 40(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VBROADCASTSS 44(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	VBROADCASTSS 48(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VBROADCASTSS 52(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VBROADCASTSS 56(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VBROADCASTSS 60(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VMOVUPS 128(R13), Z10
+	VMOVUPS 1152(R13), Z11
+	VBROADCASTSS 64(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	VBROADCASTSS 68(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	VBROADCASTSS 72(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VBROADCASTSS 76(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	VBROADCASTSS 80(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VBROADCASTSS 84(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VBROADCASTSS 88(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VBROADCASTSS 92(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VMOVUPS 192(R13), Z10
+	VMOVUPS 1216(R13), Z11
+	VBROADCASTSS 96(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	VBROADCASTSS 100(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	VBROADCASTSS 104(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VBROADCASTSS 108(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	VBROADCASTSS 112(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VBROADCASTSS 116(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VBROADCASTSS 120(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VBROADCASTSS 124(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VMOVUPS 256(R13), Z10
+	VMOVUPS 1280(R13), Z11
+	VBROADCASTSS 128(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	VBROADCASTSS 132(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	VBROADCASTSS 136(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VBROADCASTSS 140(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	VBROADCASTSS 144(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VBROADCASTSS 148(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VBROADCASTSS 152(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VBROADCASTSS 156(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VMOVUPS 320(R13), Z10
+	VMOVUPS 1344(R13), Z11
+	VBROADCASTSS 160(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	VBROADCASTSS 164(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	VBROADCASTSS 168(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VBROADCASTSS 172(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	VBROADCASTSS 176(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VBROADCASTSS 180(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VBROADCASTSS 184(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VBROADCASTSS 188(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VMOVUPS 384(R13), Z10
+	VMOVUPS 1408(R13), Z11
+	VBROADCASTSS 192(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	VBROADCASTSS 196(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	VBROADCASTSS 200(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VBROADCASTSS 204(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	VBROADCASTSS 208(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VBROADCASTSS 212(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VBROADCASTSS 216(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VBROADCASTSS 220(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VMOVUPS 448(R13), Z10
+	VMOVUPS 1472(R13), Z11
+	VBROADCASTSS 224(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	VBROADCASTSS 228(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	VBROADCASTSS 232(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VBROADCASTSS 236(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	VBROADCASTSS 240(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VBROADCASTSS 244(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VBROADCASTSS 248(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VBROADCASTSS 252(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VMOVUPS 512(R13), Z10
+	VMOVUPS 1536(R13), Z11
+	VBROADCASTSS 256(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	VBROADCASTSS 260(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	VBROADCASTSS 264(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VBROADCASTSS 268(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	VBROADCASTSS 272(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VBROADCASTSS 276(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VBROADCASTSS 280(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VBROADCASTSS 284(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VMOVUPS 576(R13), Z10
+	VMOVUPS 1600(R13), Z11
+	VBROADCASTSS 288(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	VBROADCASTSS 292(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	VBROADCASTSS 296(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VBROADCASTSS 300(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	VBROADCASTSS 304(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VBROADCASTSS 308(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VBROADCASTSS 312(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VBROADCASTSS 316(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VMOVUPS 640(R13), Z10
+	VMOVUPS 1664(R13), Z11
+	VBROADCASTSS 320(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	VBROADCASTSS 324(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	VBROADCASTSS 328(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VBROADCASTSS 332(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	VBROADCASTSS 336(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VBROADCASTSS 340(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VBROADCASTSS 344(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VBROADCASTSS 348(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VMOVUPS 704(R13), Z10
+	VMOVUPS 1728(R13), Z11
+	VBROADCASTSS 352(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	VBROADCASTSS 356(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	VBROADCASTSS 360(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VBROADCASTSS 364(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	VBROADCASTSS 368(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VBROADCASTSS 372(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VBROADCASTSS 376(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VBROADCASTSS 380(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VMOVUPS 768(R13), Z10
+	VMOVUPS 1792(R13), Z11
+	VBROADCASTSS 384(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	VBROADCASTSS 388(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	VBROADCASTSS 392(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VBROADCASTSS 396(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	VBROADCASTSS 400(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VBROADCASTSS 404(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VBROADCASTSS 408(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VBROADCASTSS 412(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VMOVUPS 832(R13), Z10
+	VMOVUPS 1856(R13), Z11
+	VBROADCASTSS 416(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	VBROADCASTSS 420(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	VBROADCASTSS 424(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VBROADCASTSS 428(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	VBROADCASTSS 432(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VBROADCASTSS 436(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VBROADCASTSS 440(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VBROADCASTSS 444(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VMOVUPS 896(R13), Z10
+	VMOVUPS 1920(R13), Z11
+	VBROADCASTSS 448(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	VBROADCASTSS 452(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	VBROADCASTSS 456(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VBROADCASTSS 460(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	VBROADCASTSS 464(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VBROADCASTSS 468(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VBROADCASTSS 472(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VBROADCASTSS 476(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	VMOVUPS 960(R13), Z10
+	VMOVUPS 1984(R13), Z11
+	VBROADCASTSS 480(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
+	VBROADCASTSS 484(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
+	VBROADCASTSS 488(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
+	VBROADCASTSS 492(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
+	VBROADCASTSS 496(DX), Z12
+	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
+	VBROADCASTSS 500(DX), Z13
+	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
+	VBROADCASTSS 504(DX), Z14
+	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
+	VBROADCASTSS 508(DX), Z15
+	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPS Z23, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPS Z22, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z21, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z20, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z19, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z18, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z17, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z16, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPS Z31, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPS Z30, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z29, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z28, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z27, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z26, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	VZEROUPPER
+	RET
+
 // func streamT1Words(c *streamBlock)
 // 1 rows of A by 32 columns.
 TEXT ·streamT1Words(SB), NOSPLIT, $0-8
@@ -4636,6 +8421,389 @@ loop:
 	VFMADD231PS Z20, Z14, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
+	VBROADCASTSS 480(R9), Z20
+	VFMADD231PS Z20, Z15, Z25
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z25, (AX)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamFar1Words(c *streamBlock)
+// 1 rows of A by 32 columns.
+TEXT ·streamFar1Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z24
+	JMP start0x1
+
+zero0x1:
+	VPXORD Z24, Z24, Z24
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z25
+	JMP start1x1
+
+zero1x1:
+	VPXORD Z25, Z25, Z25
+
+start1x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVDQU32 (AX)(SI*1), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVDQU32 (AX)(SI*1), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVDQU32 (AX)(SI*1), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VMOVDQU32 (AX)(SI*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z0
+	VSHUFF32X4 $0x88, Z23, Z22, Z4
+	VSHUFF32X4 $0xdd, Z21, Z20, Z8
+	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVDQU32 (AX)(SI*1), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVDQU32 (AX)(SI*1), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVDQU32 (AX)(SI*1), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VMOVDQU32 (AX)(SI*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z1
+	VSHUFF32X4 $0x88, Z23, Z22, Z5
+	VSHUFF32X4 $0xdd, Z21, Z20, Z9
+	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVDQU32 (AX)(SI*1), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VMOVDQU32 (AX)(SI*1), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVDQU32 (AX)(SI*1), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VMOVDQU32 (AX)(SI*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z2
+	VSHUFF32X4 $0x88, Z23, Z22, Z6
+	VSHUFF32X4 $0xdd, Z21, Z20, Z10
+	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVDQU32 (AX)(SI*1), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VMOVDQU32 (AX)(SI*1), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVDQU32 (AX)(SI*1), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VMOVDQU32 (AX)(SI*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z3
+	VSHUFF32X4 $0x88, Z23, Z22, Z7
+	VSHUFF32X4 $0xdd, Z21, Z20, Z11
+	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 0(DX), Z20
+	VFMADD231PS Z20, Z0, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 32(DX), Z20
+	VFMADD231PS Z20, Z1, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 64(DX), Z20
+	VFMADD231PS Z20, Z2, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 96(DX), Z20
+	VFMADD231PS Z20, Z3, Z24
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 128(DX), Z20
+	VFMADD231PS Z20, Z4, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 160(DX), Z20
+	VFMADD231PS Z20, Z5, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 192(DX), Z20
+	VFMADD231PS Z20, Z6, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 224(DX), Z20
+	VFMADD231PS Z20, Z7, Z24
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 256(DX), Z20
+	VFMADD231PS Z20, Z8, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 288(DX), Z20
+	VFMADD231PS Z20, Z9, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 320(DX), Z20
+	VFMADD231PS Z20, Z10, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 352(DX), Z20
+	VFMADD231PS Z20, Z11, Z24
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 384(DX), Z20
+	VFMADD231PS Z20, Z12, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 416(DX), Z20
+	VFMADD231PS Z20, Z13, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 448(DX), Z20
+	VFMADD231PS Z20, Z14, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 480(DX), Z20
+	VFMADD231PS Z20, Z15, Z24
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVDQU32 (AX)(BX*1), Z16
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VMOVDQU32 (AX)(BX*1), Z17
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVDQU32 (AX)(BX*1), Z18
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VMOVDQU32 (AX)(BX*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z0
+	VSHUFF32X4 $0x88, Z23, Z22, Z4
+	VSHUFF32X4 $0xdd, Z21, Z20, Z8
+	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVDQU32 (AX)(BX*1), Z16
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VMOVDQU32 (AX)(BX*1), Z17
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVDQU32 (AX)(BX*1), Z18
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VMOVDQU32 (AX)(BX*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z1
+	VSHUFF32X4 $0x88, Z23, Z22, Z5
+	VSHUFF32X4 $0xdd, Z21, Z20, Z9
+	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVDQU32 (AX)(BX*1), Z16
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VMOVDQU32 (AX)(BX*1), Z17
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVDQU32 (AX)(BX*1), Z18
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VMOVDQU32 (AX)(BX*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z2
+	VSHUFF32X4 $0x88, Z23, Z22, Z6
+	VSHUFF32X4 $0xdd, Z21, Z20, Z10
+	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVDQU32 (AX)(BX*1), Z16
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VMOVDQU32 (AX)(BX*1), Z17
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVDQU32 (AX)(BX*1), Z18
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VMOVDQU32 (AX)(BX*1), Z19
+	VSHUFF32X4 $0x88, Z17, Z16, Z20
+	VSHUFF32X4 $0x88, Z19, Z18, Z21
+	VSHUFF32X4 $0xdd, Z17, Z16, Z22
+	VSHUFF32X4 $0xdd, Z19, Z18, Z23
+	VSHUFF32X4 $0x88, Z21, Z20, Z3
+	VSHUFF32X4 $0x88, Z23, Z22, Z7
+	VSHUFF32X4 $0xdd, Z21, Z20, Z11
+	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 0(R9), Z20
+	VFMADD231PS Z20, Z0, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 32(R9), Z20
+	VFMADD231PS Z20, Z1, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 64(R9), Z20
+	VFMADD231PS Z20, Z2, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 96(R9), Z20
+	VFMADD231PS Z20, Z3, Z25
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 128(R9), Z20
+	VFMADD231PS Z20, Z4, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 160(R9), Z20
+	VFMADD231PS Z20, Z5, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 192(R9), Z20
+	VFMADD231PS Z20, Z6, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 224(R9), Z20
+	VFMADD231PS Z20, Z7, Z25
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 256(R9), Z20
+	VFMADD231PS Z20, Z8, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 288(R9), Z20
+	VFMADD231PS Z20, Z9, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 320(R9), Z20
+	VFMADD231PS Z20, Z10, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 352(R9), Z20
+	VFMADD231PS Z20, Z11, Z25
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 384(R9), Z20
+	VFMADD231PS Z20, Z12, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 416(R9), Z20
+	VFMADD231PS Z20, Z13, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
+	VBROADCASTSS 448(R9), Z20
+	VFMADD231PS Z20, Z14, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT1 (AX)(R11*1)
 	VBROADCASTSS 480(R9), Z20
 	VFMADD231PS Z20, Z15, Z25
 	ADDQ $512, R9
@@ -5114,6 +9282,836 @@ loop:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamFar2Words(c *streamBlock)
+// 2 rows of A by 32 columns.
+TEXT ·streamFar2Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z29
+	JMP start0x1
+
+zero0x1:
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+
+start0x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z31
+	JMP start1x1
+
+zero1x1:
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+
+start1x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	LEAQ (streamBlock_turned+0)(DI), R12
+	LEAQ (streamBlock_turned+2048)(DI), R13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z16, 0(R12)
+	VMOVUPS Z4, 256(R12)
+	VSHUFF32X4 $0x88, Z5, Z1, Z16
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z16, 64(R12)
+	VMOVUPS Z5, 320(R12)
+	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z16, 128(R12)
+	VMOVUPS Z6, 384(R12)
+	VSHUFF32X4 $0x88, Z7, Z3, Z16
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z16, 192(R12)
+	VMOVUPS Z7, 448(R12)
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VMOVUPS Z16, 512(R12)
+	VMOVUPS Z12, 768(R12)
+	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VMOVUPS Z16, 576(R12)
+	VMOVUPS Z13, 832(R12)
+	VSHUFF32X4 $0x88, Z14, Z10, Z16
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VMOVUPS Z16, 640(R12)
+	VMOVUPS Z14, 896(R12)
+	VSHUFF32X4 $0x88, Z15, Z11, Z16
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	VMOVUPS Z16, 704(R12)
+	VMOVUPS Z15, 960(R12)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z16, 1024(R12)
+	VMOVUPS Z4, 1280(R12)
+	VSHUFF32X4 $0x88, Z5, Z1, Z16
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z16, 1088(R12)
+	VMOVUPS Z5, 1344(R12)
+	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z16, 1152(R12)
+	VMOVUPS Z6, 1408(R12)
+	VSHUFF32X4 $0x88, Z7, Z3, Z16
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z16, 1216(R12)
+	VMOVUPS Z7, 1472(R12)
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VMOVUPS Z16, 1536(R12)
+	VMOVUPS Z12, 1792(R12)
+	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VMOVUPS Z16, 1600(R12)
+	VMOVUPS Z13, 1856(R12)
+	VSHUFF32X4 $0x88, Z14, Z10, Z16
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VMOVUPS Z16, 1664(R12)
+	VMOVUPS Z14, 1920(R12)
+	VSHUFF32X4 $0x88, Z15, Z11, Z16
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	VMOVUPS Z16, 1728(R12)
+	VMOVUPS Z15, 1984(R12)
+
+loop:
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	XCHGQ R12, R13
+	DECQ streamBlock_k(DI)
+	JZ last
+	VMOVUPS 0(R13), Z18
+	VMOVUPS 1024(R13), Z19
+	VBROADCASTSS 0(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 4(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 64(R13), Z18
+	VMOVUPS 1088(R13), Z19
+	VBROADCASTSS 32(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 36(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 128(R13), Z18
+	VMOVUPS 1152(R13), Z19
+	VBROADCASTSS 64(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 68(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 192(R13), Z18
+	VMOVUPS 1216(R13), Z19
+	VBROADCASTSS 96(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 100(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 256(R13), Z18
+	VMOVUPS 1280(R13), Z19
+	VBROADCASTSS 128(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VBROADCASTSS 132(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VMOVUPS 320(R13), Z18
+	VMOVUPS 1344(R13), Z19
+	VBROADCASTSS 160(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z16, 0(R12)
+	VMOVUPS Z4, 256(R12)
+	VSHUFF32X4 $0x88, Z5, Z1, Z16
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z16, 64(R12)
+	VMOVUPS Z5, 320(R12)
+	VBROADCASTSS 164(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z16, 128(R12)
+	VMOVUPS Z6, 384(R12)
+	VSHUFF32X4 $0x88, Z7, Z3, Z16
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z16, 192(R12)
+	VMOVUPS Z7, 448(R12)
+	VMOVUPS 384(R13), Z18
+	VMOVUPS 1408(R13), Z19
+	VBROADCASTSS 192(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VBROADCASTSS 196(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VMOVUPS 448(R13), Z18
+	VMOVUPS 1472(R13), Z19
+	VBROADCASTSS 224(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VMOVUPS Z16, 512(R12)
+	VMOVUPS Z12, 768(R12)
+	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VMOVUPS Z16, 576(R12)
+	VMOVUPS Z13, 832(R12)
+	VBROADCASTSS 228(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	VSHUFF32X4 $0x88, Z14, Z10, Z16
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VMOVUPS Z16, 640(R12)
+	VMOVUPS Z14, 896(R12)
+	VSHUFF32X4 $0x88, Z15, Z11, Z16
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	VMOVUPS Z16, 704(R12)
+	VMOVUPS Z15, 960(R12)
+	VMOVUPS 512(R13), Z18
+	VMOVUPS 1536(R13), Z19
+	VBROADCASTSS 256(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 260(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 576(R13), Z18
+	VMOVUPS 1600(R13), Z19
+	VBROADCASTSS 288(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 292(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 640(R13), Z18
+	VMOVUPS 1664(R13), Z19
+	VBROADCASTSS 320(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 324(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 704(R13), Z18
+	VMOVUPS 1728(R13), Z19
+	VBROADCASTSS 352(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 356(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 768(R13), Z18
+	VMOVUPS 1792(R13), Z19
+	VBROADCASTSS 384(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VBROADCASTSS 388(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VMOVUPS 832(R13), Z18
+	VMOVUPS 1856(R13), Z19
+	VBROADCASTSS 416(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z16, 1024(R12)
+	VMOVUPS Z4, 1280(R12)
+	VSHUFF32X4 $0x88, Z5, Z1, Z16
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z16, 1088(R12)
+	VMOVUPS Z5, 1344(R12)
+	VBROADCASTSS 420(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z16, 1152(R12)
+	VMOVUPS Z6, 1408(R12)
+	VSHUFF32X4 $0x88, Z7, Z3, Z16
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z16, 1216(R12)
+	VMOVUPS Z7, 1472(R12)
+	VMOVUPS 896(R13), Z18
+	VMOVUPS 1920(R13), Z19
+	VBROADCASTSS 448(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VBROADCASTSS 452(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VMOVUPS 960(R13), Z18
+	VMOVUPS 1984(R13), Z19
+	VBROADCASTSS 480(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VMOVUPS Z16, 1536(R12)
+	VMOVUPS Z12, 1792(R12)
+	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VMOVUPS Z16, 1600(R12)
+	VMOVUPS Z13, 1856(R12)
+	VBROADCASTSS 484(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	VSHUFF32X4 $0x88, Z14, Z10, Z16
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VMOVUPS Z16, 1664(R12)
+	VMOVUPS Z14, 1920(R12)
+	VSHUFF32X4 $0x88, Z15, Z11, Z16
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	VMOVUPS Z16, 1728(R12)
+	VMOVUPS Z15, 1984(R12)
+	ADDQ $512, DX
+	JMP loop
+
+last:
+	VMOVUPS 0(R13), Z18
+	VMOVUPS 1024(R13), Z19
+	VBROADCASTSS 0(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	VBROADCASTSS 4(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	VMOVUPS 64(R13), Z18
+	VMOVUPS 1088(R13), Z19
+	VBROADCASTSS 32(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	VBROADCASTSS 36(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	VMOVUPS 128(R13), Z18
+	VMOVUPS 1152(R13), Z19
+	VBROADCASTSS 64(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	VBROADCASTSS 68(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	VMOVUPS 192(R13), Z18
+	VMOVUPS 1216(R13), Z19
+	VBROADCASTSS 96(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	VBROADCASTSS 100(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	VMOVUPS 256(R13), Z18
+	VMOVUPS 1280(R13), Z19
+	VBROADCASTSS 128(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	VBROADCASTSS 132(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	VMOVUPS 320(R13), Z18
+	VMOVUPS 1344(R13), Z19
+	VBROADCASTSS 160(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	VBROADCASTSS 164(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	VMOVUPS 384(R13), Z18
+	VMOVUPS 1408(R13), Z19
+	VBROADCASTSS 192(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	VBROADCASTSS 196(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	VMOVUPS 448(R13), Z18
+	VMOVUPS 1472(R13), Z19
+	VBROADCASTSS 224(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	VBROADCASTSS 228(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	VMOVUPS 512(R13), Z18
+	VMOVUPS 1536(R13), Z19
+	VBROADCASTSS 256(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	VBROADCASTSS 260(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	VMOVUPS 576(R13), Z18
+	VMOVUPS 1600(R13), Z19
+	VBROADCASTSS 288(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	VBROADCASTSS 292(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	VMOVUPS 640(R13), Z18
+	VMOVUPS 1664(R13), Z19
+	VBROADCASTSS 320(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	VBROADCASTSS 324(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	VMOVUPS 704(R13), Z18
+	VMOVUPS 1728(R13), Z19
+	VBROADCASTSS 352(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	VBROADCASTSS 356(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	VMOVUPS 768(R13), Z18
+	VMOVUPS 1792(R13), Z19
+	VBROADCASTSS 384(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	VBROADCASTSS 388(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	VMOVUPS 832(R13), Z18
+	VMOVUPS 1856(R13), Z19
+	VBROADCASTSS 416(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	VBROADCASTSS 420(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	VMOVUPS 896(R13), Z18
+	VMOVUPS 1920(R13), Z19
+	VBROADCASTSS 448(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	VBROADCASTSS 452(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	VMOVUPS 960(R13), Z18
+	VMOVUPS 1984(R13), Z19
+	VBROADCASTSS 480(DX), Z20
+	VFMADD231PS Z20, Z18, Z28
+	VFMADD231PS Z20, Z19, Z30
+	VBROADCASTSS 484(DX), Z21
+	VFMADD231PS Z21, Z18, Z29
+	VFMADD231PS Z21, Z19, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z29, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z28, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z31, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z30, (AX)
 	VZEROUPPER
 	RET
 
@@ -5722,6 +10720,1048 @@ loop:
 	VZEROUPPER
 	RET
 
+// func streamFar4Words(c *streamBlock)
+// 4 rows of A by 32 columns.
+TEXT ·streamFar4Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Z27
+	JMP start0x1
+
+zero0x1:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+
+start0x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z29
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Z31
+	JMP start1x1
+
+zero1x1:
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+
+start1x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	LEAQ (streamBlock_turned+0)(DI), R12
+	LEAQ (streamBlock_turned+2048)(DI), R13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z16, 0(R12)
+	VMOVUPS Z4, 256(R12)
+	VSHUFF32X4 $0x88, Z5, Z1, Z16
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z16, 64(R12)
+	VMOVUPS Z5, 320(R12)
+	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z16, 128(R12)
+	VMOVUPS Z6, 384(R12)
+	VSHUFF32X4 $0x88, Z7, Z3, Z16
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z16, 192(R12)
+	VMOVUPS Z7, 448(R12)
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VMOVUPS Z16, 512(R12)
+	VMOVUPS Z12, 768(R12)
+	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VMOVUPS Z16, 576(R12)
+	VMOVUPS Z13, 832(R12)
+	VSHUFF32X4 $0x88, Z14, Z10, Z16
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VMOVUPS Z16, 640(R12)
+	VMOVUPS Z14, 896(R12)
+	VSHUFF32X4 $0x88, Z15, Z11, Z16
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	VMOVUPS Z16, 704(R12)
+	VMOVUPS Z15, 960(R12)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z16, 1024(R12)
+	VMOVUPS Z4, 1280(R12)
+	VSHUFF32X4 $0x88, Z5, Z1, Z16
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z16, 1088(R12)
+	VMOVUPS Z5, 1344(R12)
+	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z16, 1152(R12)
+	VMOVUPS Z6, 1408(R12)
+	VSHUFF32X4 $0x88, Z7, Z3, Z16
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z16, 1216(R12)
+	VMOVUPS Z7, 1472(R12)
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VMOVUPS Z16, 1536(R12)
+	VMOVUPS Z12, 1792(R12)
+	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VMOVUPS Z16, 1600(R12)
+	VMOVUPS Z13, 1856(R12)
+	VSHUFF32X4 $0x88, Z14, Z10, Z16
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VMOVUPS Z16, 1664(R12)
+	VMOVUPS Z14, 1920(R12)
+	VSHUFF32X4 $0x88, Z15, Z11, Z16
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	VMOVUPS Z16, 1728(R12)
+	VMOVUPS Z15, 1984(R12)
+
+loop:
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	XCHGQ R12, R13
+	DECQ streamBlock_k(DI)
+	JZ last
+	VMOVUPS 0(R13), Z18
+	VMOVUPS 1024(R13), Z19
+	VBROADCASTSS 0(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 4(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 8(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 12(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 64(R13), Z18
+	VMOVUPS 1088(R13), Z19
+	VBROADCASTSS 32(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 36(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 40(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 44(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 128(R13), Z18
+	VMOVUPS 1152(R13), Z19
+	VBROADCASTSS 64(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 68(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 72(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 76(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 192(R13), Z18
+	VMOVUPS 1216(R13), Z19
+	VBROADCASTSS 96(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 100(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 104(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 108(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 256(R13), Z18
+	VMOVUPS 1280(R13), Z19
+	VBROADCASTSS 128(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VBROADCASTSS 132(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VBROADCASTSS 136(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VBROADCASTSS 140(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VMOVUPS 320(R13), Z18
+	VMOVUPS 1344(R13), Z19
+	VBROADCASTSS 160(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z16, 0(R12)
+	VMOVUPS Z4, 256(R12)
+	VBROADCASTSS 164(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	VSHUFF32X4 $0x88, Z5, Z1, Z16
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z16, 64(R12)
+	VMOVUPS Z5, 320(R12)
+	VBROADCASTSS 168(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z16, 128(R12)
+	VMOVUPS Z6, 384(R12)
+	VBROADCASTSS 172(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	VSHUFF32X4 $0x88, Z7, Z3, Z16
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z16, 192(R12)
+	VMOVUPS Z7, 448(R12)
+	VMOVUPS 384(R13), Z18
+	VMOVUPS 1408(R13), Z19
+	VBROADCASTSS 192(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VBROADCASTSS 196(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VBROADCASTSS 200(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VBROADCASTSS 204(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VMOVUPS 448(R13), Z18
+	VMOVUPS 1472(R13), Z19
+	VBROADCASTSS 224(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VMOVUPS Z16, 512(R12)
+	VMOVUPS Z12, 768(R12)
+	VBROADCASTSS 228(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VMOVUPS Z16, 576(R12)
+	VMOVUPS Z13, 832(R12)
+	VBROADCASTSS 232(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	VSHUFF32X4 $0x88, Z14, Z10, Z16
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VMOVUPS Z16, 640(R12)
+	VMOVUPS Z14, 896(R12)
+	VBROADCASTSS 236(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	VSHUFF32X4 $0x88, Z15, Z11, Z16
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	VMOVUPS Z16, 704(R12)
+	VMOVUPS Z15, 960(R12)
+	VMOVUPS 512(R13), Z18
+	VMOVUPS 1536(R13), Z19
+	VBROADCASTSS 256(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 260(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 264(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 268(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 576(R13), Z18
+	VMOVUPS 1600(R13), Z19
+	VBROADCASTSS 288(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 292(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 296(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 300(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 640(R13), Z18
+	VMOVUPS 1664(R13), Z19
+	VBROADCASTSS 320(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 324(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 328(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 332(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 704(R13), Z18
+	VMOVUPS 1728(R13), Z19
+	VBROADCASTSS 352(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 356(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 360(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 364(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 768(R13), Z18
+	VMOVUPS 1792(R13), Z19
+	VBROADCASTSS 384(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VBROADCASTSS 388(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VBROADCASTSS 392(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VBROADCASTSS 396(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VMOVUPS 832(R13), Z18
+	VMOVUPS 1856(R13), Z19
+	VBROADCASTSS 416(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z16, 1024(R12)
+	VMOVUPS Z4, 1280(R12)
+	VBROADCASTSS 420(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	VSHUFF32X4 $0x88, Z5, Z1, Z16
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z16, 1088(R12)
+	VMOVUPS Z5, 1344(R12)
+	VBROADCASTSS 424(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z16, 1152(R12)
+	VMOVUPS Z6, 1408(R12)
+	VBROADCASTSS 428(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	VSHUFF32X4 $0x88, Z7, Z3, Z16
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z16, 1216(R12)
+	VMOVUPS Z7, 1472(R12)
+	VMOVUPS 896(R13), Z18
+	VMOVUPS 1920(R13), Z19
+	VBROADCASTSS 448(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VBROADCASTSS 452(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VBROADCASTSS 456(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VBROADCASTSS 460(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VMOVUPS 960(R13), Z18
+	VMOVUPS 1984(R13), Z19
+	VBROADCASTSS 480(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VMOVUPS Z16, 1536(R12)
+	VMOVUPS Z12, 1792(R12)
+	VBROADCASTSS 484(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VMOVUPS Z16, 1600(R12)
+	VMOVUPS Z13, 1856(R12)
+	VBROADCASTSS 488(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	VSHUFF32X4 $0x88, Z14, Z10, Z16
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VMOVUPS Z16, 1664(R12)
+	VMOVUPS Z14, 1920(R12)
+	VBROADCASTSS 492(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	VSHUFF32X4 $0x88, Z15, Z11, Z16
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	VMOVUPS Z16, 1728(R12)
+	VMOVUPS Z15, 1984(R12)
+	ADDQ $512, DX
+	JMP loop
+
+last:
+	VMOVUPS 0(R13), Z18
+	VMOVUPS 1024(R13), Z19
+	VBROADCASTSS 0(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	VBROADCASTSS 4(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	VBROADCASTSS 8(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	VBROADCASTSS 12(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	VMOVUPS 64(R13), Z18
+	VMOVUPS 1088(R13), Z19
+	VBROADCASTSS 32(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	VBROADCASTSS 36(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	VBROADCASTSS 40(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	VBROADCASTSS 44(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	VMOVUPS 128(R13), Z18
+	VMOVUPS 1152(R13), Z19
+	VBROADCASTSS 64(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	VBROADCASTSS 68(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	VBROADCASTSS 72(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	VBROADCASTSS 76(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	VMOVUPS 192(R13), Z18
+	VMOVUPS 1216(R13), Z19
+	VBROADCASTSS 96(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	VBROADCASTSS 100(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	VBROADCASTSS 104(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	VBROADCASTSS 108(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	VMOVUPS 256(R13), Z18
+	VMOVUPS 1280(R13), Z19
+	VBROADCASTSS 128(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	VBROADCASTSS 132(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	VBROADCASTSS 136(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	VBROADCASTSS 140(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	VMOVUPS 320(R13), Z18
+	VMOVUPS 1344(R13), Z19
+	VBROADCASTSS 160(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	VBROADCASTSS 164(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	VBROADCASTSS 168(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	VBROADCASTSS 172(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	VMOVUPS 384(R13), Z18
+	VMOVUPS 1408(R13), Z19
+	VBROADCASTSS 192(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	VBROADCASTSS 196(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	VBROADCASTSS 200(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	VBROADCASTSS 204(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	VMOVUPS 448(R13), Z18
+	VMOVUPS 1472(R13), Z19
+	VBROADCASTSS 224(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	VBROADCASTSS 228(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	VBROADCASTSS 232(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	VBROADCASTSS 236(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	VMOVUPS 512(R13), Z18
+	VMOVUPS 1536(R13), Z19
+	VBROADCASTSS 256(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	VBROADCASTSS 260(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	VBROADCASTSS 264(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	VBROADCASTSS 268(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	VMOVUPS 576(R13), Z18
+	VMOVUPS 1600(R13), Z19
+	VBROADCASTSS 288(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	VBROADCASTSS 292(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	VBROADCASTSS 296(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	VBROADCASTSS 300(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	VMOVUPS 640(R13), Z18
+	VMOVUPS 1664(R13), Z19
+	VBROADCASTSS 320(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	VBROADCASTSS 324(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	VBROADCASTSS 328(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	VBROADCASTSS 332(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	VMOVUPS 704(R13), Z18
+	VMOVUPS 1728(R13), Z19
+	VBROADCASTSS 352(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	VBROADCASTSS 356(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	VBROADCASTSS 360(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	VBROADCASTSS 364(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	VMOVUPS 768(R13), Z18
+	VMOVUPS 1792(R13), Z19
+	VBROADCASTSS 384(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	VBROADCASTSS 388(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	VBROADCASTSS 392(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	VBROADCASTSS 396(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	VMOVUPS 832(R13), Z18
+	VMOVUPS 1856(R13), Z19
+	VBROADCASTSS 416(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	VBROADCASTSS 420(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	VBROADCASTSS 424(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	VBROADCASTSS 428(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	VMOVUPS 896(R13), Z18
+	VMOVUPS 1920(R13), Z19
+	VBROADCASTSS 448(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	VBROADCASTSS 452(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	VBROADCASTSS 456(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	VBROADCASTSS 460(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	VMOVUPS 960(R13), Z18
+	VMOVUPS 1984(R13), Z19
+	VBROADCASTSS 480(DX), Z20
+	VFMADD231PS Z20, Z18, Z24
+	VFMADD231PS Z20, Z19, Z28
+	VBROADCASTSS 484(DX), Z21
+	VFMADD231PS Z21, Z18, Z25
+	VFMADD231PS Z21, Z19, Z29
+	VBROADCASTSS 488(DX), Z22
+	VFMADD231PS Z22, Z18, Z26
+	VFMADD231PS Z22, Z19, Z30
+	VBROADCASTSS 492(DX), Z23
+	VFMADD231PS Z23, Z18, Z27
+	VFMADD231PS Z23, Z19, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z27, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z26, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z31, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z30, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z29, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z28, (AX)
+	VZEROUPPER
+	RET
+
 // func streamT8Words(c *streamBlock)
 // 8 rows of A by 16 columns.
 TEXT ·streamT8Words(SB), NOSPLIT, $0-8
@@ -6175,6 +12215,1536 @@ loop:
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamFar8Words(c *streamBlock)
+// 8 rows of A by 32 columns.
+TEXT ·streamFar8Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Z19
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS (AX), Z20
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS (AX), Z21
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VMOVUPS (AX), Z22
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VMOVUPS (AX), Z23
+	JMP start0x1
+
+zero0x1:
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+
+start0x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z24
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Z26
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Z27
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS (AX), Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS (AX), Z29
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+48)(DI), AX
+	VMOVUPS (AX), Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+56)(DI), AX
+	VMOVUPS (AX), Z31
+	JMP start1x1
+
+zero1x1:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+
+start1x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	LEAQ (streamBlock_turned+0)(DI), R12
+	LEAQ (streamBlock_turned+2048)(DI), R13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Z3, Z2, Z8
+	VUNPCKHPS Z3, Z2, Z9
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z8, Z2, Z0
+	VUNPCKHPD Z8, Z2, Z1
+	VUNPCKLPD Z9, Z3, Z2
+	VUNPCKHPD Z9, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z8
+	VUNPCKHPS Z7, Z6, Z9
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z8, Z6, Z4
+	VUNPCKHPD Z8, Z6, Z5
+	VUNPCKLPD Z9, Z7, Z6
+	VUNPCKHPD Z9, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z8
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z8, 0(R12)
+	VMOVUPS Z4, 256(R12)
+	VSHUFF32X4 $0x88, Z5, Z1, Z8
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z8, 64(R12)
+	VMOVUPS Z5, 320(R12)
+	VSHUFF32X4 $0x88, Z6, Z2, Z8
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z8, 128(R12)
+	VMOVUPS Z6, 384(R12)
+	VSHUFF32X4 $0x88, Z7, Z3, Z8
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z8, 192(R12)
+	VMOVUPS Z7, 448(R12)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z0, Z0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z2, Z2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y6
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
+	VUNPCKLPS Z3, Z2, Z8
+	VUNPCKHPS Z3, Z2, Z9
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z8, Z2, Z0
+	VUNPCKHPD Z8, Z2, Z1
+	VUNPCKLPD Z9, Z3, Z2
+	VUNPCKHPD Z9, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z8
+	VUNPCKHPS Z7, Z6, Z9
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z8, Z6, Z4
+	VUNPCKHPD Z8, Z6, Z5
+	VUNPCKLPD Z9, Z7, Z6
+	VUNPCKHPD Z9, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z8
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z8, 512(R12)
+	VMOVUPS Z4, 768(R12)
+	VSHUFF32X4 $0x88, Z5, Z1, Z8
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z8, 576(R12)
+	VMOVUPS Z5, 832(R12)
+	VSHUFF32X4 $0x88, Z6, Z2, Z8
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z8, 640(R12)
+	VMOVUPS Z6, 896(R12)
+	VSHUFF32X4 $0x88, Z7, Z3, Z8
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z8, 704(R12)
+	VMOVUPS Z7, 960(R12)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Z3, Z2, Z8
+	VUNPCKHPS Z3, Z2, Z9
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z8, Z2, Z0
+	VUNPCKHPD Z8, Z2, Z1
+	VUNPCKLPD Z9, Z3, Z2
+	VUNPCKHPD Z9, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z8
+	VUNPCKHPS Z7, Z6, Z9
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z8, Z6, Z4
+	VUNPCKHPD Z8, Z6, Z5
+	VUNPCKLPD Z9, Z7, Z6
+	VUNPCKHPD Z9, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z8
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z8, 1024(R12)
+	VMOVUPS Z4, 1280(R12)
+	VSHUFF32X4 $0x88, Z5, Z1, Z8
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z8, 1088(R12)
+	VMOVUPS Z5, 1344(R12)
+	VSHUFF32X4 $0x88, Z6, Z2, Z8
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z8, 1152(R12)
+	VMOVUPS Z6, 1408(R12)
+	VSHUFF32X4 $0x88, Z7, Z3, Z8
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z8, 1216(R12)
+	VMOVUPS Z7, 1472(R12)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z0, Z0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y4
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z1, Z1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y5
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z2, Z2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y6
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z3, Z3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y7
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
+	VUNPCKLPS Z3, Z2, Z8
+	VUNPCKHPS Z3, Z2, Z9
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z8, Z2, Z0
+	VUNPCKHPD Z8, Z2, Z1
+	VUNPCKLPD Z9, Z3, Z2
+	VUNPCKHPD Z9, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z8
+	VUNPCKHPS Z7, Z6, Z9
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z8, Z6, Z4
+	VUNPCKHPD Z8, Z6, Z5
+	VUNPCKLPD Z9, Z7, Z6
+	VUNPCKHPD Z9, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z8
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z8, 1536(R12)
+	VMOVUPS Z4, 1792(R12)
+	VSHUFF32X4 $0x88, Z5, Z1, Z8
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z8, 1600(R12)
+	VMOVUPS Z5, 1856(R12)
+	VSHUFF32X4 $0x88, Z6, Z2, Z8
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z8, 1664(R12)
+	VMOVUPS Z6, 1920(R12)
+	VSHUFF32X4 $0x88, Z7, Z3, Z8
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z8, 1728(R12)
+	VMOVUPS Z7, 1984(R12)
+
+loop:
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	XCHGQ R12, R13
+	DECQ streamBlock_k(DI)
+	JZ last
+	VMOVUPS 0(R13), Z10
+	VMOVUPS 1024(R13), Z11
+	VBROADCASTSS 0(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VBROADCASTSS 4(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VBROADCASTSS 8(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 12(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 16(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VBROADCASTSS 20(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VBROADCASTSS 24(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VMOVUPS 0(AX)(SI*1), Y1
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 28(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 64(R13), Z10
+	VMOVUPS 1088(R13), Z11
+	VBROADCASTSS 32(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VBROADCASTSS 36(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VBROADCASTSS 40(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 44(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 48(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VBROADCASTSS 52(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VBROADCASTSS 56(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VMOVUPS 0(AX)(SI*1), Y6
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 60(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 128(R13), Z10
+	VMOVUPS 1152(R13), Z11
+	VBROADCASTSS 64(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VBROADCASTSS 68(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VBROADCASTSS 72(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 76(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 80(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VBROADCASTSS 84(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Z3, Z2, Z8
+	VBROADCASTSS 88(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VUNPCKHPS Z3, Z2, Z9
+	VUNPCKLPS Z1, Z0, Z2
+	VBROADCASTSS 92(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z8, Z2, Z0
+	VUNPCKHPD Z8, Z2, Z1
+	VMOVUPS 192(R13), Z10
+	VMOVUPS 1216(R13), Z11
+	VBROADCASTSS 96(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	VUNPCKLPD Z9, Z3, Z2
+	VUNPCKHPD Z9, Z3, Z3
+	VBROADCASTSS 100(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	VUNPCKLPS Z7, Z6, Z8
+	VUNPCKHPS Z7, Z6, Z9
+	VBROADCASTSS 104(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VBROADCASTSS 108(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	VUNPCKLPD Z8, Z6, Z4
+	VUNPCKHPD Z8, Z6, Z5
+	VUNPCKLPD Z9, Z7, Z6
+	VBROADCASTSS 112(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VUNPCKHPD Z9, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z8
+	VBROADCASTSS 116(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z8, 0(R12)
+	VBROADCASTSS 120(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VMOVUPS Z4, 256(R12)
+	VSHUFF32X4 $0x88, Z5, Z1, Z8
+	VBROADCASTSS 124(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z8, 64(R12)
+	VMOVUPS Z5, 320(R12)
+	VMOVUPS 256(R13), Z10
+	VMOVUPS 1280(R13), Z11
+	VBROADCASTSS 128(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	VSHUFF32X4 $0x88, Z6, Z2, Z8
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VBROADCASTSS 132(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	VMOVUPS Z8, 128(R12)
+	VMOVUPS Z6, 384(R12)
+	VBROADCASTSS 136(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VSHUFF32X4 $0x88, Z7, Z3, Z8
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VBROADCASTSS 140(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	VMOVUPS Z8, 192(R12)
+	VMOVUPS Z7, 448(R12)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VBROADCASTSS 144(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VMOVUPS 32(AX)(SI*1), Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VBROADCASTSS 148(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z0, Z0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VBROADCASTSS 152(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VMOVUPS 32(AX)(SI*1), Y4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VBROADCASTSS 156(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y1
+	VMOVUPS 320(R13), Z10
+	VMOVUPS 1344(R13), Z11
+	VBROADCASTSS 160(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z1, Z1
+	VBROADCASTSS 164(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y5
+	VBROADCASTSS 168(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
+	VBROADCASTSS 172(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VBROADCASTSS 176(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z2, Z2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VBROADCASTSS 180(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VMOVUPS 32(AX)(SI*1), Y6
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VBROADCASTSS 184(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VBROADCASTSS 188(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VMOVUPS 32(AX)(SI*1), Y3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z3, Z3
+	VMOVUPS 384(R13), Z10
+	VMOVUPS 1408(R13), Z11
+	VBROADCASTSS 192(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y7
+	VBROADCASTSS 196(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
+	VBROADCASTSS 200(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VUNPCKLPS Z3, Z2, Z8
+	VUNPCKHPS Z3, Z2, Z9
+	VBROADCASTSS 204(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z8, Z2, Z0
+	VBROADCASTSS 208(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VUNPCKHPD Z8, Z2, Z1
+	VUNPCKLPD Z9, Z3, Z2
+	VBROADCASTSS 212(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VUNPCKHPD Z9, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z8
+	VBROADCASTSS 216(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VUNPCKHPS Z7, Z6, Z9
+	VUNPCKLPS Z5, Z4, Z6
+	VBROADCASTSS 220(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z8, Z6, Z4
+	VUNPCKHPD Z8, Z6, Z5
+	VMOVUPS 448(R13), Z10
+	VMOVUPS 1472(R13), Z11
+	VBROADCASTSS 224(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	VUNPCKLPD Z9, Z7, Z6
+	VUNPCKHPD Z9, Z7, Z7
+	VBROADCASTSS 228(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	VSHUFF32X4 $0x88, Z4, Z0, Z8
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VBROADCASTSS 232(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VMOVUPS Z8, 512(R12)
+	VMOVUPS Z4, 768(R12)
+	VBROADCASTSS 236(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	VSHUFF32X4 $0x88, Z5, Z1, Z8
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z8, 576(R12)
+	VBROADCASTSS 240(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VMOVUPS Z5, 832(R12)
+	VSHUFF32X4 $0x88, Z6, Z2, Z8
+	VBROADCASTSS 244(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z8, 640(R12)
+	VBROADCASTSS 248(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VMOVUPS Z6, 896(R12)
+	VSHUFF32X4 $0x88, Z7, Z3, Z8
+	VBROADCASTSS 252(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z8, 704(R12)
+	VMOVUPS Z7, 960(R12)
+	VMOVUPS 512(R13), Z10
+	VMOVUPS 1536(R13), Z11
+	VBROADCASTSS 256(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VBROADCASTSS 260(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VBROADCASTSS 264(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 268(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 272(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VBROADCASTSS 276(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VBROADCASTSS 280(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VMOVUPS 0(AX)(SI*1), Y1
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 284(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 576(R13), Z10
+	VMOVUPS 1600(R13), Z11
+	VBROADCASTSS 288(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VBROADCASTSS 292(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VBROADCASTSS 296(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 300(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 304(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VBROADCASTSS 308(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VBROADCASTSS 312(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VMOVUPS 0(AX)(SI*1), Y6
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 316(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 640(R13), Z10
+	VMOVUPS 1664(R13), Z11
+	VBROADCASTSS 320(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VBROADCASTSS 324(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VBROADCASTSS 328(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 332(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	PREFETCHT1 (AX)(R10*1)
+	VBROADCASTSS 336(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VBROADCASTSS 340(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Z3, Z2, Z8
+	VBROADCASTSS 344(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VUNPCKHPS Z3, Z2, Z9
+	VUNPCKLPS Z1, Z0, Z2
+	VBROADCASTSS 348(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z8, Z2, Z0
+	VUNPCKHPD Z8, Z2, Z1
+	VMOVUPS 704(R13), Z10
+	VMOVUPS 1728(R13), Z11
+	VBROADCASTSS 352(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	VUNPCKLPD Z9, Z3, Z2
+	VUNPCKHPD Z9, Z3, Z3
+	VBROADCASTSS 356(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	VUNPCKLPS Z7, Z6, Z8
+	VUNPCKHPS Z7, Z6, Z9
+	VBROADCASTSS 360(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VBROADCASTSS 364(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	VUNPCKLPD Z8, Z6, Z4
+	VUNPCKHPD Z8, Z6, Z5
+	VUNPCKLPD Z9, Z7, Z6
+	VBROADCASTSS 368(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VUNPCKHPD Z9, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z8
+	VBROADCASTSS 372(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VMOVUPS Z8, 1024(R12)
+	VBROADCASTSS 376(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VMOVUPS Z4, 1280(R12)
+	VSHUFF32X4 $0x88, Z5, Z1, Z8
+	VBROADCASTSS 380(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z8, 1088(R12)
+	VMOVUPS Z5, 1344(R12)
+	VMOVUPS 768(R13), Z10
+	VMOVUPS 1792(R13), Z11
+	VBROADCASTSS 384(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	VSHUFF32X4 $0x88, Z6, Z2, Z8
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VBROADCASTSS 388(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	VMOVUPS Z8, 1152(R12)
+	VMOVUPS Z6, 1408(R12)
+	VBROADCASTSS 392(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VSHUFF32X4 $0x88, Z7, Z3, Z8
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VBROADCASTSS 396(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	VMOVUPS Z8, 1216(R12)
+	VMOVUPS Z7, 1472(R12)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VBROADCASTSS 400(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VMOVUPS 32(AX)(SI*1), Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VBROADCASTSS 404(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z0, Z0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VBROADCASTSS 408(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VMOVUPS 32(AX)(SI*1), Y4
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VBROADCASTSS 412(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y1
+	VMOVUPS 832(R13), Z10
+	VMOVUPS 1856(R13), Z11
+	VBROADCASTSS 416(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z1, Z1
+	VBROADCASTSS 420(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y5
+	VBROADCASTSS 424(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
+	VBROADCASTSS 428(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VBROADCASTSS 432(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z2, Z2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VBROADCASTSS 436(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VMOVUPS 32(AX)(SI*1), Y6
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VBROADCASTSS 440(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VBROADCASTSS 444(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VMOVUPS 32(AX)(SI*1), Y3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z3, Z3
+	VMOVUPS 896(R13), Z10
+	VMOVUPS 1920(R13), Z11
+	VBROADCASTSS 448(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 32(AX)(SI*1), Y7
+	VBROADCASTSS 452(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
+	VBROADCASTSS 456(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VUNPCKLPS Z3, Z2, Z8
+	VUNPCKHPS Z3, Z2, Z9
+	VBROADCASTSS 460(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z8, Z2, Z0
+	VBROADCASTSS 464(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VUNPCKHPD Z8, Z2, Z1
+	VUNPCKLPD Z9, Z3, Z2
+	VBROADCASTSS 468(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VUNPCKHPD Z9, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z8
+	VBROADCASTSS 472(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VUNPCKHPS Z7, Z6, Z9
+	VUNPCKLPS Z5, Z4, Z6
+	VBROADCASTSS 476(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z8, Z6, Z4
+	VUNPCKHPD Z8, Z6, Z5
+	VMOVUPS 960(R13), Z10
+	VMOVUPS 1984(R13), Z11
+	VBROADCASTSS 480(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	VUNPCKLPD Z9, Z7, Z6
+	VUNPCKHPD Z9, Z7, Z7
+	VBROADCASTSS 484(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	VSHUFF32X4 $0x88, Z4, Z0, Z8
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VBROADCASTSS 488(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VMOVUPS Z8, 1536(R12)
+	VMOVUPS Z4, 1792(R12)
+	VBROADCASTSS 492(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	VSHUFF32X4 $0x88, Z5, Z1, Z8
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VMOVUPS Z8, 1600(R12)
+	VBROADCASTSS 496(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VMOVUPS Z5, 1856(R12)
+	VSHUFF32X4 $0x88, Z6, Z2, Z8
+	VBROADCASTSS 500(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VMOVUPS Z8, 1664(R12)
+	VBROADCASTSS 504(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VMOVUPS Z6, 1920(R12)
+	VSHUFF32X4 $0x88, Z7, Z3, Z8
+	VBROADCASTSS 508(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VMOVUPS Z8, 1728(R12)
+	VMOVUPS Z7, 1984(R12)
+	ADDQ $512, DX
+	JMP loop
+
+last:
+	VMOVUPS 0(R13), Z10
+	VMOVUPS 1024(R13), Z11
+	VBROADCASTSS 0(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	VBROADCASTSS 4(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	VBROADCASTSS 8(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VBROADCASTSS 12(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	VBROADCASTSS 16(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VBROADCASTSS 20(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VBROADCASTSS 24(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VBROADCASTSS 28(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VMOVUPS 64(R13), Z10
+	VMOVUPS 1088(R13), Z11
+	VBROADCASTSS 32(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	VBROADCASTSS 36(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	VBROADCASTSS 40(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VBROADCASTSS 44(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	VBROADCASTSS 48(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VBROADCASTSS 52(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VBROADCASTSS 56(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VBROADCASTSS 60(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VMOVUPS 128(R13), Z10
+	VMOVUPS 1152(R13), Z11
+	VBROADCASTSS 64(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	VBROADCASTSS 68(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	VBROADCASTSS 72(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VBROADCASTSS 76(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	VBROADCASTSS 80(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VBROADCASTSS 84(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VBROADCASTSS 88(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VBROADCASTSS 92(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VMOVUPS 192(R13), Z10
+	VMOVUPS 1216(R13), Z11
+	VBROADCASTSS 96(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	VBROADCASTSS 100(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	VBROADCASTSS 104(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VBROADCASTSS 108(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	VBROADCASTSS 112(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VBROADCASTSS 116(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VBROADCASTSS 120(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VBROADCASTSS 124(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VMOVUPS 256(R13), Z10
+	VMOVUPS 1280(R13), Z11
+	VBROADCASTSS 128(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	VBROADCASTSS 132(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	VBROADCASTSS 136(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VBROADCASTSS 140(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	VBROADCASTSS 144(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VBROADCASTSS 148(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VBROADCASTSS 152(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VBROADCASTSS 156(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VMOVUPS 320(R13), Z10
+	VMOVUPS 1344(R13), Z11
+	VBROADCASTSS 160(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	VBROADCASTSS 164(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	VBROADCASTSS 168(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VBROADCASTSS 172(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	VBROADCASTSS 176(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VBROADCASTSS 180(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VBROADCASTSS 184(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VBROADCASTSS 188(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VMOVUPS 384(R13), Z10
+	VMOVUPS 1408(R13), Z11
+	VBROADCASTSS 192(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	VBROADCASTSS 196(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	VBROADCASTSS 200(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VBROADCASTSS 204(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	VBROADCASTSS 208(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VBROADCASTSS 212(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VBROADCASTSS 216(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VBROADCASTSS 220(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VMOVUPS 448(R13), Z10
+	VMOVUPS 1472(R13), Z11
+	VBROADCASTSS 224(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	VBROADCASTSS 228(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	VBROADCASTSS 232(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VBROADCASTSS 236(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	VBROADCASTSS 240(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VBROADCASTSS 244(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VBROADCASTSS 248(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VBROADCASTSS 252(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VMOVUPS 512(R13), Z10
+	VMOVUPS 1536(R13), Z11
+	VBROADCASTSS 256(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	VBROADCASTSS 260(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	VBROADCASTSS 264(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VBROADCASTSS 268(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	VBROADCASTSS 272(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VBROADCASTSS 276(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VBROADCASTSS 280(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VBROADCASTSS 284(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VMOVUPS 576(R13), Z10
+	VMOVUPS 1600(R13), Z11
+	VBROADCASTSS 288(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	VBROADCASTSS 292(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	VBROADCASTSS 296(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VBROADCASTSS 300(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	VBROADCASTSS 304(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VBROADCASTSS 308(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VBROADCASTSS 312(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VBROADCASTSS 316(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VMOVUPS 640(R13), Z10
+	VMOVUPS 1664(R13), Z11
+	VBROADCASTSS 320(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	VBROADCASTSS 324(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	VBROADCASTSS 328(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VBROADCASTSS 332(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	VBROADCASTSS 336(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VBROADCASTSS 340(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VBROADCASTSS 344(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VBROADCASTSS 348(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VMOVUPS 704(R13), Z10
+	VMOVUPS 1728(R13), Z11
+	VBROADCASTSS 352(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	VBROADCASTSS 356(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	VBROADCASTSS 360(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VBROADCASTSS 364(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	VBROADCASTSS 368(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VBROADCASTSS 372(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VBROADCASTSS 376(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VBROADCASTSS 380(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VMOVUPS 768(R13), Z10
+	VMOVUPS 1792(R13), Z11
+	VBROADCASTSS 384(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	VBROADCASTSS 388(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	VBROADCASTSS 392(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VBROADCASTSS 396(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	VBROADCASTSS 400(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VBROADCASTSS 404(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VBROADCASTSS 408(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VBROADCASTSS 412(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VMOVUPS 832(R13), Z10
+	VMOVUPS 1856(R13), Z11
+	VBROADCASTSS 416(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	VBROADCASTSS 420(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	VBROADCASTSS 424(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VBROADCASTSS 428(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	VBROADCASTSS 432(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VBROADCASTSS 436(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VBROADCASTSS 440(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VBROADCASTSS 444(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VMOVUPS 896(R13), Z10
+	VMOVUPS 1920(R13), Z11
+	VBROADCASTSS 448(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	VBROADCASTSS 452(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	VBROADCASTSS 456(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VBROADCASTSS 460(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	VBROADCASTSS 464(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VBROADCASTSS 468(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VBROADCASTSS 472(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VBROADCASTSS 476(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	VMOVUPS 960(R13), Z10
+	VMOVUPS 1984(R13), Z11
+	VBROADCASTSS 480(DX), Z12
+	VFMADD231PS Z12, Z10, Z16
+	VFMADD231PS Z12, Z11, Z24
+	VBROADCASTSS 484(DX), Z13
+	VFMADD231PS Z13, Z10, Z17
+	VFMADD231PS Z13, Z11, Z25
+	VBROADCASTSS 488(DX), Z14
+	VFMADD231PS Z14, Z10, Z18
+	VFMADD231PS Z14, Z11, Z26
+	VBROADCASTSS 492(DX), Z15
+	VFMADD231PS Z15, Z10, Z19
+	VFMADD231PS Z15, Z11, Z27
+	VBROADCASTSS 496(DX), Z12
+	VFMADD231PS Z12, Z10, Z20
+	VFMADD231PS Z12, Z11, Z28
+	VBROADCASTSS 500(DX), Z13
+	VFMADD231PS Z13, Z10, Z21
+	VFMADD231PS Z13, Z11, Z29
+	VBROADCASTSS 504(DX), Z14
+	VFMADD231PS Z14, Z10, Z22
+	VFMADD231PS Z14, Z11, Z30
+	VBROADCASTSS 508(DX), Z15
+	VFMADD231PS Z15, Z10, Z23
+	VFMADD231PS Z15, Z11, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPS Z23, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPS Z22, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z21, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z20, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z19, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z18, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z17, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z16, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPS Z31, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPS Z30, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z29, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z28, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z27, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z26, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
 	VZEROUPPER
 	RET
 

@@ -5,7 +5,7 @@ import "fmt"
 // The stream kernels multiply 1, 2, 4 or 8 rows of one panel of A by columns of B that are used once, so that reading B is
 // all that counts. What a call needs stands in a streamBlock, which DI points at: see stream_amd64.go.
 //
-// S reads rows of K as they lie, by as many columns as there are. T reads rows along K, of up to four slots, each a vector of
+// S reads rows of K as they lie, by as many columns as there are. T and Far read rows along K, of up to four slots, each a vector of
 // columns. P reads stored panels, by as many columns as there are accumulators.
 
 // streamRows are the numbers of rows of A for which there are kernels; those of AVX2 have up to 4.
@@ -17,6 +17,7 @@ type stream struct {
 	rows int  // of A
 	vecs int  // vectors of accumulators for each row
 	ymm  bool // 256-bit registers, otherwise 512-bit
+	far  bool // rows along K are prefetched to the second-level cache
 }
 
 // streams returns the file of stream kernels.
@@ -26,24 +27,32 @@ func streams() []byte {
 	s.WriteString("#include \"go_asm.h\"\n")
 	for _, f := range []form{pairs, words, bf16, f16} {
 		for _, rows := range streamRows {
-			stream{f, rows, min(4, 16/rows), false}.straight(&s)
+			stream{f, rows, min(4, 16/rows), false, false}.straight(&s)
 		}
 	}
 	for _, f := range []form{pairs, words, bf16, f16} {
 		for _, rows := range streamRows {
-			stream{f, rows, min(2, 8/rows), false}.transposed(&s)
+			k := stream{f, rows, min(2, 8/rows), false, false}
+			k.transposed(&s)
+			switch k.far = true; {
+			case f != pairs && f != words:
+			case rows == 1:
+				k.transposed(&s)
+			default:
+				k.inStep(&s)
+			}
 		}
 	}
 	for _, f := range []form{pairs, words, bf16, f16} {
 		for _, rows := range streamRows {
-			stream{f, rows, min(8, 16/rows), false}.panels(&s)
+			stream{f, rows, min(8, 16/rows), false, false}.panels(&s)
 		}
 	}
 	for _, rows := range streamRows {
-		stream{bf16, rows, min(4, 16/rows), false}.tiles(&s)
+		stream{bf16, rows, min(4, 16/rows), false, false}.tiles(&s)
 	}
 	for _, rows := range streamRows {
-		stream{pairs, rows, max(1, min(2, 4/rows)), false}.tilesAlong(&s)
+		stream{pairs, rows, max(1, min(2, 4/rows)), false, false}.tilesAlong(&s)
 	}
 	streams256(&s)
 	s.words("streamInterleave", interleave())

@@ -8,17 +8,17 @@ import "fmt"
 func streams256(s *source) {
 	for _, f := range []form{words, bf16, f16} {
 		for _, rows := range streamRows[:3] {
-			stream{f, rows, 8 / rows, true}.straight256(s)
+			stream{f, rows, 8 / rows, true, false}.straight256(s)
 		}
 	}
 	for _, f := range []form{words, bf16, f16} {
 		for _, rows := range streamRows[:3] {
-			stream{f, rows, min(4, 8/rows), true}.transposed(s)
+			stream{f, rows, min(4, 8/rows), true, false}.transposed(s)
 		}
 	}
 	for _, f := range []form{words, bf16, f16} {
 		for _, rows := range streamRows[:3] {
-			stream{f, rows, kernels[2].vecs, true}.panels(s)
+			stream{f, rows, kernels[2].vecs, true, false}.panels(s)
 		}
 	}
 }
@@ -28,7 +28,7 @@ func (k stream) straight256(s *source) {
 	k.straightStart(s)
 	for vecs := k.vecs; vecs > 0; vecs /= 2 {
 		block, loop := fmt.Sprintf("block%d", vecs), fmt.Sprintf("loop%d", vecs)
-		n := stream{k.form, k.rows, vecs, true}
+		n := stream{k.form, k.rows, vecs, true, false}
 		s.label(block)
 		s.op("CMPQ BX, $%d", 8*vecs)
 		s.op("JL block%d", vecs/2)

@@ -17,7 +17,11 @@ func (k stream) transposed(s *source) {
 	}
 	first := func(slot int) int { return k.kernel().registers() - 8 + slot*k.rows }
 	addr := func(int) string { return "(AX)" }
-	k.function(s, "T", k.vecs*k.kernel().bytes()/4)
+	what := "T"
+	if k.far {
+		what = "Far"
+	}
+	k.function(s, what, k.vecs*k.kernel().bytes()/4)
 	for g := range k.vecs {
 		k.accumulators(s, g, first(g), 1, addr, nil)
 		s.startSlot(g)
@@ -30,7 +34,8 @@ func (k stream) transposed(s *source) {
 		if !k.ymm {
 			k.slot512(s, g, first(g))
 		}
-		s.nextSlot(g, block/k.bytes/k.kpack*4*k.kernel().mr, block)
+		s.nextA(g, block/k.bytes/k.kpack*4*k.kernel().mr)
+		s.nextB(g, block)
 	}
 	s.op("DECQ streamBlock_k(DI)")
 	s.op("JNZ loop")
@@ -55,9 +60,10 @@ func (s *source) startSlot(slot int) {
 	s.slot(slot, "fetch", 0, slotRegs[slot].fetch)
 }
 
-// nextSlot goes on to the next block, which is so many bytes further in A and in a row.
-func (s *source) nextSlot(slot, a, block int) {
-	s.op("ADDQ $%d, %s", a, slotRegs[slot].a)
+// nextA goes on by so many bytes in A, and nextB in the rows of B.
+func (s *source) nextA(slot, a int) { s.op("ADDQ $%d, %s", a, slotRegs[slot].a) }
+
+func (s *source) nextB(slot, block int) {
 	s.op("ADDQ $%d, %s", block, slotRegs[slot].offset)
 	s.op("ADDQ $%d, %s", block, slotRegs[slot].fetch)
 	s.op("CMPQ %s, streamBlock_near(DI)", slotRegs[slot].fetch)
@@ -84,13 +90,21 @@ func (k stream) slot512(s *source, slot, first int) {
 		quad(s, k.kernel().reg, 4*l, 16, byWords)
 		for w := 4 * l; w < 4*l+4; w++ {
 			s.slot(slot, "rows", w, "AX")
-			s.op("PREFETCHT0 (AX)(%s*1)", slotRegs[slot].fetch)
+			s.op("%s (AX)(%s*1)", k.prefetch(), slotRegs[slot].fetch)
 			for i := range k.rows {
 				s.op("VBROADCASTSS %d(%s), Z%d", 32*w+4*i, slotRegs[slot].a, 20+i%4)
 				k.kernel().multiply(s, first+i, 20+i%4, w)
 			}
 		}
 	}
+}
+
+// prefetch returns the instruction for rows along K.
+func (k stream) prefetch() string {
+	if k.far {
+		return "PREFETCHT1"
+	}
+	return "PREFETCHT0"
 }
 
 // lanes reads 16 words of each row of a slot and leaves lane l of row 4q+i in lane q of Z(4l+i).

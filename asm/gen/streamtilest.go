@@ -30,7 +30,8 @@ func (k stream) tilesAlong(s *source) {
 	s.label("loop")
 	for g := range k.vecs {
 		k.slotTiles(s, g)
-		s.nextSlot(g, tileA, tileLine)
+		s.nextA(g, tileA)
+		s.nextB(g, tileLine)
 	}
 	s.op("DECQ streamBlock_k(DI)")
 	s.op("JNZ loop")
