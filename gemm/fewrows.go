@@ -16,32 +16,54 @@ const (
 	fewTurned   = 64 << 10
 	moreTurned  = 192 << 10
 	wholeTurned = 8 << 10
+	// Most elements of a B of which many workers take columns each, in rows of K, and
+	// packed or along K; and as how many rows one counts there, because it waits for B, and
+	// for its transposition.
+	fewPlain    = 1 << 20
+	fewAlong    = 1 << 22
+	rowsFetched = 8
+	rowsTurned  = 16
 	// Bytes of scratch memory for A, and for sums.
 	fewBytes = inlineBytes/2 - tile.SlotAlign
 )
 
-// fewRows reports whether the kernels that stream are faster for p.
+// fewRows reports whether the kernels that stream are faster for p on one goroutine.
 func (p *product) fewRows() bool {
-	k := p.kernel
-	switch {
-	case p.c.trans: // B is packed, see epilogue
-		return false
-	case p.b.packed && k.StreamPanels(p.b.elem) == nil:
-		return false
-	case !p.b.packed && (p.n*p.k >= streamMin || k.Stream(p.b.elem, p.b.trans) == nil):
-		return false
-	}
-	most := k.MR * 3 / 4
+	most := p.kernel.MR * 3 / 4
 	switch {
 	case p.starves():
 		most = sweepFewest - 1
 	case p.b.trans:
-		most = k.MR / 2
+		most = p.kernel.MR / 2
 	}
-	if p.m > most || p.b.trans && p.transposes() {
-		return false
+	return p.m <= most && (p.b.packed || p.n*p.k < streamMin) && !(p.b.trans && p.transposes()) && p.streamsFew()
+}
+
+// sharesFew reports whether so many workers had better take columns of p each than
+// stream it: what a ring takes to start is longer than what each has to do.
+func (p *product) sharesFew(workers int) bool {
+	rows, size := p.kernel.StreamRows(p.b.elem), fewPlain
+	if p.starves() {
+		rows = sweepFewest - 1
 	}
-	return max(k.PanelA(p.words(p.k)), p.m*p.n*4) <= fewBytes
+	if p.b.trans || p.b.packed {
+		size = fewAlong
+	}
+	return workers > few && p.m <= rows && p.n*p.k <= size && p.streamsFew()
+}
+
+// streamsFew reports whether there is a kernel that streams B, and room for A and sums.
+func (p *product) streamsFew() bool {
+	k := p.kernel
+	has := false
+	switch {
+	case p.c.trans: // B is packed, see epilogue
+	case p.b.packed:
+		has = k.StreamPanels(p.b.elem) != nil
+	default:
+		has = k.Stream(p.b.elem, p.b.trans) != nil
+	}
+	return has && max(k.PanelA(p.words(p.k)), p.m*p.n*4) <= fewBytes
 }
 
 // transposes reports whether a transposed B is so small that it had better be packed.

@@ -62,3 +62,54 @@ func testFewRows[O gemm.Output, I gemm.Element](t *testing.T) {
 		}
 	})
 }
+
+// TestFewRowsShared checks by how large a B many workers take columns of few rows each,
+// and that the bits are those of one worker.
+func TestFewRowsShared(t *testing.T) {
+	processors(t, 16)
+	t.Run("bf16", testFewRowsShared[float32, bf16.BF16])
+	t.Run("f16", testFewRowsShared[bf16.BF16, float16.Float16])
+	t.Run("f32", testFewRowsShared[float32, float32])
+}
+
+func testFewRowsShared[O gemm.Output, I gemm.Element](t *testing.T) {
+	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		if k.StreamRows(typeOf[I]()) == 0 {
+			t.Skip("does not read B where it lies")
+		}
+		if slowKernel(k.Name) {
+			t.Skip("takes long")
+		}
+		for i, tc := range []struct {
+			m, n, k    int
+			tb, packed bool
+			workers    int
+			route      string
+		}{
+			{1, 600, 450, true, false, 16, "place"}, {3, 500, 531, true, false, 7, "place"}, {1, 600, 450, true, false, 2, "stream"},
+			{1, 600, 450, false, false, 16, "place"}, {2, 450, 600, false, true, 16, "place"}, {1, 60, 50, true, false, 16, "inline"},
+			{1, 1200, 1000, false, false, 16, "stream"}, {4, 1200, 1000, true, false, 5, "place"}, {2, 2100, 2000, true, false, 16, "stream"},
+		} {
+			if (raceEnabled || testing.Short()) && i%2 > 0 {
+				continue
+			}
+			if tc.m > k.StreamRows(typeOf[I]()) {
+				continue
+			}
+			s := size(tc.m, tc.n, tc.k)
+			s.tb, s.packed, s.seed, s.padC = tc.tb, tc.packed, uint64(i), i%2
+			if i%3 == 1 {
+				s.alpha, s.beta = 0.75, -1.5
+			}
+			s.opts = append(opts[:len(opts):len(opts)], gemm.WithWorkers(1))
+			want := product[O, I](t, s)
+			s.opts = append(opts[:len(opts):len(opts)], gemm.WithWorkers(tc.workers))
+			same(t, product[O, I](t, s), want, s.n)
+			o := build[O, I](t, s)
+			if st, err := o.multiply(s); err != nil || st.Route != tc.route {
+				t.Errorf("%+v: by way of %q, error %v, want %q", tc, st.Route, err, tc.route)
+			}
+			o.free()
+		}
+	})
+}

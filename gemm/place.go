@@ -44,12 +44,12 @@ type cutFor struct {
 	kernel                        *asm.Kernel
 	m, n, k, depth, tilesA, pitch int
 	ready, trans                  bool // B
-	unpacked, own                 bool
+	unpacked, few, own            bool
 	most                          int // workers
 }
 
 func (in *inlined) cutFor(most int) cutFor {
-	return cutFor{in.kernel, in.m, in.n, in.k, in.depth, in.tilesA, in.a.pitch(), in.ready(), in.b.trans, in.unpacked != nil, in.own, most}
+	return cutFor{in.kernel, in.m, in.n, in.k, in.depth, in.tilesA, in.a.pitch(), in.ready(), in.b.trans, in.unpacked != nil, in.few, in.own, most}
 }
 
 // slabbing is how a product is cut into slabs.
@@ -90,7 +90,8 @@ func (in *inlined) owned(s *settings) bool {
 	if workers < least || p.skinny(s) || in.fewest() > barrier.MaxCount {
 		return false
 	}
-	in.unpacked, in.few = p.unpackedFor(min(p.m, ownExtent), min(p.n, ownExtent)), false
+	in.unpacked = p.unpackedFor(min(p.m, ownExtent), min(p.n, ownExtent))
+	in.few = in.unpacked == nil && p.sharesFew(workers)
 	if !in.layout(ownExtent+p.kernel.MR, ownExtent) {
 		return false
 	}
@@ -185,7 +186,7 @@ func (in *inlined) cut(workers, late int) (best slabbing, least int) {
 		if tiles <= tall {
 			fetched = ceilDiv(each, across) // for all slabs of its own side by side
 		}
-		if time := (each+late)*(4*tiles+fetchB)*wide + fetched*fetchA*tiles; time < least && (in.unpacked != nil || in.memory(tiles*k.MR+in.rest, wide*k.NR)) {
+		if time := (each+late)*(4*tiles+fetchB)*wide + fetched*fetchA*tiles; time < least && (in.unpacked != nil || in.few || in.memory(tiles*k.MR+in.rest, wide*k.NR)) {
 			least = time
 			best = slabbing{tiles * k.MR, wide * k.NR, across, slabs, workers}
 		}

@@ -29,7 +29,7 @@ const (
 // if that is one of the first two.
 func (in *inlined) route(s *settings) route {
 	p := &in.product
-	flops := p.work()
+	flops := p.work(s.parallelism())
 	many := flops > shareMany && s.parallelism() > few
 	inline, share := float64(inlineFlops), float64(shareFlops)
 	switch {
@@ -57,14 +57,20 @@ func (in *inlined) route(s *settings) route {
 
 // work returns the flops of the product, by which to choose a route. Those of a starving
 // kernel count as they do in a product of starveRows rows: B is fetched for all of A's.
-func (p *product) work() float64 {
-	if !p.starves() {
-		return p.flops()
+// Few rows that many workers share wait for B, too.
+func (p *product) work(workers int) float64 {
+	k, rows := p.kernel, float64(p.m)
+	switch {
+	case p.starves():
+		_, fetch := k.Fetch()
+		whole := func(m int) float64 { return float64(roundUp(m, k.MR) + fetch/4*k.MR) }
+		rows = starveRows * whole(p.m) / whole(starveRows)
+	case p.sharesFew(workers) && p.b.trans:
+		rows = max(rows, rowsTurned)
+	case p.sharesFew(workers):
+		rows = max(rows, rowsFetched)
 	}
-	k := p.kernel
-	_, fetch := k.Fetch()
-	rows := func(m int) float64 { return float64(roundUp(m, k.MR) + fetch/4*k.MR) }
-	return 2 * float64(p.n) * float64(p.k) * starveRows * rows(p.m) / rows(starveRows)
+	return 2 * rows * float64(p.n) * float64(p.k)
 }
 
 // gridRoute returns the shortest way on a grid.

@@ -368,9 +368,9 @@ func TestStreamShared(t *testing.T) {
 	})
 }
 
-// TestFewRowsShared checks that many workers with AMX share products of few rows, which
+// TestFetchingShared checks that many workers with AMX share products of few rows, which
 // are fetching rather than multiplying, and leave a cube of as many flops to one.
-func TestFewRowsShared(t *testing.T) {
+func TestFetchingShared(t *testing.T) {
 	processors(t, 16)
 	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		if !k.Starves() {
