@@ -68,9 +68,8 @@ type Grid struct {
 	workers int
 	slabs   []progress // [cta*Slabs + slab], unless it is loose
 	posts   []post     // of the workers, by id
-	run     uint64     // the number of resets
+	run     uint64     // the number of resets; after the first one finished is initialised
 	loose   bool       // see there
-	started bool       // finished is initialised
 
 	// What workers write has lines of the cache of its own.
 	_         [64]byte
@@ -164,14 +163,10 @@ func (g *Grid) Reset(ctx context.Context, shape Shape, prog Program, workers int
 		}
 		g.resetSlabs(n)
 	}
-	if g.started {
+	if g.run > 0 {
 		g.finished.Invalidate()
-		g.started = false
 	}
-	if err := g.finished.Init(1); err != nil {
-		return err
-	}
-	g.started = true
+	start(&g.finished, 1)
 	g.shape, g.prog, g.ctx, g.workers = shape, prog, ctx, workers
 	g.left.Store(int64(n))
 	g.resetPosts(workers)
@@ -249,7 +244,7 @@ func (g *Grid) Err() error {
 	if g.panicked != nil {
 		panic(g.panicked)
 	}
-	if g.started && g.finished.TestWaitParity(0) {
+	if g.run > 0 && g.finished.TestWaitParity(0) {
 		return nil // the stop came when there was nothing left to stop
 	}
 	return g.ring.Err()

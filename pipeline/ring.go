@@ -42,8 +42,6 @@ type Ring struct {
 	stopped atomic.Bool
 	mu      sync.Mutex
 	err     error
-	live    int // barriers of each kind that are initialised: depth at the last Reset
-	liveF   int
 }
 
 // NewRing returns a ring of depth stages, 1..[MaxDepth], for a cluster of ctas
@@ -68,13 +66,12 @@ func (r *Ring) Reset(depth, ctas, consumers int) error {
 	case consumers < 1 || consumers > barrier.MaxCount:
 		return fmt.Errorf("pipeline: %d consumers are outside 1..%d", consumers, barrier.MaxCount)
 	}
-	for i := range r.full[:r.liveF] {
+	for i := range r.full[:r.depth*r.ctas] {
 		r.full[i].Invalidate()
 	}
-	for i := range r.empty[:r.live] {
+	for i := range r.empty[:r.depth] {
 		r.empty[i].Invalidate()
 	}
-	r.live, r.liveF = 0, 0
 	if len(r.full) < depth*ctas {
 		r.full = make([]barrier.Barrier, depth*ctas)
 	}
@@ -82,20 +79,21 @@ func (r *Ring) Reset(depth, ctas, consumers int) error {
 		r.empty = make([]barrier.Barrier, depth)
 	}
 	for i := range r.full[:depth*ctas] {
-		if err := r.full[i].Init(1); err != nil {
-			return err
-		}
-		r.liveF++
+		start(&r.full[i], 1)
 	}
 	for i := range r.empty[:depth] {
-		if err := r.empty[i].Init(consumers); err != nil {
-			return err
-		}
-		r.live++
+		start(&r.empty[i], consumers)
 	}
 	r.depth, r.ctas, r.err = depth, ctas, nil
 	r.stopped.Store(false)
 	return nil
+}
+
+// start initialises b, which nobody uses, for a count that was found to be in range.
+func start(b *barrier.Barrier, count int) {
+	if err := b.Init(count); err != nil {
+		panic(err)
+	}
 }
 
 // Depth returns the number of stages.
