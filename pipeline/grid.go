@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 
 	"example.com/leafhopper/barrier"
@@ -81,8 +80,7 @@ type Grid struct {
 	_         [56]byte
 	finished  barrier.Barrier // one arrival: nothing is left
 	called
-	mu       sync.Mutex
-	panicked *RolePanic
+	panicked atomic.Pointer[RolePanic]
 }
 
 // post is the place of one worker in a grid. All come, claim and leave at the same
@@ -155,9 +153,8 @@ func (g *Grid) Reset(ctx context.Context, shape Shape, prog Program, workers int
 	}
 	g.waitHelpers()
 	n := shape.CTAs * shape.Slabs
-	if g.loose = shape.loose(); g.loose {
-		g.ring.reopen()
-	} else {
+	g.reopen()
+	if g.loose = shape.loose(); !g.loose {
 		if err := g.ring.Reset(shape.Depth, shape.CTAs, n); err != nil {
 			return err
 		}
@@ -170,7 +167,6 @@ func (g *Grid) Reset(ctx context.Context, shape Shape, prog Program, workers int
 	g.shape, g.prog, g.ctx, g.workers = shape, prog, ctx, workers
 	g.left.Store(int64(n))
 	g.resetPosts(workers)
-	g.panicked = nil
 	g.run++
 	return nil
 }
@@ -241,8 +237,8 @@ func (g *Grid) Work(id int) {
 // Err returns why the grid stopped early, nil if it ran to its end. It raises
 // the panic of a worker again. Call it when every worker has left.
 func (g *Grid) Err() error {
-	if g.panicked != nil {
-		panic(g.panicked)
+	if p := g.panicked.Load(); p != nil {
+		panic(p)
 	}
 	if g.run > 0 && g.finished.TestWaitParity(0) {
 		return nil // the stop came when there was nothing left to stop
@@ -262,16 +258,20 @@ func (g *Grid) Stats() (sum Stats) {
 // Clear lets go of the program, the context and what Err returns, for a Grid that
 // is kept for another Reset. Call it when every worker has left.
 func (g *Grid) Clear() {
-	g.prog, g.ctx, g.panicked = nil, nil, nil
-	g.ring.clear()
+	g.prog, g.ctx = nil, nil
+	g.reopen()
+}
+
+// reopen lets go of what Err returns.
+func (g *Grid) reopen() {
+	if g.panicked.Load() != nil {
+		g.panicked.Store(nil)
+	}
+	g.ring.reopen()
 }
 
 func (g *Grid) fail(p *RolePanic) {
-	g.mu.Lock()
-	if g.panicked == nil {
-		g.panicked = p
-	}
-	g.mu.Unlock()
+	g.panicked.CompareAndSwap(nil, p)
 	g.ring.Stop(p)
 }
 

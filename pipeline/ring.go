@@ -3,7 +3,6 @@ package pipeline
 import (
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,9 +38,7 @@ type Ring struct {
 	full        []barrier.Barrier // [stage*ctas + cta]
 	empty       []barrier.Barrier // [stage]
 
-	stopped atomic.Bool
-	mu      sync.Mutex
-	err     error
+	stopped atomic.Pointer[error]
 }
 
 // NewRing returns a ring of depth stages, 1..[MaxDepth], for a cluster of ctas
@@ -84,8 +81,8 @@ func (r *Ring) Reset(depth, ctas, consumers int) error {
 	for i := range r.empty[:depth] {
 		start(&r.empty[i], consumers)
 	}
-	r.depth, r.ctas, r.err = depth, ctas, nil
-	r.stopped.Store(false)
+	r.depth, r.ctas = depth, ctas
+	r.reopen()
 	return nil
 }
 
@@ -177,37 +174,22 @@ func (r *Ring) Stop(err error) {
 	if err == nil {
 		err = ErrStopped
 	}
-	r.mu.Lock()
-	if r.err == nil {
-		r.err = err
-	}
-	r.mu.Unlock()
-	r.stopped.Store(true)
+	r.stopped.CompareAndSwap(nil, &err)
 }
 
 // Err returns the error the ring was stopped with, nil if it was not.
 func (r *Ring) Err() error {
-	if !r.stopped.Load() {
-		return nil
+	if err := r.stopped.Load(); err != nil {
+		return *err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.err
+	return nil
 }
 
-// reopen takes back a Stop. No role may be using r.
+// reopen takes back a Stop and lets go of its error. No role may be using r.
 func (r *Ring) reopen() {
-	if r.stopped.Load() {
-		r.clear()
-		r.stopped.Store(false)
+	if r.stopped.Load() != nil {
+		r.stopped.Store(nil)
 	}
-}
-
-// clear lets go of the error of Stop.
-func (r *Ring) clear() {
-	r.mu.Lock()
-	r.err = nil
-	r.mu.Unlock()
 }
 
 func (r *Ring) wait(b *barrier.Barrier, parity uint32) error {

@@ -91,7 +91,7 @@ func (w *worker) claimed() bool {
 
 // halted reports whether the grid was stopped, or its context is done.
 func (w *worker) halted() bool {
-	if w.ring.stopped.Load() {
+	if w.ring.stopped.Load() != nil {
 		return true
 	}
 	if w.ctx != nil {
