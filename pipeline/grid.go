@@ -101,16 +101,17 @@ type claim struct {
 
 func (c *claim) reset(item int) { c.word.Store(uint64(item) << 32) }
 
-// open reports whether item has unclaimed pieces of n, and returns the word to
-// claim the next one with.
-func (c *claim) open(item, n int) (uint64, bool) {
-	w := c.word.Load()
-	return w, w>>32 == uint64(item) && w&(1<<32-1) < uint64(n)
-}
-
-// take claims the piece that w, from open, names.
-func (c *claim) take(w uint64) (piece int, ok bool) {
-	return int(w & (1<<32 - 1)), c.word.CompareAndSwap(w, w+1)
+// take claims the next of item's n pieces, if there is one.
+func (c *claim) take(item, n int) (piece int, ok bool) {
+	for {
+		w := c.word.Load()
+		if piece = int(w & (1<<32 - 1)); w>>32 != uint64(item) || piece >= n {
+			return 0, false
+		}
+		if c.word.CompareAndSwap(w, w+1) {
+			return piece, true
+		}
+	}
 }
 
 // progress counts the items that a slab has behind it: twice their number, plus

@@ -116,19 +116,12 @@ func (w *worker) copy() bool {
 	jobs := w.shape.Shared + w.shape.CTAs*w.shape.Private
 	for issued := int(w.issued.Load()); w.copied < issued; w.copied++ {
 		stage := w.copied % w.shape.Depth
-		c := &w.copies[stage]
-		for {
-			word, ok := c.open(w.copied, jobs)
-			if !ok {
-				break
-			}
-			if job, ok := c.take(word); ok {
-				w.endIdle()
-				start := time.Now()
-				w.load(stage, w.copied, job)
-				w.stats.Copy += time.Since(start)
-				return true
-			}
+		if job, ok := w.copies[stage].take(w.copied, jobs); ok {
+			w.endIdle()
+			start := time.Now()
+			w.load(stage, w.copied, job)
+			w.stats.Copy += time.Since(start)
+			return true
 		}
 	}
 	return false
