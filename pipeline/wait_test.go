@@ -3,41 +3,37 @@ package pipeline
 import (
 	"testing"
 	"time"
-
-	"example.com/leafhopper/barrier"
 )
 
-// slow is a program of one item: a copy that takes a while, then two slabs that
-// take longer.
-type slow struct{ load, compute time.Duration }
-
-func (p slow) Expect(item, cta int) int { return 1 }
-func (p slow) Load(stage, item, cta, job int, bars []barrier.Barrier) {
-	time.Sleep(p.load)
-	bars[0].CompleteTx(1)
-}
-func (p slow) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {}
-func (p slow) Compute(stage, item, cta, slab int)                         { time.Sleep(p.compute) }
-
-// TestWaitIsNotWork has a worker wait for a slot and then compute for longer: only
-// the one is waiting.
+// TestWaitIsNotWork has a worker idle before it copies, and before it computes: it
+// books the time when the piece begins, so that the piece does not count.
 func TestWaitIsNotWork(t *testing.T) {
-	p := slow{load: 150 * time.Millisecond, compute: 400 * time.Millisecond}
+	s := Shape{Depth: 1, Items: 1, CTAs: 1, Slabs: 1, Private: 1}
+	prog := newRecorder(s)
 	var g Grid
-	if err := g.Reset(t.Context(), Shape{Depth: 1, Items: 1, CTAs: 1, Slabs: 2, Private: 1}, p, 2); err != nil {
+	if err := g.Reset(noContext, s, prog, 1); err != nil {
 		t.Fatal(err)
 	}
-	c := NewCrew(1)
-	c.Run(&g, 2)
-	c.Close()
-	if err := g.Err(); err != nil {
-		t.Fatal(err)
+	w := worker{Grid: &g}
+	waited := func() time.Duration { return w.stats.ProducerWait + w.stats.ConsumerWait }
+	pieces := 0
+	prog.hook = func(piece string, _, _ int) {
+		if piece == "Expect" {
+			return // no work
+		}
+		if pieces++; w.idle != 0 || waited() < time.Duration(pieces)*time.Millisecond {
+			t.Errorf("%s begins with %+v booked, want %d ms of waiting", piece, w.stats, pieces)
+		}
 	}
-	s := g.Stats()
-	if got := s.ConsumerWait + s.ProducerWait; got < p.load/10 || got >= p.compute {
-		t.Errorf("%+v: want a wait of about %v", s, p.load)
+	for _, step := range []func() bool{func() bool { return w.issue() && w.copy() }, w.compute} {
+		w.wait(1)
+		time.Sleep(time.Millisecond)
+		if !step() {
+			t.Fatal("nothing to do")
+		}
 	}
-	if s.Copy < p.load || s.Copy >= p.compute {
-		t.Errorf("%+v: want a copy of about %v", s, p.load)
+	if pieces != 2 {
+		t.Errorf("%d pieces, want a copy and a slab", pieces)
 	}
+	prog.check(t, "by hand", false)
 }
