@@ -18,7 +18,7 @@ type feed struct {
 }
 
 // feed returns what the copies of item will read, for so many calls.
-func (r *run) feed(item, calls int) (f feed) {
+func (r *ring) feed(item, calls int) (f feed) {
 	if item >= r.tilesM*r.tilesN*r.steps {
 		return f
 	}

@@ -43,7 +43,7 @@ func (p *product) multiplyGroup(g *group) {
 
 // computeBare multiplies the columns from .. to-1 of the tile that begins at col,
 // whose B is not in the ring, a panel or a group at a time if it has to be packed.
-func (r *run) computeBare(g *group, col, from, to, slabAt int) {
+func (r *ring) computeBare(g *group, col, from, to, slabAt int) {
 	nr := r.kernel.NR
 	width := to - from
 	if !r.ready() && !g.there {
@@ -83,7 +83,7 @@ func (r *run) computeBare(g *group, col, from, to, slabAt int) {
 }
 
 // computeSwept is computeBare for a worker that packs behind its products.
-func (r *run) computeSwept(g *group, col, from, to, slabAt int) {
+func (r *ring) computeSwept(g *group, col, from, to, slabAt int) {
 	nr := r.kernel.NR
 	var w sweep
 	var mem unsafe.Pointer
