@@ -19,7 +19,7 @@ type feed struct {
 
 // feed returns what the copies of item will read, for so many calls.
 func (r *ring) feed(item, calls int) (f feed) {
-	if item >= r.tilesM*r.tilesN*r.steps {
+	if item >= r.items() {
 		return f
 	}
 	row, col, step := r.tile(item)

@@ -264,5 +264,3 @@ func (pl *place) rowsOf(part int) (from, to int) {
 	}
 	return from, to
 }
-
-var _ pipeline.Program = (*place)(nil)

@@ -281,10 +281,13 @@ func balance(n, limit int) int { return ceilDiv(n, ceilDiv(n, limit)) }
 
 func ceilDiv(n, d int) int { return (n + d - 1) / d }
 
+// items returns the stages of all tiles.
+func (g *plan) items() int { return g.tilesM * g.tilesN * g.steps }
+
 func (g *plan) shape() pipeline.Shape {
 	s := pipeline.Shape{
 		Depth:   g.depth,
-		Items:   g.tilesM * g.tilesN * g.steps,
+		Items:   g.items(),
 		CTAs:    g.ctas,
 		Slabs:   g.rowSlabs * g.colSlabs,
 		Private: ceilDiv(g.bm, g.jobRows),

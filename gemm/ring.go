@@ -199,5 +199,3 @@ func (r *ring) copied() int64 {
 func (v *view) memory() []byte {
 	return unsafe.Slice((*byte)(v.ptr), v.len*v.elem.Size())
 }
-
-var _ pipeline.Program = (*ring)(nil)

@@ -55,9 +55,9 @@ func (r *run) runRing(e *Engine, p *product, s *settings) (Stats, error) {
 	st := Stats{
 		Kernel: g.kernel.Name, Workers: g.workers, Depth: g.depth,
 		TileM: g.bm, TileN: g.bn, TileK: g.bk,
-		Tiles: g.tilesM * g.tilesN, Bytes: g.copied(),
+		Tiles: g.tilesM * g.tilesN, Stages: g.items(), Bytes: g.copied(),
 	}
-	err = r.execute(e, s, g.shape(), g, g.workers, &st)
+	err = r.execute(e, s, g, &st)
 	return st, err
 }
 
@@ -78,12 +78,12 @@ func (r *run) runStream(e *Engine, p *product, s *settings) (Stats, error) {
 	}
 	st := Stats{
 		Kernel: w.kernel.Name, Workers: workers, Depth: w.items,
-		TileM: w.m, TileN: w.cols, TileK: w.k, Tiles: w.slabs,
+		TileM: w.m, TileN: w.cols, TileK: w.k, Tiles: w.slabs, Stages: w.items,
 	}
 	for item := range w.items {
 		st.Bytes += int64(w.Expect(item, 0) * tile.PanelTxUnit)
 	}
-	err = r.execute(e, s, w.shape(), w, workers, &st)
+	err = r.execute(e, s, w, &st)
 	return st, err
 }
 
@@ -95,8 +95,7 @@ func (r *run) runPlace(e *Engine, in *inlined, s *settings) (Stats, error) {
 		Kernel: pl.kernel.Name, Workers: pl.workers,
 		TileM: min(pl.slabRows, pl.m), TileN: pl.slabCols, TileK: pl.k, Tiles: pl.slabs,
 	}
-	err := r.execute(e, s, pl.shape(), pl, pl.workers, &st)
-	st.Stages = 0 // of a ring
+	err := r.execute(e, s, pl, &st)
 	return st, err
 }
 
@@ -109,21 +108,26 @@ func (r *run) memoryOf(e *Engine, n int) ([]byte, error) {
 	return r.memory.Bytes(), nil
 }
 
-// execute runs prog on the grid and completes st.
-func (r *run) execute(e *Engine, s *settings, shape pipeline.Shape, prog pipeline.Program, workers int, st *Stats) error {
+// A program is what the workers of a grid execute: that of a route.
+type program interface {
+	pipeline.Program
+	shape() pipeline.Shape
+}
+
+// execute runs prog on the grid with st's workers and completes st.
+func (r *run) execute(e *Engine, s *settings, prog program, st *Stats) error {
 	var ctx context.Context
 	if s.ctx != nil && s.ctx.Done() != nil {
 		ctx = s.ctx
 	}
-	if err := r.grid.Reset(ctx, shape, prog, workers); err != nil {
+	if err := r.grid.Reset(ctx, prog.shape(), prog, st.Workers); err != nil {
 		return err
 	}
-	e.crew.Run(&r.grid, workers)
+	e.crew.Run(&r.grid, st.Workers)
 	if err := r.grid.Err(); err != nil {
 		return err
 	}
 	w := r.grid.Stats()
-	st.Stages = shape.Items
 	st.ProducerWait, st.ConsumerWait, st.Copy = w.ProducerWait, w.ConsumerWait, w.Copy
 	return nil
 }

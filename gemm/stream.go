@@ -280,5 +280,3 @@ func (st *stream) Load(stage, item, cta, job int, bars []barrier.Barrier) {
 
 // LoadMulticast implements [pipeline.Program]; there is nothing to share.
 func (st *stream) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {}
-
-var _ pipeline.Program = (*stream)(nil)
