@@ -295,7 +295,7 @@ func (in *inlined) wholeTiles(done, cols int) int {
 func (in *inlined) edges(row, cols, words, k0 int, b, sums, dst unsafe.Pointer, ldd int) {
 	pitch := in.kernel.NR * 4
 	for row < in.m {
-		r := evenly(in.m-row, in.kernel.MR)
+		r := balance(in.m-row, in.kernel.MR)
 		in.edge(r, cols, words, in.a.at(row, k0), in.a.pitch(), 4, b, forward(sums, row*pitch), pitch, unsafe.Add(dst, row*ldd), ldd)
 		row += r
 	}

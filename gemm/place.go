@@ -198,18 +198,14 @@ func (in *inlined) cut(workers, late int) (best slabbing, least int) {
 		return best, least
 	}
 	for tiles := min(panelsA, max(tall, ownExtent/k.MR)); tiles > 0; tiles-- {
-		tiles = evenly(panelsA, tiles)
+		tiles = balance(panelsA, tiles)
 		for wide := min(panelsB, ownPanels); wide > 0; wide-- {
-			wide = evenly(panelsB, wide)
+			wide = balance(panelsB, wide)
 			try(tiles, wide)
 		}
 	}
 	return best, least
 }
-
-// evenly returns the size of the parts of n if they are as many as those of size,
-// and as equal as they can be.
-func evenly(n, size int) int { return ceilDiv(n, ceilDiv(n, size)) }
 
 // keptRows returns how many rows of A, where they lie, stay in a second-level cache.
 func (in *inlined) keptRows() int {
