@@ -122,7 +122,7 @@ func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, ph phase) {
 		if s.cols <= k.Half() {
 			how = wayHalf
 		}
-		p.mul(words, tiles, a, b, src, pitch, dst, pitch, s, how)
+		p.mul(words, tiles, a, b, src, dst, pitch, s, how)
 	}
 	rows := s.rows - done*k.MR // to come from accumulators
 	if edges > 0 {
@@ -188,7 +188,7 @@ func (p *product) multiplyWhole(s *strip, words, tiles int, a, b, src unsafe.Poi
 		how = wayRound
 		if done = p.packers(words, tiles, s); done > 0 {
 			// The kernels that pack do not round.
-			p.mul(words, done, a, b, src, pitch, s.acc, pitch, s, wayPlain)
+			p.mul(words, done, a, b, src, s.acc, pitch, s, wayPlain)
 			p.epilogue(s.acc, s.row, s.col, done*k.MR, s.cols)
 			if done == tiles {
 				return // nothing lies behind the last tile
@@ -198,7 +198,7 @@ func (p *product) multiplyWhole(s *strip, words, tiles int, a, b, src unsafe.Poi
 	case p.past:
 		how = wayPast
 	}
-	p.mul(words, tiles-done, a, b, src, pitch, p.c.at(s.row+done*k.MR, s.col), p.c.pitch(), s, how)
+	p.mul(words, tiles-done, a, b, src, p.c.at(s.row+done*k.MR, s.col), p.c.pitch(), s, how)
 }
 
 // Flops in one call of a microkernel, which cannot be preempted: about 100 µs
@@ -234,11 +234,13 @@ func (p *product) packers(words, m int, s *strip) int {
 	return min(m, ceilDiv(s.pack.K/p.kernel.KPack*asm.PackSteps, max(1, words)))
 }
 
-// mul calls the microkernel for m tiles, a bounded number at a time. As many as
-// it takes pack what s names; of the others the first half brings closer what s
-// names first, the second what comes then.
-func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, s *strip, how way) {
+// mul calls the microkernel for m tiles, a bounded number at a time. src, unless it is
+// nil, is where their accumulators are, dst where they go, in rows ldd bytes apart. As
+// many tiles as it takes pack what s names; of the others the first half brings closer
+// what s names first, the second what comes then.
+func (p *product) mul(words, m int, a, b, src, dst unsafe.Pointer, ldd int, s *strip, how way) {
 	k := p.kernel
+	lds := k.NR * 4
 	most := max(1, callLimit(k)/tileFlops(k, max(1, words)))
 	next, second := &s.next, 0
 	if n := p.packers(words, m, s); n > 0 {
