@@ -55,7 +55,7 @@ func (st *stream) multiplyGroups(mem unsafe.Pointer, step, from, to int, acc uns
 		end := min(col+st.group, to)
 		g := group{
 			rows: st.m, from: col, to: end, k0: k0, n: n,
-			a: unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():])), b: mem,
+			a: st.blockA(step), b: mem,
 			acc:        unsafe.Add(acc, (col-from)/k.NR*st.bytesStrip()),
 			stripBytes: st.bytesStrip(), ph: st.phaseOf(step),
 		}
@@ -90,7 +90,7 @@ func (st *stream) computeSwept(mem unsafe.Pointer, item, from, to int) {
 			acc: unsafe.Add(acc, i%panels*st.bytesStrip()),
 		}
 		w.pack(&st.product, now, at(i+1), at(i+reach), &s)
-		a := unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
+		a := st.blockA(step)
 		st.multiply(&s, st.words(now.n), a, now.panel, st.phaseOf(step))
 	}
 }
@@ -115,15 +115,20 @@ func (st *stream) blockOf(step int) (k0, n int) {
 	return k0, min(st.bk, st.k-k0)
 }
 
+// blockA returns A's panels of a block of K.
+func (st *stream) blockA(step int) unsafe.Pointer {
+	return unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
+}
+
 // computePlaced multiplies an item's part of A by n columns from col on.
 func (st *stream) computePlaced(mem unsafe.Pointer, item, col, n int) {
 	src, dst, ldd := st.sums(mem, item, col, n)
 	from, to := st.blocks(item)
 	k0 := from * st.bk
 	// The blocks of K lie one after the other.
-	a := unsafe.Pointer(unsafe.SliceData(st.slot[from*st.bytesA():]))
+	a := st.blockA(from)
 	st.inPlace(min(to*st.bk, st.k)-k0, st.m, n, a, st.b.at(k0, col), st.b.pitch(), src, ldd, dst, ldd)
-	st.store(dst, ldd, item, col, n)
+	st.finish(dst, ldd, item, col, n)
 }
 
 // computeStored multiplies an item's part of A by n columns of a packed B from col on: at
@@ -136,7 +141,7 @@ func (st *stream) computeStored(mem unsafe.Pointer, item, col, n int) {
 	}
 	for step, last := st.blocks(item); step < last; step++ {
 		k0, depth := st.blockOf(step)
-		a := unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
+		a := st.blockA(step)
 		words := st.words(depth)
 		for j := 0; j < n; j += width {
 			var next asm.Ahead
@@ -147,7 +152,7 @@ func (st *stream) computeStored(mem unsafe.Pointer, item, col, n int) {
 		}
 		src = dst
 	}
-	st.store(dst, ldd, item, col, n)
+	st.finish(dst, ldd, item, col, n)
 }
 
 // panel multiplies all of A by n columns of B, of one panel if those of A are
@@ -191,8 +196,9 @@ func (st *stream) sums(mem unsafe.Pointer, item, col, n int) (src, dst unsafe.Po
 	return src, dst, pitch
 }
 
-// store writes the sums of the last item, whose rows are pitch bytes apart, if they are not in C yet.
-func (st *stream) store(sums unsafe.Pointer, pitch, item, col, n int) {
+// finish writes the sums of the last item, whose rows are pitch bytes apart, to C, if they
+// are not there yet.
+func (st *stream) finish(sums unsafe.Pointer, pitch, item, col, n int) {
 	if !st.direct() && item == st.items-1 {
 		st.storeWide(col, sums, pitch, st.m, n)
 	}

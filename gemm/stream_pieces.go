@@ -45,7 +45,7 @@ func (st *stream) computePieces(b *broom, item, from, to int) {
 		if n == asm.SweepK {
 			end += (to - from) / asm.SweepN * asm.SweepN
 		}
-		s.A, s.First = unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():])), step == 0
+		s.A, s.First = st.blockA(step), step == 0
 		for col := from; col < end; col += most {
 			s.B, s.N, s.Acc, s.Next = st.b.at(k0, col), min(most, end-col), at(col), nil
 			switch {

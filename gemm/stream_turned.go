@@ -30,7 +30,7 @@ func (st *stream) computeTurned(mem unsafe.Pointer, item, from, to int) {
 				clear(unsafe.Slice((*byte)(tail), k.MR*lines))
 				asm.CopyRows(tail, lines, st.b.at(k0+whole, at), pitchB, k.MR, rest*st.b.elem.Size())
 			}
-			a := unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
+			a := st.blockA(step)
 			for i := range st.panelsA {
 				dst := unsafe.Add(acc, i*k.MR*pitch)
 				src := dst
