@@ -129,8 +129,8 @@ func (s *settings) prepare(p *product, opts []Option) error {
 	if p.c.trans && !p.b.packed {
 		p.turn(s)
 	}
-	p.kernel, p.alpha, p.beta, p.splitK = k, s.alpha, s.beta, s.splitK
-	if p.c.cols == 1 && p.c.stride == 1 && p.c.rows*p.a.cols >= vectorLeast && !p.b.packed && p.unnamed(s) {
+	p.kernel, p.alpha, p.beta = k, s.alpha, s.beta
+	if p.c.cols == 1 && p.c.stride == 1 && p.c.rows*p.a.cols >= vectorLeast && !p.b.packed && s.unnamed() {
 		// A matrix by a vector, which is a row by the transpose of the matrix.
 		p.turn(s)
 		p.c, p.a = p.c.row(), p.a.row()

@@ -182,6 +182,12 @@ func (s *settings) set(o *Option) error {
 	return nil
 }
 
+// unnamed reports whether how to compute the product is left to the engine: a caller
+// who names the shape of the ring, or splits K, gets a ring.
+func (s *settings) unnamed() bool {
+	return s.splitK <= 1 && s.depth == 0 && s.tile == [3]int{}
+}
+
 // workerCount returns the goroutines that a call may compute with.
 func (s *settings) workerCount() int {
 	if s.workers == 0 {

@@ -64,7 +64,7 @@ type slabbing struct {
 // caller who names the shape of the ring gets a ring.
 func (in *inlined) placed(s *settings) bool {
 	p := &in.product
-	if !p.unnamed(s) || p.slabBytes(1, 1) > slabBytes {
+	if !s.unnamed() || p.slabBytes(1, 1) > slabBytes {
 		return false
 	}
 	if in.owned(s) {

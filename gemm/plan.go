@@ -154,7 +154,7 @@ func newPlan(p *product, s *settings) plan {
 	}
 	g.tilesM = ceilDiv(p.m, g.bm*ctas)
 	g.bk = depth * k.KPack
-	g.chainK = roundUp(ceilDiv(p.k, max(1, p.splitK)), splitUnit)
+	g.chainK = roundUp(ceilDiv(p.k, max(1, s.splitK)), splitUnit)
 	g.chains = ceilDiv(p.k, g.chainK)
 	g.chainSteps = ceilDiv(g.chainK, g.bk)
 	g.steps = (g.chains-1)*g.chainSteps + ceilDiv(p.k-(g.chains-1)*g.chainK, g.bk)
@@ -199,7 +199,7 @@ func newPlan(p *product, s *settings) plan {
 // the shape of the ring gets B in it.
 func (p *product) packsLate(s *settings) bool {
 	switch {
-	case !p.unnamed(s) || s.workerCount() > few:
+	case !s.unnamed() || s.workerCount() > few:
 		return false
 	case p.packs():
 		return true
@@ -212,7 +212,7 @@ func (p *product) packsLate(s *settings) bool {
 // that many have read takes the caches ten times as long and more as to write one's
 // own memory. A is read by fewer, if C is wide.
 func (p *product) packsOwn(s *settings) bool {
-	return p.starves() && !p.ready() && p.wide(s.workerCount()) && p.unnamed(s)
+	return p.starves() && !p.ready() && p.wide(s.workerCount()) && s.unnamed()
 }
 
 // wide reports whether workers are many and each has many columns.

@@ -12,7 +12,6 @@ type product struct {
 	m, n, k     int
 	kernel      *asm.Kernel
 	alpha, beta float32
-	splitK      int     // chains that K is to be cut into
 	packed      packing // B, if it is packed
 	past        bool    // C is larger than the caches
 	turned      bool    // the caller has C' = B'·A'
@@ -29,12 +28,6 @@ func (p *product) direct() bool {
 // rounds reports whether they are once the kernel has rounded them.
 func (p *product) rounds() bool {
 	return p.kernel.Rounds(p.c.elem) && p.alpha == 1 && p.beta == 0 && !p.c.trans
-}
-
-// unnamed reports whether how to compute p is left to the engine: a caller who names
-// the shape of the ring gets a ring.
-func (p *product) unnamed(s *settings) bool {
-	return p.splitK <= 1 && s.depth == 0 && s.tile == [3]int{}
 }
 
 // starves reports whether the kernel multiplies faster than operands come from

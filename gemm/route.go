@@ -44,7 +44,7 @@ func (in *inlined) route(s *settings) route {
 		switch {
 		case flops > share && s.parallelism() > 1 && in.placed(s):
 			return routePlace
-		case p.unnamed(s) && !p.skinny(s) && in.init():
+		case s.unnamed() && !p.skinny(s) && in.init():
 			return routeInline
 		}
 	}

@@ -70,7 +70,7 @@ type stream struct {
 
 // skinny reports whether the product is to be streamed.
 func (p *product) skinny(s *settings) bool {
-	return p.n*p.k >= streamMin && p.m <= p.mostRows(s) && p.unnamed(s) && !p.sharesFew(s.parallelism()) &&
+	return p.n*p.k >= streamMin && p.m <= p.mostRows(s) && s.unnamed() && !p.sharesFew(s.parallelism()) &&
 		!p.c.trans && p.streamBytes(s.parallelism())/tile.PanelTxUnit <= barrier.MaxTx && p.unpackedFor(p.m, p.n) == nil
 }
 
