@@ -64,7 +64,7 @@ type slabbing struct {
 // caller who names the shape of the ring gets a ring.
 func (in *inlined) placed(s *settings) bool {
 	p := &in.product
-	if !s.unnamed() || p.slabBytes(1, 1) > slabBytes {
+	if !s.unnamed() || p.operandBytes(1, 1) > slabBytes {
 		return false
 	}
 	if in.owned(s) {
@@ -74,8 +74,8 @@ func (in *inlined) placed(s *settings) bool {
 	return p.near(s) && in.init() && (in.unpacked != nil || in.tilesA > 0 || alone)
 }
 
-// slabBytes returns the bytes of A and B that a slab of so many tiles reads.
-func (p *product) slabBytes(tiles, wide int) int {
+// operandBytes returns the bytes of A and B that a slab of so many tiles reads.
+func (p *product) operandBytes(tiles, wide int) int {
 	return (tiles*p.kernel.MR + wide*p.kernel.NR) * p.k * p.a.elem.Size()
 }
 
@@ -178,7 +178,7 @@ func (in *inlined) cut(workers, late int) (best slabbing, least int) {
 	try := func(tiles, wide int) {
 		parts, across := ceilDiv(panelsA, tiles), ceilDiv(panelsB, wide)
 		slabs := parts * across
-		if slabs > barrier.MaxCount || in.own && in.slabBytes(tiles, wide) > slabBytes {
+		if slabs > barrier.MaxCount || in.own && in.operandBytes(tiles, wide) > slabBytes {
 			return
 		}
 		each := ceilDiv(slabs, workers)

@@ -16,13 +16,13 @@ import (
 // block by block, and uses the panels of B at once, from its own cache or, if B is
 // packed, from where they lie.
 const (
-	streamRows = 64        // most rows of A
-	sweptRows  = 128       // the same if B is swept by few workers, or wide
-	sweptAlone = 192       // the same on crowded cores, if no more than two workers sweep
-	sweptPairs = 512       // the same if it is in pairs, half the bytes, and swept by one, or multiplied faster than it comes
-	streamB    = 256 << 10 // bytes of scratch memory for panels of B
-	streamAcc  = 128 << 10 // bytes of scratch memory for accumulators
-	placeCols  = 8192      // most columns at a time that are read in place
+	streamRows  = 64        // most rows of A
+	sweptRows   = 128       // the same if B is swept by few workers, or wide
+	sweptAlone  = 192       // the same on crowded cores, if no more than two workers sweep
+	sweptPairs  = 512       // the same if it is in pairs, half the bytes, and swept by one, or multiplied faster than it comes
+	streamB     = 256 << 10 // bytes of scratch memory for panels of B
+	streamAcc   = 128 << 10 // bytes of scratch memory for accumulators
+	inPlaceCols = 8192      // most columns at a time that are read in place
 	// Most elements of B for each of a few workers with AMX, and if its columns lie along K
 	// for all, that they had better pack each for its slabs, and most rows for which not.
 	sharedEach   = 1 << 19
@@ -31,20 +31,20 @@ const (
 	sharedByFew  = 16
 	streamMin    = 1 << 18 // fewest elements of B; smaller ones stay in a cache
 	// Workers look at every slab to find one, and at the context between slabs.
-	maxSlabs  = 1024     // most slabs, unless the workers are many
-	slabBytes = 64 << 20 // most bytes of a slab that is read in place, unless rows of B become shorter than placeLine
-	placeLine = 2 << 10  // bytes of such a row
+	maxSlabs    = 1024     // most slabs, unless the workers are many
+	slabBytes   = 64 << 20 // most bytes of a slab that is read in place, unless rows of B become shorter than inPlaceLine
+	inPlaceLine = 2 << 10  // bytes of such a row
 	// A few panels of A are multiplied one after the other by a panel of a packed B,
 	// while it is in a cache. A narrow one would be widened.
 	packedPanels = 4 // most panels of A
 	narrowPanels = 2 // the same by a narrow B
 	// Of many workers each has so many pieces, that is slabs times items, and half as many if B is
 	// read in place, which goes faster the longer it lasts.
-	piecesEach = 16
-	pieceBytes = 64 << 10 // least bytes of B in a piece
-	pieceAlong = 2 << 10  // least bytes of its rows, if they lie along K
-	placeAlong = 8 << 10  // the same if they are read in place
-	piecesAcc  = 8 << 20  // most bytes of accumulators that outlast items
+	piecesEach   = 16
+	pieceBytes   = 64 << 10 // least bytes of B in a piece
+	pieceAlong   = 2 << 10  // least bytes of its rows, if they lie along K
+	inPlaceAlong = 8 << 10  // the same if they are read in place
+	piecesAcc    = 8 << 20  // most bytes of accumulators that outlast items
 )
 
 // stream is the program of such a product.
@@ -61,7 +61,7 @@ type stream struct {
 	span      int // blocks of an item
 	jobPanels int // panels of A in a copy job, of a block after the other
 	mode      streamMode
-	inPlace   asm.StreamFunc // of streamPlaced
+	inPlace   asm.StreamFunc // of streamInPlace
 	panels    asm.PanelsFunc // of streamStored
 	mapA      tile.PanelMap
 	slot      []byte         // A: [block of K][panel]
@@ -149,7 +149,7 @@ func (st *stream) init(p *product, workers int) error {
 	share := max(1, panels/(slabsEach*workers))
 	cols := min(share, block)
 	size := p.b.elem.Size()
-	widest := max(slabBytes/(p.k*size), placeLine/size) / k.NR
+	widest := max(slabBytes/(p.k*size), inPlaceLine/size) / k.NR
 	switch st.mode {
 	case streamPanels:
 		switch {
@@ -172,10 +172,10 @@ func (st *stream) init(p *product, workers int) error {
 		block, group = max(1, broomAcc/strip/piecePanels)*piecePanels, piecePanels
 		slabs := max(sweepSlabs(workers), ceilDiv(panels, max(1, widest/st.panelsA)))
 		cols = min(roundUp(ceilDiv(panels, slabs), piecePanels), block)
-	case streamPlaced:
+	case streamInPlace:
 		// Long pieces of memory are read fastest.
 		st.inPlace = k.Stream(p.b.elem, p.b.trans)
-		block = placeCols / k.NR
+		block = inPlaceCols / k.NR
 		slabs := workers
 		if p.many(workers) {
 			slabs *= slabsEach // the slowest of many would keep the others waiting
@@ -183,12 +183,12 @@ func (st *stream) init(p *product, workers int) error {
 		cols = min(ceilDiv(panels, slabs), block, widest)
 	case streamTurned:
 		side = tile.SideB
-		most := min(max(1, slabBytes/(st.panelsA*p.k*size)/k.NR), placeCols/k.NR)
+		most := min(max(1, slabBytes/(st.panelsA*p.k*size)/k.NR), inPlaceCols/k.NR)
 		cols = ceilDiv(panels, max(sweepSlabs(workers), ceilDiv(panels, most)))
 		block = cols
 	case streamStored:
 		st.panels = k.StreamPanels(p.b.elem)
-		block = min(streamAcc/(p.m*4), placeCols) / k.NR
+		block = min(streamAcc/(p.m*4), inPlaceCols) / k.NR
 		cols = min(share, block)
 	}
 	cols = max(cols, ceilDiv(panels, max(maxSlabs, slabsEach*workers)))
@@ -211,8 +211,8 @@ func (st *stream) cut(workers int) {
 		each, row := piecesEach, st.k*st.b.elem.Size()
 		most := min(st.steps, pipeline.MaxDepth, min(st.cols, st.n)*row/pieceBytes)
 		along := pieceAlong
-		if st.mode == streamPlaced {
-			each, along = each/2, placeAlong
+		if st.mode == streamInPlace {
+			each, along = each/2, inPlaceAlong
 		}
 		if st.b.trans && !st.b.packed {
 			most = min(most, row/along)
@@ -246,7 +246,7 @@ func (st *stream) bytesStrip() int { return st.panelsA * st.kernel.MR * st.kerne
 
 // summing reports whether the kernels add to rows of C or of sums like them,
 // rather than to accumulators in strips.
-func (st *stream) summing() bool { return st.mode == streamPlaced || st.mode == streamStored }
+func (st *stream) summing() bool { return st.mode == streamInPlace || st.mode == streamStored }
 
 func (st *stream) shape() pipeline.Shape {
 	return pipeline.Shape{Depth: st.items, Items: st.items, CTAs: 1, Slabs: st.slabs, Private: ceilDiv(st.span*st.panelsA, st.jobPanels)}

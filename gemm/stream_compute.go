@@ -23,8 +23,8 @@ func (st *stream) Compute(stage, item, cta, slab int) {
 	mem := s.at()
 	for ; from < end; from += st.block {
 		switch to := min(from+st.block, end); st.mode {
-		case streamPlaced:
-			st.computePlaced(mem, item, from, to-from)
+		case streamInPlace:
+			st.computeInPlace(mem, item, from, to-from)
 		case streamStored:
 			st.computeStored(mem, item, from, to-from)
 		case streamTurned:
@@ -120,8 +120,8 @@ func (st *stream) blockA(step int) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
 }
 
-// computePlaced multiplies an item's part of A by n columns from col on.
-func (st *stream) computePlaced(mem unsafe.Pointer, item, col, n int) {
+// computeInPlace multiplies an item's part of A by n columns from col on.
+func (st *stream) computeInPlace(mem unsafe.Pointer, item, col, n int) {
 	src, dst, ldd := st.sums(mem, item, col, n)
 	from, to := st.blocks(item)
 	k0 := from * st.bk

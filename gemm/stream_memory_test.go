@@ -130,8 +130,8 @@ func checkStreamMemory(st *stream) error {
 		return nil
 	case streamTurned:
 		most := max(k.NR, slabBytes/(ceilDiv(st.m, k.MR)*st.k*st.b.elem.Size()))
-		if st.cols > min(most, placeCols) && st.slabs < maxSlabs/2 {
-			return fmt.Errorf("%d slabs of %d columns, the bound is %d", st.slabs, st.cols, min(most, placeCols))
+		if st.cols > min(most, inPlaceCols) && st.slabs < maxSlabs/2 {
+			return fmt.Errorf("%d slabs of %d columns, the bound is %d", st.slabs, st.cols, min(most, inPlaceCols))
 		}
 		if got := k.MR * k.KStep(st.b.elem) * 4; got > inlineBytes-streamB {
 			return fmt.Errorf("what is left of K takes %d bytes, there are %d", got, inlineBytes-streamB)

@@ -6,12 +6,12 @@ import "example.com/leafhopper/asm"
 type streamMode uint8
 
 const (
-	streamPanels streamMode = iota // in panels, which they pack unless they are there
-	streamSwept                    // in panels, each packed behind the products of the one before
-	streamPieces                   // the same, where a kernel does it for many columns at a time
-	streamPlaced                   // as it lies, by kernels for few rows
-	streamTurned                   // as it lies, columns along K as rows of A
-	streamStored                   // in panels that are packed, by kernels for few rows
+	streamPanels  streamMode = iota // in panels, which they pack unless they are there
+	streamSwept                     // in panels, each packed behind the products of the one before
+	streamPieces                    // the same, where a kernel does it for many columns at a time
+	streamInPlace                   // as it lies, by kernels for few rows
+	streamTurned                    // as it lies, columns along K as rows of A
+	streamStored                    // in panels that are packed, by kernels for few rows
 )
 
 const (
@@ -39,7 +39,7 @@ func (p *product) streamMode(workers int) streamMode {
 	case p.sweeps(workers):
 		return streamPieces
 	case p.m <= k.StreamRows(p.b.elem) && k.Stream(p.b.elem, p.b.trans) != nil:
-		return streamPlaced
+		return streamInPlace
 	}
 	if p.packs() {
 		return streamSwept
