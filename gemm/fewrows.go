@@ -24,7 +24,7 @@ const (
 	rowsFetched = 8
 	rowsTurned  = 16
 	// Bytes of scratch memory for A, and for sums.
-	fewBytes = inlineBytes/2 - tile.SlotAlign
+	fewBytes = scratchBytes/2 - tile.SlotAlign
 )
 
 // fewRows reports whether the kernels that stream are faster for p on one goroutine.
@@ -88,7 +88,7 @@ func (in *inlined) runFewRows(from, to int) {
 	a := s.at()
 	dst, ldd := in.c.at(0, from), in.c.pitch()
 	if !in.direct() {
-		dst, ldd = unsafe.Add(a, inlineBytes/2), cols*4
+		dst, ldd = unsafe.Add(a, scratchBytes/2), cols*4
 	}
 	var src unsafe.Pointer
 	for k0 := 0; k0 < in.k; k0 += depth {

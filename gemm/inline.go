@@ -1,26 +1,11 @@
 package gemm
 
 import (
-	"sync"
 	"unsafe"
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/tile"
 )
-
-// inlineBytes is the most scratch memory of an inline product, well inside an L2
-// cache.
-const inlineBytes = streamB + streamAcc
-
-// scratch is the memory of one inline product.
-type scratch struct{ mem []byte }
-
-// at returns where the memory begins.
-func (s *scratch) at() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s.mem)) }
-
-var scratches = sync.Pool{New: func() any {
-	return &scratch{mem: tile.HeapSlots(inlineBytes)}
-}}
 
 // inlined is how a product, or a slab of one, is computed without a ring, on one
 // goroutine: one panel of B after the other is packed, unless B is, and multiplied by
@@ -105,7 +90,7 @@ func (in *inlined) memory(rows, cols int) bool {
 		in.sizeB = in.group * k.PanelB(words)
 	}
 	in.accBytes = panels * k.MR * k.NR * 4
-	return in.sizeA+in.sizeB+strips*in.accBytes <= inlineBytes-2*tile.SlotAlign
+	return in.sizeA+in.sizeB+strips*in.accBytes <= scratchBytes-2*tile.SlotAlign
 }
 
 // inRows reports whether A lies as a kernel that reads it in rows wants it. What K
@@ -300,5 +285,3 @@ func (in *inlined) edges(row, cols, words, k0 int, b, sums, dst unsafe.Pointer, 
 		row += r
 	}
 }
-
-func roundUp(n, to int) int { return (n + to - 1) / to * to }

@@ -129,9 +129,6 @@ func (p *product) near(s *settings) bool {
 	return p.m*depth*p.a.elem.Size() <= placeBytes && p.m > p.kernel.MR && p.n <= placeDeep
 }
 
-// flops returns the floating-point operations of the product.
-func (p *product) flops() float64 { return 2 * float64(p.m) * float64(p.n) * float64(p.k) }
-
 // init cuts the product into slabs for most workers, or for fewer.
 func (pl *place) init(in *inlined, most int) {
 	pl.inlined = *in

@@ -1,10 +1,6 @@
 package gemm
 
 import (
-	"cmp"
-
-	"github.com/klauspost/cpuid/v2"
-
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/pipeline"
 	"example.com/leafhopper/tile"
@@ -246,12 +242,6 @@ func (p *product) keptCols() int {
 	return min(cols, lateCols)
 }
 
-// bytesL3 is the size of the last-level cache, -1 if it is not known.
-var bytesL3 = cpuid.CPU.Cache.L3
-
-// bytesL2 is the size of a second-level cache.
-var bytesL2 = cmp.Or(max(0, cpuid.CPU.Cache.L2), 1<<20)
-
 // clusterExtent returns the most rows and columns of a cluster tile. Many
 // workers need more slabs in a stage, and stages that are worth more.
 func clusterExtent(workers int) int {
@@ -280,6 +270,8 @@ func (g *plan) load(k *asm.Kernel, depth int) int {
 func balance(n, limit int) int { return ceilDiv(n, ceilDiv(n, limit)) }
 
 func ceilDiv(n, d int) int { return (n + d - 1) / d }
+
+func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
 // items returns the stages of all tiles.
 func (g *plan) items() int { return g.tilesM * g.tilesN * g.steps }

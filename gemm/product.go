@@ -17,6 +17,9 @@ type product struct {
 	turned      bool    // the caller has C' = B'·A'
 }
 
+// flops returns the floating-point operations of the product.
+func (p *product) flops() float64 { return 2 * float64(p.m) * float64(p.n) * float64(p.k) }
+
 // words returns the depth in words of the kernel's panels of k elements.
 func (p *product) words(k int) int { return p.kernel.Words(p.a.elem, k) }
 

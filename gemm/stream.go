@@ -166,7 +166,7 @@ func (st *stream) init(p *product, workers int) error {
 		if intel {
 			most = sweepWide
 		}
-		block = max(1, min(most, (inlineBytes-sweepBytes)/strip))
+		block = max(1, min(most, (scratchBytes-sweepBytes)/strip))
 		cols = min(share, block)
 	case streamPieces:
 		block, group = max(1, broomAcc/strip/piecePanels)*piecePanels, piecePanels

@@ -100,15 +100,15 @@ func checkStreamMemory(st *stream) error {
 	}
 	cols := min(st.block, st.cols, st.n)
 	if st.summing() {
-		if got := st.m * cols * 4; got > inlineBytes {
-			return fmt.Errorf("%d rows of %d columns take %d bytes, there are %d", st.m, cols, got, inlineBytes)
+		if got := st.m * cols * 4; got > scratchBytes {
+			return fmt.Errorf("%d rows of %d columns take %d bytes, there are %d", st.m, cols, got, scratchBytes)
 		}
 		return nil
 	}
 	panels, acc := ceilDiv(cols, k.NR), streamAcc
 	switch st.mode {
 	case streamSwept:
-		acc = inlineBytes - sweepBytes
+		acc = scratchBytes - sweepBytes
 	case streamPieces:
 		acc = broomAcc
 	case streamTurned:
@@ -133,8 +133,8 @@ func checkStreamMemory(st *stream) error {
 		if st.cols > min(most, inPlaceCols) && st.slabs < maxSlabs/2 {
 			return fmt.Errorf("%d slabs of %d columns, the bound is %d", st.slabs, st.cols, min(most, inPlaceCols))
 		}
-		if got := k.MR * k.KStep(st.b.elem) * 4; got > inlineBytes-streamB {
-			return fmt.Errorf("what is left of K takes %d bytes, there are %d", got, inlineBytes-streamB)
+		if got := k.MR * k.KStep(st.b.elem) * 4; got > scratchBytes-streamB {
+			return fmt.Errorf("what is left of K takes %d bytes, there are %d", got, scratchBytes-streamB)
 		}
 		return nil
 	}

@@ -3,8 +3,6 @@ package gemm
 import (
 	"unsafe"
 
-	"github.com/klauspost/cpuid/v2"
-
 	"example.com/leafhopper/asm"
 )
 
@@ -31,8 +29,6 @@ const (
 	// panel closer, a little at a time.
 	restTiles = 8
 )
-
-var intel = cpuid.CPU.VendorID == cpuid.Intel
 
 // A piece is a part of B that fills a panel: n elements of K of cols columns.
 type piece struct {
@@ -112,14 +108,13 @@ func (p *product) chunks(b piece) asm.Ahead {
 	if b.n == 0 {
 		return asm.Ahead{}
 	}
-	const line = 64
 	at, pitch := p.rowsB(b.k0, 0, b.col)
 	size := p.b.elem.Size()
 	switch {
 	case p.b.packed:
 		return asm.Ahead{Base: at, Pitch: asm.AheadChunk, Rows: ceilDiv(b.n*pitch, asm.AheadChunk), Chunks: 1}
 	case p.b.trans:
-		at = unsafe.Add(at, min(line, b.n*size)-1)
+		at = unsafe.Add(at, min(lineBytes, b.n*size)-1)
 		return asm.Ahead{Base: at, Pitch: pitch, Rows: b.cols, Chunks: ceilDiv(b.n*size, asm.AheadChunk)}
 	case p.sharesChunks() && b.cols == p.kernel.NR:
 		// The piece before has brought one half, or this one does.
@@ -128,5 +123,5 @@ func (p *product) chunks(b piece) asm.Ahead {
 			at, _ = p.rowsB(b.k0, b.n, b.col-p.kernel.NR)
 		}
 	}
-	return asm.Ahead{Base: unsafe.Add(at, min(line, b.cols*size)-1), Pitch: pitch, Rows: b.n, Chunks: 1}
+	return asm.Ahead{Base: unsafe.Add(at, min(lineBytes, b.cols*size)-1), Pitch: pitch, Rows: b.n, Chunks: 1}
 }

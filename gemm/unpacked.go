@@ -19,7 +19,6 @@ const (
 	unpackedTwice = 1 << 21
 	packedRows    = 3 // rows in whose time a row of B is packed,
 	streamedRows  = 6 // if it does not come from a cache
-	lineBytes     = 64
 )
 
 // Percent that a tile takes longer than one of panels if it reads B where that is so
@@ -109,7 +108,7 @@ func (p *product) timePacked(u *asm.Unpacked, rows, cols int) int {
 }
 
 // unpackedRows is how many rows of sums scratch memory holds.
-const unpackedRows = inlineBytes / (maxNR * 4)
+const unpackedRows = scratchBytes / (maxNR * 4)
 
 // runUnpacked computes the columns from .. to-1.
 func (in *inlined) runUnpacked(from, to int) {

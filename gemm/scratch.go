@@ -1,0 +1,22 @@
+package gemm
+
+import (
+	"sync"
+	"unsafe"
+
+	"example.com/leafhopper/tile"
+)
+
+// scratchBytes is the size of scratch memory, well inside an L2 cache.
+const scratchBytes = streamB + streamAcc
+
+// scratch is memory that one goroutine packs and sums in: that of an inline product, or
+// of a worker for a slab.
+type scratch struct{ mem []byte }
+
+// at returns where the memory begins.
+func (s *scratch) at() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s.mem)) }
+
+var scratches = sync.Pool{New: func() any {
+	return &scratch{mem: tile.HeapSlots(scratchBytes)}
+}}
