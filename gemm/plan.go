@@ -87,7 +87,6 @@ const (
 // newPlan returns the plan for p under s. No choice here changes a bit of the
 // result: accumulators pass from stage to stage unrounded.
 func newPlan(p *product, s *settings) plan {
-	k := p.kernel
 	g := plan{extentK: p.k, workers: s.workerCount(), depth: s.depth}
 	if g.depth == 0 {
 		switch {
@@ -99,35 +98,51 @@ func newPlan(p *product, s *settings) plan {
 			g.depth = manyDepth
 		}
 	}
-
-	late, own, kept := p.packsLate(s), p.packsOwn(s), p.keptCols()
-	g.late, g.keeps = late || p.narrow(), late && kept > 0
+	late, own := p.packsLate(s), p.packsOwn(s)
+	g.late, g.keeps = late || p.narrow(), late && p.keptCols() > 0
 	g.bare = p.b.packed || g.late || own
+	g.cutC(p, s)
+	g.cutK(p, s)
+	g.tilesM = ceilDiv(p.m, g.bm*g.ctas)
+	tiles := slabTiles
+	if own {
+		tiles = ownTiles
+	}
+	g.cutSlabs(p.kernel, tiles)
+	g.layOut(p.kernel)
+	return g
+}
+
+// cutC chooses the rows and columns of a tile.
+func (g *plan) cutC(p *product, s *settings) {
 	most, cta := clusterExtent(g.workers), ctaRows // rows
 	across := most
 	if g.late {
 		most, across = p.lateRows(), lateCols
 		cta = most
 		if g.keeps {
-			across = kept
+			across = p.keptCols()
 		}
 	}
-	rows, ctas := balance(p.m, most), 1
+	rows := balance(p.m, most)
+	g.ctas = ceilDiv(rows, cta)
 	if s.tile[0] != 0 {
-		rows = min(s.tile[0], p.m)
-	} else {
-		ctas = ceilDiv(rows, cta)
+		rows, g.ctas = min(s.tile[0], p.m), 1
 	}
-	g.ctas = ctas
-	g.bm = roundUp(ceilDiv(rows, ctas), k.MR)
+	g.bm = roundUp(ceilDiv(rows, g.ctas), p.kernel.MR)
 
 	cols := balance(p.n, across)
 	if s.tile[1] != 0 {
 		cols = min(s.tile[1], p.n)
 	}
-	g.bn = roundUp(cols, k.NR)
+	g.bn = roundUp(cols, p.kernel.NR)
 	g.tilesN = ceilDiv(p.n, g.bn)
+}
 
+// cutK cuts K into chains, and those into stages, whose depth may leave room for
+// fewer rows of a tile.
+func (g *plan) cutK(p *product, s *settings) {
+	k := p.kernel
 	words, step := p.words(p.k), k.KStep(p.a.elem)
 	deep := stageDepth(k, step)
 	if g.late && k.Crowded() {
@@ -148,43 +163,45 @@ func newPlan(p *product, s *settings) plan {
 		depth = min(p.words(p.packed.bk), words)
 		g.bm = min(g.bm, maxStage/k.PanelA(depth)*k.MR)
 	}
-	g.tilesM = ceilDiv(p.m, g.bm*ctas)
 	g.bk = depth * k.KPack
 	g.chainK = roundUp(ceilDiv(p.k, max(1, s.splitK)), splitUnit)
 	g.chains = ceilDiv(p.k, g.chainK)
 	g.chainSteps = ceilDiv(g.chainK, g.bk)
 	g.steps = (g.chains-1)*g.chainSteps + ceilDiv(p.k-(g.chains-1)*g.chainK, g.bk)
+}
 
+// cutSlabs cuts a CTA's part of a tile into slabs, which may be so many register tiles
+// high in any case.
+func (g *plan) cutSlabs(k *asm.Kernel, tiles int) {
 	g.slabRows = g.bm
 	if !g.late {
-		tiles := slabTiles
-		if own {
-			tiles = ownTiles
-		}
 		g.slabRows = roundUp(balance(g.bm, max(maxSlabRows, tiles*k.MR)), k.MR)
 	}
 	g.rowSlabs = ceilDiv(g.bm, g.slabRows)
 	g.slabCols = g.bn
-	for ctas*g.rowSlabs*ceilDiv(g.bn, g.slabCols) < slabsEach*g.workers && g.slabCols > max(minSlabCols, k.NR) {
+	for g.ctas*g.rowSlabs*ceilDiv(g.bn, g.slabCols) < slabsEach*g.workers && g.slabCols > max(minSlabCols, k.NR) {
 		g.slabCols = roundUp(g.slabCols/2, k.NR)
 	}
 	g.colSlabs = ceilDiv(g.bn, g.slabCols)
+}
 
-	g.bytesA = roundUp(g.bm/k.MR*k.PanelA(depth), tile.SlotAlign)
+// layOut says how much memory the parts of the ring take, and cuts its copies into jobs.
+func (g *plan) layOut(k *asm.Kernel) {
+	panelA, panelB := k.PanelA(g.bk/k.KPack), k.PanelB(g.bk/k.KPack)
+	g.bytesA = roundUp(g.bm/k.MR*panelA, tile.SlotAlign)
 	if !g.bare {
-		g.bytesB = roundUp(g.bn/k.NR*k.PanelB(depth), tile.SlotAlign)
+		g.bytesB = roundUp(g.bn/k.NR*panelB, tile.SlotAlign)
 	}
 	job := min(max(g.stage()/(2*g.workers), minJob), maxJob)
-	g.jobRows = min(max(1, job/k.PanelA(depth))*k.MR, g.bm)
-	g.jobCols = min(max(1, job/k.PanelB(depth))*k.NR, g.bn)
+	g.jobRows = min(max(1, job/panelA)*k.MR, g.bm)
+	g.jobCols = min(max(1, job/panelB)*k.NR, g.bn)
 	g.bytesAcc = g.ctas * g.rowSlabs * g.slabRows * g.bn * 4
 	if g.chains > 1 {
 		g.bytesSum = g.bytesAcc
 	}
 	if g.keeps {
-		g.bytesKept = g.steps * g.bn / k.NR * k.PanelB(depth)
+		g.bytesKept = g.steps * g.bn / k.NR * panelB
 	}
-	return g
 }
 
 // packsLate reports whether the ring holds A alone and the workers pack B, unless
