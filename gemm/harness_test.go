@@ -114,16 +114,15 @@ func fill[T gemm.Element](m gemm.Matrix[T], value func() float32) {
 	}
 }
 
-// ordinary returns a number of either sign, 2^-14 to 4 in size or sometimes 0.
+// ordinary returns a number of either sign, 2^-14 to 4 in size or sometimes 0. It makes
+// one of a single random word, as tests need hundreds of millions.
 func ordinary(r *rand.Rand) float32 {
-	if r.IntN(16) == 0 {
+	u := r.Uint64()
+	if u>>60 == 0 {
 		return 0
 	}
-	v := (1 + r.Float32()) * float32(math.Ldexp(1, r.IntN(16)-14))
-	if r.IntN(2) == 0 {
-		return -v
-	}
-	return v
+	exponent := uint32(127 - 14 + u>>56&15)
+	return math.Float32frombits(exponent<<23 | uint32(u)&(1<<31|1<<23-1))
 }
 
 // canary is a NaN that no arithmetic makes.
