@@ -67,7 +67,7 @@ func (p *Packed[T]) AppendBinary(b []byte) ([]byte, error) {
 	case p == nil || p.p.kernel == nil:
 		return b, errMarshalZero
 	case !littleEndian():
-		return b, errBigEndian
+		return b, fmt.Errorf("gemm: MarshalBinary: %w", errBigEndian)
 	}
 	start := len(b)
 	b = slices.Grow(b, packedHeader+len(p.p.data)+packedTrailer)
@@ -75,9 +75,7 @@ func (p *Packed[T]) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint32(b, packedVersion)
 	b = binary.LittleEndian.AppendUint32(b, uint32(slices.Index(packedTypes[:], p.p.elem)+1))
 	var name [packedNameSize]byte
-	if copy(name[:], p.p.kernel.Name) < len(p.p.kernel.Name) {
-		return b[:start], fmt.Errorf("gemm: MarshalBinary: the name of kernel %q is longer than %d bytes", p.p.kernel.Name, packedNameSize)
-	}
+	copy(name[:], p.p.kernel.Name)
 	b = append(b, name[:]...)
 	for _, f := range p.p.fields() {
 		b = binary.LittleEndian.AppendUint32(b, uint32(f.value))
@@ -90,7 +88,7 @@ func (p *Packed[T]) AppendBinary(b []byte) ([]byte, error) {
 
 var (
 	errMarshalZero = errors.New("gemm: MarshalBinary: nil or zero Packed; make one with Pack")
-	errBigEndian   = errors.New("gemm: the binary form of a Packed is little-endian, this machine is big-endian")
+	errBigEndian   = errors.New("the binary form of a Packed is little-endian, this machine is big-endian")
 )
 
 func littleEndian() bool { return binary.NativeEndian.Uint16([]byte{1, 0}) == 1 }

@@ -101,6 +101,15 @@ func TestBinaryForm(t *testing.T) {
 	}
 }
 
+// TestBinaryNames checks that the header has room for the names of all kernels.
+func TestBinaryNames(t *testing.T) {
+	for _, k := range asm.Kernels() {
+		if len(k.Name) > atLayout-atName {
+			t.Errorf("kernel %q has a name of %d bytes, there are %d", k.Name, len(k.Name), atLayout-atName)
+		}
+	}
+}
+
 func TestBinaryGob(t *testing.T) {
 	p := pack(t, gemm.Matrix[float32]{Rows: 1, Cols: 2, Stride: 2, Data: []float32{3, 4}})
 	var buf bytes.Buffer
