@@ -1,7 +1,6 @@
 package gemm_test
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
@@ -107,24 +106,5 @@ func TestModelBits(t *testing.T) {
 			s.opts = []gemm.Option{gemm.WithKernel("gobf16"), gemm.WithTile(40, 64, 50)}
 			same(t, product[float32, bf16.BF16](t, s), want, s.n)
 		}
-	}
-}
-
-// TestInlineAndRing runs products of several sizes both ways.
-func TestInlineAndRing(t *testing.T) {
-	for _, d := range [][3]int{{1, 1, 1}, {2, 31, 7}, {8, 32, 2}, {64, 64, 64}, {100, 90, 80}, {128, 16, 500}, {1, 300, 200}} {
-		t.Run(fmt.Sprint(d), func(t *testing.T) {
-			o := build[float32, bf16.BF16](t, size(d[0], d[1], d[2]))
-			defer o.free()
-			if err := gemm.Inline(testEngine, o.c, o.a, o.b); err != nil {
-				t.Skip(err)
-			}
-			want := dense(o.c)
-			clear(o.c.Data)
-			if _, err := gemm.OnRing(testEngine, o.c, o.a, o.b); err != nil {
-				t.Fatal(err)
-			}
-			same(t, dense(o.c), want, d[1])
-		})
 	}
 }

@@ -1,55 +1,37 @@
 package gemm
 
 import (
-	"fmt"
-
 	"example.com/leafhopper/asm"
 )
 
 // OnRing multiplies as e.Multiply does, but on the ring, or streamed if the rows
 // are few, however small the product is. No dimension may be 0.
 func OnRing(e *Engine, c, a, b AnyMatrix, opts ...Option) (Stats, error) {
-	p, s, err := e.productOf(c, a, b, opts)
+	in, s, err := e.prepared(c, a, b, opts)
 	if err != nil {
 		return Stats{}, err
 	}
-	if !p.skinny(&s) && s.depth == 0 {
+	if !in.skinny(s) && s.depth == 0 {
 		s.depth = 1 // not in place
 	}
-	in := inlined{product: p}
-	return e.grid(&in, &s, in.gridRoute(&s))
+	return e.grid(in, s, in.gridRoute(s))
 }
 
 // OnGrid multiplies as e.Multiply does, but never inline.
 func OnGrid(e *Engine, c, a, b AnyMatrix, opts ...Option) (Stats, error) {
-	p, s, err := e.productOf(c, a, b, opts)
+	in, s, err := e.prepared(c, a, b, opts)
 	if err != nil {
 		return Stats{}, err
 	}
-	in := inlined{product: p}
-	return e.grid(&in, &s, in.gridRoute(&s))
+	return e.grid(in, s, in.gridRoute(s))
 }
 
-// Inline multiplies as e.Multiply does, but on the caller's goroutine alone. It
-// reports an error if the product is too large for that.
-func Inline(e *Engine, c, a, b AnyMatrix, opts ...Option) error {
-	p, s, err := e.productOf(c, a, b, opts)
-	if err != nil {
-		return err
-	}
-	in := inlined{product: p}
-	if in.route(&s) != routeInline {
-		return fmt.Errorf("a product of %dx%dx%d does not run inline", p.m, p.n, p.k)
-	}
-	in.run(0, p.n)
-	return nil
-}
-
-func (e *Engine) productOf(c, a, b AnyMatrix, opts []Option) (product, settings, error) {
+// prepared returns the product of a call, which nobody has laid out.
+func (e *Engine) prepared(c, a, b AnyMatrix, opts []Option) (*inlined, *settings, error) {
 	s := e.defaults
-	p := product{c: c.view(), a: a.view(), b: b.view(), packed: b.packing()}
-	err := s.prepare(&p, opts)
-	return p, s, err
+	in := inlined{product: product{c: c.view(), a: a.view(), b: b.view(), packed: b.packing()}}
+	err := s.prepare(&in.product, opts)
+	return &in, &s, err
 }
 
 // StarveFlops is the size of a product up to which a starving kernel's is inline,
@@ -58,22 +40,22 @@ const StarveFlops, StarveMany = starveFlops, starveMany
 
 // KeptBytes returns what of the ring's memory keeps panels of B.
 func KeptBytes(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
-	p, s, err := e.productOf(c, a, b, opts)
+	in, s, err := e.prepared(c, a, b, opts)
 	if err != nil {
 		return 0, err
 	}
-	g := newPlan(&p, &s)
+	g := newPlan(&in.product, s)
 	return g.bytesKept, nil
 }
 
 // RingBytes returns the memory that the ring of e.Multiply with these arguments
 // takes.
 func RingBytes(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
-	p, s, err := e.productOf(c, a, b, opts)
+	in, s, err := e.prepared(c, a, b, opts)
 	if err != nil {
 		return 0, err
 	}
-	g := newPlan(&p, &s)
+	g := newPlan(&in.product, s)
 	return g.bytes(), nil
 }
 
@@ -104,35 +86,33 @@ func PretendL2(n int) (restore func()) {
 // StreamColumns returns the columns of a slab of e.Multiply with these arguments,
 // 0 if it is not streamed.
 func StreamColumns(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
-	p, s, err := e.productOf(c, a, b, opts)
-	if err != nil || !p.skinny(&s) {
+	in, s, err := e.prepared(c, a, b, opts)
+	if err != nil || !in.skinny(s) {
 		return 0, err
 	}
 	var st stream
-	err = st.init(&p, s.parallelism())
+	err = st.init(&in.product, s.parallelism())
 	return st.cols, err
 }
 
 // Unpacked reports whether e.Multiply with these arguments packs neither A nor B.
 func Unpacked(e *Engine, c, a, b AnyMatrix, opts ...Option) (bool, error) {
-	p, s, err := e.productOf(c, a, b, opts)
+	in, s, err := e.prepared(c, a, b, opts)
 	if err != nil {
 		return false, err
 	}
-	in := inlined{product: p}
-	how := in.route(&s)
+	how := in.route(s)
 	return (how == routeInline || how == routePlace) && in.unpacked != nil, nil
 }
 
 // FewRows reports whether kernels that stream compute e.Multiply with these arguments
 // inline.
 func FewRows(e *Engine, c, a, b AnyMatrix, opts ...Option) (bool, error) {
-	p, s, err := e.productOf(c, a, b, opts)
+	in, s, err := e.prepared(c, a, b, opts)
 	if err != nil {
 		return false, err
 	}
-	in := inlined{product: p}
-	return in.route(&s) == routeInline && in.few, nil
+	return in.route(s) == routeInline && in.few, nil
 }
 
 // PlaceSlabs returns the slabs into which so many workers cut a product of elements of
