@@ -1,8 +1,6 @@
 package gemm
 
-import (
-	"example.com/leafhopper/asm"
-)
+import "example.com/leafhopper/asm"
 
 // OnRing multiplies as e.Multiply does, but on the ring, or streamed if the rows
 // are few, however small the product is. No dimension may be 0.
@@ -81,6 +79,13 @@ func PretendL2(n int) (restore func()) {
 	old := bytesL2
 	bytesL2 = n
 	return func() { bytesL2 = old }
+}
+
+// PretendIntel does the same for a processor of Intel's, or of others.
+func PretendIntel(is bool) (restore func()) {
+	old := intel
+	intel = is
+	return func() { intel = old }
 }
 
 // StreamColumns returns the columns of a slab of e.Multiply with these arguments,

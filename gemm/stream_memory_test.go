@@ -10,9 +10,17 @@ import (
 )
 
 // TestStreamMemory checks that no stream takes more scratch memory than there
-// is, whatever its shape. What a block of columns takes is counted here anew,
-// as what computes it lays it out.
+// is, whatever its shape, on processors of either kind. What a block of columns takes is
+// counted here anew, as what computes it lays it out.
 func TestStreamMemory(t *testing.T) {
+	for _, is := range []bool{false, true} {
+		restore := PretendIntel(is)
+		t.Run(fmt.Sprint("intel=", is), testStreamMemory)
+		restore()
+	}
+}
+
+func testStreamMemory(t *testing.T) {
 	var modes [streamStored + 1]int
 	for _, k := range asm.Kernels() {
 		if k.Supported() != nil {
