@@ -7,7 +7,12 @@ import (
 	"os"
 	"testing"
 	"unsafe"
+
+	"example.com/leafhopper/internal/race"
 )
+
+// raceEnabled thins out the tests: under the race detector the plain-Go twins are many times slower.
+const raceEnabled = race.Enabled
 
 // requireEnv names a kernel that must run in the tests; see [forKernels].
 const requireEnv = "LEAFHOPPER_REQUIRE_KERNEL"

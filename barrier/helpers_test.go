@@ -7,7 +7,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/leafhopper/internal/race"
 )
+
+const raceEnabled = race.Enabled
 
 // setSpin changes how long waits spin before they park, until tb ends. No
 // wait may be under way.

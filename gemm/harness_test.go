@@ -12,7 +12,11 @@ import (
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
+	"example.com/leafhopper/internal/race"
 )
+
+// raceEnabled thins out the tests and leaves out those that count allocations.
+const raceEnabled = race.Enabled
 
 // A spec is one product to compute and check. Equal seeds give equal elements
 // whatever the layout.

@@ -5,7 +5,12 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"example.com/leafhopper/internal/race"
 )
+
+// raceEnabled skips the tests that count allocations.
+const raceEnabled = race.Enabled
 
 // noLeaks fails the test if goroutines started in it are still there some
 // seconds after its end.

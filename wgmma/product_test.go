@@ -9,8 +9,13 @@ import (
 	"github.com/x448/float16"
 
 	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/internal/race"
 	"example.com/leafhopper/tile"
 )
+
+// raceEnabled shortens tests whose arithmetic takes too long under the race
+// detector; that is on one goroutine and has no races.
+const raceEnabled = race.Enabled
 
 // products are checksums (CRC-32, IEEE) of C = A·B in f32 that cuBLAS computed
 // on an H200, of operands as matrixOf makes them with the seeds 1 and 2.

@@ -1,5 +1,0 @@
-//go:build !race
-
-package asm
-
-const raceEnabled = false

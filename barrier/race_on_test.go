@@ -1,5 +1,0 @@
-//go:build race
-
-package barrier
-
-const raceEnabled = true

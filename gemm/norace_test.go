@@ -1,5 +1,0 @@
-//go:build !race
-
-package gemm_test
-
-const raceEnabled = false

@@ -1,5 +1,0 @@
-//go:build !race
-
-package wgmma
-
-const raceEnabled = false
