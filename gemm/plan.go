@@ -68,7 +68,7 @@ const (
 	ctaRows     = 512       // most rows of a CTA
 	maxSlabRows = 128       // most rows of a slab, unless slabTiles are more
 	slabTiles   = 8         // tiles of the kernel that a slab may have in any case
-	ownTiles    = 16        // the same where many workers pack B, each for its slab
+	eachTiles   = 16        // the same where many workers pack B, each for its slab
 	minSlabCols = 128       // columns below which no slab is halved
 	slabsEach   = 4         // slabs of a stage for each worker, where the tile has them
 	minJob      = 32 << 10  // bytes of a copy job that is long enough to stream
@@ -98,15 +98,15 @@ func newPlan(p *product, s *settings) plan {
 			g.depth = manyDepth
 		}
 	}
-	late, own := p.packsLate(s), p.packsOwn(s)
+	late, each := p.packsLate(s), p.packsEach(s)
 	g.late, g.keeps = late || p.narrow(), late && p.keptCols() > 0
-	g.bare = p.b.packed || g.late || own
+	g.bare = p.b.packed || g.late || each
 	g.cutC(p, s)
 	g.cutK(p, s)
 	g.tilesM = ceilDiv(p.m, g.bm*g.ctas)
 	tiles := slabTiles
-	if own {
-		tiles = ownTiles
+	if each {
+		tiles = eachTiles
 	}
 	g.cutSlabs(p.kernel, tiles)
 	g.layOut(p.kernel)
@@ -220,11 +220,11 @@ func (p *product) packsLate(s *settings) bool {
 	return (p.kernel.Ahead() || p.starves()) && (p.ready() || p.keptCols() > 0 || p.m <= lateTiles*p.lateRows())
 }
 
-// packsOwn reports whether the ring holds A alone and each of many workers packs
+// packsEach reports whether the ring holds A alone and each of many workers packs
 // what its slabs need of B, as [product.packsLate] has it for few. To write a slot
 // that many have read takes the caches ten times as long and more as to write one's
 // own memory. A is read by fewer, if C is wide.
-func (p *product) packsOwn(s *settings) bool {
+func (p *product) packsEach(s *settings) bool {
 	return p.starves() && !p.ready() && p.wide(s.workerCount()) && s.unnamed()
 }
 

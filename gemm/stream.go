@@ -130,8 +130,8 @@ func (p *product) streamDepth(mode streamMode, workers int) int {
 		}
 	case streamPieces:
 		return asm.SweepK
-	case streamTurned:
-		return turnedDepth
+	case streamAlong:
+		return alongDepth
 	}
 	return p.panelDepth()
 }
@@ -181,7 +181,7 @@ func (st *stream) init(p *product, workers int) error {
 			slabs *= slabsEach // the slowest of many would keep the others waiting
 		}
 		cols = min(ceilDiv(panels, slabs), block, widest)
-	case streamTurned:
+	case streamAlong:
 		side = tile.SideB
 		most := min(max(1, slabBytes/(st.panelsA*p.k*size)/k.NR), inPlaceCols/k.NR)
 		cols = ceilDiv(panels, max(sweepSlabs(workers), ceilDiv(panels, most)))

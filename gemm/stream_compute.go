@@ -27,8 +27,8 @@ func (st *stream) Compute(stage, item, cta, slab int) {
 			st.computeInPlace(mem, item, from, to-from)
 		case streamStored:
 			st.computeStored(mem, item, from, to-from)
-		case streamTurned:
-			st.computeTurned(mem, item, from, to)
+		case streamAlong:
+			st.computeAlong(mem, item, from, to)
 		case streamSwept:
 			st.computeSwept(mem, item, from, to)
 		case streamPanels:

@@ -51,7 +51,7 @@ func testStreamMemory(t *testing.T) {
 	t.Log(modes)
 	_, err := asm.Select(asm.F32, "avx512")
 	for mode, count := range modes {
-		anywhere := mode == int(streamPanels) || mode == int(streamPieces) || mode == int(streamTurned)
+		anywhere := mode == int(streamPanels) || mode == int(streamPieces) || mode == int(streamAlong)
 		if count == 0 && (anywhere || err == nil) {
 			t.Errorf("no stream has mode %d", mode)
 		}
@@ -119,7 +119,7 @@ func checkStreamMemory(st *stream) error {
 		acc = scratchBytes - sweepBytes
 	case streamPieces:
 		acc = broomAcc
-	case streamTurned:
+	case streamAlong:
 		panels = 1 // one after the other
 	}
 	if got := panels * ceilDiv(st.m, k.MR) * k.MR * k.NR * 4; got > acc {
@@ -136,7 +136,7 @@ func checkStreamMemory(st *stream) error {
 			return fmt.Errorf("a piece of B takes %d bytes, there are %d", got, asm.SweepRoom)
 		}
 		return nil
-	case streamTurned:
+	case streamAlong:
 		most := max(k.NR, slabBytes/(ceilDiv(st.m, k.MR)*st.k*st.b.elem.Size()))
 		if st.cols > min(most, inPlaceCols) && st.slabs < maxSlabs/2 {
 			return fmt.Errorf("%d slabs of %d columns, the bound is %d", st.slabs, st.cols, min(most, inPlaceCols))

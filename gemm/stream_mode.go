@@ -10,7 +10,7 @@ const (
 	streamSwept                     // in panels, each packed behind the products of the one before
 	streamPieces                    // the same, where a kernel does it for many columns at a time
 	streamInPlace                   // as it lies, by kernels for few rows
-	streamTurned                    // as it lies, columns along K as rows of A
+	streamAlong                     // as it lies, columns along K as rows of A
 	streamStored                    // in panels that are packed, by kernels for few rows
 )
 
@@ -19,7 +19,7 @@ const (
 	sweepRows   = 64   // most rows for either,
 	sweepSmall  = 48   // to sweep over a B that stays in a cache,
 	sweepMany   = 32   // and for many workers, whose rows of B are short
-	turnedDepth = 1024 // elements of K of B before the next panel of A reads them again
+	alongDepth  = 1024 // elements of K of B before the next panel of A reads them again
 )
 
 // streamMode returns the fastest mode for so many workers.
@@ -34,8 +34,8 @@ func (p *product) streamMode(workers int) streamMode {
 		if ceilDiv(p.m, k.MR) <= most && k.StreamPanels(p.b.elem) != nil {
 			return streamStored
 		}
-	case p.turns():
-		return streamTurned
+	case p.readsAlong():
+		return streamAlong
 	case p.sweeps(workers):
 		return streamPieces
 	case p.m <= k.StreamRows(p.b.elem) && k.Stream(p.b.elem, p.b.trans) != nil:
@@ -62,9 +62,9 @@ func (p *product) sweeps(workers int) bool {
 	return !p.b.trans && !p.b.packed && sweepFewest <= p.m && p.m <= most && p.n >= asm.SweepN && p.k >= asm.SweepK && p.kernel.Sweeps(p.b.elem)
 }
 
-// turns reports whether the kernel is to read the columns of B, which lie along K, as
+// readsAlong reports whether the kernel is to read the columns of B, which lie along K, as
 // rows of A, as many as a tile has.
-func (p *product) turns() bool {
+func (p *product) readsAlong() bool {
 	k := p.kernel
 	return p.b.trans && sweepFewest <= p.m && p.m <= sweepRows && p.n >= k.MR && k.MR == k.NR && p.starves() && k.Rows(p.b.elem) != nil
 }

@@ -6,10 +6,10 @@ import (
 	"example.com/leafhopper/asm"
 )
 
-// computeTurned multiplies an item's part of A by the columns from .. to-1, which lie
+// computeAlong multiplies an item's part of A by the columns from .. to-1, which lie
 // along K: as rows of A, by panels of columns of B. Nothing of B is packed but what is
 // left of K where a tile ends. The accumulators are those of the transpose of C.
-func (st *stream) computeTurned(mem unsafe.Pointer, item, from, to int) {
+func (st *stream) computeAlong(mem unsafe.Pointer, item, from, to int) {
 	k := st.kernel
 	rows, pitch, pitchB, unit := k.Rows(st.b.elem), k.NR*4, st.b.pitch(), k.KStep(st.b.elem)*k.KPack
 	acc, tail, lines := st.accumulators(mem, from), unsafe.Add(mem, streamB), unit*st.b.elem.Size()
