@@ -39,7 +39,7 @@ type Matrix[T Element] struct {
 // panics if there is no such slice.
 func NewMatrix[T Element](rows, cols int) Matrix[T] {
 	if rows < 0 || cols < 0 || cols > 0 && rows > math.MaxInt/cols {
-		panic(fmt.Sprintf("gemm: NewMatrix of %d x %d elements", rows, cols))
+		panic(fmt.Sprintf("gemm: NewMatrix: there is no slice of %d x %d elements", rows, cols))
 	}
 	return Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: make([]T, rows*cols)}
 }
@@ -61,7 +61,7 @@ func (m Matrix[T]) Set(i, j int, v T) { m.Data[m.index(i, j)] = v }
 
 func (m Matrix[T]) index(i, j int) int {
 	if uint(i) >= uint(m.Rows) || uint(j) >= uint(m.Cols) {
-		panic(fmt.Sprintf("gemm: element (%d, %d) of a %dx%d matrix", i, j, m.Rows, m.Cols))
+		panic(fmt.Sprintf("gemm: element (%d, %d) is outside a %dx%d matrix", i, j, m.Rows, m.Cols))
 	}
 	if m.trans {
 		i, j = j, i

@@ -48,7 +48,7 @@ func TestViewPanics(t *testing.T) {
 				defer func() {
 					if v := recover(); v == nil {
 						t.Errorf("%s(%d, %d) of a 2x3 matrix did not panic", name, ij[0], ij[1])
-					} else if name == "At" && fmt.Sprint(v) != fmt.Sprintf("gemm: element (%d, %d) of a 2x3 matrix", ij[0], ij[1]) {
+					} else if name == "At" && fmt.Sprint(v) != fmt.Sprintf("gemm: element (%d, %d) is outside a 2x3 matrix", ij[0], ij[1]) {
 						t.Errorf("At panics with %q", v)
 					}
 				}()
@@ -80,7 +80,7 @@ func TestNewMatrixPanics(t *testing.T) {
 	for _, size := range [][2]int{{-1, -1}, {-1, 0}, {0, -1}, {math.MaxInt, 2}, {1 << (bits.UintSize / 2), 1 << (bits.UintSize / 2)}} {
 		func() {
 			defer func() {
-				if want := fmt.Sprintf("gemm: NewMatrix of %d x %d elements", size[0], size[1]); recover() != want {
+				if want := fmt.Sprintf("gemm: NewMatrix: there is no slice of %d x %d elements", size[0], size[1]); recover() != want {
 					t.Errorf("NewMatrix(%d, %d) does not panic with %q", size[0], size[1], want)
 				}
 			}()

@@ -28,6 +28,8 @@ import (
 //   - the kernel that [WithKernel] or LEAFHOPPER_KERNEL names is unknown, cannot run
 //     here or does not multiply the operands' type;
 //   - operands of 8 bits are to be multiplied in native arithmetic;
+//   - [WithTile] cuts so many stages that they cannot be counted, or the system has no
+//     memory for a ring;
 //
 // and later only if the context of [WithContext] ends.
 func Multiply[O Output, I Element](c Matrix[O], a Matrix[I], b Operand[I], opts ...Option) error {

@@ -56,8 +56,8 @@ const (
 	tileExtent  = 1024      // most rows and columns of a cluster tile
 	manyExtent  = 2048      // the same for more than few workers, in a large cache
 	largeCache  = 48 << 20  // least bytes of an L3 that is large
-	few         = 4         // most workers that share a ring of A
-	pair        = 2         // most workers that wait for each other wherever operands come fast enough
+	few         = 4         // most workers that are few: they share a ring of A, and small tiles and stages are enough for them
+	pair        = 2         // the same unless the kernel starves, see many
 	widePanels  = 8         // panels of B for each of many workers from which it is wide
 	leastLate   = 256       // least rows of a tile whose B is packed late, if A is larger than an L2 cache anyway
 	mostLate    = 1024      // most rows of such a tile

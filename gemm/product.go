@@ -28,7 +28,7 @@ func (p *product) direct() bool {
 	return p.c.elem == asm.F32 && p.alpha == 1 && p.beta == 0 && !p.c.trans
 }
 
-// rounds reports whether they are once the kernel has rounded them.
+// rounds reports whether accumulators that the kernel has rounded are C's elements.
 func (p *product) rounds() bool {
 	return p.kernel.Rounds(p.c.elem) && p.alpha == 1 && p.beta == 0 && !p.c.trans
 }

@@ -12,12 +12,13 @@ type Stats struct {
 	Inline  bool   // Route is "inline": computed by the caller alone
 	Workers int    // goroutines allowed to compute, the caller's included; on a ring as many as asked for
 	Depth   int    // stages of the ring; 0 without a ring, inline or in place
-	TileM   int    // rows of a tile of C, which is that of a CTA on a ring, and elsewhere what a worker computes at a time;
-	TileN   int    // its columns,
-	TileK   int    // and elements of K in one stage, or all; 0 inline
-	Tiles   int    // of C; 0 inline
-	Stages  int    // stages filled and consumed
-	Bytes   int64  // bytes written to slots by the copier
+	// TileM x TileN are the rows and columns of a tile of C: of a CTA on a ring, and
+	// elsewhere of what a worker computes at a time. TileK is the elements of K in a
+	// stage of a ring, and otherwise K. All are 0 inline.
+	TileM, TileN, TileK int
+	Tiles               int   // that C is cut into; 0 inline
+	Stages              int   // stages filled and consumed
+	Bytes               int64 // bytes written to slots by the copier
 
 	Elapsed time.Duration // wall time of the call
 	// ProducerWait and ConsumerWait sum, over the workers, the time they stood

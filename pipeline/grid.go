@@ -68,7 +68,7 @@ type Grid struct {
 	slabs   []progress // [cta*Slabs + slab], unless it is loose
 	posts   []post     // of the workers, by id
 	run     uint64     // the number of resets; after the first one finished is initialised
-	loose   bool       // see there
+	loose   bool       // see loose.go
 
 	// What workers write has lines of the cache of its own.
 	_         [64]byte
@@ -86,7 +86,7 @@ type Grid struct {
 // post is the place of one worker in a grid. All come, claim and leave at the same
 // moments: each has a line of the cache.
 type post struct {
-	taken atomic.Uint64 // of a loose grid: which of the worker's slabs, see there
+	taken atomic.Uint64 // of a loose grid: the run, and how many of the worker's slabs; see takenBits
 	Stats               // what the worker says of itself when it leaves
 	_     [32]byte
 }
