@@ -16,11 +16,11 @@ const (
 	fewTurned   = 64 << 10
 	moreTurned  = 192 << 10
 	wholeTurned = 8 << 10
-	// Most elements of a B of which many workers take columns each, in rows of K, and
-	// packed or along K; and as how many rows one counts there, because it waits for B, and
-	// for its transposition.
-	fewPlain    = 1 << 20
-	fewAlong    = 1 << 22
+	// How many times the second-level caches of many workers hold the words of a B of which
+	// each takes columns, in rows of K, and packed or along K; and as how many rows one
+	// counts there, because it waits for B, and for its transposition.
+	timesPlain  = 6
+	timesAlong  = 2
 	rowsFetched = 8
 	rowsTurned  = 16
 	// Bytes of scratch memory for A, and for sums.
@@ -42,14 +42,14 @@ func (p *product) fewRows() bool {
 // sharesFew reports whether so many workers had better take columns of p each than
 // stream it: what a ring takes to start is longer than what each has to do.
 func (p *product) sharesFew(workers int) bool {
-	rows, size := p.kernel.StreamRows(p.b.elem), fewPlain
+	rows, times := p.kernel.StreamRows(p.b.elem), timesPlain
 	if p.starves() {
 		rows = sweepFewest - 1
 	}
 	if p.b.trans || p.b.packed {
-		size = fewAlong
+		times = timesAlong
 	}
-	return workers > few && p.m <= rows && p.n*p.k <= size && p.streamsFew()
+	return workers > few && p.m <= rows && p.n*p.k*4*times <= workers*bytesL2 && p.streamsFew()
 }
 
 // streamsFew reports whether there is a kernel that streams B, and room for A and sums.

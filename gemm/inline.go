@@ -232,7 +232,7 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 		if rounds {
 			dst, ldd = acc, pitch // nor do those for edges
 		}
-		in.edges(whole*k.MR, cols, words, k0, b, src, dst, ldd)
+		in.edgesInRows(whole*k.MR, cols, words, k0, b, src, dst, ldd)
 	case in.rest > 0:
 		to := last
 		if direct || rounds {
@@ -274,10 +274,10 @@ func (in *inlined) wholeTiles(done, cols int) int {
 	}
 }
 
-// edges multiplies the rows from row on of A, which is read where it lies, words
+// edgesInRows multiplies the rows from row on of A, which is read where it lies, words
 // from element k0 of K on, by the first columns of a panel of B. Sums that are not
 // nil are rows of accumulators.
-func (in *inlined) edges(row, cols, words, k0 int, b, sums, dst unsafe.Pointer, ldd int) {
+func (in *inlined) edgesInRows(row, cols, words, k0 int, b, sums, dst unsafe.Pointer, ldd int) {
 	pitch := in.kernel.NR * 4
 	for row < in.m {
 		r := balance(in.m-row, in.kernel.MR)

@@ -108,7 +108,7 @@ func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, ph phase) {
 		a = unsafe.Add(a, done*k.PanelA(words))
 		src = forward(src, done*k.MR*pitch)
 	}
-	tiles, edges := p.edges(s, words, panels-done, done > 0)
+	tiles, edges := p.splitEdges(s, words, panels-done, done > 0)
 	dst := s.acc
 	if ph.ends && !ph.last && ph.chain == 0 {
 		dst = s.sum
@@ -139,11 +139,11 @@ func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, ph phase) {
 	}
 }
 
-// edges returns how many of the strip's last tiles, so many, the microkernel is to
+// splitEdges returns how many of the strip's last tiles, so many, the microkernel is to
 // multiply, and how many rows after them are for edges. Whoever has to pack or to bring
 // something closer meanwhile is not, unless others have done that; but few rows are so
 // soon done that one tile had better pack alone.
-func (p *product) edges(s *strip, words, tiles int, others bool) (whole, rows int) {
+func (p *product) splitEdges(s *strip, words, tiles int, others bool) (whole, rows int) {
 	k := p.kernel
 	if k.Edge() == nil {
 		return tiles, 0
