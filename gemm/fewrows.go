@@ -16,13 +16,16 @@ const (
 	fewTurned   = 64 << 10
 	moreTurned  = 192 << 10
 	wholeTurned = 8 << 10
-	// How many times the second-level caches of many workers hold the words of a B of which
-	// each takes columns, in rows of K, and packed or along K; and as how many rows one
-	// counts there, because it waits for B, and for its transposition.
-	timesPlain  = 6
+	// How many times the second-level caches of several workers hold a B of which each takes
+	// columns, in rows of K, and packed or along K; and most bytes of the first. As how many
+	// rows one counts there, because it waits for B, and for its transposition. And most
+	// rows that are packed sooner than a worker is late, so that each takes a slab only.
+	timesPlain  = 3
 	timesAlong  = 2
+	mostPlain   = 8 << 20
 	rowsFetched = 8
 	rowsTurned  = 16
+	fewPacked   = 4
 	// Bytes of scratch memory for A, and for sums.
 	fewBytes = scratchBytes/2 - tile.SlotAlign
 )
@@ -40,16 +43,19 @@ func (p *product) fewRows() bool {
 }
 
 // sharesFew reports whether so many workers had better take columns of p each than
-// stream it: what a ring takes to start is longer than what each has to do.
+// stream it, or leave it to one: to start a ring takes longer than what each has to do.
 func (p *product) sharesFew(workers int) bool {
-	rows, times := p.kernel.StreamRows(p.b.elem), timesPlain
+	rows, size, times := p.kernel.StreamRows(p.b.elem), p.n*p.k*p.b.elem.Size(), timesAlong
 	if p.starves() {
 		rows = sweepFewest - 1
 	}
-	if p.b.trans || p.b.packed {
-		times = timesAlong
+	if !p.b.trans && !p.b.packed {
+		times = timesPlain
+		if size > mostPlain {
+			return false
+		}
 	}
-	return workers > few && p.m <= rows && p.n*p.k*4*times <= workers*bytesL2 && p.streamsFew()
+	return workers >= ownLeast && p.m <= rows && size*times <= workers*bytesL2 && p.streamsFew()
 }
 
 // streamsFew reports whether there is a kernel that streams B, and room for A and sums.

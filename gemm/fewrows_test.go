@@ -89,7 +89,7 @@ func testFewRowsShared[O gemm.Output, I gemm.Element](t *testing.T) {
 		}{
 			{1, 600, 450, true, false, 16, "place"}, {3, 500, 531, true, false, 7, "place"}, {1, 600, 450, true, false, 2, "stream"},
 			{1, 600, 450, false, false, 16, "place"}, {2, 450, 600, false, true, 16, "place"}, {1, 60, 50, true, false, 16, "inline"},
-			{1, 1500, 1000, false, false, 16, "stream"}, {4, 1200, 1000, true, false, 5, "place"}, {2, 2100, 2000, true, false, 16, "stream"},
+			{1, 4500, 1000, false, false, 16, "stream"}, {4, 1200, 1000, true, false, 5, "place"}, {2, 2100, 2000, true, false, 5, "stream"},
 		} {
 			if (raceEnabled || testing.Short()) && i%2 > 0 {
 				continue

@@ -145,7 +145,7 @@ func (pl *place) init(in *inlined, most int) {
 func (in *inlined) best(most int) (best slabbing) {
 	quarter := float64(tileFlops(in.kernel, in.words(in.k))) / 4
 	late := 0
-	if in.own || most > few {
+	if in.own && !in.few || most > few && !(in.few && in.m <= fewPacked) {
 		late = 1 // one of several is always late, and all wait for its last slab
 	}
 	least := math.Inf(1)
