@@ -155,7 +155,9 @@ func (g *Grid) Reset(ctx context.Context, shape Shape, prog Program, workers int
 	g.waitHelpers()
 	n := shape.CTAs * shape.Slabs
 	g.reopen()
-	if g.loose = shape.loose(); !g.loose {
+	if g.loose = shape.loose(); g.loose {
+		g.slabs = g.slabs[:0] // or who waits would look at those of a ring that was stopped
+	} else {
 		if err := g.ring.Reset(shape.Depth, shape.CTAs, n); err != nil {
 			return err
 		}

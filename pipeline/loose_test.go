@@ -68,6 +68,62 @@ func TestLooseReuse(t *testing.T) {
 	within(t, "Close", c.Close)
 }
 
+// uncopied is a program of several items without copies.
+type uncopied struct{ loose }
+
+func (*uncopied) Expect(item, cta int) int { return 0 }
+
+// TestLooseAfterStop waits for a helper of a loose grid that was the grid of a ring
+// before, which was stopped when all slabs but the last had an item behind them.
+func TestLooseAfterStop(t *testing.T) {
+	c := NewCrew(1)
+	defer c.Close()
+	var g Grid
+	const slabs = 8
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p := &uncopied{loose{counts: make([]int, slabs)}}
+	p.hook = func(slab int) {
+		if slab == slabs-2 {
+			cancel()
+		}
+	}
+	if err := g.Reset(ctx, Shape{Depth: 2, Items: 5, CTAs: 1, Slabs: slabs}, p, 1); err != nil {
+		t.Fatal(err)
+	}
+	g.Work(0)
+	if err := g.Err(); !errors.Is(err, context.Canceled) {
+		t.Fatalf("the ring stopped with %v", err)
+	}
+	for i, n := range p.counts {
+		if want := min(1, slabs-1-i); n != want {
+			t.Fatalf("slab %d was computed %d times, want %d", i, n, want)
+		}
+	}
+	g.Clear()
+
+	entered := make(chan struct{})
+	late := &loose{counts: make([]int, 2), hook: func(slab int) {
+		if slab == 1 {
+			close(entered)
+			time.Sleep(20 * SpinFor) // so that the other parks
+		}
+	}}
+	if err := g.Reset(noContext, looseShape(2), late, 2); err != nil {
+		t.Fatal(err)
+	}
+	within(t, "the loose grid", func() {
+		var wg sync.WaitGroup
+		wg.Go(func() { g.Work(1) })
+		<-entered
+		g.Work(0)
+		wg.Wait()
+	})
+	if err := g.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestLooseMixed uses one grid for loose programs and for others in turn.
 func TestLooseMixed(t *testing.T) {
 	c := NewCrew(2)
