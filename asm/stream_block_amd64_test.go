@@ -64,3 +64,12 @@ func testStreamAddresses(t *testing.T, kern *Kernel, typ Type, s *streamKernel) 
 		}
 	}
 }
+
+// TestStreamBlockLines checks that transposed blocks are whole lines of the cache.
+func TestStreamBlockLines(t *testing.T) {
+	for range 100 {
+		if c := new(streamBlock); uintptr(unsafe.Pointer(&c.turned))%64 != 0 {
+			t.Fatalf("a block begins at %p", &c.turned)
+		}
+	}
+}
