@@ -12,7 +12,7 @@ import (
 
 // A streamBlock is what an assembly stream kernel works on.
 type streamBlock struct {
-	turned [2][2][16 * 16]uint32 // Far: blocks, transposed; at the start of the memory, which is that of a line
+	turned [2*2*16*16 + 15]uint32 // Far: blocks, transposed, from the first line on
 
 	k      int            // S: elements of K; T: blocks of K, counted down; P: words of K; at least one
 	n      int            // S: columns

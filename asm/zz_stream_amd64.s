@@ -3635,8 +3635,9 @@ start1x1:
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	LEAQ (streamBlock_turned+0)(DI), R12
-	LEAQ (streamBlock_turned+2048)(DI), R13
+	LEAQ (streamBlock_turned+60)(DI), R12
+	ANDQ $-64, R12
+	LEAQ 2048(R12), R13
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y0
 	VMOVUPS 32(AX)(SI*1), Y8
@@ -5082,8 +5083,9 @@ start1x1:
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	LEAQ (streamBlock_turned+0)(DI), R12
-	LEAQ (streamBlock_turned+2048)(DI), R13
+	LEAQ (streamBlock_turned+60)(DI), R12
+	ANDQ $-64, R12
+	LEAQ 2048(R12), R13
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y0
 	VMOVUPS 32(AX)(SI*1), Y8
@@ -6604,8 +6606,9 @@ start1x1:
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	LEAQ (streamBlock_turned+0)(DI), R12
-	LEAQ (streamBlock_turned+2048)(DI), R13
+	LEAQ (streamBlock_turned+60)(DI), R12
+	ANDQ $-64, R12
+	LEAQ 2048(R12), R13
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y0
 	PREFETCHT1 (AX)(R10*1)
@@ -9321,8 +9324,9 @@ start1x1:
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	LEAQ (streamBlock_turned+0)(DI), R12
-	LEAQ (streamBlock_turned+2048)(DI), R13
+	LEAQ (streamBlock_turned+60)(DI), R12
+	ANDQ $-64, R12
+	LEAQ 2048(R12), R13
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y0
 	VMOVUPS 32(AX)(SI*1), Y8
@@ -10768,8 +10772,9 @@ start1x1:
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	LEAQ (streamBlock_turned+0)(DI), R12
-	LEAQ (streamBlock_turned+2048)(DI), R13
+	LEAQ (streamBlock_turned+60)(DI), R12
+	ANDQ $-64, R12
+	LEAQ 2048(R12), R13
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y0
 	VMOVUPS 32(AX)(SI*1), Y8
@@ -12290,8 +12295,9 @@ start1x1:
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	LEAQ (streamBlock_turned+0)(DI), R12
-	LEAQ (streamBlock_turned+2048)(DI), R13
+	LEAQ (streamBlock_turned+60)(DI), R12
+	ANDQ $-64, R12
+	LEAQ 2048(R12), R13
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y0
 	PREFETCHT1 (AX)(R10*1)

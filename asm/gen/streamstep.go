@@ -19,8 +19,9 @@ func (k stream) inStep(s *source) {
 		k.accumulators(s, g, first(g), 1, addr, nil)
 	}
 	s.startSlot(0)
-	s.op("LEAQ (streamBlock_turned+0)(DI), R12")
-	s.op("LEAQ (streamBlock_turned+%d)(DI), R13", slots*turnedBytes)
+	s.op("LEAQ (streamBlock_turned+60)(DI), R12")
+	s.op("ANDQ $-64, R12")
+	s.op("LEAQ %d(R12), R13", slots*turnedBytes)
 	ops := append(k.turn(0), k.turn(1)...)
 	for _, op := range ops {
 		s.op("%s", op)
