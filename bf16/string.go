@@ -3,9 +3,8 @@ package bf16
 import "strconv"
 
 // String returns the shortest decimal that is b again when parsed as a float32
-// and rounded to BF16, and of several equally short the nearest to b. It is laid
-// out as fmt prints a float32: with an exponent if b is below 1e-4 or not below
-// 1e21. Other forms are "NaN", "+Inf" and "-Inf".
+// and rounded to BF16, and of several equally short the nearest to b. It has an
+// exponent if b is below 1e-4 or not below 1e21. Other forms are "NaN", "+Inf" and "-Inf".
 func (b BF16) String() string {
 	if b&infinity == infinity || b.Abs() == 0 {
 		return strconv.FormatFloat(float64(b.Float32()), 'f', -1, 32)

@@ -60,7 +60,7 @@ func (m Matrix[T]) At(i, j int) T { return m.Data[m.index(i, j)] }
 func (m Matrix[T]) Set(i, j int, v T) { m.Data[m.index(i, j)] = v }
 
 func (m Matrix[T]) index(i, j int) int {
-	if uint(i) >= uint(m.Rows) || uint(j) >= uint(m.Cols) {
+	if i < 0 || i >= m.Rows || j < 0 || j >= m.Cols {
 		panic(fmt.Sprintf("gemm: element (%d, %d) is outside a %dx%d matrix", i, j, m.Rows, m.Cols))
 	}
 	if m.trans {

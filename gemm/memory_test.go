@@ -65,3 +65,24 @@ func testMemory[T gemm.Element](t *testing.T) {
 		}
 	})
 }
+
+// TestMemoryOfFewColumns does the same for columns that fill no panel, and a K so long
+// that their panels are as large as those of many.
+func TestMemoryOfFewColumns(t *testing.T) {
+	defer gemm.PretendL3(64 << 20)()
+	defer gemm.PretendL2(1)() // few rows then have others below them
+	const m, k = 300, 450159
+	a := gemm.Matrix[bf16.BF16]{Rows: m, Cols: k, Stride: k, Data: make([]bf16.BF16, m*k)}
+	eachKernel(t, asm.BF16, func(t *testing.T, kernel *asm.Kernel, opts []gemm.Option) {
+		if kernel.Arithmetic == gemm.Hopper {
+			t.Skip("keeps nothing")
+		}
+		for _, n := range []int{1, 2, 3, 5, 31, 40} {
+			b, c := gemm.NewMatrix[bf16.BF16](k, n), gemm.NewMatrix[float32](m, n)
+			got, err := gemm.RingBytes(testEngine, c, a, b, append(slices.Clip(opts), gemm.WithWorkers(2))...)
+			if err != nil || got > 32<<20 {
+				t.Errorf("%s: the ring of %dx%dx%d takes %d bytes, error %v, want at most %d", kernel.Name, m, n, k, got, err, 32<<20)
+			}
+		}
+	})
+}

@@ -68,7 +68,8 @@ func (p *Packed[T]) Rows() int { return p.p.k }
 // Cols returns the columns of B: N of the product.
 func (p *Packed[T]) Cols() int { return p.p.n }
 
-// Kernel returns the name of the kernel that can read p.
+// Kernel returns the name of the kernel that can read p, and so multiplies it, also
+// where LEAFHOPPER_KERNEL pins another.
 func (p *Packed[T]) Kernel() string {
 	if p.p.kernel == nil {
 		return ""

@@ -252,8 +252,9 @@ func (p *product) lateRows() int {
 // of the tiles one below the other, and kept for the others, or 0 if there are no
 // others, B is packed or K is too long.
 func (p *product) keptCols() int {
-	cols := keptBytes / (4 * max(1, p.words(p.k)))
-	if p.ready() || p.m <= p.lateRows() || cols < min(p.n, leastKept) {
+	nr := p.kernel.NR
+	cols := keptBytes / (4 * max(1, p.words(p.k))) / nr * nr // of whole panels
+	if p.ready() || p.m <= p.lateRows() || cols < roundUp(min(p.n, leastKept), nr) {
 		return 0
 	}
 	return min(cols, lateCols)

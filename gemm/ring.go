@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"fmt"
+	"math"
 	"unsafe"
 
 	"example.com/leafhopper/barrier"
@@ -23,13 +24,13 @@ type ring struct {
 // init plans p under s. It is an error if what s names does not fit p.
 func (r *ring) init(p *product, s *settings) error {
 	r.product, r.plan = *p, newPlan(p, s)
-	if stages := float64(r.tilesM) * float64(r.tilesN) * float64(r.steps); stages > pipeline.MaxItems {
+	if stages := float64(r.tilesM) * float64(r.tilesN) * float64(r.steps); stages > min(pipeline.MaxItems, math.MaxInt) {
 		m, n, rows, cols := p.m, p.n, s.tile[0], s.tile[1]
 		if p.turned {
 			m, n, rows, cols = n, m, cols, rows
 		}
 		return fmt.Errorf("gemm: WithTile(%d, %d, %d) cuts a product of %dx%dx%d into %.0f stages; at most %d can be counted",
-			rows, cols, s.tile[2], m, n, p.k, stages, int64(pipeline.MaxItems))
+			rows, cols, s.tile[2], m, n, p.k, stages, int64(min(pipeline.MaxItems, math.MaxInt)))
 	}
 	r.past = p.exceeds(1) // for who stores a part comes late, if ever, to the next
 	if r.b.packed && r.chains > 1 && r.chainK%r.bk != 0 {

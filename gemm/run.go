@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"context"
+	"fmt"
 	"unsafe"
 
 	"example.com/leafhopper/pipeline"
@@ -103,7 +104,7 @@ func (r *run) runPlace(e *Engine, in *inlined, s *settings) (Stats, error) {
 func (r *run) memoryOf(e *Engine, n int) ([]byte, error) {
 	var err error
 	if r.memory, err = e.slots.Get(n); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("gemm: %w", err)
 	}
 	return r.memory.Bytes(), nil
 }
