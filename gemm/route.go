@@ -14,12 +14,11 @@ var routeNames = [...]string{routeInline: "inline", routePlace: "place", routeSt
 
 const (
 	// inlineFlops is the size of a product up to which a ring costs more than it
-	// saves, shareFlops and shareMany that up to which any hand-over to few or many
-	// other cores does, and starveFlops either for a starving kernel with few workers,
-	// or many.
+	// saves, shareFlops that up to which any hand-over to other cores does, twice as
+	// much for a kernel of pairs, and starveFlops either for a starving kernel with few
+	// workers, or many.
 	inlineFlops = 4 << 20
-	shareFlops  = 15 << 17
-	shareMany   = 5 << 18
+	shareFlops  = 5 << 17
 	starveFlops = 16 << 20
 	starveMany  = 8 << 20
 	starveRows  = 128
@@ -29,16 +28,13 @@ const (
 // if that is one of the first two.
 func (in *inlined) route(s *settings) route {
 	p := &in.product
-	flops := p.work(s.parallelism())
-	many := flops > shareMany && s.parallelism() > few
-	inline, share := float64(inlineFlops), float64(shareFlops)
+	flops := p.work(s)
+	inline, share := float64(inlineFlops), float64(shareFlops*p.kernel.KPack)
 	switch {
-	case p.starves() && many:
+	case p.starves() && flops > starveMany && s.parallelism() > few:
 		inline, share = starveMany, starveMany
 	case p.starves():
 		inline, share = starveFlops, starveFlops
-	case many:
-		share = shareMany
 	}
 	if flops <= inline {
 		switch {
@@ -58,16 +54,17 @@ func (in *inlined) route(s *settings) route {
 // work returns the flops of the product, by which to choose a route. Those of a starving
 // kernel count as they do in a product of starveRows rows: B is fetched for all of A's.
 // Few rows that many workers share wait for B, too.
-func (p *product) work(workers int) float64 {
+func (p *product) work(s *settings) float64 {
 	k, rows := p.kernel, float64(p.m)
 	switch {
 	case p.starves():
 		_, fetch := k.Fetch()
 		whole := func(m int) float64 { return float64(roundUp(m, k.MR) + fetch/4*k.MR) }
 		rows = starveRows * whole(p.m) / whole(starveRows)
-	case p.sharesFew(workers) && p.b.trans:
+	case 2*rowsTurned*p.n*p.k <= shareFlops: // stays with its caller, who need not ask how many there are
+	case p.sharesFew(s.parallelism()) && p.b.trans:
 		rows = max(rows, rowsTurned)
-	case p.sharesFew(workers):
+	case p.sharesFew(s.parallelism()):
 		rows = max(rows, rowsFetched)
 	}
 	return 2 * rows * float64(p.n) * float64(p.k)
