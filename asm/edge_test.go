@@ -75,22 +75,15 @@ type edgeCase struct {
 func (c edgeCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32) error {
 	kern := c.kern
 	lds, ldd := pitches(r, kern, c.source)
-	place := func(g guarded, n int) (unsafe.Pointer, []byte) {
-		p := g.first(n)
-		if c.atEnd {
-			p = g.last(n)
-		}
-		return p, unsafe.Slice((*byte)(p), n)
-	}
 	fill := filler(r, word)
 	spanA, spanC := 0, func(pitch int) int { return (c.r-1)*pitch + c.n*4 }
 	if c.k > 0 {
 		spanA = (c.r-1)*c.lda + (c.k-1)*c.step + 4
 	}
-	a, bytesA := place(mem.a, spanA)
-	b, bytesB := place(mem.b, kern.PanelB(c.k))
-	src, bytesSrc := place(mem.src, spanC(lds))
-	dst, _ := place(mem.dst, spanC(ldd))
+	a, bytesA := mem.a.place(spanA, c.atEnd)
+	b, bytesB := mem.b.place(kern.PanelB(c.k), c.atEnd)
+	src, bytesSrc := mem.src.place(spanC(lds), c.atEnd)
+	dst, _ := mem.dst.place(spanC(ldd), c.atEnd)
 	for i := range bytesA {
 		bytesA[i] = 0xff // a NaN between the words
 	}

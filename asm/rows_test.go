@@ -60,6 +60,15 @@ func rowsPitches(words int) []int {
 	return []int{row, row + 1, row + 2, row + 3, row + 4, row + 60, row + 61, 4095, 4096, 4097, rowsMaxPitch}
 }
 
+// place returns n bytes at the end of g, or at its start.
+func (g guarded) place(n int, atEnd bool) (unsafe.Pointer, []byte) {
+	p := g.first(n)
+	if atEnd {
+		p = g.last(n)
+	}
+	return p, unsafe.Slice((*byte)(p), n)
+}
+
 // A rowsCase is one call of a RowsFunc.
 type rowsCase struct {
 	kern     *Kernel
@@ -74,22 +83,15 @@ type rowsCase struct {
 func (c rowsCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32, twins ...RowsFunc) error {
 	kern, row, rows := c.kern, c.kern.NR*4, c.m*c.kern.MR
 	lds, ldd := pitches(r, kern, c.source)
-	place := func(g guarded, n int) (unsafe.Pointer, []byte) {
-		p := g.first(n)
-		if c.atEnd {
-			p = g.last(n)
-		}
-		return p, unsafe.Slice((*byte)(p), n)
-	}
 	fill := filler(r, word)
 	spanA, spanC := (rows-1)*c.lda+c.words*4, func(pitch int) int { return (rows-1)*pitch + row }
 	if c.words == 0 {
 		spanA = 0 // so that not even one byte may be read
 	}
-	a, bytesA := place(mem.a, spanA)
-	b, bytesB := place(mem.b, kern.PanelB(c.words))
-	src, bytesSrc := place(mem.src, spanC(lds))
-	dst, _ := place(mem.dst, spanC(ldd))
+	a, bytesA := mem.a.place(spanA, c.atEnd)
+	b, bytesB := mem.b.place(kern.PanelB(c.words), c.atEnd)
+	src, bytesSrc := mem.src.place(spanC(lds), c.atEnd)
+	dst, _ := mem.dst.place(spanC(ldd), c.atEnd)
 	for i := range bytesA {
 		bytesA[i] = 0xff // a NaN between the rows
 	}

@@ -145,8 +145,11 @@ func (pl *place) init(in *inlined, most int) {
 func (in *inlined) best(most int) (best slabbing) {
 	quarter := float64(tileFlops(in.kernel, in.words(in.k))) / 4
 	late := 0
-	if in.own && !in.few || most > few && !(in.few && in.m <= fewPacked) {
+	if in.own || most > few {
 		late = 1 // one of several is always late, and all wait for its last slab
+	}
+	if in.few && (most <= few || in.m <= fewPacked) {
+		late = 0 // but every slab packs its few rows again
 	}
 	least := math.Inf(1)
 	for workers := most; ; workers = max(workers/2, few) {

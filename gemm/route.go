@@ -62,10 +62,12 @@ func (p *product) work(s *settings) float64 {
 		whole := func(m int) float64 { return float64(roundUp(m, k.MR) + fetch/4*k.MR) }
 		rows = starveRows * whole(p.m) / whole(starveRows)
 	case 2*rowsTurned*p.n*p.k <= shareFlops: // stays with its caller, who need not ask how many there are
-	case p.sharesFew(s.parallelism()) && p.b.trans:
-		rows = max(rows, rowsTurned)
 	case p.sharesFew(s.parallelism()):
-		rows = max(rows, rowsFetched)
+		least := float64(rowsFetched)
+		if p.b.trans {
+			least = rowsTurned
+		}
+		rows = max(rows, least)
 	}
 	return 2 * rows * float64(p.n) * float64(p.k)
 }

@@ -99,12 +99,7 @@ func (k edgeKernel) rows(s *source, r int) {
 	if !k.zmm {
 		k.setMask(s, 10)
 	}
-	for i := range r {
-		for v := range k.vecs {
-			k.move(s, v, false, k.column(i*k.vecs+v, v), fmt.Sprintf("%d(R10)", v*k.bytes()))
-		}
-		s.op("ADDQ R11, R10")
-	}
+	k.storeRows(s, r)
 	s.ret()
 }
 
@@ -116,14 +111,7 @@ func (k edgeKernel) step(s *source, a operandA, r, u int) {
 	for v := range k.vecs {
 		s.op("VMOVUPS %d(DI), %s", u*k.rowB()+v*k.bytes(), k.column(b0+v, v))
 	}
-	for i := range r {
-		w := bcast + i%spare
-		k.broadcast(s, a.word(0, i), w)
-		for v := range k.vecs {
-			k.multiplyColumn(s, i*k.vecs+v, w, b0+v, v)
-		}
-	}
-	a.advance(s, 1)
+	k.products(s, a, r, b0, bcast, spare)
 }
 
 // edges returns the file of these kernels.

@@ -54,6 +54,29 @@ func (k masked) multiplyColumn(s *source, acc, a, b, v int) {
 	s.op("VFMADD231PS %s, %s, %s", k.column(a, v), k.column(b, v), k.column(acc, v))
 }
 
+// products writes the products of r words of A, of step 0, and the vectors of a row of B, which start at register b0. The words are
+// broadcast to so many registers in turn, from a0 on.
+func (k masked) products(s *source, a operandA, r, b0, a0, spare int) {
+	for i := range r {
+		w := a0 + i%spare
+		k.broadcast(s, a.word(0, i), w)
+		for v := range k.vecs {
+			k.multiplyColumn(s, i*k.vecs+v, w, b0+v, v)
+		}
+	}
+	a.advance(s, 1)
+}
+
+// storeRows writes r rows of accumulators to those from R10 on, R11 bytes apart.
+func (k masked) storeRows(s *source, r int) {
+	for i := range r {
+		for v := range k.vecs {
+			k.move(s, v, false, k.column(i*k.vecs+v, v), fmt.Sprintf("%d(R10)", v*k.bytes()))
+		}
+		s.op("ADDQ R11, R10")
+	}
+}
+
 // masks reports whether the last vector is masked, and mask returns the register of the mask.
 func (k masked) masks() bool { return k.zmm || k.short }
 func (k masked) mask() string {

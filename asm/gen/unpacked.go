@@ -104,12 +104,7 @@ func (k unpackedKernel) rows(s *source, r int) {
 	k.row(s, a, r)
 	s.op("DECQ CX")
 	s.op("JNZ loop%d", r)
-	for i := range r {
-		for v := range k.vecs {
-			k.move(s, v, false, k.column(i*k.vecs+v, v), fmt.Sprintf("%d(R10)", v*k.bytes()))
-		}
-		s.op("ADDQ R11, R10")
-	}
+	k.storeRows(s, r)
 	s.op("ADDQ AX, R8")
 	s.op("SUBQ $%d, BX", r)
 	s.op("JNZ tile%d", r)
@@ -133,14 +128,7 @@ func (k unpackedKernel) row(s *source, a operandA, r int) {
 		s.op("PREFETCHT0 %d(DI)(R9*%d)", v*k.bytes(), unpackedAhead)
 	}
 	s.op("ADDQ R9, DI")
-	for i := range r {
-		w := bcast + i%spare
-		k.broadcast(s, a.word(0, i), w)
-		for v := range k.vecs {
-			k.multiplyColumn(s, i*k.vecs+v, w, b0+v, v)
-		}
-	}
-	a.advance(s, 1)
+	k.products(s, a, r, b0, bcast, spare)
 }
 
 // unpacked returns the file of these kernels.
