@@ -72,7 +72,7 @@ const (
 
 // WithArithmetic sets the arithmetic of the product. The default is [Native];
 // [Hopper] takes every type of element, fp8 too, and about seven times as long as
-// AVX512-BF16 does, three to four times as long as the AVX-512 and AVX2 kernels, or
+// AVX512-BF16 does, three to five times as long as the AVX-512 and AVX2 kernels, or
 // twenty to forty times as long as AMX.
 func WithArithmetic(a Arithmetic) Option { return Option{kind: optArithmetic, n: [3]int{int(a)}} }
 
