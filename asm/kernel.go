@@ -232,11 +232,8 @@ func (k *Kernel) KStep(t Type) int {
 
 // Words returns the depth in words of a panel of n elements of type t of K, which is a multiple of KStep.
 func (k *Kernel) Words(t Type, n int) int {
-	words := (n + k.KPack - 1) / k.KPack
-	if step := k.KStep(t); step > 1 {
-		words = (words + step - 1) / step * step
-	}
-	return words
+	step := k.KStep(t) - 1 // of a power of two, and KPack is 1 or 2: a small product would notice divisions
+	return ((n+k.KPack-1)>>((k.KPack-1)&1) + step) &^ step
 }
 
 // PanelA returns the bytes of a panel of A words deep.

@@ -6,19 +6,19 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"unsafe"
 )
 
-// KernelEnv is the environment variable that pins a kernel by name. It is read once.
+// KernelEnv is the environment variable that pins a kernel by name. It is read when the program starts.
 const KernelEnv = "LEAFHOPPER_KERNEL"
 
-var envKernel = sync.OnceValue(func() string { return os.Getenv(KernelEnv) })
+var envKernel = os.Getenv(KernelEnv)
 
 var (
 	errPurego = errors.New("this build has no assembly for it (another architecture, or -tags purego)")
 
 	kernels = append(register(machine()), registerHopper(machine())...)
+	pinned  = find(envKernel)
 	best    = [...][numTypes]*Kernel{Native: choose(kernels, Native), Hopper: choose(kernels, Hopper)}
 )
 
@@ -100,8 +100,8 @@ func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
 	}
 	from, k := "", best[arith][t]
 	if name == "" {
-		name = envKernel()
-		if env := find(name); name == "" || env != nil && env.Arithmetic != arith {
+		name = envKernel
+		if name == "" || pinned != nil && pinned.Arithmetic != arith {
 			if k == nil {
 				return nil, fmt.Errorf("asm: no kernel of %v arithmetic multiplies %v", arith, t)
 			}

@@ -58,7 +58,17 @@ func newEngine(s settings) *Engine {
 	}
 }
 
-var shared = sync.OnceValue(func() *Engine { return newEngine(settings{alpha: 1}) })
+// The engine of the package functions. A sync.OnceValue takes longer, which a small
+// product notices.
+var (
+	sharedOnce   sync.Once
+	sharedEngine *Engine
+)
+
+func shared() *Engine {
+	sharedOnce.Do(func() { sharedEngine = newEngine(settings{alpha: 1}) })
+	return sharedEngine
+}
 
 // Multiply computes C = alpha·op(A)·op(B) + beta·C on the engine e; see the
 // package function [Multiply]. The inputs must have the same element type, but for

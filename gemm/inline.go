@@ -90,6 +90,9 @@ func (in *inlined) memory(rows, cols int) bool {
 		in.sizeB = in.group * k.PanelB(words)
 	}
 	in.accBytes = panels * k.MR * k.NR * 4
+	if in.edge != nil && in.tilesA > 0 && in.depth == p.k && p.direct() {
+		in.accBytes = 0
+	}
 	return in.sizeA+in.sizeB+strips*in.accBytes <= scratchBytes-2*tile.SlotAlign
 }
 
@@ -98,7 +101,7 @@ func (in *inlined) memory(rows, cols int) bool {
 func (p *product) inRows() bool {
 	k := p.kernel
 	lies := uintptr(p.a.ptr) | uintptr(p.a.pitch())
-	return !p.a.trans && p.k%(k.KStep(p.a.elem)*k.KPack) == 0 && lies%k.RowsAlign() == 0
+	return !p.a.trans && p.words(p.k)*k.KPack == p.k && lies&(k.RowsAlign()-1) == 0
 }
 
 // panelDepth returns the elements of K that a panel of B holds at most.
@@ -119,11 +122,15 @@ func (in *inlined) run(from, to int) {
 		in.runFewRows(from, to)
 		return
 	}
-	s := scratches.Get().(*scratch)
 	k := in.kernel
-	a := s.at()
-	b := unsafe.Add(a, roundUp(in.sizeA, tile.SlotAlign))
-	acc := unsafe.Add(b, roundUp(in.sizeB, tile.SlotAlign))
+	var s *scratch
+	var a, b, acc unsafe.Pointer
+	if in.sizeA+in.sizeB+in.accBytes > 0 {
+		s = scratches.Get().(*scratch)
+		a = s.at()
+		b = unsafe.Add(a, roundUp(in.sizeA, tile.SlotAlign))
+		acc = unsafe.Add(b, roundUp(in.sizeB, tile.SlotAlign))
+	}
 	for k0 := 0; k0 < in.k; k0 += in.depth {
 		n := min(in.depth, in.k-k0)
 		ph := phase{first: k0 == 0, ends: k0+n == in.k, last: k0+n == in.k}
@@ -153,7 +160,9 @@ func (in *inlined) run(from, to int) {
 			}
 		}
 	}
-	scratches.Put(s)
+	if s != nil {
+		scratches.Put(s)
+	}
 }
 
 // panelB returns a panel of B, which it packs to b unless it is packed or its
@@ -191,7 +200,7 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 		b = in.panelB(b, k0, n, col, cols)
 	}
 	a, lda := in.a.at(0, k0), in.a.pitch()
-	words, pitch := n/k.KPack, k.NR*4
+	words, pitch := in.words(n), k.NR*4
 	last := in.tilesA * k.MR * pitch // bytes of the accumulators before those of the last tile, which overlaps
 	dst, ldd := acc, pitch
 	direct := ph.last && in.direct() && (cols == k.NR || in.edge != nil)

@@ -33,6 +33,10 @@ type Matrix[T Element] struct {
 	// trans says that Data holds the transpose: element (i, j) is
 	// Data[j*Stride+i] and Stride is at least Rows.
 	trans bool
+
+	// To a multiple of 16 bytes: a copy, which is made in vectors, would otherwise end
+	// with two that overlap, and the next copy wait for both. A small product notices.
+	_ [15]byte
 }
 
 // NewMatrix returns a zeroed rows x cols matrix with Stride = cols. Like make, it
@@ -171,7 +175,8 @@ func (v *view) at(i, j int) unsafe.Pointer {
 // pitch returns the bytes from one row of memory to the next.
 func (v *view) pitch() int { return v.stride * v.elem.Size() }
 
-// check reports why v cannot be used as the operand name.
+// check reports why v cannot be used as the operand name. If it can, v.len becomes what
+// v spans of its memory, which is none if v has no elements.
 func (v *view) check(name string) error {
 	rows, cols := v.stored()
 	switch {
@@ -184,32 +189,24 @@ func (v *view) check(name string) error {
 	case v.stride < cols && rows > 0:
 		return fmt.Errorf("gemm: %s has stride %d, less than its %d stored columns", name, v.stride, cols)
 	case rows == 0 || cols == 0:
+		v.ptr, v.len = nil, 0
 		return nil
 	}
 	// (rows-1)*stride + cols <= len, without overflow.
-	if hi, lo := bits.Mul64(uint64(rows-1), uint64(v.stride)); cols > v.len || hi != 0 || lo > uint64(v.len-cols) {
+	hi, lo := bits.Mul64(uint64(rows-1), uint64(v.stride))
+	if cols > v.len || hi != 0 || lo > uint64(v.len-cols) {
 		return fmt.Errorf("gemm: %s is %dx%d with stride %d but its Data holds only %d elements", name, v.rows, v.cols, v.stride, v.len)
 	}
+	v.len = int(lo) + cols
 	return nil
 }
 
-// bytes returns the address range [lo, hi) that v's elements span.
-func (v *view) bytes() (lo, hi uintptr) {
-	rows, cols := v.stored()
-	if rows == 0 || cols == 0 || v.packed {
-		return 0, 0
-	}
-	lo = uintptr(v.ptr)
-	return lo, lo + uintptr((rows-1)*v.stride+cols)*uintptr(v.elem.Size())
-}
-
-// overlaps reports whether v and w share memory. Interleaved views, such as
-// the left and right half of one wider matrix, span common addresses without
+// overlaps reports whether v and w, which are checked, share memory. Interleaved views,
+// such as the left and right half of one wider matrix, span common addresses without
 // sharing elements; those are told apart when both have the same row pitch.
 func (v *view) overlaps(w *view) bool {
-	vlo, vhi := v.bytes()
-	wlo, whi := w.bytes()
-	if vlo >= whi || wlo >= vhi {
+	vlo, wlo := uintptr(v.ptr), uintptr(w.ptr)
+	if vlo >= wlo+uintptr(w.len*w.elem.Size()) || wlo >= vlo+uintptr(v.len*v.elem.Size()) {
 		return false
 	}
 	vp, wp := uintptr(v.pitch()), uintptr(w.pitch())
@@ -224,7 +221,6 @@ func (v *view) overlaps(w *view) bool {
 	d := (wlo - vlo) % vp // column of w's first element, in bytes, in v's rows
 	return d < uintptr(vc*v.elem.Size()) || d+uintptr(wc*w.elem.Size()) > vp
 }
-
 func elementType[T Element]() asm.Type {
 	var z T
 	switch any(z).(type) {
