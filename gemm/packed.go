@@ -1,7 +1,6 @@
 package gemm
 
 import (
-	"fmt"
 	"unsafe"
 
 	"example.com/leafhopper/asm"
@@ -56,9 +55,7 @@ func Pack[T Element](b Matrix[T], opts ...Option) (*Packed[T], error) {
 		return nil, err
 	}
 	p := &Packed[T]{packing{kernel: k, elem: v.elem, k: v.rows, n: v.cols}}
-	if err := p.p.fill(v); err != nil {
-		return nil, err
-	}
+	p.p.fill(v)
 	return p, nil
 }
 
@@ -97,28 +94,16 @@ func (p *Packed[T]) packing() packing {
 }
 
 // fill packs b.
-func (p *packing) fill(b view) error {
-	if err := p.layout(); err != nil {
-		return err
-	}
+func (p *packing) fill(b view) {
+	// This cannot overflow: an element, of which b has them all, takes two KB at most.
+	p.bk = stageElements(p.kernel, p.elem)
+	p.data = tile.HeapSlots(p.offset(p.k, 0))
 	if len(p.data) == 0 {
-		return nil // no elements, however many rows or columns
+		return // no elements, however many rows or columns
 	}
 	for k0 := 0; k0 < p.k; k0 += p.bk {
 		p.kernel.StoreB(p.elem, b.trans)(p.at(k0, 0), b.at(k0, 0), b.pitch(), p.n, min(p.bk, p.k-k0))
 	}
-	return nil
-}
-
-// layout chooses the depth of a stage and allocates the memory.
-func (p *packing) layout() error {
-	p.bk = stageElements(p.kernel, p.elem)
-	size := p.offset(p.k, 0)
-	if size < 0 || p.n > 0 && p.k > 0 && size/p.n/p.k > 1<<20 {
-		return fmt.Errorf("gemm: packing a %dx%d B takes more memory than there is", p.k, p.n)
-	}
-	p.data = tile.HeapSlots(size)
-	return nil
 }
 
 // stageElements returns the elements of K in a stage of a packed B. In Hopper's

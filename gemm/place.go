@@ -42,6 +42,7 @@ type place struct {
 // cutFor is what the best way to cut a product depends on.
 type cutFor struct {
 	kernel                        *asm.Kernel
+	elem                          asm.Type
 	m, n, k, depth, tilesA, pitch int
 	ready, trans                  bool // B
 	unpacked, few, own            bool
@@ -49,7 +50,7 @@ type cutFor struct {
 }
 
 func (in *inlined) cutFor(most int) cutFor {
-	return cutFor{in.kernel, in.m, in.n, in.k, in.depth, in.tilesA, in.a.pitch(), in.ready(), in.b.trans, in.unpacked != nil, in.few, in.own, most}
+	return cutFor{in.kernel, in.a.elem, in.m, in.n, in.k, in.depth, in.tilesA, in.a.pitch(), in.ready(), in.b.trans, in.unpacked != nil, in.few, in.own, most}
 }
 
 // slabbing is how a product is cut into slabs.
