@@ -74,7 +74,7 @@
 // right half of a matrix, are told apart if they have the same row pitch in
 // bytes; with different ones, C may not lie within the range of memory that an
 // input spans. A and B may overlap. Once work has started only the context can
-// end it; C is then a mixture of old and new elements.
+// end it; C is then a mixture of old and new elements and of incomplete sums.
 //
 // # How a product is cut
 //

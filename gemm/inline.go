@@ -25,10 +25,11 @@ type inlined struct {
 	unpacked *asm.Unpacked // if nothing is to be packed
 	few      bool          // if the kernels that stream multiply, see fewRows
 	own      bool          // it is placed, and each worker fetches for itself what a small slab needs
+	inC      bool          // sums are in C, also before they are complete
 	group    int           // panels of B that are packed at once
 	sizeA    int           // bytes of the panels of A in scratch memory
 	sizeB    int           // bytes of the panels of B there
-	accBytes int           // bytes of the accumulators of a strip there, of which there is one, or all if K has stages
+	accBytes int           // bytes of the accumulators of a strip there, of which there is one, or all if K has stages, or none
 }
 
 // bareGroup is how many panels of B are packed at once by a kernel that cannot
@@ -90,10 +91,19 @@ func (in *inlined) memory(rows, cols int) bool {
 		in.sizeB = in.group * k.PanelB(words)
 	}
 	in.accBytes = panels * k.MR * k.NR * 4
-	if in.edge != nil && in.tilesA > 0 && in.depth == p.k && p.direct() {
+	const most = scratchBytes - 2*tile.SlotAlign
+	fits := in.sizeA+in.sizeB+strips*in.accBytes <= most
+	if in.inC = p.sumsInC() && (in.depth == p.k || !fits && !in.own); in.inC {
 		in.accBytes = 0
+		return in.sizeA+in.sizeB <= most
 	}
-	return in.sizeA+in.sizeB+strips*in.accBytes <= scratchBytes-2*tile.SlotAlign
+	return fits
+}
+
+// sumsInC reports whether sums need no memory but C's. Several workers that add to a
+// small C, again and again, would take its lines from each other.
+func (p *product) sumsInC() bool {
+	return p.direct() && p.kernel.Edge() != nil && p.kernel.Rows(p.a.elem) != nil && p.inRows()
 }
 
 // inRows reports whether A lies as a kernel that reads it in rows wants it. What K
@@ -203,14 +213,17 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 	words, pitch := in.words(n), k.NR*4
 	last := in.tilesA * k.MR * pitch // bytes of the accumulators before those of the last tile, which overlaps
 	dst, ldd := acc, pitch
-	direct := ph.last && in.direct() && (cols == k.NR || in.edge != nil)
+	direct := in.inC || ph.last && in.direct() && (cols == k.NR || in.edge != nil)
 	rounds := ph.last && in.rounds() && cols == k.NR
 	if direct || rounds {
 		dst, ldd = in.c.at(0, col), in.c.pitch()
 	}
-	src := acc
-	if ph.first {
+	src, lds := acc, pitch
+	switch {
+	case ph.first:
 		src = nil
+	case in.inC:
+		src, lds = dst, ldd
 	}
 	done := 0
 	if fuse != nil {
@@ -218,14 +231,14 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 		if rounds {
 			to, ldt = acc, pitch // the kernel that packs does not round
 		}
-		fuse(n, a, in.b.at(k0, col), in.b.pitch(), b, src, pitch, to, ldt, lda)
+		fuse(n, a, in.b.at(k0, col), in.b.pitch(), b, src, lds, to, ldt, lda)
 		if rounds {
 			in.epilogue(acc, 0, col, k.MR, cols)
 		}
 		done = 1
 	}
 	rows := in.rows
-	past := in.past && (uintptr(dst)|uintptr(ldd))%asm.PastLine == 0
+	past := in.past && src != dst && (uintptr(dst)|uintptr(ldd))%asm.PastLine == 0
 	switch {
 	case rounds:
 		rows = k.RowsRound(in.c.elem, past)
@@ -233,15 +246,19 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 		rows = k.RowsPast(in.a.elem)
 	}
 	whole := in.wholeTiles(done, cols)
-	if done < whole {
-		rows(words, whole-done, unsafe.Add(a, done*k.MR*lda), b, forward(src, done*k.MR*pitch), pitch, unsafe.Add(dst, done*k.MR*ldd), ldd, lda)
+	each := whole - done // tiles in a call
+	if flops := tileFlops(k, words); each*flops > callFlops {
+		each = max(1, callFlops/flops)
+	}
+	for at := done; at < whole; at += each {
+		rows(words, min(each, whole-at), unsafe.Add(a, at*k.MR*lda), b, forward(src, at*k.MR*lds), lds, unsafe.Add(dst, at*k.MR*ldd), ldd, lda)
 	}
 	switch {
 	case in.edge != nil:
 		if rounds {
 			dst, ldd = acc, pitch // nor do those for edges
 		}
-		in.edgesInRows(whole*k.MR, cols, words, k0, b, src, dst, ldd)
+		in.edgesInRows(whole*k.MR, cols, words, k0, b, src, lds, dst, ldd)
 	case in.rest > 0:
 		to := last
 		if direct || rounds {
@@ -286,11 +303,10 @@ func (in *inlined) wholeTiles(done, cols int) int {
 // edgesInRows multiplies the rows from row on of A, which is read where it lies, words
 // from element k0 of K on, by the first columns of a panel of B. Sums that are not
 // nil are rows of accumulators.
-func (in *inlined) edgesInRows(row, cols, words, k0 int, b, sums, dst unsafe.Pointer, ldd int) {
-	pitch := in.kernel.NR * 4
+func (in *inlined) edgesInRows(row, cols, words, k0 int, b, sums unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	for row < in.m {
 		r := balance(in.m-row, in.kernel.MR)
-		in.edge(r, cols, words, in.a.at(row, k0), in.a.pitch(), 4, b, forward(sums, row*pitch), pitch, unsafe.Add(dst, row*ldd), ldd)
+		in.edge(r, cols, words, in.a.at(row, k0), in.a.pitch(), 4, b, forward(sums, row*lds), lds, unsafe.Add(dst, row*ldd), ldd)
 		row += r
 	}
 }

@@ -44,8 +44,8 @@ func WithAlpha(alpha float32) Option { return Option{kind: optAlpha, f: alpha} }
 func WithBeta(beta float32) Option { return Option{kind: optBeta, f: beta} }
 
 // WithContext cancels the product when ctx is done. Multiply then returns
-// ctx's error, after every worker has left the operands; C holds a mixture of
-// old and new values. The context is looked at between the pieces that a worker
+// ctx's error, after every worker has left the operands; C holds a mixture of old
+// values, new ones and incomplete sums. The context is looked at between the pieces that a worker
 // computes or copies, before a small product and not during it. With an assembly
 // kernel and the engine's own tile a piece takes a few milliseconds at most, or
 // tens where A has few rows and K is in the tens of thousands or more; and some

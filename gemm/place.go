@@ -19,6 +19,7 @@ const (
 	placeBytes = 512 << 10 // most bytes of such an A, in a block of K
 	placeDeep  = 256       // most columns, if K has several blocks
 	maxParts   = 8         // most slabs above each other
+	partFlops  = 1 << 29   // most flops of a slab of one panel, for which a context waits
 	helpFlops  = 8 << 10   // flops that could be computed in the time it takes to call a worker
 	// Several workers fetch what their slabs need, each for itself, rather than wait for
 	// each other's copies.
@@ -45,12 +46,12 @@ type cutFor struct {
 	elem                          asm.Type
 	m, n, k, depth, tilesA, pitch int
 	ready, trans                  bool // B
-	unpacked, few, own            bool
+	unpacked, few, own, sumsInC   bool
 	most                          int // workers
 }
 
 func (in *inlined) cutFor(most int) cutFor {
-	return cutFor{in.kernel, in.a.elem, in.m, in.n, in.k, in.depth, in.tilesA, in.a.pitch(), in.ready(), in.b.trans, in.unpacked != nil, in.few, in.own, most}
+	return cutFor{in.kernel, in.a.elem, in.m, in.n, in.k, in.depth, in.tilesA, in.a.pitch(), in.ready(), in.b.trans, in.unpacked != nil, in.few, in.own, in.sumsInC(), most}
 }
 
 // slabbing is how a product is cut into slabs.
@@ -93,7 +94,9 @@ func (in *inlined) owned(s *settings) bool {
 	}
 	in.unpacked = p.unpackedFor(min(p.m, ownExtent), min(p.n, ownExtent))
 	in.few = in.unpacked == nil && p.sharesFew(workers)
+	in.own = true
 	if !in.layout(ownExtent+p.kernel.MR, ownExtent) {
+		in.own = false
 		return false
 	}
 	most := ownPacks
@@ -120,6 +123,8 @@ func (in *inlined) fewest() int {
 func (p *product) near(s *settings) bool {
 	depth := min(p.k, p.panelDepth())
 	switch {
+	case p.nearC(depth, s.parallelism()) && !p.skinny(s):
+		return true
 	case p.flops() > placeFlops:
 		return false
 	case p.unpackedFor(p.m, p.n) != nil:
@@ -128,6 +133,18 @@ func (p *product) near(s *settings) bool {
 		return p.m*p.a.pitch() <= placeBytes && !p.skinny(s)
 	}
 	return p.m*depth*p.a.elem.Size() <= placeBytes && p.m > p.kernel.MR && p.n <= placeDeep
+}
+
+// nearC reports whether one or two workers had better compute the product in place
+// because its sums wait in C, block of K after block of K, each so many elements deep,
+// rather than in memory of a ring.
+func (p *product) nearC(depth, workers int) bool {
+	mostA, mostB := 2*bytesL2, 3*bytesL2/2 // of each worker
+	if intel {
+		mostA, mostB = bytesL2/2, bytesL2 // whose last caches are slower
+	}
+	size := p.a.elem.Size()
+	return workers < ownLeast && p.sumsInC() && p.m*depth*size <= workers*mostA && p.n*p.k*size <= workers*mostB
 }
 
 // init cuts the product into slabs for most workers, or for fewer.
@@ -193,7 +210,8 @@ func (in *inlined) cut(workers, late int) (best slabbing, least int) {
 		}
 	}
 	if !in.own {
-		for parts := 1; parts <= min(panelsA, maxParts); parts++ {
+		fewest := ceilDiv(panelsA, max(1, partFlops/tileFlops(k, in.words(in.k))))
+		for parts := min(fewest, panelsA, maxParts); parts <= min(panelsA, maxParts); parts++ {
 			try(ceilDiv(panelsA, parts), max(1, panelsB/(slabsEach*workers)))
 		}
 		return best, least
