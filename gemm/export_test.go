@@ -57,6 +57,16 @@ func RingBytes(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 	return g.bytes(), nil
 }
 
+// RingSlabs returns how many slabs a stage of that ring has, which workers share.
+func RingSlabs(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
+	in, s, err := e.prepared(c, a, b, opts)
+	if err != nil {
+		return 0, err
+	}
+	g := newPlan(&in.product, s)
+	return g.slabs(), nil
+}
+
 // MovePacked moves the panels of p to memory of their size.
 func MovePacked[T Element](p *Packed[T], memory []byte) {
 	copy(memory[:len(p.p.data)], p.p.data)

@@ -69,7 +69,7 @@ const (
 	maxSlabRows = 128       // most rows of a slab, unless slabTiles are more
 	slabTiles   = 8         // tiles of the kernel that a slab may have in any case
 	eachTiles   = 16        // the same where many workers pack B, each for its slab
-	minSlabCols = 128       // columns below which no slab is halved
+	minSlabCols = 128       // columns below which no slab is halved, unless workers would be idle
 	slabsEach   = 4         // slabs of a stage for each worker, where the tile has them
 	minJob      = 32 << 10  // bytes of a copy job that is long enough to stream
 	maxJob      = 256 << 10 // bytes of a copy job that is short enough to share
@@ -171,19 +171,26 @@ func (g *plan) cutK(p *product, s *settings) {
 }
 
 // cutSlabs cuts a CTA's part of a tile into slabs, which may be so many register tiles
-// high in any case.
+// high in any case. A B that is packed late is packed for all rows of a tile, and kept
+// by the first who packs it.
 func (g *plan) cutSlabs(k *asm.Kernel, tiles int) {
-	g.slabRows = g.bm
+	g.slabRows, g.slabCols = g.bm, g.bn
 	if !g.late {
 		g.slabRows = roundUp(balance(g.bm, max(maxSlabRows, tiles*k.MR)), k.MR)
 	}
-	g.rowSlabs = ceilDiv(g.bm, g.slabRows)
-	g.slabCols = g.bn
-	for g.ctas*g.rowSlabs*ceilDiv(g.bn, g.slabCols) < slabsEach*g.workers && g.slabCols > max(minSlabCols, k.NR) {
+	g.rowSlabs, g.colSlabs = ceilDiv(g.bm, g.slabRows), 1
+	for g.slabCols > k.NR && (g.slabs() < g.workers || g.slabs() < slabsEach*g.workers && g.slabCols > minSlabCols) {
 		g.slabCols = roundUp(g.slabCols/2, k.NR)
+		g.colSlabs = ceilDiv(g.bn, g.slabCols)
 	}
-	g.colSlabs = ceilDiv(g.bn, g.slabCols)
+	for g.slabRows > k.MR && g.slabs() < g.workers && !g.keeps {
+		g.slabRows = roundUp(g.slabRows/2, k.MR)
+		g.rowSlabs = ceilDiv(g.bm, g.slabRows)
+	}
 }
+
+// slabs returns how many slabs a stage has, for workers to share.
+func (g *plan) slabs() int { return g.ctas * g.rowSlabs * g.colSlabs }
 
 // layOut says how much memory the parts of the ring take, and cuts its copies into jobs.
 func (g *plan) layOut(k *asm.Kernel) {
@@ -209,10 +216,11 @@ func (g *plan) layOut(k *asm.Kernel) {
 // That costs less than to copy B to the ring and to read it from there; but unless
 // B is kept every tile of rows reads and packs it again, so there must be few
 // workers and, if they do not pack behind products, few tiles. A caller who names
-// the shape of the ring gets B in it.
+// the shape of the ring gets B in it, and so do few columns: a slab has all rows of a tile.
 func (p *product) packsLate(s *settings) bool {
+	workers := s.workerCount()
 	switch {
-	case !s.unnamed() || s.workerCount() > few:
+	case !s.unnamed() || workers > few || workers > 1 && ceilDiv(p.n, p.kernel.NR) < 2*workers:
 		return false
 	case p.packs():
 		return true
