@@ -137,14 +137,15 @@ func (p *product) near(s *settings) bool {
 
 // nearC reports whether one or two workers had better compute the product in place
 // because its sums wait in C, block of K after block of K, each so many elements deep,
-// rather than in memory of a ring.
+// rather than in memory of a ring. A C from which little stays in a cache does not.
 func (p *product) nearC(depth, workers int) bool {
 	mostA, mostB := 2*bytesL2, 3*bytesL2/2 // of each worker
 	if intel {
 		mostA, mostB = bytesL2/2, bytesL2 // whose last caches are slower
 	}
 	size := p.a.elem.Size()
-	return workers < ownLeast && p.sumsInC() && p.m*depth*size <= workers*mostA && p.n*p.k*size <= workers*mostB
+	return workers < ownLeast && p.sumsInC() && p.m*p.c.pitch() <= pastBytes/2 &&
+		p.m*depth*size <= workers*mostA && p.n*p.k*size <= workers*mostB
 }
 
 // init cuts the product into slabs for most workers, or for fewer.
