@@ -57,7 +57,7 @@ func (in *inlined) layout(rows, cols int) bool {
 	p := &in.product
 	k := p.kernel
 	in.depth = min(p.k, p.panelDepth())
-	if in.rows = k.Rows(p.a.elem); in.rows != nil && p.inRows() {
+	if in.rows = k.Rows(p.a.elem); p.readsA() {
 		in.tilesA, in.fuse = p.m/k.MR, nil
 		if in.tilesA > 0 && !p.b.packed && !p.b.trans {
 			in.fuse = k.FuseRows(p.a.elem)
@@ -103,8 +103,11 @@ func (in *inlined) memory(rows, cols int) bool {
 // sumsInC reports whether sums need no memory but C's. Several workers that add to a
 // small C, again and again, would take its lines from each other.
 func (p *product) sumsInC() bool {
-	return p.direct() && p.kernel.Edge() != nil && p.kernel.Rows(p.a.elem) != nil && p.inRows()
+	return p.direct() && p.kernel.Edge() != nil && p.readsA()
 }
+
+// readsA reports whether the kernel reads A where it lies.
+func (p *product) readsA() bool { return p.kernel.Rows(p.a.elem) != nil && p.inRows() }
 
 // inRows reports whether A lies as a kernel that reads it in rows wants it. What K
 // lacks to a whole tile would have to be padded again for every panel of B.

@@ -128,6 +128,7 @@ func TestPackedEdges(t *testing.T) {
 			return
 		}
 		s := size(600, 1100, 700, append(opts[:len(opts):len(opts)], gemm.WithWorkers(4))...)
+		s.ring = true
 		want := product[float32, bf16.BF16](t, s)
 		for _, s.tb = range []bool{false, true} {
 			if st := samePacked[float32, bf16.BF16](t, s, want); !k.Starves() && (st.Inline || st.Stages < 2) {

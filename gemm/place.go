@@ -18,17 +18,18 @@ const (
 	placeFlops = 1 << 30   // most flops of a product whose A stays in a cache
 	placeBytes = 512 << 10 // most bytes of such an A, in a block of K
 	placeDeep  = 256       // most columns, if K has several blocks
-	maxParts   = 8         // most slabs above each other
+	maxParts   = 8         // most slabs above each other, if so many have room for their sums
 	partFlops  = 1 << 29   // most flops of a slab of one panel, for which a context waits
 	helpFlops  = 8 << 10   // flops that could be computed in the time it takes to call a worker
 	// Several workers fetch what their slabs need, each for itself, rather than wait for
 	// each other's copies.
 	ownPacks   = 3 << 23 // most flops of each, if they pack A
+	ownOnce    = 1 << 40 // the same of two workers, if each packs its rows of A once
 	ownRows    = 3 << 27 // the same if they read it where it lies
 	ownStarves = 1 << 29 // the same of a starving kernel
 	ownTwo     = 9 << 24 // the same of one of no more than two workers, to whom a ring costs little
 	ownLeast   = 3       // fewest workers
-	ownPair    = 2       // the same of a starving kernel
+	ownPair    = 2       // the same of a starving kernel, and if A has to be packed
 	ownExtent  = 128     // most rows of a slab, unless more stay in a cache where they lie
 	ownPanels  = 8       // most panels of B of a slab
 )
@@ -69,11 +70,33 @@ func (in *inlined) placed(s *settings) bool {
 	if !s.unnamed() || p.operandBytes(1, 1) > slabBytes {
 		return false
 	}
-	if in.owned(s) {
+	if in.owned(s) || in.paired(s) {
 		return true
 	}
 	alone := s.workerCount() == 1 && s.ctx == nil // so nobody else packs A, too
 	return p.near(s) && in.init() && (in.unpacked != nil || in.tilesA > 0 || alone)
+}
+
+// paired reports whether one or two workers had better compute the product in place
+// than hand A to each other in a ring, and lays it out for slabs of any size: both
+// operands come from the caches soon enough, and so does what stays there of C.
+func (in *inlined) paired(s *settings) bool {
+	p := &in.product
+	k, workers := p.kernel, s.parallelism()
+	if workers >= ownLeast || k.Edge() == nil || !p.readsA() || p.skinny(s) {
+		return false
+	}
+	mostA, mostB := 2*bytesL2, 3*bytesL2/2 // of a block of K of A, and of B, for each
+	if intel {
+		mostA, mostB = bytesL2/2, bytesL2 // whose last caches are slower
+	}
+	depth, size := min(p.k, p.panelDepth()), p.a.elem.Size()
+	if p.m*depth*size > workers*mostA || p.n*p.k*size > workers*mostB || p.m*p.c.pitch() > pastBytes/2 {
+		return false
+	}
+	in.unpacked = p.unpackedFor(p.m, p.n)
+	in.few = in.unpacked == nil && p.fewRows()
+	return in.layout(k.MR, k.NR)
 }
 
 // operandBytes returns the bytes of A and B that a slab of so many tiles reads.
@@ -86,7 +109,7 @@ func (p *product) operandBytes(tiles, wide int) int {
 func (in *inlined) owned(s *settings) bool {
 	p := &in.product
 	workers, least := s.parallelism(), ownLeast
-	if p.starves() {
+	if p.starves() || !p.readsA() && p.unpackedFor(p.m, p.n) == nil {
 		least = ownPair
 	}
 	if workers < least || p.skinny(s) || in.fewest() > barrier.MaxCount {
@@ -107,6 +130,8 @@ func (in *inlined) owned(s *settings) bool {
 		most = ownStarves
 	case in.unpacked != nil || in.tilesA > 0:
 		most = ownRows
+	case workers == ownPair && p.n <= ownPanels*p.kernel.NR && (!p.a.trans || p.k*p.a.pitch() <= pastBytes/2):
+		most = ownOnce
 	}
 	in.own = p.flops() <= float64(most)*float64(workers)
 	return in.own
@@ -123,8 +148,6 @@ func (in *inlined) fewest() int {
 func (p *product) near(s *settings) bool {
 	depth := min(p.k, p.panelDepth())
 	switch {
-	case p.nearC(depth, s.parallelism()) && !p.skinny(s):
-		return true
 	case p.flops() > placeFlops:
 		return false
 	case p.unpackedFor(p.m, p.n) != nil:
@@ -133,19 +156,6 @@ func (p *product) near(s *settings) bool {
 		return p.m*p.a.pitch() <= placeBytes && !p.skinny(s)
 	}
 	return p.m*depth*p.a.elem.Size() <= placeBytes && p.m > p.kernel.MR && p.n <= placeDeep
-}
-
-// nearC reports whether one or two workers had better compute the product in place
-// because its sums wait in C, block of K after block of K, each so many elements deep,
-// rather than in memory of a ring. A C from which little stays in a cache does not.
-func (p *product) nearC(depth, workers int) bool {
-	mostA, mostB := 2*bytesL2, 3*bytesL2/2 // of each worker
-	if intel {
-		mostA, mostB = bytesL2/2, bytesL2 // whose last caches are slower
-	}
-	size := p.a.elem.Size()
-	return workers < ownLeast && p.sumsInC() && p.m*p.c.pitch() <= pastBytes/2 &&
-		p.m*depth*size <= workers*mostA && p.n*p.k*size <= workers*mostB
 }
 
 // init cuts the product into slabs for most workers, or for fewer.
@@ -212,7 +222,7 @@ func (in *inlined) cut(workers, late int) (best slabbing, least int) {
 	}
 	if !in.own {
 		fewest := ceilDiv(panelsA, max(1, partFlops/tileFlops(k, in.words(in.k))))
-		for parts := min(fewest, panelsA, maxParts); parts <= min(panelsA, maxParts); parts++ {
+		for parts := min(fewest, panelsA, maxParts); parts <= panelsA && (parts <= maxParts || best.slabs == 0); parts++ {
 			try(ceilDiv(panelsA, parts), max(1, panelsB/(slabsEach*workers)))
 		}
 		return best, least

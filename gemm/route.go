@@ -45,7 +45,7 @@ func (in *inlined) route(s *settings) route {
 		}
 	}
 	how := in.gridRoute(s)
-	if how == routePlace && s.ctx == nil && s.workerCount() == 1 {
+	if how == routePlace && s.ctx == nil && s.workerCount() == 1 && in.init() {
 		return routeInline
 	}
 	return how
