@@ -23,15 +23,16 @@ const (
 	helpFlops  = 8 << 10   // flops that could be computed in the time it takes to call a worker
 	// Several workers fetch what their slabs need, each for itself, rather than wait for
 	// each other's copies.
-	ownPacks   = 3 << 23 // most flops of each, if they pack A
-	ownOnce    = 1 << 40 // the same of two workers, if each packs its rows of A once
-	ownRows    = 3 << 27 // the same if they read it where it lies
-	ownStarves = 1 << 29 // the same of a starving kernel
-	ownTwo     = 9 << 24 // the same of one of no more than two workers, to whom a ring costs little
-	ownLeast   = 3       // fewest workers
-	ownPair    = 2       // the same of a starving kernel, and if A has to be packed
-	ownExtent  = 128     // most rows of a slab, unless more stay in a cache where they lie
-	ownPanels  = 8       // most panels of B of a slab
+	ownPacks    = 3 << 23 // most flops of each, if they pack A
+	ownPacksTwo = 3 << 21 // the same of two workers
+	ownOnce     = 1 << 40 // the same of two, each of which packs its rows of A once
+	ownRows     = 3 << 27 // the same if they read it where it lies
+	ownStarves  = 1 << 29 // the same of a starving kernel
+	ownTwo      = 9 << 24 // the same of one of no more than two workers, to whom a ring costs little
+	ownLeast    = 3       // fewest workers
+	ownPair     = 2       // the same of a starving kernel, and if A has to be packed
+	ownExtent   = 128     // most rows of a slab, unless more stay in a cache where they lie
+	ownPanels   = 8       // most panels of B of a slab
 )
 
 // place is the program of such a product.
@@ -130,11 +131,19 @@ func (in *inlined) owned(s *settings) bool {
 		most = ownStarves
 	case in.unpacked != nil || in.tilesA > 0:
 		most = ownRows
-	case workers == ownPair && p.n <= ownPanels*p.kernel.NR && (!p.a.trans || p.k*p.a.pitch() <= pastBytes/2):
+	case workers == ownPair && in.packsOnce():
 		most = ownOnce
+	case workers == ownPair:
+		most = ownPacksTwo
 	}
 	in.own = p.flops() <= float64(most)*float64(workers)
 	return in.own
+}
+
+// packsOnce reports whether slabs have all columns, so that A, if it is soon at hand, had
+// better be packed for them than for a ring. Hopper's arithmetic does not wait for it.
+func (p *product) packsOnce() bool {
+	return p.n <= ownPanels*p.kernel.NR && p.kernel.Arithmetic == Native && (!p.a.trans || p.k*p.a.pitch() <= pastBytes/2)
 }
 
 // fewest returns the slabs of owned, if they are as large as those of any product
