@@ -117,8 +117,9 @@
 //
 // A caller who names neither a depth nor a tile gets the shortest way that a
 // product allows, with the same bits; [Stats] names it. Small products are computed
-// by the caller alone (inline); those whose A stays in a cache by workers that read A
-// where it lies and share C out in slabs (place); of either, float32 that is small, thin or
+// by the caller alone (inline); those whose A stays in a cache, or for one or two workers
+// comes from one soon enough, by workers that read A where it lies and share C out in
+// slabs (place); of either, float32 that is small, thin or
 // does not divide into panels is not packed; those of few rows by workers that
 // stream B past an A that the ring holds whole (stream); and in larger ones (ring) a
 // few workers pack B as they come to multiply it, so that the ring carries A alone,

@@ -24,8 +24,7 @@ const (
 	// Several workers fetch what their slabs need, each for itself, rather than wait for
 	// each other's copies.
 	ownPacks    = 3 << 23 // most flops of each, if they pack A
-	ownPacksTwo = 3 << 21 // the same of two workers
-	ownOnce     = 1 << 40 // the same of two, each of which packs its rows of A once
+	ownPacksTwo = 3 << 21 // the same of two workers, unless each packs its rows of A once
 	ownRows     = 3 << 27 // the same if they read it where it lies
 	ownStarves  = 1 << 29 // the same of a starving kernel
 	ownTwo      = 9 << 24 // the same of one of no more than two workers, to whom a ring costs little
@@ -118,7 +117,7 @@ func (in *inlined) owned(s *settings) bool {
 	}
 	in.unpacked = p.unpackedFor(min(p.m, ownExtent), min(p.n, ownExtent))
 	in.few = in.unpacked == nil && p.sharesFew(workers)
-	in.own = true
+	in.own = true // layout asks
 	if !in.layout(ownExtent+p.kernel.MR, ownExtent) {
 		in.own = false
 		return false
@@ -132,7 +131,7 @@ func (in *inlined) owned(s *settings) bool {
 	case in.unpacked != nil || in.tilesA > 0:
 		most = ownRows
 	case workers == ownPair && in.packsOnce():
-		most = ownOnce
+		most = math.MaxInt
 	case workers == ownPair:
 		most = ownPacksTwo
 	}
