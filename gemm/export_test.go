@@ -36,35 +36,31 @@ func (e *Engine) prepared(c, a, b AnyMatrix, opts []Option) (*inlined, *settings
 // StarveMany the same for many workers.
 const StarveFlops, StarveMany = starveFlops, starveMany
 
-// KeptBytes returns what of the ring's memory keeps panels of B.
+// planned returns the plan of the ring of e.Multiply with these arguments.
+func planned(e *Engine, c, a, b AnyMatrix, opts []Option) (plan, error) {
+	in, s, err := e.prepared(c, a, b, opts)
+	if err != nil {
+		return plan{}, err
+	}
+	return newPlan(&in.product, s), nil
+}
+
+// KeptBytes returns what of that ring's memory keeps panels of B.
 func KeptBytes(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
-	in, s, err := e.prepared(c, a, b, opts)
-	if err != nil {
-		return 0, err
-	}
-	g := newPlan(&in.product, s)
-	return g.bytesKept, nil
+	g, err := planned(e, c, a, b, opts)
+	return g.bytesKept, err
 }
 
-// RingBytes returns the memory that the ring of e.Multiply with these arguments
-// takes.
+// RingBytes returns the memory that it takes.
 func RingBytes(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
-	in, s, err := e.prepared(c, a, b, opts)
-	if err != nil {
-		return 0, err
-	}
-	g := newPlan(&in.product, s)
-	return g.bytes(), nil
+	g, err := planned(e, c, a, b, opts)
+	return g.bytes(), err
 }
 
-// RingSlabs returns how many slabs a stage of that ring has, which workers share.
+// RingSlabs returns how many slabs a stage of it has, which workers share.
 func RingSlabs(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
-	in, s, err := e.prepared(c, a, b, opts)
-	if err != nil {
-		return 0, err
-	}
-	g := newPlan(&in.product, s)
-	return g.slabs(), nil
+	g, err := planned(e, c, a, b, opts)
+	return g.slabs(), err
 }
 
 // MovePacked moves the panels of p to memory of their size.

@@ -12,21 +12,11 @@ import (
 	"example.com/leafhopper/gemm"
 )
 
-// samePacked fails the test unless s gives the bits want with B packed, and
-// returns how it ran.
+// samePacked is sameAs with B packed.
 func samePacked[O gemm.Output, I gemm.Element](t testing.TB, s spec, want []O) gemm.Stats {
 	t.Helper()
 	s.packed = true
-	o := build[O, I](t, s)
-	defer o.free()
-	old := slices.Clone(o.c.Data)
-	st, err := o.multiply(s)
-	if err != nil {
-		t.Fatalf("%+v: %v", s, err)
-	}
-	same(t, dense(o.c), want, s.n)
-	checkGaps(t, s, o.c, old)
-	return st
+	return sameAs[O, I](t, s, want)
 }
 
 // TestPacked checks that packing B does not change a bit: every kernel, type and

@@ -151,17 +151,11 @@ func testPlaceSums[O gemm.Output, I gemm.Element](t *testing.T) {
 					s.ring = false
 					for _, workers := range []int{1, 2} {
 						s.opts = append(opts[:len(opts):len(opts)], gemm.WithWorkers(workers))
-						o := build[O, I](t, s)
-						st, err := o.multiply(s)
-						if err != nil {
-							t.Fatal(err)
-						}
-						same(t, dense(o.c), want, s.n)
+						st := sameAs[O, I](t, s, want)
 						inC := scale == 1 && typeOf[O]() == asm.F32
 						if st.Bytes != 0 || st.Inline != (workers == 1 && inC) {
 							t.Errorf("%v, packed %v, %d workers, alpha %v: %v", tc, packed, workers, scale, st)
 						}
-						o.free()
 					}
 				}
 			}
@@ -186,14 +180,7 @@ func onGrid[O gemm.Output, I gemm.Element](t *testing.T, s spec) {
 	s.ring = true
 	want := product[O, I](t, s)
 	s.ring = false
-	o := build[O, I](t, s)
-	defer o.free()
-	st, err := o.multiply(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, dense(o.c), want, s.n)
-	if st.Bytes != 0 || st.Inline {
+	if st := sameAs[O, I](t, s, want); st.Bytes != 0 || st.Inline {
 		t.Errorf("%v: not in place on a grid", st)
 	}
 }

@@ -58,6 +58,22 @@ func equalBits[T gemm.Element](a, b []T) bool {
 	return slices.EqualFunc(a, b, func(x, y T) bool { return bitsOf(x) == bitsOf(y) })
 }
 
+// sameAs fails the test unless s gives the bits want and leaves what lies between C's rows
+// alone, and returns how it ran.
+func sameAs[O gemm.Output, I gemm.Element](t testing.TB, s spec, want []O) gemm.Stats {
+	t.Helper()
+	o := build[O, I](t, s)
+	defer o.free()
+	old := slices.Clone(o.c.Data)
+	st, err := o.multiply(s)
+	if err != nil {
+		t.Fatalf("%+v: %v", s, err)
+	}
+	same(t, dense(o.c), want, s.n)
+	checkGaps(t, s, o.c, old)
+	return st
+}
+
 // checkGaps fails the test if what lies between the rows of c has changed.
 func checkGaps[T gemm.Element](t testing.TB, s spec, c gemm.Matrix[T], old []T) {
 	t.Helper()
