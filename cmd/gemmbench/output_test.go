@@ -66,6 +66,21 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
+// TestOutputLink names a link to a file that is not there, which renaming would replace.
+func TestOutputLink(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink("nothing", link); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := gemmbench(t, "info", "-o", link)
+	if want := "gemmbench: info: -o: " + link + " is a link to a file that is not there\n"; code != exitUsage || stdout != "" || stderr != want {
+		t.Errorf("exit status %d, %q, %q, want %q", code, stdout, stderr, want)
+	}
+	if to, err := os.Readlink(link); to != "nothing" {
+		t.Errorf("the link is now to %q, %v", to, err)
+	}
+}
+
 func TestStandardOutput(t *testing.T) {
 	var out, errs bytes.Buffer
 	if code := run(t.Context(), []string{"info", "-o", "-"}, &out, &errs); code != exitOK || !strings.Contains(out.String(), "caches") {
