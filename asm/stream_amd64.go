@@ -12,13 +12,12 @@ import (
 
 // A streamBlock is what an assembly stream kernel works on.
 type streamBlock struct {
-	turned [2*2*16*16 + 15]uint32 // Far: blocks, transposed, from the first line on
-
 	k      int            // S: elements of K; T: blocks of K, counted down; P: words of K; at least one
 	n      int            // S: columns
 	stride int            // S: bytes between the rows of B; P: between its panels
 	ahead  int            // S: bytes from what is read to what is prefetched
 	near   int            // S: with as many columns left, or fewer, another row is prefetched; T: so is another at this offset
+	lone   int            // T of AVX-512: not 0 if the first slot is to be multiplied, and the others to do nothing
 	next   int            // S: what leads from the end of a row to that one; T: its offset
 	b      unsafe.Pointer // S and P: B
 	slots  [4]streamSlot  // S and P use the first; T as many as there are accumulators for
@@ -47,6 +46,7 @@ const (
 	streamLength = 16 << 10 // bytes at a time along each of 32 rows, which bounds a call
 	streamPage   = 4 << 10  // bytes between rows, or a multiple, that have them share sets of the first-level cache
 	streamAhead  = 256      // bytes to prefetch ahead in a row
+	streamFar    = 1024     // the same if a single slot prefetches to the second-level cache
 	streamLag    = 1024     // bytes that one group of columns is behind another
 	streamPanel  = 16 * 128 // bytes of a panel of a block of K, of which AVX2 has one that is larger
 )

@@ -64,14 +64,3 @@ func testStreamAddresses(t *testing.T, kern *Kernel, typ Type, s *streamKernel) 
 		}
 	}
 }
-
-// TestStreamBlockLines checks that there is room for whole lines of transposed blocks, wherever the memory begins.
-func TestStreamBlockLines(t *testing.T) {
-	for range 100 {
-		c := new(streamBlock)
-		from := uintptr(unsafe.Pointer(&c.turned))
-		if first := (from + 60) &^ 63; from%4 > 0 || first < from || first+4*16*64 > from+unsafe.Sizeof(c.turned) {
-			t.Fatalf("blocks begin %d bytes behind the start of %d bytes at %#x", first-from, unsafe.Sizeof(c.turned), from)
-		}
-	}
-}

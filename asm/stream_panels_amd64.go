@@ -257,29 +257,30 @@ func (s *streamKernel) along(k, m, n int, a, b unsafe.Pointer, stride int, src u
 var farRows = machine().halves()
 
 // blocks multiplies whole blocks of K. Some slots go through K at a time, to have as many independent sums, each by a vector of
-// columns, and, unless they go in step, one some way behind the other: rows that lie a multiple of 4 KB apart share sets of the first-level cache, and those
-// of all columns at one place in K would evict what is prefetched for each other.
+// columns, and, unless rows are prefetched to the second-level cache, one some way behind the other: rows that lie a multiple of 4 KB apart share sets
+// of the first-level cache, and those of all columns at one place in K would evict what is prefetched for each other.
 //
 //	slot 0   ├── columns 0 ──┤├── columns 32 ─┤
 //	slot 1   ·    ├── columns 16 ─┤├── columns 48 ─┤
 func (s *streamKernel) blocks(c *streamBlock, blocks, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	v := s.transposed.of(m)
-	kernels, slots, lag := s.transposed, c.slots[:s.slots[v]], streamLag/s.block
+	kernels, slots := s.transposed, c.slots[:s.slots[v]]
+	ahead, lag := streamAhead, streamLag/s.block
 	if farRows && s.far != nil {
-		kernels = s.far
-		if m > 1 {
-			slots, lag = c.slots[:2], 0 // in step
+		kernels, lag = s.far, 0
+		if len(slots) == 1 {
+			ahead = streamFar
 		}
 	}
 	vec := s.vec
 	width := len(slots) * vec // columns that are under way
 	c.near, c.next = blocks*s.block, width*stride
+	if ahead >= c.near {
+		ahead = c.next // the columns after these
+	}
 	start := func(slot *streamSlot, j int) {
 		columns := min(n-j, vec)
-		slot.a, slot.used, slot.offset, slot.fetch = a, 0, 0, streamAhead
-		if over := streamAhead - c.near; over >= 0 {
-			slot.fetch = c.next + over
-		}
+		slot.a, slot.used, slot.offset, slot.fetch = a, 0, 0, ahead
 		for r := range vec {
 			slot.rows[r] = unsafe.Add(b, (j+min(r, columns-1))*stride)
 		}
@@ -310,9 +311,10 @@ func (s *streamKernel) blocks(c *streamBlock, blocks, m, n int, a, b unsafe.Poin
 				}
 				return
 			}
+			c.lone = 0
 			for q := range slots {
 				if !busy[q] {
-					slots[q] = slots[one] // does what that one does
+					slots[q], c.lone = slots[one], 1 // does what that one does, or nothing
 				}
 			}
 			kernels[v](c)

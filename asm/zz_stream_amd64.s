@@ -2413,69 +2413,53 @@ start1x1:
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z0
-	VSHUFF32X4 $0x88, Z23, Z22, Z4
-	VSHUFF32X4 $0xdd, Z21, Z20, Z8
-	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z1
-	VSHUFF32X4 $0x88, Z23, Z22, Z5
-	VSHUFF32X4 $0xdd, Z21, Z20, Z9
-	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z2
-	VSHUFF32X4 $0x88, Z23, Z22, Z6
-	VSHUFF32X4 $0xdd, Z21, Z20, Z10
-	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z3
-	VSHUFF32X4 $0x88, Z23, Z22, Z7
-	VSHUFF32X4 $0xdd, Z21, Z20, Z11
-	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
 	VUNPCKHPS Z3, Z2, Z17
 	VUNPCKLPS Z1, Z0, Z2
@@ -2484,22 +2468,6 @@ loop:
 	VUNPCKHPD Z16, Z2, Z1
 	VUNPCKLPD Z17, Z3, Z2
 	VUNPCKHPD Z17, Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 0(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z0, Z20, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 32(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC1 // VDPBF16PS Z1, Z20, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 64(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z2, Z20, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 96(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z3, Z20, Z24
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -2508,22 +2476,38 @@ loop:
 	VUNPCKHPD Z16, Z6, Z5
 	VUNPCKLPD Z17, Z7, Z6
 	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 128(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC4 // VDPBF16PS Z4, Z20, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 160(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC5 // VDPBF16PS Z5, Z20, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 192(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC6 // VDPBF16PS Z6, Z20, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 224(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC7 // VDPBF16PS Z7, Z20, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -2532,22 +2516,6 @@ loop:
 	VUNPCKHPD Z16, Z10, Z9
 	VUNPCKLPD Z17, Z11, Z10
 	VUNPCKHPD Z17, Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 256(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z8, Z20, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 288(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC1 // VDPBF16PS Z9, Z20, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 320(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z20, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 352(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z20, Z24
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -2556,91 +2524,93 @@ loop:
 	VUNPCKHPD Z16, Z14, Z13
 	VUNPCKLPD Z17, Z15, Z14
 	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 384(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC4 // VDPBF16PS Z12, Z20, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 416(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC5 // VDPBF16PS Z13, Z20, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 448(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC6 // VDPBF16PS Z14, Z20, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 480(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC7 // VDPBF16PS Z15, Z20, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
 	ADDQ $512, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
+	CMPQ streamBlock_lone(DI), $0
+	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y0
+	VMOVUPS 32(AX)(BX*1), Y8
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y4
+	VMOVUPS 32(AX)(BX*1), Y12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z0
-	VSHUFF32X4 $0x88, Z23, Z22, Z4
-	VSHUFF32X4 $0xdd, Z21, Z20, Z8
-	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y1
+	VMOVUPS 32(AX)(BX*1), Y9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y5
+	VMOVUPS 32(AX)(BX*1), Y13
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z1
-	VSHUFF32X4 $0x88, Z23, Z22, Z5
-	VSHUFF32X4 $0xdd, Z21, Z20, Z9
-	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y6
+	VMOVUPS 32(AX)(BX*1), Y14
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z2
-	VSHUFF32X4 $0x88, Z23, Z22, Z6
-	VSHUFF32X4 $0xdd, Z21, Z20, Z10
-	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y3
+	VMOVUPS 32(AX)(BX*1), Y11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y7
+	VMOVUPS 32(AX)(BX*1), Y15
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z3
-	VSHUFF32X4 $0x88, Z23, Z22, Z7
-	VSHUFF32X4 $0xdd, Z21, Z20, Z11
-	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
 	VUNPCKHPS Z3, Z2, Z17
 	VUNPCKLPS Z1, Z0, Z2
@@ -2649,22 +2619,6 @@ loop:
 	VUNPCKHPD Z16, Z2, Z1
 	VUNPCKLPD Z17, Z3, Z2
 	VUNPCKHPD Z17, Z3, Z3
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 0(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC8 // VDPBF16PS Z0, Z20, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 32(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z1, Z20, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 64(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z2, Z20, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 96(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z3, Z20, Z25
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -2673,22 +2627,38 @@ loop:
 	VUNPCKHPD Z16, Z6, Z5
 	VUNPCKLPD Z17, Z7, Z6
 	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x09 // VDPBF16PS.BCST (R9), Z16, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x08 // VDPBF16PS.BCST 32(R9), Z17, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x10 // VDPBF16PS.BCST 64(R9), Z18, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x18 // VDPBF16PS.BCST 96(R9), Z19, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 128(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCC // VDPBF16PS Z4, Z20, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x20 // VDPBF16PS.BCST 128(R9), Z4, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 160(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCD // VDPBF16PS Z5, Z20, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x28 // VDPBF16PS.BCST 160(R9), Z5, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 192(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCE // VDPBF16PS Z6, Z20, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x30 // VDPBF16PS.BCST 192(R9), Z6, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 224(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCF // VDPBF16PS Z7, Z20, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x38 // VDPBF16PS.BCST 224(R9), Z7, Z25
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -2697,22 +2667,6 @@ loop:
 	VUNPCKHPD Z16, Z10, Z9
 	VUNPCKLPD Z17, Z11, Z10
 	VUNPCKHPD Z17, Z11, Z11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 256(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC8 // VDPBF16PS Z8, Z20, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 288(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z9, Z20, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 320(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z20, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 352(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z20, Z25
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -2721,41 +2675,59 @@ loop:
 	VUNPCKHPD Z16, Z14, Z13
 	VUNPCKLPD Z17, Z15, Z14
 	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x40 // VDPBF16PS.BCST 256(R9), Z16, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x48 // VDPBF16PS.BCST 288(R9), Z17, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x50 // VDPBF16PS.BCST 320(R9), Z18, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x58 // VDPBF16PS.BCST 352(R9), Z19, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 384(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCC // VDPBF16PS Z12, Z20, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x60 // VDPBF16PS.BCST 384(R9), Z12, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 416(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCD // VDPBF16PS Z13, Z20, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x68 // VDPBF16PS.BCST 416(R9), Z13, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 448(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCE // VDPBF16PS Z14, Z20, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x70 // VDPBF16PS.BCST 448(R9), Z14, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 480(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCF // VDPBF16PS Z15, Z20, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x78 // VDPBF16PS.BCST 480(R9), Z15, Z25
 	ADDQ $512, R9
 	ADDQ $64, BX
 	ADDQ $64, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
+
+next:
 	DECQ streamBlock_k(DI)
 	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z25, (AX)
 	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -2796,69 +2768,69 @@ start1x1:
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z0
-	VSHUFF32X4 $0x88, Z23, Z22, Z4
-	VSHUFF32X4 $0xdd, Z21, Z20, Z8
-	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z1
-	VSHUFF32X4 $0x88, Z23, Z22, Z5
-	VSHUFF32X4 $0xdd, Z21, Z20, Z9
-	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z2
-	VSHUFF32X4 $0x88, Z23, Z22, Z6
-	VSHUFF32X4 $0xdd, Z21, Z20, Z10
-	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z3
-	VSHUFF32X4 $0x88, Z23, Z22, Z7
-	VSHUFF32X4 $0xdd, Z21, Z20, Z11
-	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	PREFETCHT1 (AX)(R10*1)
 	VUNPCKLPS Z3, Z2, Z16
 	VUNPCKHPS Z3, Z2, Z17
 	VUNPCKLPS Z1, Z0, Z2
@@ -2867,22 +2839,6 @@ loop:
 	VUNPCKHPD Z16, Z2, Z1
 	VUNPCKLPD Z17, Z3, Z2
 	VUNPCKHPD Z17, Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 0(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z0, Z20, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 32(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC1 // VDPBF16PS Z1, Z20, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 64(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z2, Z20, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 96(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z3, Z20, Z24
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -2891,22 +2847,22 @@ loop:
 	VUNPCKHPD Z16, Z6, Z5
 	VUNPCKLPD Z17, Z7, Z6
 	VUNPCKHPD Z17, Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 128(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC4 // VDPBF16PS Z4, Z20, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 160(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC5 // VDPBF16PS Z5, Z20, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 192(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC6 // VDPBF16PS Z6, Z20, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 224(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC7 // VDPBF16PS Z7, Z20, Z24
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -2915,22 +2871,6 @@ loop:
 	VUNPCKHPD Z16, Z10, Z9
 	VUNPCKLPD Z17, Z11, Z10
 	VUNPCKHPD Z17, Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 256(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z8, Z20, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 288(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC1 // VDPBF16PS Z9, Z20, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 320(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z20, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 352(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z20, Z24
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -2939,91 +2879,93 @@ loop:
 	VUNPCKHPD Z16, Z14, Z13
 	VUNPCKLPD Z17, Z15, Z14
 	VUNPCKHPD Z17, Z15, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 384(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC4 // VDPBF16PS Z12, Z20, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 416(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC5 // VDPBF16PS Z13, Z20, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 448(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC6 // VDPBF16PS Z14, Z20, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 480(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC7 // VDPBF16PS Z15, Z20, Z24
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
 	ADDQ $512, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
+	CMPQ streamBlock_lone(DI), $0
+	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y0
+	VMOVUPS 32(AX)(BX*1), Y8
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y4
+	VMOVUPS 32(AX)(BX*1), Y12
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z0
-	VSHUFF32X4 $0x88, Z23, Z22, Z4
-	VSHUFF32X4 $0xdd, Z21, Z20, Z8
-	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y1
+	VMOVUPS 32(AX)(BX*1), Y9
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y5
+	VMOVUPS 32(AX)(BX*1), Y13
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z1
-	VSHUFF32X4 $0x88, Z23, Z22, Z5
-	VSHUFF32X4 $0xdd, Z21, Z20, Z9
-	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y10
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y6
+	VMOVUPS 32(AX)(BX*1), Y14
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z2
-	VSHUFF32X4 $0x88, Z23, Z22, Z6
-	VSHUFF32X4 $0xdd, Z21, Z20, Z10
-	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y3
+	VMOVUPS 32(AX)(BX*1), Y11
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y7
+	VMOVUPS 32(AX)(BX*1), Y15
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z3
-	VSHUFF32X4 $0x88, Z23, Z22, Z7
-	VSHUFF32X4 $0xdd, Z21, Z20, Z11
-	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
+	PREFETCHT1 (AX)(R11*1)
 	VUNPCKLPS Z3, Z2, Z16
 	VUNPCKHPS Z3, Z2, Z17
 	VUNPCKLPS Z1, Z0, Z2
@@ -3032,22 +2974,6 @@ loop:
 	VUNPCKHPD Z16, Z2, Z1
 	VUNPCKLPD Z17, Z3, Z2
 	VUNPCKHPD Z17, Z3, Z3
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 0(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC8 // VDPBF16PS Z0, Z20, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 32(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z1, Z20, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 64(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z2, Z20, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 96(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z3, Z20, Z25
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -3056,22 +2982,22 @@ loop:
 	VUNPCKHPD Z16, Z6, Z5
 	VUNPCKLPD Z17, Z7, Z6
 	VUNPCKHPD Z17, Z7, Z7
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 128(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCC // VDPBF16PS Z4, Z20, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 160(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCD // VDPBF16PS Z5, Z20, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 192(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCE // VDPBF16PS Z6, Z20, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 224(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCF // VDPBF16PS Z7, Z20, Z25
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x09 // VDPBF16PS.BCST (R9), Z16, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x08 // VDPBF16PS.BCST 32(R9), Z17, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x10 // VDPBF16PS.BCST 64(R9), Z18, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x18 // VDPBF16PS.BCST 96(R9), Z19, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x20 // VDPBF16PS.BCST 128(R9), Z4, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x28 // VDPBF16PS.BCST 160(R9), Z5, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x30 // VDPBF16PS.BCST 192(R9), Z6, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x38 // VDPBF16PS.BCST 224(R9), Z7, Z25
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -3080,22 +3006,6 @@ loop:
 	VUNPCKHPD Z16, Z10, Z9
 	VUNPCKLPD Z17, Z11, Z10
 	VUNPCKHPD Z17, Z11, Z11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 256(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC8 // VDPBF16PS Z8, Z20, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 288(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z9, Z20, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 320(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z20, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 352(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z20, Z25
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -3104,41 +3014,43 @@ loop:
 	VUNPCKHPD Z16, Z14, Z13
 	VUNPCKLPD Z17, Z15, Z14
 	VUNPCKHPD Z17, Z15, Z15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 384(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCC // VDPBF16PS Z12, Z20, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 416(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCD // VDPBF16PS Z13, Z20, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 448(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCE // VDPBF16PS Z14, Z20, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 480(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xCF // VDPBF16PS Z15, Z20, Z25
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x40 // VDPBF16PS.BCST 256(R9), Z16, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x48 // VDPBF16PS.BCST 288(R9), Z17, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x50 // VDPBF16PS.BCST 320(R9), Z18, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x58 // VDPBF16PS.BCST 352(R9), Z19, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x60 // VDPBF16PS.BCST 384(R9), Z12, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x68 // VDPBF16PS.BCST 416(R9), Z13, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x70 // VDPBF16PS.BCST 448(R9), Z14, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x78 // VDPBF16PS.BCST 480(R9), Z15, Z25
 	ADDQ $512, R9
 	ADDQ $64, BX
 	ADDQ $64, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
+
+next:
 	DECQ streamBlock_k(DI)
 	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z25, (AX)
 	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -3185,69 +3097,53 @@ start1x1:
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z0
-	VSHUFF32X4 $0x88, Z23, Z22, Z4
-	VSHUFF32X4 $0xdd, Z21, Z20, Z8
-	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z1
-	VSHUFF32X4 $0x88, Z23, Z22, Z5
-	VSHUFF32X4 $0xdd, Z21, Z20, Z9
-	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z2
-	VSHUFF32X4 $0x88, Z23, Z22, Z6
-	VSHUFF32X4 $0xdd, Z21, Z20, Z10
-	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z3
-	VSHUFF32X4 $0x88, Z23, Z22, Z7
-	VSHUFF32X4 $0xdd, Z21, Z20, Z11
-	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
 	VUNPCKHPS Z3, Z2, Z17
 	VUNPCKLPS Z1, Z0, Z2
@@ -3256,30 +3152,6 @@ loop:
 	VUNPCKHPD Z16, Z2, Z1
 	VUNPCKLPD Z17, Z3, Z2
 	VUNPCKHPD Z17, Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 0(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z0, Z20, Z24
-	VBROADCASTSS 4(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xC8 // VDPBF16PS Z0, Z21, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 32(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC1 // VDPBF16PS Z1, Z20, Z24
-	VBROADCASTSS 36(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z1, Z21, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 64(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z2, Z20, Z24
-	VBROADCASTSS 68(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z2, Z21, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 96(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z3, Z20, Z24
-	VBROADCASTSS 100(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z3, Z21, Z25
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -3288,30 +3160,46 @@ loop:
 	VUNPCKHPD Z16, Z6, Z5
 	VUNPCKLPD Z17, Z7, Z6
 	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x01 // VDPBF16PS.BCST 4(DX), Z16, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x09 // VDPBF16PS.BCST 36(DX), Z17, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x11 // VDPBF16PS.BCST 68(DX), Z18, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x19 // VDPBF16PS.BCST 100(DX), Z19, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 128(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC4 // VDPBF16PS Z4, Z20, Z24
-	VBROADCASTSS 132(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCC // VDPBF16PS Z4, Z21, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x21 // VDPBF16PS.BCST 132(DX), Z4, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 160(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC5 // VDPBF16PS Z5, Z20, Z24
-	VBROADCASTSS 164(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCD // VDPBF16PS Z5, Z21, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x29 // VDPBF16PS.BCST 164(DX), Z5, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 192(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC6 // VDPBF16PS Z6, Z20, Z24
-	VBROADCASTSS 196(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCE // VDPBF16PS Z6, Z21, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x31 // VDPBF16PS.BCST 196(DX), Z6, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 224(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC7 // VDPBF16PS Z7, Z20, Z24
-	VBROADCASTSS 228(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCF // VDPBF16PS Z7, Z21, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x39 // VDPBF16PS.BCST 228(DX), Z7, Z25
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -3320,30 +3208,6 @@ loop:
 	VUNPCKHPD Z16, Z10, Z9
 	VUNPCKLPD Z17, Z11, Z10
 	VUNPCKHPD Z17, Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 256(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z8, Z20, Z24
-	VBROADCASTSS 260(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xC8 // VDPBF16PS Z8, Z21, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 288(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC1 // VDPBF16PS Z9, Z20, Z24
-	VBROADCASTSS 292(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z9, Z21, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 320(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z20, Z24
-	VBROADCASTSS 324(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z21, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 352(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z20, Z24
-	VBROADCASTSS 356(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z21, Z25
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -3352,99 +3216,101 @@ loop:
 	VUNPCKHPD Z16, Z14, Z13
 	VUNPCKLPD Z17, Z15, Z14
 	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x41 // VDPBF16PS.BCST 260(DX), Z16, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x49 // VDPBF16PS.BCST 292(DX), Z17, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x51 // VDPBF16PS.BCST 324(DX), Z18, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x59 // VDPBF16PS.BCST 356(DX), Z19, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 384(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC4 // VDPBF16PS Z12, Z20, Z24
-	VBROADCASTSS 388(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCC // VDPBF16PS Z12, Z21, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x61 // VDPBF16PS.BCST 388(DX), Z12, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 416(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC5 // VDPBF16PS Z13, Z20, Z24
-	VBROADCASTSS 420(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCD // VDPBF16PS Z13, Z21, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x69 // VDPBF16PS.BCST 420(DX), Z13, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 448(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC6 // VDPBF16PS Z14, Z20, Z24
-	VBROADCASTSS 452(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCE // VDPBF16PS Z14, Z21, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x71 // VDPBF16PS.BCST 452(DX), Z14, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 480(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC7 // VDPBF16PS Z15, Z20, Z24
-	VBROADCASTSS 484(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCF // VDPBF16PS Z15, Z21, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x79 // VDPBF16PS.BCST 484(DX), Z15, Z25
 	ADDQ $512, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
+	CMPQ streamBlock_lone(DI), $0
+	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y0
+	VMOVUPS 32(AX)(BX*1), Y8
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y4
+	VMOVUPS 32(AX)(BX*1), Y12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z0
-	VSHUFF32X4 $0x88, Z23, Z22, Z4
-	VSHUFF32X4 $0xdd, Z21, Z20, Z8
-	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y1
+	VMOVUPS 32(AX)(BX*1), Y9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y5
+	VMOVUPS 32(AX)(BX*1), Y13
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z1
-	VSHUFF32X4 $0x88, Z23, Z22, Z5
-	VSHUFF32X4 $0xdd, Z21, Z20, Z9
-	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y6
+	VMOVUPS 32(AX)(BX*1), Y14
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z2
-	VSHUFF32X4 $0x88, Z23, Z22, Z6
-	VSHUFF32X4 $0xdd, Z21, Z20, Z10
-	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y3
+	VMOVUPS 32(AX)(BX*1), Y11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y7
+	VMOVUPS 32(AX)(BX*1), Y15
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z3
-	VSHUFF32X4 $0x88, Z23, Z22, Z7
-	VSHUFF32X4 $0xdd, Z21, Z20, Z11
-	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
 	VUNPCKHPS Z3, Z2, Z17
 	VUNPCKLPS Z1, Z0, Z2
@@ -3453,30 +3319,6 @@ loop:
 	VUNPCKHPD Z16, Z2, Z1
 	VUNPCKLPD Z17, Z3, Z2
 	VUNPCKHPD Z17, Z3, Z3
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 0(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z0, Z20, Z26
-	VBROADCASTSS 4(R9), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xD8 // VDPBF16PS Z0, Z21, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 32(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xD1 // VDPBF16PS Z1, Z20, Z26
-	VBROADCASTSS 36(R9), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xD9 // VDPBF16PS Z1, Z21, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 64(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z2, Z20, Z26
-	VBROADCASTSS 68(R9), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z2, Z21, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 96(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z3, Z20, Z26
-	VBROADCASTSS 100(R9), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z3, Z21, Z27
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -3485,30 +3327,46 @@ loop:
 	VUNPCKHPD Z16, Z6, Z5
 	VUNPCKLPD Z17, Z7, Z6
 	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x11 // VDPBF16PS.BCST (R9), Z16, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x01 // VDPBF16PS.BCST 4(R9), Z16, Z27
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x08 // VDPBF16PS.BCST 32(R9), Z17, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x09 // VDPBF16PS.BCST 36(R9), Z17, Z27
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x10 // VDPBF16PS.BCST 64(R9), Z18, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x11 // VDPBF16PS.BCST 68(R9), Z18, Z27
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x18 // VDPBF16PS.BCST 96(R9), Z19, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x19 // VDPBF16PS.BCST 100(R9), Z19, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 128(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xD4 // VDPBF16PS Z4, Z20, Z26
-	VBROADCASTSS 132(R9), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xDC // VDPBF16PS Z4, Z21, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x20 // VDPBF16PS.BCST 128(R9), Z4, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x21 // VDPBF16PS.BCST 132(R9), Z4, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 160(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xD5 // VDPBF16PS Z5, Z20, Z26
-	VBROADCASTSS 164(R9), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xDD // VDPBF16PS Z5, Z21, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x28 // VDPBF16PS.BCST 160(R9), Z5, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x29 // VDPBF16PS.BCST 164(R9), Z5, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 192(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xD6 // VDPBF16PS Z6, Z20, Z26
-	VBROADCASTSS 196(R9), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xDE // VDPBF16PS Z6, Z21, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x30 // VDPBF16PS.BCST 192(R9), Z6, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x31 // VDPBF16PS.BCST 196(R9), Z6, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 224(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xD7 // VDPBF16PS Z7, Z20, Z26
-	VBROADCASTSS 228(R9), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xDF // VDPBF16PS Z7, Z21, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x38 // VDPBF16PS.BCST 224(R9), Z7, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x39 // VDPBF16PS.BCST 228(R9), Z7, Z27
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -3517,30 +3375,6 @@ loop:
 	VUNPCKHPD Z16, Z10, Z9
 	VUNPCKLPD Z17, Z11, Z10
 	VUNPCKHPD Z17, Z11, Z11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 256(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z8, Z20, Z26
-	VBROADCASTSS 260(R9), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xD8 // VDPBF16PS Z8, Z21, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 288(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xD1 // VDPBF16PS Z9, Z20, Z26
-	VBROADCASTSS 292(R9), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xD9 // VDPBF16PS Z9, Z21, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 320(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z20, Z26
-	VBROADCASTSS 324(R9), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z21, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 352(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z20, Z26
-	VBROADCASTSS 356(R9), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z21, Z27
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -3549,45 +3383,55 @@ loop:
 	VUNPCKHPD Z16, Z14, Z13
 	VUNPCKLPD Z17, Z15, Z14
 	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x40 // VDPBF16PS.BCST 256(R9), Z16, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x41 // VDPBF16PS.BCST 260(R9), Z16, Z27
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x48 // VDPBF16PS.BCST 288(R9), Z17, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x49 // VDPBF16PS.BCST 292(R9), Z17, Z27
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x50 // VDPBF16PS.BCST 320(R9), Z18, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x51 // VDPBF16PS.BCST 324(R9), Z18, Z27
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x58 // VDPBF16PS.BCST 352(R9), Z19, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x59 // VDPBF16PS.BCST 356(R9), Z19, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 384(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xD4 // VDPBF16PS Z12, Z20, Z26
-	VBROADCASTSS 388(R9), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xDC // VDPBF16PS Z12, Z21, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x60 // VDPBF16PS.BCST 384(R9), Z12, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x61 // VDPBF16PS.BCST 388(R9), Z12, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 416(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xD5 // VDPBF16PS Z13, Z20, Z26
-	VBROADCASTSS 420(R9), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xDD // VDPBF16PS Z13, Z21, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x68 // VDPBF16PS.BCST 416(R9), Z13, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x69 // VDPBF16PS.BCST 420(R9), Z13, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 448(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xD6 // VDPBF16PS Z14, Z20, Z26
-	VBROADCASTSS 452(R9), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xDE // VDPBF16PS Z14, Z21, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x70 // VDPBF16PS.BCST 448(R9), Z14, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x71 // VDPBF16PS.BCST 452(R9), Z14, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 480(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xD7 // VDPBF16PS Z15, Z20, Z26
-	VBROADCASTSS 484(R9), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xDF // VDPBF16PS Z15, Z21, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x78 // VDPBF16PS.BCST 480(R9), Z15, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x79 // VDPBF16PS.BCST 484(R9), Z15, Z27
 	ADDQ $512, R9
 	ADDQ $64, BX
 	ADDQ $64, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
+
+next:
 	DECQ streamBlock_k(DI)
 	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
@@ -3596,6 +3440,14 @@ loop:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -3607,37 +3459,40 @@ TEXT ·streamFar2Pairs(SB), NOSPLIT, $0-8
 	TESTQ AX, AX
 	JZ zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z28
+	VMOVUPS (AX), Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z29
+	VMOVUPS (AX), Z25
 	JMP start0x1
 
 zero0x1:
-	VPXORD Z28, Z28, Z28
-	VPXORD Z29, Z29, Z29
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
 
 start0x1:
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z31
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z30, Z30, Z30
-	VPXORD Z31, Z31, Z31
-
-start1x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	LEAQ (streamBlock_turned+60)(DI), R12
-	ANDQ $-64, R12
-	LEAQ 2048(R12), R13
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z26
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z27
+	JMP start1x1
+
+zero1x1:
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+
+start1x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y0
 	VMOVUPS 32(AX)(SI*1), Y8
@@ -3720,20 +3575,28 @@ start1x1:
 	VUNPCKHPD Z17, Z7, Z7
 	VSHUFF32X4 $0x88, Z4, Z0, Z16
 	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z16, 0(R12)
-	VMOVUPS Z4, 256(R12)
-	VSHUFF32X4 $0x88, Z5, Z1, Z16
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
 	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z16, 64(R12)
-	VMOVUPS Z5, 320(R12)
-	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z16, 128(R12)
-	VMOVUPS Z6, 384(R12)
-	VSHUFF32X4 $0x88, Z7, Z3, Z16
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z16, 192(R12)
-	VMOVUPS Z7, 448(R12)
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x01 // VDPBF16PS.BCST 4(DX), Z16, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x09 // VDPBF16PS.BCST 36(DX), Z17, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x11 // VDPBF16PS.BCST 68(DX), Z18, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x19 // VDPBF16PS.BCST 100(DX), Z19, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x21 // VDPBF16PS.BCST 132(DX), Z4, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x29 // VDPBF16PS.BCST 164(DX), Z5, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x31 // VDPBF16PS.BCST 196(DX), Z6, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x39 // VDPBF16PS.BCST 228(DX), Z7, Z25
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -3752,450 +3615,99 @@ start1x1:
 	VUNPCKHPD Z17, Z15, Z15
 	VSHUFF32X4 $0x88, Z12, Z8, Z16
 	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VMOVUPS Z16, 512(R12)
-	VMOVUPS Z12, 768(R12)
-	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
 	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VMOVUPS Z16, 576(R12)
-	VMOVUPS Z13, 832(R12)
-	VSHUFF32X4 $0x88, Z14, Z10, Z16
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VMOVUPS Z16, 640(R12)
-	VMOVUPS Z14, 896(R12)
-	VSHUFF32X4 $0x88, Z15, Z11, Z16
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	VMOVUPS Z16, 704(R12)
-	VMOVUPS Z15, 960(R12)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	VMOVUPS 32(AX)(SI*1), Y8
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	VMOVUPS 32(AX)(SI*1), Y12
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y1
-	VMOVUPS 32(AX)(SI*1), Y9
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	VMOVUPS 32(AX)(SI*1), Y13
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	VMOVUPS 32(AX)(SI*1), Y10
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y6
-	VMOVUPS 32(AX)(SI*1), Y14
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	VMOVUPS 32(AX)(SI*1), Y11
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	VMOVUPS 32(AX)(SI*1), Y15
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
-	PREFETCHT1 (AX)(R10*1)
-	VUNPCKLPS Z3, Z2, Z16
-	VUNPCKHPS Z3, Z2, Z17
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z16, Z2, Z0
-	VUNPCKHPD Z16, Z2, Z1
-	VUNPCKLPD Z17, Z3, Z2
-	VUNPCKHPD Z17, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z16
-	VUNPCKHPS Z7, Z6, Z17
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z16, Z6, Z4
-	VUNPCKHPD Z16, Z6, Z5
-	VUNPCKLPD Z17, Z7, Z6
-	VUNPCKHPD Z17, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z16
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z16, 1024(R12)
-	VMOVUPS Z4, 1280(R12)
-	VSHUFF32X4 $0x88, Z5, Z1, Z16
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z16, 1088(R12)
-	VMOVUPS Z5, 1344(R12)
-	VSHUFF32X4 $0x88, Z6, Z2, Z16
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z16, 1152(R12)
-	VMOVUPS Z6, 1408(R12)
-	VSHUFF32X4 $0x88, Z7, Z3, Z16
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z16, 1216(R12)
-	VMOVUPS Z7, 1472(R12)
-	VUNPCKLPS Z11, Z10, Z16
-	VUNPCKHPS Z11, Z10, Z17
-	VUNPCKLPS Z9, Z8, Z10
-	VUNPCKHPS Z9, Z8, Z11
-	VUNPCKLPD Z16, Z10, Z8
-	VUNPCKHPD Z16, Z10, Z9
-	VUNPCKLPD Z17, Z11, Z10
-	VUNPCKHPD Z17, Z11, Z11
-	VUNPCKLPS Z15, Z14, Z16
-	VUNPCKHPS Z15, Z14, Z17
-	VUNPCKLPS Z13, Z12, Z14
-	VUNPCKHPS Z13, Z12, Z15
-	VUNPCKLPD Z16, Z14, Z12
-	VUNPCKHPD Z16, Z14, Z13
-	VUNPCKLPD Z17, Z15, Z14
-	VUNPCKHPD Z17, Z15, Z15
-	VSHUFF32X4 $0x88, Z12, Z8, Z16
-	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VMOVUPS Z16, 1536(R12)
-	VMOVUPS Z12, 1792(R12)
-	VSHUFF32X4 $0x88, Z13, Z9, Z16
-	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VMOVUPS Z16, 1600(R12)
-	VMOVUPS Z13, 1856(R12)
-	VSHUFF32X4 $0x88, Z14, Z10, Z16
-	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VMOVUPS Z16, 1664(R12)
-	VMOVUPS Z14, 1920(R12)
-	VSHUFF32X4 $0x88, Z15, Z11, Z16
-	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	VMOVUPS Z16, 1728(R12)
-	VMOVUPS Z15, 1984(R12)
-
-loop:
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x41 // VDPBF16PS.BCST 260(DX), Z16, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x49 // VDPBF16PS.BCST 292(DX), Z17, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x51 // VDPBF16PS.BCST 324(DX), Z18, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x59 // VDPBF16PS.BCST 356(DX), Z19, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x61 // VDPBF16PS.BCST 388(DX), Z12, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x69 // VDPBF16PS.BCST 420(DX), Z13, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x71 // VDPBF16PS.BCST 452(DX), Z14, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x79 // VDPBF16PS.BCST 484(DX), Z15, Z25
+	ADDQ $512, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
-	XCHGQ R12, R13
-	DECQ streamBlock_k(DI)
-	JZ last
-	VMOVUPS 0(R13), Z18
-	VMOVUPS 1024(R13), Z19
-	VBROADCASTSS 0(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	VMOVUPS 32(AX)(SI*1), Y8
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 4(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	VMOVUPS 32(AX)(SI*1), Y12
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 64(R13), Z18
-	VMOVUPS 1088(R13), Z19
-	VBROADCASTSS 32(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y1
-	VMOVUPS 32(AX)(SI*1), Y9
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 36(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	VMOVUPS 32(AX)(SI*1), Y13
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 128(R13), Z18
-	VMOVUPS 1152(R13), Z19
-	VBROADCASTSS 64(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	VMOVUPS 32(AX)(SI*1), Y10
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 68(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y6
-	VMOVUPS 32(AX)(SI*1), Y14
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 192(R13), Z18
-	VMOVUPS 1216(R13), Z19
-	VBROADCASTSS 96(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	VMOVUPS 32(AX)(SI*1), Y11
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 100(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	VMOVUPS 32(AX)(SI*1), Y15
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 256(R13), Z18
-	VMOVUPS 1280(R13), Z19
-	VBROADCASTSS 128(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
-	VUNPCKLPS Z3, Z2, Z16
-	VUNPCKHPS Z3, Z2, Z17
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z16, Z2, Z0
-	VUNPCKHPD Z16, Z2, Z1
-	VUNPCKLPD Z17, Z3, Z2
-	VUNPCKHPD Z17, Z3, Z3
-	VBROADCASTSS 132(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	VUNPCKLPS Z7, Z6, Z16
-	VUNPCKHPS Z7, Z6, Z17
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z16, Z6, Z4
-	VUNPCKHPD Z16, Z6, Z5
-	VUNPCKLPD Z17, Z7, Z6
-	VUNPCKHPD Z17, Z7, Z7
-	VMOVUPS 320(R13), Z18
-	VMOVUPS 1344(R13), Z19
-	VBROADCASTSS 160(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
-	VSHUFF32X4 $0x88, Z4, Z0, Z16
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z16, 0(R12)
-	VMOVUPS Z4, 256(R12)
-	VSHUFF32X4 $0x88, Z5, Z1, Z16
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z16, 64(R12)
-	VMOVUPS Z5, 320(R12)
-	VBROADCASTSS 164(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	VSHUFF32X4 $0x88, Z6, Z2, Z16
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z16, 128(R12)
-	VMOVUPS Z6, 384(R12)
-	VSHUFF32X4 $0x88, Z7, Z3, Z16
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z16, 192(R12)
-	VMOVUPS Z7, 448(R12)
-	VMOVUPS 384(R13), Z18
-	VMOVUPS 1408(R13), Z19
-	VBROADCASTSS 192(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
-	VUNPCKLPS Z11, Z10, Z16
-	VUNPCKHPS Z11, Z10, Z17
-	VUNPCKLPS Z9, Z8, Z10
-	VUNPCKHPS Z9, Z8, Z11
-	VUNPCKLPD Z16, Z10, Z8
-	VUNPCKHPD Z16, Z10, Z9
-	VUNPCKLPD Z17, Z11, Z10
-	VUNPCKHPD Z17, Z11, Z11
-	VBROADCASTSS 196(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	VUNPCKLPS Z15, Z14, Z16
-	VUNPCKHPS Z15, Z14, Z17
-	VUNPCKLPS Z13, Z12, Z14
-	VUNPCKHPS Z13, Z12, Z15
-	VUNPCKLPD Z16, Z14, Z12
-	VUNPCKHPD Z16, Z14, Z13
-	VUNPCKLPD Z17, Z15, Z14
-	VUNPCKHPD Z17, Z15, Z15
-	VMOVUPS 448(R13), Z18
-	VMOVUPS 1472(R13), Z19
-	VBROADCASTSS 224(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
-	VSHUFF32X4 $0x88, Z12, Z8, Z16
-	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VMOVUPS Z16, 512(R12)
-	VMOVUPS Z12, 768(R12)
-	VSHUFF32X4 $0x88, Z13, Z9, Z16
-	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VMOVUPS Z16, 576(R12)
-	VMOVUPS Z13, 832(R12)
-	VBROADCASTSS 228(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	VSHUFF32X4 $0x88, Z14, Z10, Z16
-	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VMOVUPS Z16, 640(R12)
-	VMOVUPS Z14, 896(R12)
-	VSHUFF32X4 $0x88, Z15, Z11, Z16
-	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	VMOVUPS Z16, 704(R12)
-	VMOVUPS Z15, 960(R12)
-	VMOVUPS 512(R13), Z18
-	VMOVUPS 1536(R13), Z19
-	VBROADCASTSS 256(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	CMPQ streamBlock_lone(DI), $0
+	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	VMOVUPS 32(AX)(SI*1), Y8
-	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 0(AX)(BX*1), Y0
+	VMOVUPS 32(AX)(BX*1), Y8
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 260(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	VMOVUPS 32(AX)(SI*1), Y12
-	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 0(AX)(BX*1), Y4
+	VMOVUPS 32(AX)(BX*1), Y12
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 576(R13), Z18
-	VMOVUPS 1600(R13), Z19
-	VBROADCASTSS 288(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y1
-	VMOVUPS 32(AX)(SI*1), Y9
-	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 0(AX)(BX*1), Y1
+	VMOVUPS 32(AX)(BX*1), Y9
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 292(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	VMOVUPS 32(AX)(SI*1), Y13
-	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 0(AX)(BX*1), Y5
+	VMOVUPS 32(AX)(BX*1), Y13
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 640(R13), Z18
-	VMOVUPS 1664(R13), Z19
-	VBROADCASTSS 320(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	VMOVUPS 32(AX)(SI*1), Y10
-	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 0(AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y10
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 324(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y6
-	VMOVUPS 32(AX)(SI*1), Y14
-	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 0(AX)(BX*1), Y6
+	VMOVUPS 32(AX)(BX*1), Y14
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 704(R13), Z18
-	VMOVUPS 1728(R13), Z19
-	VBROADCASTSS 352(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	VMOVUPS 32(AX)(SI*1), Y11
-	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 0(AX)(BX*1), Y3
+	VMOVUPS 32(AX)(BX*1), Y11
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 356(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	VMOVUPS 32(AX)(SI*1), Y15
-	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 0(AX)(BX*1), Y7
+	VMOVUPS 32(AX)(BX*1), Y15
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 768(R13), Z18
-	VMOVUPS 1792(R13), Z19
-	VBROADCASTSS 384(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
+	PREFETCHT1 (AX)(R11*1)
 	VUNPCKLPS Z3, Z2, Z16
 	VUNPCKHPS Z3, Z2, Z17
 	VUNPCKLPS Z1, Z0, Z2
@@ -4204,9 +3716,6 @@ loop:
 	VUNPCKHPD Z16, Z2, Z1
 	VUNPCKLPD Z17, Z3, Z2
 	VUNPCKHPD Z17, Z3, Z3
-	VBROADCASTSS 388(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -4215,35 +3724,30 @@ loop:
 	VUNPCKHPD Z16, Z6, Z5
 	VUNPCKLPD Z17, Z7, Z6
 	VUNPCKHPD Z17, Z7, Z7
-	VMOVUPS 832(R13), Z18
-	VMOVUPS 1856(R13), Z19
-	VBROADCASTSS 416(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
 	VSHUFF32X4 $0x88, Z4, Z0, Z16
 	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z16, 1024(R12)
-	VMOVUPS Z4, 1280(R12)
-	VSHUFF32X4 $0x88, Z5, Z1, Z16
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
 	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z16, 1088(R12)
-	VMOVUPS Z5, 1344(R12)
-	VBROADCASTSS 420(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z16, 1152(R12)
-	VMOVUPS Z6, 1408(R12)
-	VSHUFF32X4 $0x88, Z7, Z3, Z16
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z16, 1216(R12)
-	VMOVUPS Z7, 1472(R12)
-	VMOVUPS 896(R13), Z18
-	VMOVUPS 1920(R13), Z19
-	VBROADCASTSS 448(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x11 // VDPBF16PS.BCST (R9), Z16, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x01 // VDPBF16PS.BCST 4(R9), Z16, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x08 // VDPBF16PS.BCST 32(R9), Z17, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x09 // VDPBF16PS.BCST 36(R9), Z17, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x10 // VDPBF16PS.BCST 64(R9), Z18, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x11 // VDPBF16PS.BCST 68(R9), Z18, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x18 // VDPBF16PS.BCST 96(R9), Z19, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x19 // VDPBF16PS.BCST 100(R9), Z19, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x20 // VDPBF16PS.BCST 128(R9), Z4, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x21 // VDPBF16PS.BCST 132(R9), Z4, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x28 // VDPBF16PS.BCST 160(R9), Z5, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x29 // VDPBF16PS.BCST 164(R9), Z5, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x30 // VDPBF16PS.BCST 192(R9), Z6, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x31 // VDPBF16PS.BCST 196(R9), Z6, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x38 // VDPBF16PS.BCST 224(R9), Z7, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x39 // VDPBF16PS.BCST 228(R9), Z7, Z27
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -4252,9 +3756,6 @@ loop:
 	VUNPCKHPD Z16, Z10, Z9
 	VUNPCKLPD Z17, Z11, Z10
 	VUNPCKHPD Z17, Z11, Z11
-	VBROADCASTSS 452(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -4263,170 +3764,55 @@ loop:
 	VUNPCKHPD Z16, Z14, Z13
 	VUNPCKLPD Z17, Z15, Z14
 	VUNPCKHPD Z17, Z15, Z15
-	VMOVUPS 960(R13), Z18
-	VMOVUPS 1984(R13), Z19
-	VBROADCASTSS 480(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
 	VSHUFF32X4 $0x88, Z12, Z8, Z16
 	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VMOVUPS Z16, 1536(R12)
-	VMOVUPS Z12, 1792(R12)
-	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
 	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VMOVUPS Z16, 1600(R12)
-	VMOVUPS Z13, 1856(R12)
-	VBROADCASTSS 484(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	VSHUFF32X4 $0x88, Z14, Z10, Z16
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VMOVUPS Z16, 1664(R12)
-	VMOVUPS Z14, 1920(R12)
-	VSHUFF32X4 $0x88, Z15, Z11, Z16
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	VMOVUPS Z16, 1728(R12)
-	VMOVUPS Z15, 1984(R12)
-	ADDQ $512, DX
-	JMP loop
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x40 // VDPBF16PS.BCST 256(R9), Z16, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x41 // VDPBF16PS.BCST 260(R9), Z16, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x48 // VDPBF16PS.BCST 288(R9), Z17, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x49 // VDPBF16PS.BCST 292(R9), Z17, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x50 // VDPBF16PS.BCST 320(R9), Z18, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x51 // VDPBF16PS.BCST 324(R9), Z18, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x58 // VDPBF16PS.BCST 352(R9), Z19, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x59 // VDPBF16PS.BCST 356(R9), Z19, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x60 // VDPBF16PS.BCST 384(R9), Z12, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x61 // VDPBF16PS.BCST 388(R9), Z12, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x68 // VDPBF16PS.BCST 416(R9), Z13, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x69 // VDPBF16PS.BCST 420(R9), Z13, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x70 // VDPBF16PS.BCST 448(R9), Z14, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x71 // VDPBF16PS.BCST 452(R9), Z14, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x78 // VDPBF16PS.BCST 480(R9), Z15, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x79 // VDPBF16PS.BCST 484(R9), Z15, Z27
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
 
-last:
-	VMOVUPS 0(R13), Z18
-	VMOVUPS 1024(R13), Z19
-	VBROADCASTSS 0(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
-	VBROADCASTSS 4(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	VMOVUPS 64(R13), Z18
-	VMOVUPS 1088(R13), Z19
-	VBROADCASTSS 32(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
-	VBROADCASTSS 36(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	VMOVUPS 128(R13), Z18
-	VMOVUPS 1152(R13), Z19
-	VBROADCASTSS 64(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
-	VBROADCASTSS 68(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	VMOVUPS 192(R13), Z18
-	VMOVUPS 1216(R13), Z19
-	VBROADCASTSS 96(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
-	VBROADCASTSS 100(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	VMOVUPS 256(R13), Z18
-	VMOVUPS 1280(R13), Z19
-	VBROADCASTSS 128(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
-	VBROADCASTSS 132(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	VMOVUPS 320(R13), Z18
-	VMOVUPS 1344(R13), Z19
-	VBROADCASTSS 160(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
-	VBROADCASTSS 164(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	VMOVUPS 384(R13), Z18
-	VMOVUPS 1408(R13), Z19
-	VBROADCASTSS 192(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
-	VBROADCASTSS 196(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	VMOVUPS 448(R13), Z18
-	VMOVUPS 1472(R13), Z19
-	VBROADCASTSS 224(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
-	VBROADCASTSS 228(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	VMOVUPS 512(R13), Z18
-	VMOVUPS 1536(R13), Z19
-	VBROADCASTSS 256(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
-	VBROADCASTSS 260(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	VMOVUPS 576(R13), Z18
-	VMOVUPS 1600(R13), Z19
-	VBROADCASTSS 288(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
-	VBROADCASTSS 292(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	VMOVUPS 640(R13), Z18
-	VMOVUPS 1664(R13), Z19
-	VBROADCASTSS 320(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
-	VBROADCASTSS 324(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	VMOVUPS 704(R13), Z18
-	VMOVUPS 1728(R13), Z19
-	VBROADCASTSS 352(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
-	VBROADCASTSS 356(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	VMOVUPS 768(R13), Z18
-	VMOVUPS 1792(R13), Z19
-	VBROADCASTSS 384(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
-	VBROADCASTSS 388(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	VMOVUPS 832(R13), Z18
-	VMOVUPS 1856(R13), Z19
-	VBROADCASTSS 416(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
-	VBROADCASTSS 420(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	VMOVUPS 896(R13), Z18
-	VMOVUPS 1920(R13), Z19
-	VBROADCASTSS 448(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
-	VBROADCASTSS 452(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	VMOVUPS 960(R13), Z18
-	VMOVUPS 1984(R13), Z19
-	VBROADCASTSS 480(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z18, Z20, Z28
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z20, Z30
-	VBROADCASTSS 484(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z18, Z21, Z29
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z21, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z29, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z28, (AX)
+next:
+	DECQ streamBlock_k(DI)
+	JNZ loop
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z31, (AX)
+	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z30, (AX)
+	VMOVUPS Z26, (AX)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -4485,69 +3871,53 @@ start1x1:
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z0
-	VSHUFF32X4 $0x88, Z23, Z22, Z4
-	VSHUFF32X4 $0xdd, Z21, Z20, Z8
-	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z1
-	VSHUFF32X4 $0x88, Z23, Z22, Z5
-	VSHUFF32X4 $0xdd, Z21, Z20, Z9
-	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z2
-	VSHUFF32X4 $0x88, Z23, Z22, Z6
-	VSHUFF32X4 $0xdd, Z21, Z20, Z10
-	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z3
-	VSHUFF32X4 $0x88, Z23, Z22, Z7
-	VSHUFF32X4 $0xdd, Z21, Z20, Z11
-	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
 	VUNPCKHPS Z3, Z2, Z17
 	VUNPCKLPS Z1, Z0, Z2
@@ -4556,46 +3926,6 @@ loop:
 	VUNPCKHPD Z16, Z2, Z1
 	VUNPCKLPD Z17, Z3, Z2
 	VUNPCKHPD Z17, Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 0(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z0, Z20, Z24
-	VBROADCASTSS 4(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xC8 // VDPBF16PS Z0, Z21, Z25
-	VBROADCASTSS 8(DX), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z0, Z22, Z26
-	VBROADCASTSS 12(DX), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xD8 // VDPBF16PS Z0, Z23, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 32(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC1 // VDPBF16PS Z1, Z20, Z24
-	VBROADCASTSS 36(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z1, Z21, Z25
-	VBROADCASTSS 40(DX), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD1 // VDPBF16PS Z1, Z22, Z26
-	VBROADCASTSS 44(DX), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xD9 // VDPBF16PS Z1, Z23, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 64(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z2, Z20, Z24
-	VBROADCASTSS 68(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z2, Z21, Z25
-	VBROADCASTSS 72(DX), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z2, Z22, Z26
-	VBROADCASTSS 76(DX), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z2, Z23, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 96(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z3, Z20, Z24
-	VBROADCASTSS 100(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z3, Z21, Z25
-	VBROADCASTSS 104(DX), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z3, Z22, Z26
-	VBROADCASTSS 108(DX), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z3, Z23, Z27
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -4604,46 +3934,62 @@ loop:
 	VUNPCKHPD Z16, Z6, Z5
 	VUNPCKLPD Z17, Z7, Z6
 	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x01 // VDPBF16PS.BCST 4(DX), Z16, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST 8(DX), Z16, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x03 // VDPBF16PS.BCST 12(DX), Z16, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x09 // VDPBF16PS.BCST 36(DX), Z17, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x0A // VDPBF16PS.BCST 40(DX), Z17, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x0B // VDPBF16PS.BCST 44(DX), Z17, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x11 // VDPBF16PS.BCST 68(DX), Z18, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x12 // VDPBF16PS.BCST 72(DX), Z18, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x13 // VDPBF16PS.BCST 76(DX), Z18, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x19 // VDPBF16PS.BCST 100(DX), Z19, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x1A // VDPBF16PS.BCST 104(DX), Z19, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x1B // VDPBF16PS.BCST 108(DX), Z19, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 128(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC4 // VDPBF16PS Z4, Z20, Z24
-	VBROADCASTSS 132(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCC // VDPBF16PS Z4, Z21, Z25
-	VBROADCASTSS 136(DX), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD4 // VDPBF16PS Z4, Z22, Z26
-	VBROADCASTSS 140(DX), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDC // VDPBF16PS Z4, Z23, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x21 // VDPBF16PS.BCST 132(DX), Z4, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x22 // VDPBF16PS.BCST 136(DX), Z4, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x23 // VDPBF16PS.BCST 140(DX), Z4, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 160(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC5 // VDPBF16PS Z5, Z20, Z24
-	VBROADCASTSS 164(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCD // VDPBF16PS Z5, Z21, Z25
-	VBROADCASTSS 168(DX), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD5 // VDPBF16PS Z5, Z22, Z26
-	VBROADCASTSS 172(DX), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDD // VDPBF16PS Z5, Z23, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x29 // VDPBF16PS.BCST 164(DX), Z5, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x2A // VDPBF16PS.BCST 168(DX), Z5, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x2B // VDPBF16PS.BCST 172(DX), Z5, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 192(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC6 // VDPBF16PS Z6, Z20, Z24
-	VBROADCASTSS 196(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCE // VDPBF16PS Z6, Z21, Z25
-	VBROADCASTSS 200(DX), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD6 // VDPBF16PS Z6, Z22, Z26
-	VBROADCASTSS 204(DX), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDE // VDPBF16PS Z6, Z23, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x31 // VDPBF16PS.BCST 196(DX), Z6, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x32 // VDPBF16PS.BCST 200(DX), Z6, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x33 // VDPBF16PS.BCST 204(DX), Z6, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 224(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC7 // VDPBF16PS Z7, Z20, Z24
-	VBROADCASTSS 228(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCF // VDPBF16PS Z7, Z21, Z25
-	VBROADCASTSS 232(DX), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD7 // VDPBF16PS Z7, Z22, Z26
-	VBROADCASTSS 236(DX), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDF // VDPBF16PS Z7, Z23, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x39 // VDPBF16PS.BCST 228(DX), Z7, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x3A // VDPBF16PS.BCST 232(DX), Z7, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x3B // VDPBF16PS.BCST 236(DX), Z7, Z27
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -4652,46 +3998,6 @@ loop:
 	VUNPCKHPD Z16, Z10, Z9
 	VUNPCKLPD Z17, Z11, Z10
 	VUNPCKHPD Z17, Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 256(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z8, Z20, Z24
-	VBROADCASTSS 260(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xC8 // VDPBF16PS Z8, Z21, Z25
-	VBROADCASTSS 264(DX), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z8, Z22, Z26
-	VBROADCASTSS 268(DX), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xD8 // VDPBF16PS Z8, Z23, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 288(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC1 // VDPBF16PS Z9, Z20, Z24
-	VBROADCASTSS 292(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z9, Z21, Z25
-	VBROADCASTSS 296(DX), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD1 // VDPBF16PS Z9, Z22, Z26
-	VBROADCASTSS 300(DX), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xD9 // VDPBF16PS Z9, Z23, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 320(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z20, Z24
-	VBROADCASTSS 324(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z21, Z25
-	VBROADCASTSS 328(DX), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z22, Z26
-	VBROADCASTSS 332(DX), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z23, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 352(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z20, Z24
-	VBROADCASTSS 356(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z21, Z25
-	VBROADCASTSS 360(DX), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z22, Z26
-	VBROADCASTSS 364(DX), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z23, Z27
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -4700,115 +4006,117 @@ loop:
 	VUNPCKHPD Z16, Z14, Z13
 	VUNPCKLPD Z17, Z15, Z14
 	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x41 // VDPBF16PS.BCST 260(DX), Z16, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x42 // VDPBF16PS.BCST 264(DX), Z16, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x43 // VDPBF16PS.BCST 268(DX), Z16, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x49 // VDPBF16PS.BCST 292(DX), Z17, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x4A // VDPBF16PS.BCST 296(DX), Z17, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x4B // VDPBF16PS.BCST 300(DX), Z17, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x51 // VDPBF16PS.BCST 324(DX), Z18, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x52 // VDPBF16PS.BCST 328(DX), Z18, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x53 // VDPBF16PS.BCST 332(DX), Z18, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x59 // VDPBF16PS.BCST 356(DX), Z19, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x5A // VDPBF16PS.BCST 360(DX), Z19, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x5B // VDPBF16PS.BCST 364(DX), Z19, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 384(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC4 // VDPBF16PS Z12, Z20, Z24
-	VBROADCASTSS 388(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCC // VDPBF16PS Z12, Z21, Z25
-	VBROADCASTSS 392(DX), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD4 // VDPBF16PS Z12, Z22, Z26
-	VBROADCASTSS 396(DX), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDC // VDPBF16PS Z12, Z23, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x61 // VDPBF16PS.BCST 388(DX), Z12, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x62 // VDPBF16PS.BCST 392(DX), Z12, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x63 // VDPBF16PS.BCST 396(DX), Z12, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 416(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC5 // VDPBF16PS Z13, Z20, Z24
-	VBROADCASTSS 420(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCD // VDPBF16PS Z13, Z21, Z25
-	VBROADCASTSS 424(DX), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD5 // VDPBF16PS Z13, Z22, Z26
-	VBROADCASTSS 428(DX), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDD // VDPBF16PS Z13, Z23, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x69 // VDPBF16PS.BCST 420(DX), Z13, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x6A // VDPBF16PS.BCST 424(DX), Z13, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x6B // VDPBF16PS.BCST 428(DX), Z13, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 448(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC6 // VDPBF16PS Z14, Z20, Z24
-	VBROADCASTSS 452(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCE // VDPBF16PS Z14, Z21, Z25
-	VBROADCASTSS 456(DX), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD6 // VDPBF16PS Z14, Z22, Z26
-	VBROADCASTSS 460(DX), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDE // VDPBF16PS Z14, Z23, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x71 // VDPBF16PS.BCST 452(DX), Z14, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x72 // VDPBF16PS.BCST 456(DX), Z14, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x73 // VDPBF16PS.BCST 460(DX), Z14, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 480(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC7 // VDPBF16PS Z15, Z20, Z24
-	VBROADCASTSS 484(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCF // VDPBF16PS Z15, Z21, Z25
-	VBROADCASTSS 488(DX), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD7 // VDPBF16PS Z15, Z22, Z26
-	VBROADCASTSS 492(DX), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDF // VDPBF16PS Z15, Z23, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x79 // VDPBF16PS.BCST 484(DX), Z15, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x7A // VDPBF16PS.BCST 488(DX), Z15, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x7B // VDPBF16PS.BCST 492(DX), Z15, Z27
 	ADDQ $512, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
+	CMPQ streamBlock_lone(DI), $0
+	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y0
+	VMOVUPS 32(AX)(BX*1), Y8
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y4
+	VMOVUPS 32(AX)(BX*1), Y12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z0
-	VSHUFF32X4 $0x88, Z23, Z22, Z4
-	VSHUFF32X4 $0xdd, Z21, Z20, Z8
-	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y1
+	VMOVUPS 32(AX)(BX*1), Y9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y5
+	VMOVUPS 32(AX)(BX*1), Y13
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z1
-	VSHUFF32X4 $0x88, Z23, Z22, Z5
-	VSHUFF32X4 $0xdd, Z21, Z20, Z9
-	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y6
+	VMOVUPS 32(AX)(BX*1), Y14
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z2
-	VSHUFF32X4 $0x88, Z23, Z22, Z6
-	VSHUFF32X4 $0xdd, Z21, Z20, Z10
-	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y3
+	VMOVUPS 32(AX)(BX*1), Y11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y7
+	VMOVUPS 32(AX)(BX*1), Y15
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VMOVDQU16 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z3
-	VSHUFF32X4 $0x88, Z23, Z22, Z7
-	VSHUFF32X4 $0xdd, Z21, Z20, Z11
-	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
 	VUNPCKHPS Z3, Z2, Z17
 	VUNPCKLPS Z1, Z0, Z2
@@ -4817,46 +4125,6 @@ loop:
 	VUNPCKHPD Z16, Z2, Z1
 	VUNPCKLPD Z17, Z3, Z2
 	VUNPCKHPD Z17, Z3, Z3
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 0(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE0 // VDPBF16PS Z0, Z20, Z28
-	VBROADCASTSS 4(R9), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xE8 // VDPBF16PS Z0, Z21, Z29
-	VBROADCASTSS 8(R9), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF0 // VDPBF16PS Z0, Z22, Z30
-	VBROADCASTSS 12(R9), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xF8 // VDPBF16PS Z0, Z23, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 32(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE1 // VDPBF16PS Z1, Z20, Z28
-	VBROADCASTSS 36(R9), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xE9 // VDPBF16PS Z1, Z21, Z29
-	VBROADCASTSS 40(R9), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF1 // VDPBF16PS Z1, Z22, Z30
-	VBROADCASTSS 44(R9), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xF9 // VDPBF16PS Z1, Z23, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 64(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z2, Z20, Z28
-	VBROADCASTSS 68(R9), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z2, Z21, Z29
-	VBROADCASTSS 72(R9), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z2, Z22, Z30
-	VBROADCASTSS 76(R9), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z2, Z23, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 96(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z3, Z20, Z28
-	VBROADCASTSS 100(R9), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z3, Z21, Z29
-	VBROADCASTSS 104(R9), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z3, Z22, Z30
-	VBROADCASTSS 108(R9), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z3, Z23, Z31
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -4865,46 +4133,62 @@ loop:
 	VUNPCKHPD Z16, Z6, Z5
 	VUNPCKLPD Z17, Z7, Z6
 	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x21 // VDPBF16PS.BCST (R9), Z16, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x01 // VDPBF16PS.BCST 4(R9), Z16, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x02 // VDPBF16PS.BCST 8(R9), Z16, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x03 // VDPBF16PS.BCST 12(R9), Z16, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x08 // VDPBF16PS.BCST 32(R9), Z17, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x09 // VDPBF16PS.BCST 36(R9), Z17, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x0A // VDPBF16PS.BCST 40(R9), Z17, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x0B // VDPBF16PS.BCST 44(R9), Z17, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x10 // VDPBF16PS.BCST 64(R9), Z18, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x11 // VDPBF16PS.BCST 68(R9), Z18, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x12 // VDPBF16PS.BCST 72(R9), Z18, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x13 // VDPBF16PS.BCST 76(R9), Z18, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x18 // VDPBF16PS.BCST 96(R9), Z19, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x19 // VDPBF16PS.BCST 100(R9), Z19, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x1A // VDPBF16PS.BCST 104(R9), Z19, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x1B // VDPBF16PS.BCST 108(R9), Z19, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 128(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE4 // VDPBF16PS Z4, Z20, Z28
-	VBROADCASTSS 132(R9), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEC // VDPBF16PS Z4, Z21, Z29
-	VBROADCASTSS 136(R9), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF4 // VDPBF16PS Z4, Z22, Z30
-	VBROADCASTSS 140(R9), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFC // VDPBF16PS Z4, Z23, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x20 // VDPBF16PS.BCST 128(R9), Z4, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x21 // VDPBF16PS.BCST 132(R9), Z4, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x22 // VDPBF16PS.BCST 136(R9), Z4, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x23 // VDPBF16PS.BCST 140(R9), Z4, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 160(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE5 // VDPBF16PS Z5, Z20, Z28
-	VBROADCASTSS 164(R9), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xED // VDPBF16PS Z5, Z21, Z29
-	VBROADCASTSS 168(R9), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF5 // VDPBF16PS Z5, Z22, Z30
-	VBROADCASTSS 172(R9), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFD // VDPBF16PS Z5, Z23, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x28 // VDPBF16PS.BCST 160(R9), Z5, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x29 // VDPBF16PS.BCST 164(R9), Z5, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x2A // VDPBF16PS.BCST 168(R9), Z5, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x2B // VDPBF16PS.BCST 172(R9), Z5, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 192(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE6 // VDPBF16PS Z6, Z20, Z28
-	VBROADCASTSS 196(R9), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEE // VDPBF16PS Z6, Z21, Z29
-	VBROADCASTSS 200(R9), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF6 // VDPBF16PS Z6, Z22, Z30
-	VBROADCASTSS 204(R9), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFE // VDPBF16PS Z6, Z23, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x30 // VDPBF16PS.BCST 192(R9), Z6, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x31 // VDPBF16PS.BCST 196(R9), Z6, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x32 // VDPBF16PS.BCST 200(R9), Z6, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x33 // VDPBF16PS.BCST 204(R9), Z6, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 224(R9), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE7 // VDPBF16PS Z7, Z20, Z28
-	VBROADCASTSS 228(R9), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEF // VDPBF16PS Z7, Z21, Z29
-	VBROADCASTSS 232(R9), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF7 // VDPBF16PS Z7, Z22, Z30
-	VBROADCASTSS 236(R9), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFF // VDPBF16PS Z7, Z23, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x38 // VDPBF16PS.BCST 224(R9), Z7, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x39 // VDPBF16PS.BCST 228(R9), Z7, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x3A // VDPBF16PS.BCST 232(R9), Z7, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x3B // VDPBF16PS.BCST 236(R9), Z7, Z31
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -4913,46 +4197,6 @@ loop:
 	VUNPCKHPD Z16, Z10, Z9
 	VUNPCKLPD Z17, Z11, Z10
 	VUNPCKHPD Z17, Z11, Z11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 256(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE0 // VDPBF16PS Z8, Z20, Z28
-	VBROADCASTSS 260(R9), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xE8 // VDPBF16PS Z8, Z21, Z29
-	VBROADCASTSS 264(R9), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF0 // VDPBF16PS Z8, Z22, Z30
-	VBROADCASTSS 268(R9), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xF8 // VDPBF16PS Z8, Z23, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 288(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE1 // VDPBF16PS Z9, Z20, Z28
-	VBROADCASTSS 292(R9), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xE9 // VDPBF16PS Z9, Z21, Z29
-	VBROADCASTSS 296(R9), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF1 // VDPBF16PS Z9, Z22, Z30
-	VBROADCASTSS 300(R9), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xF9 // VDPBF16PS Z9, Z23, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 320(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z20, Z28
-	VBROADCASTSS 324(R9), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z21, Z29
-	VBROADCASTSS 328(R9), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z22, Z30
-	VBROADCASTSS 332(R9), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z23, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 352(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z20, Z28
-	VBROADCASTSS 356(R9), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z21, Z29
-	VBROADCASTSS 360(R9), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z22, Z30
-	VBROADCASTSS 364(R9), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z23, Z31
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -4961,65 +4205,71 @@ loop:
 	VUNPCKHPD Z16, Z14, Z13
 	VUNPCKLPD Z17, Z15, Z14
 	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x40 // VDPBF16PS.BCST 256(R9), Z16, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x41 // VDPBF16PS.BCST 260(R9), Z16, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x42 // VDPBF16PS.BCST 264(R9), Z16, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x43 // VDPBF16PS.BCST 268(R9), Z16, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x48 // VDPBF16PS.BCST 288(R9), Z17, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x49 // VDPBF16PS.BCST 292(R9), Z17, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x4A // VDPBF16PS.BCST 296(R9), Z17, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x4B // VDPBF16PS.BCST 300(R9), Z17, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x50 // VDPBF16PS.BCST 320(R9), Z18, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x51 // VDPBF16PS.BCST 324(R9), Z18, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x52 // VDPBF16PS.BCST 328(R9), Z18, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x53 // VDPBF16PS.BCST 332(R9), Z18, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x58 // VDPBF16PS.BCST 352(R9), Z19, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x59 // VDPBF16PS.BCST 356(R9), Z19, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x5A // VDPBF16PS.BCST 360(R9), Z19, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x5B // VDPBF16PS.BCST 364(R9), Z19, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 384(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE4 // VDPBF16PS Z12, Z20, Z28
-	VBROADCASTSS 388(R9), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEC // VDPBF16PS Z12, Z21, Z29
-	VBROADCASTSS 392(R9), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF4 // VDPBF16PS Z12, Z22, Z30
-	VBROADCASTSS 396(R9), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFC // VDPBF16PS Z12, Z23, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x60 // VDPBF16PS.BCST 384(R9), Z12, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x61 // VDPBF16PS.BCST 388(R9), Z12, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x62 // VDPBF16PS.BCST 392(R9), Z12, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x63 // VDPBF16PS.BCST 396(R9), Z12, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 416(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE5 // VDPBF16PS Z13, Z20, Z28
-	VBROADCASTSS 420(R9), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xED // VDPBF16PS Z13, Z21, Z29
-	VBROADCASTSS 424(R9), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF5 // VDPBF16PS Z13, Z22, Z30
-	VBROADCASTSS 428(R9), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFD // VDPBF16PS Z13, Z23, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x68 // VDPBF16PS.BCST 416(R9), Z13, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x69 // VDPBF16PS.BCST 420(R9), Z13, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x6A // VDPBF16PS.BCST 424(R9), Z13, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x6B // VDPBF16PS.BCST 428(R9), Z13, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 448(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE6 // VDPBF16PS Z14, Z20, Z28
-	VBROADCASTSS 452(R9), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEE // VDPBF16PS Z14, Z21, Z29
-	VBROADCASTSS 456(R9), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF6 // VDPBF16PS Z14, Z22, Z30
-	VBROADCASTSS 460(R9), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFE // VDPBF16PS Z14, Z23, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x70 // VDPBF16PS.BCST 448(R9), Z14, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x71 // VDPBF16PS.BCST 452(R9), Z14, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x72 // VDPBF16PS.BCST 456(R9), Z14, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x73 // VDPBF16PS.BCST 460(R9), Z14, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 480(R9), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE7 // VDPBF16PS Z15, Z20, Z28
-	VBROADCASTSS 484(R9), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEF // VDPBF16PS Z15, Z21, Z29
-	VBROADCASTSS 488(R9), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF7 // VDPBF16PS Z15, Z22, Z30
-	VBROADCASTSS 492(R9), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFF // VDPBF16PS Z15, Z23, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x78 // VDPBF16PS.BCST 480(R9), Z15, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x79 // VDPBF16PS.BCST 484(R9), Z15, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x7A // VDPBF16PS.BCST 488(R9), Z15, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x7B // VDPBF16PS.BCST 492(R9), Z15, Z31
 	ADDQ $512, R9
 	ADDQ $64, BX
 	ADDQ $64, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
+
+next:
 	DECQ streamBlock_k(DI)
 	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z27, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z26, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -5032,6 +4282,18 @@ loop:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z27, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z26, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -5059,6 +4321,10 @@ zero0x1:
 	VPXORD Z27, Z27, Z27
 
 start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero1x1
@@ -5079,13 +4345,12 @@ zero1x1:
 	VPXORD Z31, Z31, Z31
 
 start1x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	LEAQ (streamBlock_turned+60)(DI), R12
-	ANDQ $-64, R12
-	LEAQ 2048(R12), R13
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y0
 	VMOVUPS 32(AX)(SI*1), Y8
@@ -5168,20 +4433,44 @@ start1x1:
 	VUNPCKHPD Z17, Z7, Z7
 	VSHUFF32X4 $0x88, Z4, Z0, Z16
 	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z16, 0(R12)
-	VMOVUPS Z4, 256(R12)
-	VSHUFF32X4 $0x88, Z5, Z1, Z16
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
 	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z16, 64(R12)
-	VMOVUPS Z5, 320(R12)
-	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z16, 128(R12)
-	VMOVUPS Z6, 384(R12)
-	VSHUFF32X4 $0x88, Z7, Z3, Z16
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z16, 192(R12)
-	VMOVUPS Z7, 448(R12)
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x01 // VDPBF16PS.BCST 4(DX), Z16, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST 8(DX), Z16, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x03 // VDPBF16PS.BCST 12(DX), Z16, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x09 // VDPBF16PS.BCST 36(DX), Z17, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x0A // VDPBF16PS.BCST 40(DX), Z17, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x0B // VDPBF16PS.BCST 44(DX), Z17, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x11 // VDPBF16PS.BCST 68(DX), Z18, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x12 // VDPBF16PS.BCST 72(DX), Z18, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x13 // VDPBF16PS.BCST 76(DX), Z18, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x19 // VDPBF16PS.BCST 100(DX), Z19, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x1A // VDPBF16PS.BCST 104(DX), Z19, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x1B // VDPBF16PS.BCST 108(DX), Z19, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x21 // VDPBF16PS.BCST 132(DX), Z4, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x22 // VDPBF16PS.BCST 136(DX), Z4, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x23 // VDPBF16PS.BCST 140(DX), Z4, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x29 // VDPBF16PS.BCST 164(DX), Z5, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x2A // VDPBF16PS.BCST 168(DX), Z5, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x2B // VDPBF16PS.BCST 172(DX), Z5, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x31 // VDPBF16PS.BCST 196(DX), Z6, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x32 // VDPBF16PS.BCST 200(DX), Z6, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x33 // VDPBF16PS.BCST 204(DX), Z6, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x39 // VDPBF16PS.BCST 228(DX), Z7, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x3A // VDPBF16PS.BCST 232(DX), Z7, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x3B // VDPBF16PS.BCST 236(DX), Z7, Z27
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -5200,873 +4489,236 @@ start1x1:
 	VUNPCKHPD Z17, Z15, Z15
 	VSHUFF32X4 $0x88, Z12, Z8, Z16
 	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VMOVUPS Z16, 512(R12)
-	VMOVUPS Z12, 768(R12)
-	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
 	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VMOVUPS Z16, 576(R12)
-	VMOVUPS Z13, 832(R12)
-	VSHUFF32X4 $0x88, Z14, Z10, Z16
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VMOVUPS Z16, 640(R12)
-	VMOVUPS Z14, 896(R12)
-	VSHUFF32X4 $0x88, Z15, Z11, Z16
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	VMOVUPS Z16, 704(R12)
-	VMOVUPS Z15, 960(R12)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	VMOVUPS 32(AX)(SI*1), Y8
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	VMOVUPS 32(AX)(SI*1), Y12
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y1
-	VMOVUPS 32(AX)(SI*1), Y9
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	VMOVUPS 32(AX)(SI*1), Y13
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	VMOVUPS 32(AX)(SI*1), Y10
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y6
-	VMOVUPS 32(AX)(SI*1), Y14
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	VMOVUPS 32(AX)(SI*1), Y11
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	VMOVUPS 32(AX)(SI*1), Y15
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
-	PREFETCHT1 (AX)(R10*1)
-	VUNPCKLPS Z3, Z2, Z16
-	VUNPCKHPS Z3, Z2, Z17
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z16, Z2, Z0
-	VUNPCKHPD Z16, Z2, Z1
-	VUNPCKLPD Z17, Z3, Z2
-	VUNPCKHPD Z17, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z16
-	VUNPCKHPS Z7, Z6, Z17
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z16, Z6, Z4
-	VUNPCKHPD Z16, Z6, Z5
-	VUNPCKLPD Z17, Z7, Z6
-	VUNPCKHPD Z17, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z16
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z16, 1024(R12)
-	VMOVUPS Z4, 1280(R12)
-	VSHUFF32X4 $0x88, Z5, Z1, Z16
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z16, 1088(R12)
-	VMOVUPS Z5, 1344(R12)
-	VSHUFF32X4 $0x88, Z6, Z2, Z16
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z16, 1152(R12)
-	VMOVUPS Z6, 1408(R12)
-	VSHUFF32X4 $0x88, Z7, Z3, Z16
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z16, 1216(R12)
-	VMOVUPS Z7, 1472(R12)
-	VUNPCKLPS Z11, Z10, Z16
-	VUNPCKHPS Z11, Z10, Z17
-	VUNPCKLPS Z9, Z8, Z10
-	VUNPCKHPS Z9, Z8, Z11
-	VUNPCKLPD Z16, Z10, Z8
-	VUNPCKHPD Z16, Z10, Z9
-	VUNPCKLPD Z17, Z11, Z10
-	VUNPCKHPD Z17, Z11, Z11
-	VUNPCKLPS Z15, Z14, Z16
-	VUNPCKHPS Z15, Z14, Z17
-	VUNPCKLPS Z13, Z12, Z14
-	VUNPCKHPS Z13, Z12, Z15
-	VUNPCKLPD Z16, Z14, Z12
-	VUNPCKHPD Z16, Z14, Z13
-	VUNPCKLPD Z17, Z15, Z14
-	VUNPCKHPD Z17, Z15, Z15
-	VSHUFF32X4 $0x88, Z12, Z8, Z16
-	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VMOVUPS Z16, 1536(R12)
-	VMOVUPS Z12, 1792(R12)
-	VSHUFF32X4 $0x88, Z13, Z9, Z16
-	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VMOVUPS Z16, 1600(R12)
-	VMOVUPS Z13, 1856(R12)
-	VSHUFF32X4 $0x88, Z14, Z10, Z16
-	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VMOVUPS Z16, 1664(R12)
-	VMOVUPS Z14, 1920(R12)
-	VSHUFF32X4 $0x88, Z15, Z11, Z16
-	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	VMOVUPS Z16, 1728(R12)
-	VMOVUPS Z15, 1984(R12)
-
-loop:
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x41 // VDPBF16PS.BCST 260(DX), Z16, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x42 // VDPBF16PS.BCST 264(DX), Z16, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x43 // VDPBF16PS.BCST 268(DX), Z16, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x49 // VDPBF16PS.BCST 292(DX), Z17, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x4A // VDPBF16PS.BCST 296(DX), Z17, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x4B // VDPBF16PS.BCST 300(DX), Z17, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x51 // VDPBF16PS.BCST 324(DX), Z18, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x52 // VDPBF16PS.BCST 328(DX), Z18, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x53 // VDPBF16PS.BCST 332(DX), Z18, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x59 // VDPBF16PS.BCST 356(DX), Z19, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x5A // VDPBF16PS.BCST 360(DX), Z19, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x5B // VDPBF16PS.BCST 364(DX), Z19, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x61 // VDPBF16PS.BCST 388(DX), Z12, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x62 // VDPBF16PS.BCST 392(DX), Z12, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x63 // VDPBF16PS.BCST 396(DX), Z12, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x69 // VDPBF16PS.BCST 420(DX), Z13, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x6A // VDPBF16PS.BCST 424(DX), Z13, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x6B // VDPBF16PS.BCST 428(DX), Z13, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x71 // VDPBF16PS.BCST 452(DX), Z14, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x72 // VDPBF16PS.BCST 456(DX), Z14, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x73 // VDPBF16PS.BCST 460(DX), Z14, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x79 // VDPBF16PS.BCST 484(DX), Z15, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x7A // VDPBF16PS.BCST 488(DX), Z15, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x7B // VDPBF16PS.BCST 492(DX), Z15, Z27
+	ADDQ $512, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
-	XCHGQ R12, R13
-	DECQ streamBlock_k(DI)
-	JZ last
-	VMOVUPS 0(R13), Z18
-	VMOVUPS 1024(R13), Z19
-	VBROADCASTSS 0(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	VMOVUPS 32(AX)(SI*1), Y8
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 4(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 8(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	VMOVUPS 32(AX)(SI*1), Y12
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 12(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 64(R13), Z18
-	VMOVUPS 1088(R13), Z19
-	VBROADCASTSS 32(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y1
-	VMOVUPS 32(AX)(SI*1), Y9
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 36(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 40(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	VMOVUPS 32(AX)(SI*1), Y13
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 44(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 128(R13), Z18
-	VMOVUPS 1152(R13), Z19
-	VBROADCASTSS 64(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	VMOVUPS 32(AX)(SI*1), Y10
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 68(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 72(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y6
-	VMOVUPS 32(AX)(SI*1), Y14
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 76(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 192(R13), Z18
-	VMOVUPS 1216(R13), Z19
-	VBROADCASTSS 96(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	VMOVUPS 32(AX)(SI*1), Y11
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 100(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 104(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	VMOVUPS 32(AX)(SI*1), Y15
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 108(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 256(R13), Z18
-	VMOVUPS 1280(R13), Z19
-	VBROADCASTSS 128(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
-	VUNPCKLPS Z3, Z2, Z16
-	VUNPCKHPS Z3, Z2, Z17
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VBROADCASTSS 132(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	VUNPCKLPD Z16, Z2, Z0
-	VUNPCKHPD Z16, Z2, Z1
-	VUNPCKLPD Z17, Z3, Z2
-	VUNPCKHPD Z17, Z3, Z3
-	VBROADCASTSS 136(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	VUNPCKLPS Z7, Z6, Z16
-	VUNPCKHPS Z7, Z6, Z17
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VBROADCASTSS 140(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	VUNPCKLPD Z16, Z6, Z4
-	VUNPCKHPD Z16, Z6, Z5
-	VUNPCKLPD Z17, Z7, Z6
-	VUNPCKHPD Z17, Z7, Z7
-	VMOVUPS 320(R13), Z18
-	VMOVUPS 1344(R13), Z19
-	VBROADCASTSS 160(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
-	VSHUFF32X4 $0x88, Z4, Z0, Z16
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z16, 0(R12)
-	VMOVUPS Z4, 256(R12)
-	VBROADCASTSS 164(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	VSHUFF32X4 $0x88, Z5, Z1, Z16
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z16, 64(R12)
-	VMOVUPS Z5, 320(R12)
-	VBROADCASTSS 168(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	VSHUFF32X4 $0x88, Z6, Z2, Z16
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z16, 128(R12)
-	VMOVUPS Z6, 384(R12)
-	VBROADCASTSS 172(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	VSHUFF32X4 $0x88, Z7, Z3, Z16
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z16, 192(R12)
-	VMOVUPS Z7, 448(R12)
-	VMOVUPS 384(R13), Z18
-	VMOVUPS 1408(R13), Z19
-	VBROADCASTSS 192(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
-	VUNPCKLPS Z11, Z10, Z16
-	VUNPCKHPS Z11, Z10, Z17
-	VUNPCKLPS Z9, Z8, Z10
-	VUNPCKHPS Z9, Z8, Z11
-	VBROADCASTSS 196(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	VUNPCKLPD Z16, Z10, Z8
-	VUNPCKHPD Z16, Z10, Z9
-	VUNPCKLPD Z17, Z11, Z10
-	VUNPCKHPD Z17, Z11, Z11
-	VBROADCASTSS 200(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	VUNPCKLPS Z15, Z14, Z16
-	VUNPCKHPS Z15, Z14, Z17
-	VUNPCKLPS Z13, Z12, Z14
-	VUNPCKHPS Z13, Z12, Z15
-	VBROADCASTSS 204(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	VUNPCKLPD Z16, Z14, Z12
-	VUNPCKHPD Z16, Z14, Z13
-	VUNPCKLPD Z17, Z15, Z14
-	VUNPCKHPD Z17, Z15, Z15
-	VMOVUPS 448(R13), Z18
-	VMOVUPS 1472(R13), Z19
-	VBROADCASTSS 224(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
-	VSHUFF32X4 $0x88, Z12, Z8, Z16
-	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VMOVUPS Z16, 512(R12)
-	VMOVUPS Z12, 768(R12)
-	VBROADCASTSS 228(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	VSHUFF32X4 $0x88, Z13, Z9, Z16
-	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VMOVUPS Z16, 576(R12)
-	VMOVUPS Z13, 832(R12)
-	VBROADCASTSS 232(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	VSHUFF32X4 $0x88, Z14, Z10, Z16
-	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VMOVUPS Z16, 640(R12)
-	VMOVUPS Z14, 896(R12)
-	VBROADCASTSS 236(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	VSHUFF32X4 $0x88, Z15, Z11, Z16
-	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	VMOVUPS Z16, 704(R12)
-	VMOVUPS Z15, 960(R12)
-	VMOVUPS 512(R13), Z18
-	VMOVUPS 1536(R13), Z19
-	VBROADCASTSS 256(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	CMPQ streamBlock_lone(DI), $0
+	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	VMOVUPS 32(AX)(SI*1), Y8
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 260(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VMOVUPS 0(AX)(BX*1), Y0
+	VMOVUPS 32(AX)(BX*1), Y8
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 264(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	VMOVUPS 32(AX)(SI*1), Y12
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 268(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VMOVUPS 0(AX)(BX*1), Y4
+	VMOVUPS 32(AX)(BX*1), Y12
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 576(R13), Z18
-	VMOVUPS 1600(R13), Z19
-	VBROADCASTSS 288(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y1
-	VMOVUPS 32(AX)(SI*1), Y9
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 292(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VMOVUPS 0(AX)(BX*1), Y1
+	VMOVUPS 32(AX)(BX*1), Y9
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 296(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	VMOVUPS 32(AX)(SI*1), Y13
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 300(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VMOVUPS 0(AX)(BX*1), Y5
+	VMOVUPS 32(AX)(BX*1), Y13
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 640(R13), Z18
-	VMOVUPS 1664(R13), Z19
-	VBROADCASTSS 320(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	VMOVUPS 32(AX)(SI*1), Y10
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 324(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VMOVUPS 0(AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y10
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 328(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y6
-	VMOVUPS 32(AX)(SI*1), Y14
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 332(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VMOVUPS 0(AX)(BX*1), Y6
+	VMOVUPS 32(AX)(BX*1), Y14
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 704(R13), Z18
-	VMOVUPS 1728(R13), Z19
-	VBROADCASTSS 352(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	VMOVUPS 32(AX)(SI*1), Y11
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 356(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
+	VMOVUPS 0(AX)(BX*1), Y3
+	VMOVUPS 32(AX)(BX*1), Y11
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 360(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	VMOVUPS 32(AX)(SI*1), Y15
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 364(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
+	VMOVUPS 0(AX)(BX*1), Y7
+	VMOVUPS 32(AX)(BX*1), Y15
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 768(R13), Z18
-	VMOVUPS 1792(R13), Z19
-	VBROADCASTSS 384(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
+	PREFETCHT1 (AX)(R11*1)
 	VUNPCKLPS Z3, Z2, Z16
 	VUNPCKHPS Z3, Z2, Z17
 	VUNPCKLPS Z1, Z0, Z2
 	VUNPCKHPS Z1, Z0, Z3
-	VBROADCASTSS 388(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
 	VUNPCKLPD Z16, Z2, Z0
 	VUNPCKHPD Z16, Z2, Z1
 	VUNPCKLPD Z17, Z3, Z2
 	VUNPCKHPD Z17, Z3, Z3
-	VBROADCASTSS 392(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
 	VUNPCKHPS Z5, Z4, Z7
-	VBROADCASTSS 396(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
 	VUNPCKLPD Z16, Z6, Z4
 	VUNPCKHPD Z16, Z6, Z5
 	VUNPCKLPD Z17, Z7, Z6
 	VUNPCKHPD Z17, Z7, Z7
-	VMOVUPS 832(R13), Z18
-	VMOVUPS 1856(R13), Z19
-	VBROADCASTSS 416(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
 	VSHUFF32X4 $0x88, Z4, Z0, Z16
 	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z16, 1024(R12)
-	VMOVUPS Z4, 1280(R12)
-	VBROADCASTSS 420(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	VSHUFF32X4 $0x88, Z5, Z1, Z16
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
 	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z16, 1088(R12)
-	VMOVUPS Z5, 1344(R12)
-	VBROADCASTSS 424(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z16, 1152(R12)
-	VMOVUPS Z6, 1408(R12)
-	VBROADCASTSS 428(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	VSHUFF32X4 $0x88, Z7, Z3, Z16
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z16, 1216(R12)
-	VMOVUPS Z7, 1472(R12)
-	VMOVUPS 896(R13), Z18
-	VMOVUPS 1920(R13), Z19
-	VBROADCASTSS 448(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x21 // VDPBF16PS.BCST (R9), Z16, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x01 // VDPBF16PS.BCST 4(R9), Z16, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x02 // VDPBF16PS.BCST 8(R9), Z16, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x03 // VDPBF16PS.BCST 12(R9), Z16, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x08 // VDPBF16PS.BCST 32(R9), Z17, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x09 // VDPBF16PS.BCST 36(R9), Z17, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x0A // VDPBF16PS.BCST 40(R9), Z17, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x0B // VDPBF16PS.BCST 44(R9), Z17, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x10 // VDPBF16PS.BCST 64(R9), Z18, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x11 // VDPBF16PS.BCST 68(R9), Z18, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x12 // VDPBF16PS.BCST 72(R9), Z18, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x13 // VDPBF16PS.BCST 76(R9), Z18, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x18 // VDPBF16PS.BCST 96(R9), Z19, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x19 // VDPBF16PS.BCST 100(R9), Z19, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x1A // VDPBF16PS.BCST 104(R9), Z19, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x1B // VDPBF16PS.BCST 108(R9), Z19, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x20 // VDPBF16PS.BCST 128(R9), Z4, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x21 // VDPBF16PS.BCST 132(R9), Z4, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x22 // VDPBF16PS.BCST 136(R9), Z4, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x23 // VDPBF16PS.BCST 140(R9), Z4, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x28 // VDPBF16PS.BCST 160(R9), Z5, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x29 // VDPBF16PS.BCST 164(R9), Z5, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x2A // VDPBF16PS.BCST 168(R9), Z5, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x2B // VDPBF16PS.BCST 172(R9), Z5, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x30 // VDPBF16PS.BCST 192(R9), Z6, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x31 // VDPBF16PS.BCST 196(R9), Z6, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x32 // VDPBF16PS.BCST 200(R9), Z6, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x33 // VDPBF16PS.BCST 204(R9), Z6, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x38 // VDPBF16PS.BCST 224(R9), Z7, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x39 // VDPBF16PS.BCST 228(R9), Z7, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x3A // VDPBF16PS.BCST 232(R9), Z7, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x3B // VDPBF16PS.BCST 236(R9), Z7, Z31
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
 	VUNPCKHPS Z9, Z8, Z11
-	VBROADCASTSS 452(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
 	VUNPCKLPD Z16, Z10, Z8
 	VUNPCKHPD Z16, Z10, Z9
 	VUNPCKLPD Z17, Z11, Z10
 	VUNPCKHPD Z17, Z11, Z11
-	VBROADCASTSS 456(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
 	VUNPCKHPS Z13, Z12, Z15
-	VBROADCASTSS 460(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
 	VUNPCKLPD Z16, Z14, Z12
 	VUNPCKHPD Z16, Z14, Z13
 	VUNPCKLPD Z17, Z15, Z14
 	VUNPCKHPD Z17, Z15, Z15
-	VMOVUPS 960(R13), Z18
-	VMOVUPS 1984(R13), Z19
-	VBROADCASTSS 480(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
 	VSHUFF32X4 $0x88, Z12, Z8, Z16
 	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VMOVUPS Z16, 1536(R12)
-	VMOVUPS Z12, 1792(R12)
-	VBROADCASTSS 484(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
 	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VMOVUPS Z16, 1600(R12)
-	VMOVUPS Z13, 1856(R12)
-	VBROADCASTSS 488(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	VSHUFF32X4 $0x88, Z14, Z10, Z16
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VMOVUPS Z16, 1664(R12)
-	VMOVUPS Z14, 1920(R12)
-	VBROADCASTSS 492(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	VSHUFF32X4 $0x88, Z15, Z11, Z16
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	VMOVUPS Z16, 1728(R12)
-	VMOVUPS Z15, 1984(R12)
-	ADDQ $512, DX
-	JMP loop
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x40 // VDPBF16PS.BCST 256(R9), Z16, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x41 // VDPBF16PS.BCST 260(R9), Z16, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x42 // VDPBF16PS.BCST 264(R9), Z16, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x43 // VDPBF16PS.BCST 268(R9), Z16, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x48 // VDPBF16PS.BCST 288(R9), Z17, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x49 // VDPBF16PS.BCST 292(R9), Z17, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x4A // VDPBF16PS.BCST 296(R9), Z17, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x4B // VDPBF16PS.BCST 300(R9), Z17, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x50 // VDPBF16PS.BCST 320(R9), Z18, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x51 // VDPBF16PS.BCST 324(R9), Z18, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x52 // VDPBF16PS.BCST 328(R9), Z18, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x53 // VDPBF16PS.BCST 332(R9), Z18, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x58 // VDPBF16PS.BCST 352(R9), Z19, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x59 // VDPBF16PS.BCST 356(R9), Z19, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x5A // VDPBF16PS.BCST 360(R9), Z19, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x5B // VDPBF16PS.BCST 364(R9), Z19, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x60 // VDPBF16PS.BCST 384(R9), Z12, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x61 // VDPBF16PS.BCST 388(R9), Z12, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x62 // VDPBF16PS.BCST 392(R9), Z12, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x63 // VDPBF16PS.BCST 396(R9), Z12, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x68 // VDPBF16PS.BCST 416(R9), Z13, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x69 // VDPBF16PS.BCST 420(R9), Z13, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x6A // VDPBF16PS.BCST 424(R9), Z13, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x6B // VDPBF16PS.BCST 428(R9), Z13, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x70 // VDPBF16PS.BCST 448(R9), Z14, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x71 // VDPBF16PS.BCST 452(R9), Z14, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x72 // VDPBF16PS.BCST 456(R9), Z14, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x73 // VDPBF16PS.BCST 460(R9), Z14, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x78 // VDPBF16PS.BCST 480(R9), Z15, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x79 // VDPBF16PS.BCST 484(R9), Z15, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x7A // VDPBF16PS.BCST 488(R9), Z15, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x7B // VDPBF16PS.BCST 492(R9), Z15, Z31
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
 
-last:
-	VMOVUPS 0(R13), Z18
-	VMOVUPS 1024(R13), Z19
-	VBROADCASTSS 0(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
-	VBROADCASTSS 4(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	VBROADCASTSS 8(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	VBROADCASTSS 12(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	VMOVUPS 64(R13), Z18
-	VMOVUPS 1088(R13), Z19
-	VBROADCASTSS 32(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
-	VBROADCASTSS 36(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	VBROADCASTSS 40(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	VBROADCASTSS 44(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	VMOVUPS 128(R13), Z18
-	VMOVUPS 1152(R13), Z19
-	VBROADCASTSS 64(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
-	VBROADCASTSS 68(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	VBROADCASTSS 72(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	VBROADCASTSS 76(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	VMOVUPS 192(R13), Z18
-	VMOVUPS 1216(R13), Z19
-	VBROADCASTSS 96(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
-	VBROADCASTSS 100(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	VBROADCASTSS 104(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	VBROADCASTSS 108(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	VMOVUPS 256(R13), Z18
-	VMOVUPS 1280(R13), Z19
-	VBROADCASTSS 128(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
-	VBROADCASTSS 132(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	VBROADCASTSS 136(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	VBROADCASTSS 140(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	VMOVUPS 320(R13), Z18
-	VMOVUPS 1344(R13), Z19
-	VBROADCASTSS 160(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
-	VBROADCASTSS 164(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	VBROADCASTSS 168(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	VBROADCASTSS 172(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	VMOVUPS 384(R13), Z18
-	VMOVUPS 1408(R13), Z19
-	VBROADCASTSS 192(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
-	VBROADCASTSS 196(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	VBROADCASTSS 200(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	VBROADCASTSS 204(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	VMOVUPS 448(R13), Z18
-	VMOVUPS 1472(R13), Z19
-	VBROADCASTSS 224(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
-	VBROADCASTSS 228(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	VBROADCASTSS 232(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	VBROADCASTSS 236(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	VMOVUPS 512(R13), Z18
-	VMOVUPS 1536(R13), Z19
-	VBROADCASTSS 256(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
-	VBROADCASTSS 260(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	VBROADCASTSS 264(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	VBROADCASTSS 268(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	VMOVUPS 576(R13), Z18
-	VMOVUPS 1600(R13), Z19
-	VBROADCASTSS 288(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
-	VBROADCASTSS 292(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	VBROADCASTSS 296(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	VBROADCASTSS 300(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	VMOVUPS 640(R13), Z18
-	VMOVUPS 1664(R13), Z19
-	VBROADCASTSS 320(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
-	VBROADCASTSS 324(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	VBROADCASTSS 328(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	VBROADCASTSS 332(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	VMOVUPS 704(R13), Z18
-	VMOVUPS 1728(R13), Z19
-	VBROADCASTSS 352(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
-	VBROADCASTSS 356(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	VBROADCASTSS 360(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	VBROADCASTSS 364(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	VMOVUPS 768(R13), Z18
-	VMOVUPS 1792(R13), Z19
-	VBROADCASTSS 384(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
-	VBROADCASTSS 388(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	VBROADCASTSS 392(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	VBROADCASTSS 396(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	VMOVUPS 832(R13), Z18
-	VMOVUPS 1856(R13), Z19
-	VBROADCASTSS 416(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
-	VBROADCASTSS 420(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	VBROADCASTSS 424(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	VBROADCASTSS 428(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	VMOVUPS 896(R13), Z18
-	VMOVUPS 1920(R13), Z19
-	VBROADCASTSS 448(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
-	VBROADCASTSS 452(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	VBROADCASTSS 456(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	VBROADCASTSS 460(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	VMOVUPS 960(R13), Z18
-	VMOVUPS 1984(R13), Z19
-	VBROADCASTSS 480(DX), Z20
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z18, Z20, Z24
-	BYTE $0x62; BYTE $0x22; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z19, Z20, Z28
-	VBROADCASTSS 484(DX), Z21
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z18, Z21, Z25
-	BYTE $0x62; BYTE $0x22; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z19, Z21, Z29
-	VBROADCASTSS 488(DX), Z22
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z22, Z26
-	BYTE $0x62; BYTE $0x22; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z19, Z22, Z30
-	VBROADCASTSS 492(DX), Z23
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z18, Z23, Z27
-	BYTE $0x62; BYTE $0x22; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z23, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z27, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z26, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
+next:
+	DECQ streamBlock_k(DI)
+	JNZ loop
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -6075,6 +4727,22 @@ last:
 	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z28, (AX)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z27, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z26, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -6121,69 +4789,53 @@ start0x1:
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z0
-	VSHUFF32X4 $0x88, Z23, Z22, Z4
-	VSHUFF32X4 $0xdd, Z21, Z20, Z8
-	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z1
-	VSHUFF32X4 $0x88, Z23, Z22, Z5
-	VSHUFF32X4 $0xdd, Z21, Z20, Z9
-	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z2
-	VSHUFF32X4 $0x88, Z23, Z22, Z6
-	VSHUFF32X4 $0xdd, Z21, Z20, Z10
-	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VMOVDQU16 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z3
-	VSHUFF32X4 $0x88, Z23, Z22, Z7
-	VSHUFF32X4 $0xdd, Z21, Z20, Z11
-	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
 	VUNPCKHPS Z3, Z2, Z17
 	VUNPCKLPS Z1, Z0, Z2
@@ -6192,78 +4844,6 @@ loop:
 	VUNPCKHPD Z16, Z2, Z1
 	VUNPCKLPD Z17, Z3, Z2
 	VUNPCKHPD Z17, Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 0(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z0, Z20, Z24
-	VBROADCASTSS 4(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xC8 // VDPBF16PS Z0, Z21, Z25
-	VBROADCASTSS 8(DX), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z0, Z22, Z26
-	VBROADCASTSS 12(DX), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xD8 // VDPBF16PS Z0, Z23, Z27
-	VBROADCASTSS 16(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE0 // VDPBF16PS Z0, Z20, Z28
-	VBROADCASTSS 20(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xE8 // VDPBF16PS Z0, Z21, Z29
-	VBROADCASTSS 24(DX), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF0 // VDPBF16PS Z0, Z22, Z30
-	VBROADCASTSS 28(DX), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xF8 // VDPBF16PS Z0, Z23, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 32(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC1 // VDPBF16PS Z1, Z20, Z24
-	VBROADCASTSS 36(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z1, Z21, Z25
-	VBROADCASTSS 40(DX), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD1 // VDPBF16PS Z1, Z22, Z26
-	VBROADCASTSS 44(DX), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xD9 // VDPBF16PS Z1, Z23, Z27
-	VBROADCASTSS 48(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE1 // VDPBF16PS Z1, Z20, Z28
-	VBROADCASTSS 52(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xE9 // VDPBF16PS Z1, Z21, Z29
-	VBROADCASTSS 56(DX), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF1 // VDPBF16PS Z1, Z22, Z30
-	VBROADCASTSS 60(DX), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xF9 // VDPBF16PS Z1, Z23, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 64(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z2, Z20, Z24
-	VBROADCASTSS 68(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z2, Z21, Z25
-	VBROADCASTSS 72(DX), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z2, Z22, Z26
-	VBROADCASTSS 76(DX), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z2, Z23, Z27
-	VBROADCASTSS 80(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z2, Z20, Z28
-	VBROADCASTSS 84(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z2, Z21, Z29
-	VBROADCASTSS 88(DX), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z2, Z22, Z30
-	VBROADCASTSS 92(DX), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z2, Z23, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 96(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z3, Z20, Z24
-	VBROADCASTSS 100(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z3, Z21, Z25
-	VBROADCASTSS 104(DX), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z3, Z22, Z26
-	VBROADCASTSS 108(DX), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z3, Z23, Z27
-	VBROADCASTSS 112(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z3, Z20, Z28
-	VBROADCASTSS 116(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z3, Z21, Z29
-	VBROADCASTSS 120(DX), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z3, Z22, Z30
-	VBROADCASTSS 124(DX), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z3, Z23, Z31
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -6272,78 +4852,94 @@ loop:
 	VUNPCKHPD Z16, Z6, Z5
 	VUNPCKLPD Z17, Z7, Z6
 	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x01 // VDPBF16PS.BCST 4(DX), Z16, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST 8(DX), Z16, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x03 // VDPBF16PS.BCST 12(DX), Z16, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x04 // VDPBF16PS.BCST 16(DX), Z16, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x05 // VDPBF16PS.BCST 20(DX), Z16, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x06 // VDPBF16PS.BCST 24(DX), Z16, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x07 // VDPBF16PS.BCST 28(DX), Z16, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x09 // VDPBF16PS.BCST 36(DX), Z17, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x0A // VDPBF16PS.BCST 40(DX), Z17, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x0B // VDPBF16PS.BCST 44(DX), Z17, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x0C // VDPBF16PS.BCST 48(DX), Z17, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x0D // VDPBF16PS.BCST 52(DX), Z17, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x0E // VDPBF16PS.BCST 56(DX), Z17, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x0F // VDPBF16PS.BCST 60(DX), Z17, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x11 // VDPBF16PS.BCST 68(DX), Z18, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x12 // VDPBF16PS.BCST 72(DX), Z18, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x13 // VDPBF16PS.BCST 76(DX), Z18, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x14 // VDPBF16PS.BCST 80(DX), Z18, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x15 // VDPBF16PS.BCST 84(DX), Z18, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x16 // VDPBF16PS.BCST 88(DX), Z18, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x17 // VDPBF16PS.BCST 92(DX), Z18, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x19 // VDPBF16PS.BCST 100(DX), Z19, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x1A // VDPBF16PS.BCST 104(DX), Z19, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x1B // VDPBF16PS.BCST 108(DX), Z19, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x1C // VDPBF16PS.BCST 112(DX), Z19, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x1D // VDPBF16PS.BCST 116(DX), Z19, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x1E // VDPBF16PS.BCST 120(DX), Z19, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x1F // VDPBF16PS.BCST 124(DX), Z19, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 128(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC4 // VDPBF16PS Z4, Z20, Z24
-	VBROADCASTSS 132(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCC // VDPBF16PS Z4, Z21, Z25
-	VBROADCASTSS 136(DX), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD4 // VDPBF16PS Z4, Z22, Z26
-	VBROADCASTSS 140(DX), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDC // VDPBF16PS Z4, Z23, Z27
-	VBROADCASTSS 144(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE4 // VDPBF16PS Z4, Z20, Z28
-	VBROADCASTSS 148(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEC // VDPBF16PS Z4, Z21, Z29
-	VBROADCASTSS 152(DX), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF4 // VDPBF16PS Z4, Z22, Z30
-	VBROADCASTSS 156(DX), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFC // VDPBF16PS Z4, Z23, Z31
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x21 // VDPBF16PS.BCST 132(DX), Z4, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x22 // VDPBF16PS.BCST 136(DX), Z4, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x23 // VDPBF16PS.BCST 140(DX), Z4, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x24 // VDPBF16PS.BCST 144(DX), Z4, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x25 // VDPBF16PS.BCST 148(DX), Z4, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x26 // VDPBF16PS.BCST 152(DX), Z4, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x27 // VDPBF16PS.BCST 156(DX), Z4, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 160(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC5 // VDPBF16PS Z5, Z20, Z24
-	VBROADCASTSS 164(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCD // VDPBF16PS Z5, Z21, Z25
-	VBROADCASTSS 168(DX), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD5 // VDPBF16PS Z5, Z22, Z26
-	VBROADCASTSS 172(DX), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDD // VDPBF16PS Z5, Z23, Z27
-	VBROADCASTSS 176(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE5 // VDPBF16PS Z5, Z20, Z28
-	VBROADCASTSS 180(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xED // VDPBF16PS Z5, Z21, Z29
-	VBROADCASTSS 184(DX), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF5 // VDPBF16PS Z5, Z22, Z30
-	VBROADCASTSS 188(DX), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFD // VDPBF16PS Z5, Z23, Z31
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x29 // VDPBF16PS.BCST 164(DX), Z5, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x2A // VDPBF16PS.BCST 168(DX), Z5, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x2B // VDPBF16PS.BCST 172(DX), Z5, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x2C // VDPBF16PS.BCST 176(DX), Z5, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x2D // VDPBF16PS.BCST 180(DX), Z5, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x2E // VDPBF16PS.BCST 184(DX), Z5, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x2F // VDPBF16PS.BCST 188(DX), Z5, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 192(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC6 // VDPBF16PS Z6, Z20, Z24
-	VBROADCASTSS 196(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCE // VDPBF16PS Z6, Z21, Z25
-	VBROADCASTSS 200(DX), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD6 // VDPBF16PS Z6, Z22, Z26
-	VBROADCASTSS 204(DX), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDE // VDPBF16PS Z6, Z23, Z27
-	VBROADCASTSS 208(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE6 // VDPBF16PS Z6, Z20, Z28
-	VBROADCASTSS 212(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEE // VDPBF16PS Z6, Z21, Z29
-	VBROADCASTSS 216(DX), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF6 // VDPBF16PS Z6, Z22, Z30
-	VBROADCASTSS 220(DX), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFE // VDPBF16PS Z6, Z23, Z31
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x31 // VDPBF16PS.BCST 196(DX), Z6, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x32 // VDPBF16PS.BCST 200(DX), Z6, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x33 // VDPBF16PS.BCST 204(DX), Z6, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x34 // VDPBF16PS.BCST 208(DX), Z6, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x35 // VDPBF16PS.BCST 212(DX), Z6, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x36 // VDPBF16PS.BCST 216(DX), Z6, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x37 // VDPBF16PS.BCST 220(DX), Z6, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 224(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC7 // VDPBF16PS Z7, Z20, Z24
-	VBROADCASTSS 228(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCF // VDPBF16PS Z7, Z21, Z25
-	VBROADCASTSS 232(DX), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD7 // VDPBF16PS Z7, Z22, Z26
-	VBROADCASTSS 236(DX), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDF // VDPBF16PS Z7, Z23, Z27
-	VBROADCASTSS 240(DX), Z20
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE7 // VDPBF16PS Z7, Z20, Z28
-	VBROADCASTSS 244(DX), Z21
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEF // VDPBF16PS Z7, Z21, Z29
-	VBROADCASTSS 248(DX), Z22
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF7 // VDPBF16PS Z7, Z22, Z30
-	VBROADCASTSS 252(DX), Z23
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFF // VDPBF16PS Z7, Z23, Z31
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x39 // VDPBF16PS.BCST 228(DX), Z7, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x3A // VDPBF16PS.BCST 232(DX), Z7, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x3B // VDPBF16PS.BCST 236(DX), Z7, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x3C // VDPBF16PS.BCST 240(DX), Z7, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x3D // VDPBF16PS.BCST 244(DX), Z7, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x3E // VDPBF16PS.BCST 248(DX), Z7, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x3F // VDPBF16PS.BCST 252(DX), Z7, Z31
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -6352,78 +4948,6 @@ loop:
 	VUNPCKHPD Z16, Z10, Z9
 	VUNPCKLPD Z17, Z11, Z10
 	VUNPCKHPD Z17, Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 256(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z8, Z20, Z24
-	VBROADCASTSS 260(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xC8 // VDPBF16PS Z8, Z21, Z25
-	VBROADCASTSS 264(DX), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z8, Z22, Z26
-	VBROADCASTSS 268(DX), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xD8 // VDPBF16PS Z8, Z23, Z27
-	VBROADCASTSS 272(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE0 // VDPBF16PS Z8, Z20, Z28
-	VBROADCASTSS 276(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xE8 // VDPBF16PS Z8, Z21, Z29
-	VBROADCASTSS 280(DX), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF0 // VDPBF16PS Z8, Z22, Z30
-	VBROADCASTSS 284(DX), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xF8 // VDPBF16PS Z8, Z23, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 288(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC1 // VDPBF16PS Z9, Z20, Z24
-	VBROADCASTSS 292(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z9, Z21, Z25
-	VBROADCASTSS 296(DX), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD1 // VDPBF16PS Z9, Z22, Z26
-	VBROADCASTSS 300(DX), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xD9 // VDPBF16PS Z9, Z23, Z27
-	VBROADCASTSS 304(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE1 // VDPBF16PS Z9, Z20, Z28
-	VBROADCASTSS 308(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xE9 // VDPBF16PS Z9, Z21, Z29
-	VBROADCASTSS 312(DX), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF1 // VDPBF16PS Z9, Z22, Z30
-	VBROADCASTSS 316(DX), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xF9 // VDPBF16PS Z9, Z23, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 320(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z20, Z24
-	VBROADCASTSS 324(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z21, Z25
-	VBROADCASTSS 328(DX), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z22, Z26
-	VBROADCASTSS 332(DX), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z23, Z27
-	VBROADCASTSS 336(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z20, Z28
-	VBROADCASTSS 340(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z21, Z29
-	VBROADCASTSS 344(DX), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z22, Z30
-	VBROADCASTSS 348(DX), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z23, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 352(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z20, Z24
-	VBROADCASTSS 356(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z21, Z25
-	VBROADCASTSS 360(DX), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z22, Z26
-	VBROADCASTSS 364(DX), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z23, Z27
-	VBROADCASTSS 368(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z20, Z28
-	VBROADCASTSS 372(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z21, Z29
-	VBROADCASTSS 376(DX), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z22, Z30
-	VBROADCASTSS 380(DX), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z23, Z31
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -6432,78 +4956,94 @@ loop:
 	VUNPCKHPD Z16, Z14, Z13
 	VUNPCKLPD Z17, Z15, Z14
 	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x41 // VDPBF16PS.BCST 260(DX), Z16, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x42 // VDPBF16PS.BCST 264(DX), Z16, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x43 // VDPBF16PS.BCST 268(DX), Z16, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x44 // VDPBF16PS.BCST 272(DX), Z16, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x45 // VDPBF16PS.BCST 276(DX), Z16, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x46 // VDPBF16PS.BCST 280(DX), Z16, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x47 // VDPBF16PS.BCST 284(DX), Z16, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x49 // VDPBF16PS.BCST 292(DX), Z17, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x4A // VDPBF16PS.BCST 296(DX), Z17, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x4B // VDPBF16PS.BCST 300(DX), Z17, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x4C // VDPBF16PS.BCST 304(DX), Z17, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x4D // VDPBF16PS.BCST 308(DX), Z17, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x4E // VDPBF16PS.BCST 312(DX), Z17, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x4F // VDPBF16PS.BCST 316(DX), Z17, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x51 // VDPBF16PS.BCST 324(DX), Z18, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x52 // VDPBF16PS.BCST 328(DX), Z18, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x53 // VDPBF16PS.BCST 332(DX), Z18, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x54 // VDPBF16PS.BCST 336(DX), Z18, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x55 // VDPBF16PS.BCST 340(DX), Z18, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x56 // VDPBF16PS.BCST 344(DX), Z18, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x57 // VDPBF16PS.BCST 348(DX), Z18, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x59 // VDPBF16PS.BCST 356(DX), Z19, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x5A // VDPBF16PS.BCST 360(DX), Z19, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x5B // VDPBF16PS.BCST 364(DX), Z19, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x5C // VDPBF16PS.BCST 368(DX), Z19, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x5D // VDPBF16PS.BCST 372(DX), Z19, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x5E // VDPBF16PS.BCST 376(DX), Z19, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x5F // VDPBF16PS.BCST 380(DX), Z19, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 384(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC4 // VDPBF16PS Z12, Z20, Z24
-	VBROADCASTSS 388(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCC // VDPBF16PS Z12, Z21, Z25
-	VBROADCASTSS 392(DX), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD4 // VDPBF16PS Z12, Z22, Z26
-	VBROADCASTSS 396(DX), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDC // VDPBF16PS Z12, Z23, Z27
-	VBROADCASTSS 400(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE4 // VDPBF16PS Z12, Z20, Z28
-	VBROADCASTSS 404(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEC // VDPBF16PS Z12, Z21, Z29
-	VBROADCASTSS 408(DX), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF4 // VDPBF16PS Z12, Z22, Z30
-	VBROADCASTSS 412(DX), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFC // VDPBF16PS Z12, Z23, Z31
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x61 // VDPBF16PS.BCST 388(DX), Z12, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x62 // VDPBF16PS.BCST 392(DX), Z12, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x63 // VDPBF16PS.BCST 396(DX), Z12, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x64 // VDPBF16PS.BCST 400(DX), Z12, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x65 // VDPBF16PS.BCST 404(DX), Z12, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x66 // VDPBF16PS.BCST 408(DX), Z12, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x67 // VDPBF16PS.BCST 412(DX), Z12, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 416(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC5 // VDPBF16PS Z13, Z20, Z24
-	VBROADCASTSS 420(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCD // VDPBF16PS Z13, Z21, Z25
-	VBROADCASTSS 424(DX), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD5 // VDPBF16PS Z13, Z22, Z26
-	VBROADCASTSS 428(DX), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDD // VDPBF16PS Z13, Z23, Z27
-	VBROADCASTSS 432(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE5 // VDPBF16PS Z13, Z20, Z28
-	VBROADCASTSS 436(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xED // VDPBF16PS Z13, Z21, Z29
-	VBROADCASTSS 440(DX), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF5 // VDPBF16PS Z13, Z22, Z30
-	VBROADCASTSS 444(DX), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFD // VDPBF16PS Z13, Z23, Z31
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x69 // VDPBF16PS.BCST 420(DX), Z13, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x6A // VDPBF16PS.BCST 424(DX), Z13, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x6B // VDPBF16PS.BCST 428(DX), Z13, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x6C // VDPBF16PS.BCST 432(DX), Z13, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x6D // VDPBF16PS.BCST 436(DX), Z13, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x6E // VDPBF16PS.BCST 440(DX), Z13, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x6F // VDPBF16PS.BCST 444(DX), Z13, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 448(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC6 // VDPBF16PS Z14, Z20, Z24
-	VBROADCASTSS 452(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCE // VDPBF16PS Z14, Z21, Z25
-	VBROADCASTSS 456(DX), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD6 // VDPBF16PS Z14, Z22, Z26
-	VBROADCASTSS 460(DX), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDE // VDPBF16PS Z14, Z23, Z27
-	VBROADCASTSS 464(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE6 // VDPBF16PS Z14, Z20, Z28
-	VBROADCASTSS 468(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEE // VDPBF16PS Z14, Z21, Z29
-	VBROADCASTSS 472(DX), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF6 // VDPBF16PS Z14, Z22, Z30
-	VBROADCASTSS 476(DX), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFE // VDPBF16PS Z14, Z23, Z31
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x71 // VDPBF16PS.BCST 452(DX), Z14, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x72 // VDPBF16PS.BCST 456(DX), Z14, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x73 // VDPBF16PS.BCST 460(DX), Z14, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x74 // VDPBF16PS.BCST 464(DX), Z14, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x75 // VDPBF16PS.BCST 468(DX), Z14, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x76 // VDPBF16PS.BCST 472(DX), Z14, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x77 // VDPBF16PS.BCST 476(DX), Z14, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 480(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xC7 // VDPBF16PS Z15, Z20, Z24
-	VBROADCASTSS 484(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xCF // VDPBF16PS Z15, Z21, Z25
-	VBROADCASTSS 488(DX), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xD7 // VDPBF16PS Z15, Z22, Z26
-	VBROADCASTSS 492(DX), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xDF // VDPBF16PS Z15, Z23, Z27
-	VBROADCASTSS 496(DX), Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x40; BYTE $0x52; BYTE $0xE7 // VDPBF16PS Z15, Z20, Z28
-	VBROADCASTSS 500(DX), Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x40; BYTE $0x52; BYTE $0xEF // VDPBF16PS Z15, Z21, Z29
-	VBROADCASTSS 504(DX), Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x40; BYTE $0x52; BYTE $0xF7 // VDPBF16PS Z15, Z22, Z30
-	VBROADCASTSS 508(DX), Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x40; BYTE $0x52; BYTE $0xFF // VDPBF16PS Z15, Z23, Z31
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x79 // VDPBF16PS.BCST 484(DX), Z15, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x7A // VDPBF16PS.BCST 488(DX), Z15, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x7B // VDPBF16PS.BCST 492(DX), Z15, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x7C // VDPBF16PS.BCST 496(DX), Z15, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x7D // VDPBF16PS.BCST 500(DX), Z15, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x7E // VDPBF16PS.BCST 504(DX), Z15, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x7F // VDPBF16PS.BCST 508(DX), Z15, Z31
 	ADDQ $512, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
@@ -6535,63 +5075,31 @@ loop:
 	RET
 
 // func streamFar8Pairs(c *streamBlock)
-// 8 rows of A by 32 columns.
+// 8 rows of A by 16 columns.
 TEXT ·streamFar8Pairs(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z16
+	VMOVUPS (AX), Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z17
+	VMOVUPS (AX), Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z18
+	VMOVUPS (AX), Z26
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z19
+	VMOVUPS (AX), Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
-	VMOVUPS (AX), Z20
+	VMOVUPS (AX), Z28
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
-	VMOVUPS (AX), Z21
+	VMOVUPS (AX), Z29
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
-	VMOVUPS (AX), Z22
+	VMOVUPS (AX), Z30
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
-	VMOVUPS (AX), Z23
+	VMOVUPS (AX), Z31
 	JMP start0x1
 
 zero0x1:
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
-
-start0x1:
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+32)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+40)(DI), AX
-	VMOVUPS (AX), Z29
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+48)(DI), AX
-	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+56)(DI), AX
-	VMOVUPS (AX), Z31
-	JMP start1x1
-
-zero1x1:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
@@ -6601,1467 +5109,296 @@ zero1x1:
 	VPXORD Z30, Z30, Z30
 	VPXORD Z31, Z31, Z31
 
-start1x1:
+start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	LEAQ (streamBlock_turned+60)(DI), R12
-	ANDQ $-64, R12
-	LEAQ 2048(R12), R13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y1
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y6
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	PREFETCHT1 (AX)(R10*1)
-	VUNPCKLPS Z3, Z2, Z8
-	VUNPCKHPS Z3, Z2, Z9
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z8, Z2, Z0
-	VUNPCKHPD Z8, Z2, Z1
-	VUNPCKLPD Z9, Z3, Z2
-	VUNPCKHPD Z9, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z8
-	VUNPCKHPS Z7, Z6, Z9
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z8, Z6, Z4
-	VUNPCKHPD Z8, Z6, Z5
-	VUNPCKLPD Z9, Z7, Z6
-	VUNPCKHPD Z9, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z8
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z8, 0(R12)
-	VMOVUPS Z4, 256(R12)
-	VSHUFF32X4 $0x88, Z5, Z1, Z8
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z8, 64(R12)
-	VMOVUPS Z5, 320(R12)
-	VSHUFF32X4 $0x88, Z6, Z2, Z8
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z8, 128(R12)
-	VMOVUPS Z6, 384(R12)
-	VSHUFF32X4 $0x88, Z7, Z3, Z8
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z8, 192(R12)
-	VMOVUPS Z7, 448(R12)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z0, Z0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z2, Z2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y6
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
-	VUNPCKLPS Z3, Z2, Z8
-	VUNPCKHPS Z3, Z2, Z9
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z8, Z2, Z0
-	VUNPCKHPD Z8, Z2, Z1
-	VUNPCKLPD Z9, Z3, Z2
-	VUNPCKHPD Z9, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z8
-	VUNPCKHPS Z7, Z6, Z9
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z8, Z6, Z4
-	VUNPCKHPD Z8, Z6, Z5
-	VUNPCKLPD Z9, Z7, Z6
-	VUNPCKHPD Z9, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z8
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z8, 512(R12)
-	VMOVUPS Z4, 768(R12)
-	VSHUFF32X4 $0x88, Z5, Z1, Z8
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z8, 576(R12)
-	VMOVUPS Z5, 832(R12)
-	VSHUFF32X4 $0x88, Z6, Z2, Z8
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z8, 640(R12)
-	VMOVUPS Z6, 896(R12)
-	VSHUFF32X4 $0x88, Z7, Z3, Z8
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z8, 704(R12)
-	VMOVUPS Z7, 960(R12)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y1
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y6
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	PREFETCHT1 (AX)(R10*1)
-	VUNPCKLPS Z3, Z2, Z8
-	VUNPCKHPS Z3, Z2, Z9
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z8, Z2, Z0
-	VUNPCKHPD Z8, Z2, Z1
-	VUNPCKLPD Z9, Z3, Z2
-	VUNPCKHPD Z9, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z8
-	VUNPCKHPS Z7, Z6, Z9
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z8, Z6, Z4
-	VUNPCKHPD Z8, Z6, Z5
-	VUNPCKLPD Z9, Z7, Z6
-	VUNPCKHPD Z9, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z8
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z8, 1024(R12)
-	VMOVUPS Z4, 1280(R12)
-	VSHUFF32X4 $0x88, Z5, Z1, Z8
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z8, 1088(R12)
-	VMOVUPS Z5, 1344(R12)
-	VSHUFF32X4 $0x88, Z6, Z2, Z8
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z8, 1152(R12)
-	VMOVUPS Z6, 1408(R12)
-	VSHUFF32X4 $0x88, Z7, Z3, Z8
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z8, 1216(R12)
-	VMOVUPS Z7, 1472(R12)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y0
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z0, Z0
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y4
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z1, Z1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y5
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y2
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z2, Z2
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y6
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y3
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z3, Z3
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y7
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
-	VUNPCKLPS Z3, Z2, Z8
-	VUNPCKHPS Z3, Z2, Z9
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z8, Z2, Z0
-	VUNPCKHPD Z8, Z2, Z1
-	VUNPCKLPD Z9, Z3, Z2
-	VUNPCKHPD Z9, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z8
-	VUNPCKHPS Z7, Z6, Z9
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z8, Z6, Z4
-	VUNPCKHPD Z8, Z6, Z5
-	VUNPCKLPD Z9, Z7, Z6
-	VUNPCKHPD Z9, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z8
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z8, 1536(R12)
-	VMOVUPS Z4, 1792(R12)
-	VSHUFF32X4 $0x88, Z5, Z1, Z8
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z8, 1600(R12)
-	VMOVUPS Z5, 1856(R12)
-	VSHUFF32X4 $0x88, Z6, Z2, Z8
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z8, 1664(R12)
-	VMOVUPS Z6, 1920(R12)
-	VSHUFF32X4 $0x88, Z7, Z3, Z8
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z8, 1728(R12)
-	VMOVUPS Z7, 1984(R12)
 
 loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x01 // VDPBF16PS.BCST 4(DX), Z16, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST 8(DX), Z16, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x03 // VDPBF16PS.BCST 12(DX), Z16, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x04 // VDPBF16PS.BCST 16(DX), Z16, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x05 // VDPBF16PS.BCST 20(DX), Z16, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x06 // VDPBF16PS.BCST 24(DX), Z16, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x07 // VDPBF16PS.BCST 28(DX), Z16, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x09 // VDPBF16PS.BCST 36(DX), Z17, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x0A // VDPBF16PS.BCST 40(DX), Z17, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x0B // VDPBF16PS.BCST 44(DX), Z17, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x0C // VDPBF16PS.BCST 48(DX), Z17, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x0D // VDPBF16PS.BCST 52(DX), Z17, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x0E // VDPBF16PS.BCST 56(DX), Z17, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x0F // VDPBF16PS.BCST 60(DX), Z17, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x11 // VDPBF16PS.BCST 68(DX), Z18, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x12 // VDPBF16PS.BCST 72(DX), Z18, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x13 // VDPBF16PS.BCST 76(DX), Z18, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x14 // VDPBF16PS.BCST 80(DX), Z18, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x15 // VDPBF16PS.BCST 84(DX), Z18, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x16 // VDPBF16PS.BCST 88(DX), Z18, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x17 // VDPBF16PS.BCST 92(DX), Z18, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x19 // VDPBF16PS.BCST 100(DX), Z19, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x1A // VDPBF16PS.BCST 104(DX), Z19, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x1B // VDPBF16PS.BCST 108(DX), Z19, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x1C // VDPBF16PS.BCST 112(DX), Z19, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x1D // VDPBF16PS.BCST 116(DX), Z19, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x1E // VDPBF16PS.BCST 120(DX), Z19, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x1F // VDPBF16PS.BCST 124(DX), Z19, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x21 // VDPBF16PS.BCST 132(DX), Z4, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x22 // VDPBF16PS.BCST 136(DX), Z4, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x23 // VDPBF16PS.BCST 140(DX), Z4, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x24 // VDPBF16PS.BCST 144(DX), Z4, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x25 // VDPBF16PS.BCST 148(DX), Z4, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x26 // VDPBF16PS.BCST 152(DX), Z4, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x27 // VDPBF16PS.BCST 156(DX), Z4, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x29 // VDPBF16PS.BCST 164(DX), Z5, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x2A // VDPBF16PS.BCST 168(DX), Z5, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x2B // VDPBF16PS.BCST 172(DX), Z5, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x2C // VDPBF16PS.BCST 176(DX), Z5, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x2D // VDPBF16PS.BCST 180(DX), Z5, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x2E // VDPBF16PS.BCST 184(DX), Z5, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x2F // VDPBF16PS.BCST 188(DX), Z5, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x31 // VDPBF16PS.BCST 196(DX), Z6, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x32 // VDPBF16PS.BCST 200(DX), Z6, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x33 // VDPBF16PS.BCST 204(DX), Z6, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x34 // VDPBF16PS.BCST 208(DX), Z6, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x35 // VDPBF16PS.BCST 212(DX), Z6, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x36 // VDPBF16PS.BCST 216(DX), Z6, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x37 // VDPBF16PS.BCST 220(DX), Z6, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x39 // VDPBF16PS.BCST 228(DX), Z7, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x3A // VDPBF16PS.BCST 232(DX), Z7, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x3B // VDPBF16PS.BCST 236(DX), Z7, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x3C // VDPBF16PS.BCST 240(DX), Z7, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x3D // VDPBF16PS.BCST 244(DX), Z7, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x3E // VDPBF16PS.BCST 248(DX), Z7, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x3F // VDPBF16PS.BCST 252(DX), Z7, Z31
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x41 // VDPBF16PS.BCST 260(DX), Z16, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x42 // VDPBF16PS.BCST 264(DX), Z16, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x43 // VDPBF16PS.BCST 268(DX), Z16, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x44 // VDPBF16PS.BCST 272(DX), Z16, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x45 // VDPBF16PS.BCST 276(DX), Z16, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x46 // VDPBF16PS.BCST 280(DX), Z16, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x47 // VDPBF16PS.BCST 284(DX), Z16, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x49 // VDPBF16PS.BCST 292(DX), Z17, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x4A // VDPBF16PS.BCST 296(DX), Z17, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x4B // VDPBF16PS.BCST 300(DX), Z17, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x4C // VDPBF16PS.BCST 304(DX), Z17, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x4D // VDPBF16PS.BCST 308(DX), Z17, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x4E // VDPBF16PS.BCST 312(DX), Z17, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x4F // VDPBF16PS.BCST 316(DX), Z17, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x51 // VDPBF16PS.BCST 324(DX), Z18, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x52 // VDPBF16PS.BCST 328(DX), Z18, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x53 // VDPBF16PS.BCST 332(DX), Z18, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x54 // VDPBF16PS.BCST 336(DX), Z18, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x55 // VDPBF16PS.BCST 340(DX), Z18, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x56 // VDPBF16PS.BCST 344(DX), Z18, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x57 // VDPBF16PS.BCST 348(DX), Z18, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x59 // VDPBF16PS.BCST 356(DX), Z19, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x5A // VDPBF16PS.BCST 360(DX), Z19, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x5B // VDPBF16PS.BCST 364(DX), Z19, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x5C // VDPBF16PS.BCST 368(DX), Z19, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x5D // VDPBF16PS.BCST 372(DX), Z19, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x5E // VDPBF16PS.BCST 376(DX), Z19, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x5F // VDPBF16PS.BCST 380(DX), Z19, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x61 // VDPBF16PS.BCST 388(DX), Z12, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x62 // VDPBF16PS.BCST 392(DX), Z12, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x63 // VDPBF16PS.BCST 396(DX), Z12, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x64 // VDPBF16PS.BCST 400(DX), Z12, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x65 // VDPBF16PS.BCST 404(DX), Z12, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x66 // VDPBF16PS.BCST 408(DX), Z12, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x67 // VDPBF16PS.BCST 412(DX), Z12, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x69 // VDPBF16PS.BCST 420(DX), Z13, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x6A // VDPBF16PS.BCST 424(DX), Z13, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x6B // VDPBF16PS.BCST 428(DX), Z13, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x6C // VDPBF16PS.BCST 432(DX), Z13, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x6D // VDPBF16PS.BCST 436(DX), Z13, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x6E // VDPBF16PS.BCST 440(DX), Z13, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x6F // VDPBF16PS.BCST 444(DX), Z13, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x71 // VDPBF16PS.BCST 452(DX), Z14, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x72 // VDPBF16PS.BCST 456(DX), Z14, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x73 // VDPBF16PS.BCST 460(DX), Z14, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x74 // VDPBF16PS.BCST 464(DX), Z14, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x75 // VDPBF16PS.BCST 468(DX), Z14, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x76 // VDPBF16PS.BCST 472(DX), Z14, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x77 // VDPBF16PS.BCST 476(DX), Z14, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x79 // VDPBF16PS.BCST 484(DX), Z15, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x7A // VDPBF16PS.BCST 488(DX), Z15, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x7B // VDPBF16PS.BCST 492(DX), Z15, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x7C // VDPBF16PS.BCST 496(DX), Z15, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x7D // VDPBF16PS.BCST 500(DX), Z15, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x7E // VDPBF16PS.BCST 504(DX), Z15, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x7F // VDPBF16PS.BCST 508(DX), Z15, Z31
+	ADDQ $512, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
-	XCHGQ R12, R13
 	DECQ streamBlock_k(DI)
-	JZ last
-	VMOVUPS 0(R13), Z10
-	VMOVUPS 1024(R13), Z11
-	VBROADCASTSS 0(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	VBROADCASTSS 4(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VBROADCASTSS 8(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 12(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 16(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	VBROADCASTSS 20(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VBROADCASTSS 24(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VMOVUPS 0(AX)(SI*1), Y1
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 28(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 64(R13), Z10
-	VMOVUPS 1088(R13), Z11
-	VBROADCASTSS 32(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	VBROADCASTSS 36(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VBROADCASTSS 40(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 44(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 48(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	VBROADCASTSS 52(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VBROADCASTSS 56(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VMOVUPS 0(AX)(SI*1), Y6
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 60(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 128(R13), Z10
-	VMOVUPS 1152(R13), Z11
-	VBROADCASTSS 64(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	VBROADCASTSS 68(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VBROADCASTSS 72(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 76(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 80(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	VBROADCASTSS 84(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	PREFETCHT1 (AX)(R10*1)
-	VUNPCKLPS Z3, Z2, Z8
-	VBROADCASTSS 88(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VUNPCKHPS Z3, Z2, Z9
-	VUNPCKLPS Z1, Z0, Z2
-	VBROADCASTSS 92(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z8, Z2, Z0
-	VUNPCKHPD Z8, Z2, Z1
-	VMOVUPS 192(R13), Z10
-	VMOVUPS 1216(R13), Z11
-	VBROADCASTSS 96(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	VUNPCKLPD Z9, Z3, Z2
-	VUNPCKHPD Z9, Z3, Z3
-	VBROADCASTSS 100(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	VUNPCKLPS Z7, Z6, Z8
-	VUNPCKHPS Z7, Z6, Z9
-	VBROADCASTSS 104(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VBROADCASTSS 108(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	VUNPCKLPD Z8, Z6, Z4
-	VUNPCKHPD Z8, Z6, Z5
-	VUNPCKLPD Z9, Z7, Z6
-	VBROADCASTSS 112(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VUNPCKHPD Z9, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z8
-	VBROADCASTSS 116(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z8, 0(R12)
-	VBROADCASTSS 120(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VMOVUPS Z4, 256(R12)
-	VSHUFF32X4 $0x88, Z5, Z1, Z8
-	VBROADCASTSS 124(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z8, 64(R12)
-	VMOVUPS Z5, 320(R12)
-	VMOVUPS 256(R13), Z10
-	VMOVUPS 1280(R13), Z11
-	VBROADCASTSS 128(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	VSHUFF32X4 $0x88, Z6, Z2, Z8
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VBROADCASTSS 132(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	VMOVUPS Z8, 128(R12)
-	VMOVUPS Z6, 384(R12)
-	VBROADCASTSS 136(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VSHUFF32X4 $0x88, Z7, Z3, Z8
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VBROADCASTSS 140(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	VMOVUPS Z8, 192(R12)
-	VMOVUPS Z7, 448(R12)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VBROADCASTSS 144(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VMOVUPS 32(AX)(SI*1), Y0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VBROADCASTSS 148(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z0, Z0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VBROADCASTSS 152(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VMOVUPS 32(AX)(SI*1), Y4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VBROADCASTSS 156(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y1
-	VMOVUPS 320(R13), Z10
-	VMOVUPS 1344(R13), Z11
-	VBROADCASTSS 160(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z1, Z1
-	VBROADCASTSS 164(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y5
-	VBROADCASTSS 168(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
-	VBROADCASTSS 172(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VBROADCASTSS 176(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z2, Z2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VBROADCASTSS 180(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VMOVUPS 32(AX)(SI*1), Y6
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VBROADCASTSS 184(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VBROADCASTSS 188(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VMOVUPS 32(AX)(SI*1), Y3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z3, Z3
-	VMOVUPS 384(R13), Z10
-	VMOVUPS 1408(R13), Z11
-	VBROADCASTSS 192(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y7
-	VBROADCASTSS 196(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
-	VBROADCASTSS 200(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VUNPCKLPS Z3, Z2, Z8
-	VUNPCKHPS Z3, Z2, Z9
-	VBROADCASTSS 204(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z8, Z2, Z0
-	VBROADCASTSS 208(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VUNPCKHPD Z8, Z2, Z1
-	VUNPCKLPD Z9, Z3, Z2
-	VBROADCASTSS 212(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VUNPCKHPD Z9, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z8
-	VBROADCASTSS 216(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VUNPCKHPS Z7, Z6, Z9
-	VUNPCKLPS Z5, Z4, Z6
-	VBROADCASTSS 220(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z8, Z6, Z4
-	VUNPCKHPD Z8, Z6, Z5
-	VMOVUPS 448(R13), Z10
-	VMOVUPS 1472(R13), Z11
-	VBROADCASTSS 224(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	VUNPCKLPD Z9, Z7, Z6
-	VUNPCKHPD Z9, Z7, Z7
-	VBROADCASTSS 228(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	VSHUFF32X4 $0x88, Z4, Z0, Z8
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VBROADCASTSS 232(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VMOVUPS Z8, 512(R12)
-	VMOVUPS Z4, 768(R12)
-	VBROADCASTSS 236(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	VSHUFF32X4 $0x88, Z5, Z1, Z8
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z8, 576(R12)
-	VBROADCASTSS 240(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VMOVUPS Z5, 832(R12)
-	VSHUFF32X4 $0x88, Z6, Z2, Z8
-	VBROADCASTSS 244(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z8, 640(R12)
-	VBROADCASTSS 248(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VMOVUPS Z6, 896(R12)
-	VSHUFF32X4 $0x88, Z7, Z3, Z8
-	VBROADCASTSS 252(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z8, 704(R12)
-	VMOVUPS Z7, 960(R12)
-	VMOVUPS 512(R13), Z10
-	VMOVUPS 1536(R13), Z11
-	VBROADCASTSS 256(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	VBROADCASTSS 260(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VBROADCASTSS 264(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 268(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 272(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	VBROADCASTSS 276(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VBROADCASTSS 280(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VMOVUPS 0(AX)(SI*1), Y1
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 284(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 576(R13), Z10
-	VMOVUPS 1600(R13), Z11
-	VBROADCASTSS 288(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	VBROADCASTSS 292(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VBROADCASTSS 296(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 300(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 304(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	VBROADCASTSS 308(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VBROADCASTSS 312(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VMOVUPS 0(AX)(SI*1), Y6
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 316(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 640(R13), Z10
-	VMOVUPS 1664(R13), Z11
-	VBROADCASTSS 320(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	VBROADCASTSS 324(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VBROADCASTSS 328(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 332(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 336(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	VBROADCASTSS 340(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	PREFETCHT1 (AX)(R10*1)
-	VUNPCKLPS Z3, Z2, Z8
-	VBROADCASTSS 344(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VUNPCKHPS Z3, Z2, Z9
-	VUNPCKLPS Z1, Z0, Z2
-	VBROADCASTSS 348(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z8, Z2, Z0
-	VUNPCKHPD Z8, Z2, Z1
-	VMOVUPS 704(R13), Z10
-	VMOVUPS 1728(R13), Z11
-	VBROADCASTSS 352(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	VUNPCKLPD Z9, Z3, Z2
-	VUNPCKHPD Z9, Z3, Z3
-	VBROADCASTSS 356(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	VUNPCKLPS Z7, Z6, Z8
-	VUNPCKHPS Z7, Z6, Z9
-	VBROADCASTSS 360(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VBROADCASTSS 364(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	VUNPCKLPD Z8, Z6, Z4
-	VUNPCKHPD Z8, Z6, Z5
-	VUNPCKLPD Z9, Z7, Z6
-	VBROADCASTSS 368(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VUNPCKHPD Z9, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z8
-	VBROADCASTSS 372(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z8, 1024(R12)
-	VBROADCASTSS 376(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VMOVUPS Z4, 1280(R12)
-	VSHUFF32X4 $0x88, Z5, Z1, Z8
-	VBROADCASTSS 380(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z8, 1088(R12)
-	VMOVUPS Z5, 1344(R12)
-	VMOVUPS 768(R13), Z10
-	VMOVUPS 1792(R13), Z11
-	VBROADCASTSS 384(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	VSHUFF32X4 $0x88, Z6, Z2, Z8
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VBROADCASTSS 388(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	VMOVUPS Z8, 1152(R12)
-	VMOVUPS Z6, 1408(R12)
-	VBROADCASTSS 392(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VSHUFF32X4 $0x88, Z7, Z3, Z8
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VBROADCASTSS 396(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	VMOVUPS Z8, 1216(R12)
-	VMOVUPS Z7, 1472(R12)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VBROADCASTSS 400(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VMOVUPS 32(AX)(SI*1), Y0
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VBROADCASTSS 404(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z0, Z0
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VBROADCASTSS 408(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VMOVUPS 32(AX)(SI*1), Y4
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VBROADCASTSS 412(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y1
-	VMOVUPS 832(R13), Z10
-	VMOVUPS 1856(R13), Z11
-	VBROADCASTSS 416(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z1, Z1
-	VBROADCASTSS 420(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y5
-	VBROADCASTSS 424(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
-	VBROADCASTSS 428(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y2
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VBROADCASTSS 432(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z2, Z2
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VBROADCASTSS 436(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VMOVUPS 32(AX)(SI*1), Y6
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VBROADCASTSS 440(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VBROADCASTSS 444(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VMOVUPS 32(AX)(SI*1), Y3
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z3, Z3
-	VMOVUPS 896(R13), Z10
-	VMOVUPS 1920(R13), Z11
-	VBROADCASTSS 448(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y7
-	VBROADCASTSS 452(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
-	VBROADCASTSS 456(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VUNPCKLPS Z3, Z2, Z8
-	VUNPCKHPS Z3, Z2, Z9
-	VBROADCASTSS 460(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z8, Z2, Z0
-	VBROADCASTSS 464(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VUNPCKHPD Z8, Z2, Z1
-	VUNPCKLPD Z9, Z3, Z2
-	VBROADCASTSS 468(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VUNPCKHPD Z9, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z8
-	VBROADCASTSS 472(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VUNPCKHPS Z7, Z6, Z9
-	VUNPCKLPS Z5, Z4, Z6
-	VBROADCASTSS 476(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z8, Z6, Z4
-	VUNPCKHPD Z8, Z6, Z5
-	VMOVUPS 960(R13), Z10
-	VMOVUPS 1984(R13), Z11
-	VBROADCASTSS 480(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	VUNPCKLPD Z9, Z7, Z6
-	VUNPCKHPD Z9, Z7, Z7
-	VBROADCASTSS 484(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	VSHUFF32X4 $0x88, Z4, Z0, Z8
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VBROADCASTSS 488(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VMOVUPS Z8, 1536(R12)
-	VMOVUPS Z4, 1792(R12)
-	VBROADCASTSS 492(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	VSHUFF32X4 $0x88, Z5, Z1, Z8
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z8, 1600(R12)
-	VBROADCASTSS 496(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VMOVUPS Z5, 1856(R12)
-	VSHUFF32X4 $0x88, Z6, Z2, Z8
-	VBROADCASTSS 500(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z8, 1664(R12)
-	VBROADCASTSS 504(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VMOVUPS Z6, 1920(R12)
-	VSHUFF32X4 $0x88, Z7, Z3, Z8
-	VBROADCASTSS 508(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z8, 1728(R12)
-	VMOVUPS Z7, 1984(R12)
-	ADDQ $512, DX
-	JMP loop
-
-last:
-	VMOVUPS 0(R13), Z10
-	VMOVUPS 1024(R13), Z11
-	VBROADCASTSS 0(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	VBROADCASTSS 4(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	VBROADCASTSS 8(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VBROADCASTSS 12(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	VBROADCASTSS 16(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VBROADCASTSS 20(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VBROADCASTSS 24(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VBROADCASTSS 28(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VMOVUPS 64(R13), Z10
-	VMOVUPS 1088(R13), Z11
-	VBROADCASTSS 32(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	VBROADCASTSS 36(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	VBROADCASTSS 40(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VBROADCASTSS 44(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	VBROADCASTSS 48(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VBROADCASTSS 52(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VBROADCASTSS 56(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VBROADCASTSS 60(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VMOVUPS 128(R13), Z10
-	VMOVUPS 1152(R13), Z11
-	VBROADCASTSS 64(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	VBROADCASTSS 68(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	VBROADCASTSS 72(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VBROADCASTSS 76(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	VBROADCASTSS 80(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VBROADCASTSS 84(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VBROADCASTSS 88(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VBROADCASTSS 92(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VMOVUPS 192(R13), Z10
-	VMOVUPS 1216(R13), Z11
-	VBROADCASTSS 96(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	VBROADCASTSS 100(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	VBROADCASTSS 104(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VBROADCASTSS 108(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	VBROADCASTSS 112(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VBROADCASTSS 116(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VBROADCASTSS 120(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VBROADCASTSS 124(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VMOVUPS 256(R13), Z10
-	VMOVUPS 1280(R13), Z11
-	VBROADCASTSS 128(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	VBROADCASTSS 132(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	VBROADCASTSS 136(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VBROADCASTSS 140(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	VBROADCASTSS 144(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VBROADCASTSS 148(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VBROADCASTSS 152(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VBROADCASTSS 156(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VMOVUPS 320(R13), Z10
-	VMOVUPS 1344(R13), Z11
-	VBROADCASTSS 160(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	VBROADCASTSS 164(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	VBROADCASTSS 168(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VBROADCASTSS 172(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	VBROADCASTSS 176(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VBROADCASTSS 180(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VBROADCASTSS 184(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VBROADCASTSS 188(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VMOVUPS 384(R13), Z10
-	VMOVUPS 1408(R13), Z11
-	VBROADCASTSS 192(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	VBROADCASTSS 196(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	VBROADCASTSS 200(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VBROADCASTSS 204(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	VBROADCASTSS 208(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VBROADCASTSS 212(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VBROADCASTSS 216(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VBROADCASTSS 220(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VMOVUPS 448(R13), Z10
-	VMOVUPS 1472(R13), Z11
-	VBROADCASTSS 224(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	VBROADCASTSS 228(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	VBROADCASTSS 232(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VBROADCASTSS 236(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	VBROADCASTSS 240(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VBROADCASTSS 244(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VBROADCASTSS 248(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VBROADCASTSS 252(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VMOVUPS 512(R13), Z10
-	VMOVUPS 1536(R13), Z11
-	VBROADCASTSS 256(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	VBROADCASTSS 260(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	VBROADCASTSS 264(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VBROADCASTSS 268(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	VBROADCASTSS 272(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VBROADCASTSS 276(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VBROADCASTSS 280(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VBROADCASTSS 284(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VMOVUPS 576(R13), Z10
-	VMOVUPS 1600(R13), Z11
-	VBROADCASTSS 288(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	VBROADCASTSS 292(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	VBROADCASTSS 296(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VBROADCASTSS 300(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	VBROADCASTSS 304(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VBROADCASTSS 308(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VBROADCASTSS 312(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VBROADCASTSS 316(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VMOVUPS 640(R13), Z10
-	VMOVUPS 1664(R13), Z11
-	VBROADCASTSS 320(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	VBROADCASTSS 324(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	VBROADCASTSS 328(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VBROADCASTSS 332(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	VBROADCASTSS 336(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VBROADCASTSS 340(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VBROADCASTSS 344(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VBROADCASTSS 348(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VMOVUPS 704(R13), Z10
-	VMOVUPS 1728(R13), Z11
-	VBROADCASTSS 352(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	VBROADCASTSS 356(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	VBROADCASTSS 360(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VBROADCASTSS 364(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	VBROADCASTSS 368(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VBROADCASTSS 372(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VBROADCASTSS 376(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VBROADCASTSS 380(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VMOVUPS 768(R13), Z10
-	VMOVUPS 1792(R13), Z11
-	VBROADCASTSS 384(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	VBROADCASTSS 388(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	VBROADCASTSS 392(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VBROADCASTSS 396(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	VBROADCASTSS 400(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VBROADCASTSS 404(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VBROADCASTSS 408(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VBROADCASTSS 412(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VMOVUPS 832(R13), Z10
-	VMOVUPS 1856(R13), Z11
-	VBROADCASTSS 416(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	VBROADCASTSS 420(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	VBROADCASTSS 424(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VBROADCASTSS 428(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	VBROADCASTSS 432(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VBROADCASTSS 436(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VBROADCASTSS 440(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VBROADCASTSS 444(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VMOVUPS 896(R13), Z10
-	VMOVUPS 1920(R13), Z11
-	VBROADCASTSS 448(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	VBROADCASTSS 452(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	VBROADCASTSS 456(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VBROADCASTSS 460(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	VBROADCASTSS 464(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VBROADCASTSS 468(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VBROADCASTSS 472(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VBROADCASTSS 476(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
-	VMOVUPS 960(R13), Z10
-	VMOVUPS 1984(R13), Z11
-	VBROADCASTSS 480(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z10, Z12, Z16
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xC3 // VDPBF16PS Z11, Z12, Z24
-	VBROADCASTSS 484(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCA // VDPBF16PS Z10, Z13, Z17
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z11, Z13, Z25
-	VBROADCASTSS 488(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z10, Z14, Z18
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xD3 // VDPBF16PS Z11, Z14, Z26
-	VBROADCASTSS 492(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDA // VDPBF16PS Z10, Z15, Z19
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z11, Z15, Z27
-	VBROADCASTSS 496(DX), Z12
-	BYTE $0x62; BYTE $0xC2; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE2 // VDPBF16PS Z10, Z12, Z20
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x48; BYTE $0x52; BYTE $0xE3 // VDPBF16PS Z11, Z12, Z28
-	VBROADCASTSS 500(DX), Z13
-	BYTE $0x62; BYTE $0xC2; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEA // VDPBF16PS Z10, Z13, Z21
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x48; BYTE $0x52; BYTE $0xEB // VDPBF16PS Z11, Z13, Z29
-	VBROADCASTSS 504(DX), Z14
-	BYTE $0x62; BYTE $0xC2; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z10, Z14, Z22
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x48; BYTE $0x52; BYTE $0xF3 // VDPBF16PS Z11, Z14, Z30
-	VBROADCASTSS 508(DX), Z15
-	BYTE $0x62; BYTE $0xC2; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFA // VDPBF16PS Z10, Z15, Z23
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x48; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z11, Z15, Z31
+	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
-	VMOVUPS Z23, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
-	VMOVUPS Z22, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
-	VMOVUPS Z21, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
-	VMOVUPS Z20, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z19, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z18, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z17, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z16, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z31, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z30, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z29, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z28, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z27, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z26, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -8102,69 +5439,53 @@ start1x1:
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z0
-	VSHUFF32X4 $0x88, Z23, Z22, Z4
-	VSHUFF32X4 $0xdd, Z21, Z20, Z8
-	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z1
-	VSHUFF32X4 $0x88, Z23, Z22, Z5
-	VSHUFF32X4 $0xdd, Z21, Z20, Z9
-	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z2
-	VSHUFF32X4 $0x88, Z23, Z22, Z6
-	VSHUFF32X4 $0xdd, Z21, Z20, Z10
-	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z3
-	VSHUFF32X4 $0x88, Z23, Z22, Z7
-	VSHUFF32X4 $0xdd, Z21, Z20, Z11
-	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
 	VUNPCKHPS Z3, Z2, Z17
 	VUNPCKLPS Z1, Z0, Z2
@@ -8173,22 +5494,6 @@ loop:
 	VUNPCKHPD Z16, Z2, Z1
 	VUNPCKLPD Z17, Z3, Z2
 	VUNPCKHPD Z17, Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 0(DX), Z20
-	VFMADD231PS Z20, Z0, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 32(DX), Z20
-	VFMADD231PS Z20, Z1, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 64(DX), Z20
-	VFMADD231PS Z20, Z2, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 96(DX), Z20
-	VFMADD231PS Z20, Z3, Z24
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -8197,22 +5502,38 @@ loop:
 	VUNPCKHPD Z16, Z6, Z5
 	VUNPCKLPD Z17, Z7, Z6
 	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST (DX), Z16, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 32(DX), Z17, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 64(DX), Z18, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 96(DX), Z19, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 128(DX), Z20
-	VFMADD231PS Z20, Z4, Z24
+	VFMADD231PS.BCST 128(DX), Z4, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 160(DX), Z20
-	VFMADD231PS Z20, Z5, Z24
+	VFMADD231PS.BCST 160(DX), Z5, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 192(DX), Z20
-	VFMADD231PS Z20, Z6, Z24
+	VFMADD231PS.BCST 192(DX), Z6, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 224(DX), Z20
-	VFMADD231PS Z20, Z7, Z24
+	VFMADD231PS.BCST 224(DX), Z7, Z24
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -8221,22 +5542,6 @@ loop:
 	VUNPCKHPD Z16, Z10, Z9
 	VUNPCKLPD Z17, Z11, Z10
 	VUNPCKHPD Z17, Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 256(DX), Z20
-	VFMADD231PS Z20, Z8, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 288(DX), Z20
-	VFMADD231PS Z20, Z9, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 320(DX), Z20
-	VFMADD231PS Z20, Z10, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 352(DX), Z20
-	VFMADD231PS Z20, Z11, Z24
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -8245,91 +5550,93 @@ loop:
 	VUNPCKHPD Z16, Z14, Z13
 	VUNPCKLPD Z17, Z15, Z14
 	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 256(DX), Z16, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 288(DX), Z17, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 320(DX), Z18, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 352(DX), Z19, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 384(DX), Z20
-	VFMADD231PS Z20, Z12, Z24
+	VFMADD231PS.BCST 384(DX), Z12, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 416(DX), Z20
-	VFMADD231PS Z20, Z13, Z24
+	VFMADD231PS.BCST 416(DX), Z13, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 448(DX), Z20
-	VFMADD231PS Z20, Z14, Z24
+	VFMADD231PS.BCST 448(DX), Z14, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 480(DX), Z20
-	VFMADD231PS Z20, Z15, Z24
+	VFMADD231PS.BCST 480(DX), Z15, Z24
 	ADDQ $512, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
+	CMPQ streamBlock_lone(DI), $0
+	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y0
+	VMOVUPS 32(AX)(BX*1), Y8
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y4
+	VMOVUPS 32(AX)(BX*1), Y12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z0
-	VSHUFF32X4 $0x88, Z23, Z22, Z4
-	VSHUFF32X4 $0xdd, Z21, Z20, Z8
-	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y1
+	VMOVUPS 32(AX)(BX*1), Y9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y5
+	VMOVUPS 32(AX)(BX*1), Y13
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z1
-	VSHUFF32X4 $0x88, Z23, Z22, Z5
-	VSHUFF32X4 $0xdd, Z21, Z20, Z9
-	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y6
+	VMOVUPS 32(AX)(BX*1), Y14
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z2
-	VSHUFF32X4 $0x88, Z23, Z22, Z6
-	VSHUFF32X4 $0xdd, Z21, Z20, Z10
-	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y3
+	VMOVUPS 32(AX)(BX*1), Y11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y7
+	VMOVUPS 32(AX)(BX*1), Y15
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z3
-	VSHUFF32X4 $0x88, Z23, Z22, Z7
-	VSHUFF32X4 $0xdd, Z21, Z20, Z11
-	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
 	VUNPCKHPS Z3, Z2, Z17
 	VUNPCKLPS Z1, Z0, Z2
@@ -8338,22 +5645,6 @@ loop:
 	VUNPCKHPD Z16, Z2, Z1
 	VUNPCKLPD Z17, Z3, Z2
 	VUNPCKHPD Z17, Z3, Z3
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 0(R9), Z20
-	VFMADD231PS Z20, Z0, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 32(R9), Z20
-	VFMADD231PS Z20, Z1, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 64(R9), Z20
-	VFMADD231PS Z20, Z2, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 96(R9), Z20
-	VFMADD231PS Z20, Z3, Z25
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -8362,22 +5653,38 @@ loop:
 	VUNPCKHPD Z16, Z6, Z5
 	VUNPCKLPD Z17, Z7, Z6
 	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PS.BCST (R9), Z16, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PS.BCST 32(R9), Z17, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PS.BCST 64(R9), Z18, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PS.BCST 96(R9), Z19, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 128(R9), Z20
-	VFMADD231PS Z20, Z4, Z25
+	VFMADD231PS.BCST 128(R9), Z4, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 160(R9), Z20
-	VFMADD231PS Z20, Z5, Z25
+	VFMADD231PS.BCST 160(R9), Z5, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 192(R9), Z20
-	VFMADD231PS Z20, Z6, Z25
+	VFMADD231PS.BCST 192(R9), Z6, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 224(R9), Z20
-	VFMADD231PS Z20, Z7, Z25
+	VFMADD231PS.BCST 224(R9), Z7, Z25
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -8386,22 +5693,6 @@ loop:
 	VUNPCKHPD Z16, Z10, Z9
 	VUNPCKLPD Z17, Z11, Z10
 	VUNPCKHPD Z17, Z11, Z11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 256(R9), Z20
-	VFMADD231PS Z20, Z8, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 288(R9), Z20
-	VFMADD231PS Z20, Z9, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 320(R9), Z20
-	VFMADD231PS Z20, Z10, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 352(R9), Z20
-	VFMADD231PS Z20, Z11, Z25
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -8410,41 +5701,59 @@ loop:
 	VUNPCKHPD Z16, Z14, Z13
 	VUNPCKLPD Z17, Z15, Z14
 	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PS.BCST 256(R9), Z16, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PS.BCST 288(R9), Z17, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PS.BCST 320(R9), Z18, Z25
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PS.BCST 352(R9), Z19, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 384(R9), Z20
-	VFMADD231PS Z20, Z12, Z25
+	VFMADD231PS.BCST 384(R9), Z12, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 416(R9), Z20
-	VFMADD231PS Z20, Z13, Z25
+	VFMADD231PS.BCST 416(R9), Z13, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 448(R9), Z20
-	VFMADD231PS Z20, Z14, Z25
+	VFMADD231PS.BCST 448(R9), Z14, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 480(R9), Z20
-	VFMADD231PS Z20, Z15, Z25
+	VFMADD231PS.BCST 480(R9), Z15, Z25
 	ADDQ $512, R9
 	ADDQ $64, BX
 	ADDQ $64, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
+
+next:
 	DECQ streamBlock_k(DI)
 	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z25, (AX)
 	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -8485,69 +5794,69 @@ start1x1:
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z0
-	VSHUFF32X4 $0x88, Z23, Z22, Z4
-	VSHUFF32X4 $0xdd, Z21, Z20, Z8
-	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z1
-	VSHUFF32X4 $0x88, Z23, Z22, Z5
-	VSHUFF32X4 $0xdd, Z21, Z20, Z9
-	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z2
-	VSHUFF32X4 $0x88, Z23, Z22, Z6
-	VSHUFF32X4 $0xdd, Z21, Z20, Z10
-	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	PREFETCHT1 (AX)(R10*1)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z3
-	VSHUFF32X4 $0x88, Z23, Z22, Z7
-	VSHUFF32X4 $0xdd, Z21, Z20, Z11
-	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	PREFETCHT1 (AX)(R10*1)
 	VUNPCKLPS Z3, Z2, Z16
 	VUNPCKHPS Z3, Z2, Z17
 	VUNPCKLPS Z1, Z0, Z2
@@ -8556,22 +5865,6 @@ loop:
 	VUNPCKHPD Z16, Z2, Z1
 	VUNPCKLPD Z17, Z3, Z2
 	VUNPCKHPD Z17, Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 0(DX), Z20
-	VFMADD231PS Z20, Z0, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 32(DX), Z20
-	VFMADD231PS Z20, Z1, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 64(DX), Z20
-	VFMADD231PS Z20, Z2, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 96(DX), Z20
-	VFMADD231PS Z20, Z3, Z24
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -8580,22 +5873,22 @@ loop:
 	VUNPCKHPD Z16, Z6, Z5
 	VUNPCKLPD Z17, Z7, Z6
 	VUNPCKHPD Z17, Z7, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 128(DX), Z20
-	VFMADD231PS Z20, Z4, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 160(DX), Z20
-	VFMADD231PS Z20, Z5, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 192(DX), Z20
-	VFMADD231PS Z20, Z6, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 224(DX), Z20
-	VFMADD231PS Z20, Z7, Z24
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VFMADD231PS.BCST (DX), Z16, Z24
+	VFMADD231PS.BCST 32(DX), Z17, Z24
+	VFMADD231PS.BCST 64(DX), Z18, Z24
+	VFMADD231PS.BCST 96(DX), Z19, Z24
+	VFMADD231PS.BCST 128(DX), Z4, Z24
+	VFMADD231PS.BCST 160(DX), Z5, Z24
+	VFMADD231PS.BCST 192(DX), Z6, Z24
+	VFMADD231PS.BCST 224(DX), Z7, Z24
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -8604,22 +5897,6 @@ loop:
 	VUNPCKHPD Z16, Z10, Z9
 	VUNPCKLPD Z17, Z11, Z10
 	VUNPCKHPD Z17, Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 256(DX), Z20
-	VFMADD231PS Z20, Z8, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 288(DX), Z20
-	VFMADD231PS Z20, Z9, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 320(DX), Z20
-	VFMADD231PS Z20, Z10, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 352(DX), Z20
-	VFMADD231PS Z20, Z11, Z24
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -8628,91 +5905,93 @@ loop:
 	VUNPCKHPD Z16, Z14, Z13
 	VUNPCKLPD Z17, Z15, Z14
 	VUNPCKHPD Z17, Z15, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 384(DX), Z20
-	VFMADD231PS Z20, Z12, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 416(DX), Z20
-	VFMADD231PS Z20, Z13, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 448(DX), Z20
-	VFMADD231PS Z20, Z14, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 480(DX), Z20
-	VFMADD231PS Z20, Z15, Z24
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	VFMADD231PS.BCST 256(DX), Z16, Z24
+	VFMADD231PS.BCST 288(DX), Z17, Z24
+	VFMADD231PS.BCST 320(DX), Z18, Z24
+	VFMADD231PS.BCST 352(DX), Z19, Z24
+	VFMADD231PS.BCST 384(DX), Z12, Z24
+	VFMADD231PS.BCST 416(DX), Z13, Z24
+	VFMADD231PS.BCST 448(DX), Z14, Z24
+	VFMADD231PS.BCST 480(DX), Z15, Z24
 	ADDQ $512, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
+	CMPQ streamBlock_lone(DI), $0
+	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y0
+	VMOVUPS 32(AX)(BX*1), Y8
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y4
+	VMOVUPS 32(AX)(BX*1), Y12
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z0
-	VSHUFF32X4 $0x88, Z23, Z22, Z4
-	VSHUFF32X4 $0xdd, Z21, Z20, Z8
-	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y1
+	VMOVUPS 32(AX)(BX*1), Y9
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y5
+	VMOVUPS 32(AX)(BX*1), Y13
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z1
-	VSHUFF32X4 $0x88, Z23, Z22, Z5
-	VSHUFF32X4 $0xdd, Z21, Z20, Z9
-	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y10
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y6
+	VMOVUPS 32(AX)(BX*1), Y14
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z2
-	VSHUFF32X4 $0x88, Z23, Z22, Z6
-	VSHUFF32X4 $0xdd, Z21, Z20, Z10
-	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y3
+	VMOVUPS 32(AX)(BX*1), Y11
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y7
+	VMOVUPS 32(AX)(BX*1), Y15
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z3
-	VSHUFF32X4 $0x88, Z23, Z22, Z7
-	VSHUFF32X4 $0xdd, Z21, Z20, Z11
-	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
+	PREFETCHT1 (AX)(R11*1)
 	VUNPCKLPS Z3, Z2, Z16
 	VUNPCKHPS Z3, Z2, Z17
 	VUNPCKLPS Z1, Z0, Z2
@@ -8721,22 +6000,6 @@ loop:
 	VUNPCKHPD Z16, Z2, Z1
 	VUNPCKLPD Z17, Z3, Z2
 	VUNPCKHPD Z17, Z3, Z3
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 0(R9), Z20
-	VFMADD231PS Z20, Z0, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 32(R9), Z20
-	VFMADD231PS Z20, Z1, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 64(R9), Z20
-	VFMADD231PS Z20, Z2, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 96(R9), Z20
-	VFMADD231PS Z20, Z3, Z25
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -8745,22 +6008,22 @@ loop:
 	VUNPCKHPD Z16, Z6, Z5
 	VUNPCKLPD Z17, Z7, Z6
 	VUNPCKHPD Z17, Z7, Z7
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 128(R9), Z20
-	VFMADD231PS Z20, Z4, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 160(R9), Z20
-	VFMADD231PS Z20, Z5, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 192(R9), Z20
-	VFMADD231PS Z20, Z6, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 224(R9), Z20
-	VFMADD231PS Z20, Z7, Z25
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VFMADD231PS.BCST (R9), Z16, Z25
+	VFMADD231PS.BCST 32(R9), Z17, Z25
+	VFMADD231PS.BCST 64(R9), Z18, Z25
+	VFMADD231PS.BCST 96(R9), Z19, Z25
+	VFMADD231PS.BCST 128(R9), Z4, Z25
+	VFMADD231PS.BCST 160(R9), Z5, Z25
+	VFMADD231PS.BCST 192(R9), Z6, Z25
+	VFMADD231PS.BCST 224(R9), Z7, Z25
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -8769,22 +6032,6 @@ loop:
 	VUNPCKHPD Z16, Z10, Z9
 	VUNPCKLPD Z17, Z11, Z10
 	VUNPCKHPD Z17, Z11, Z11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 256(R9), Z20
-	VFMADD231PS Z20, Z8, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 288(R9), Z20
-	VFMADD231PS Z20, Z9, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 320(R9), Z20
-	VFMADD231PS Z20, Z10, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 352(R9), Z20
-	VFMADD231PS Z20, Z11, Z25
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -8793,41 +6040,43 @@ loop:
 	VUNPCKHPD Z16, Z14, Z13
 	VUNPCKLPD Z17, Z15, Z14
 	VUNPCKHPD Z17, Z15, Z15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 384(R9), Z20
-	VFMADD231PS Z20, Z12, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 416(R9), Z20
-	VFMADD231PS Z20, Z13, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 448(R9), Z20
-	VFMADD231PS Z20, Z14, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	PREFETCHT1 (AX)(R11*1)
-	VBROADCASTSS 480(R9), Z20
-	VFMADD231PS Z20, Z15, Z25
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	VFMADD231PS.BCST 256(R9), Z16, Z25
+	VFMADD231PS.BCST 288(R9), Z17, Z25
+	VFMADD231PS.BCST 320(R9), Z18, Z25
+	VFMADD231PS.BCST 352(R9), Z19, Z25
+	VFMADD231PS.BCST 384(R9), Z12, Z25
+	VFMADD231PS.BCST 416(R9), Z13, Z25
+	VFMADD231PS.BCST 448(R9), Z14, Z25
+	VFMADD231PS.BCST 480(R9), Z15, Z25
 	ADDQ $512, R9
 	ADDQ $64, BX
 	ADDQ $64, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
+
+next:
 	DECQ streamBlock_k(DI)
 	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z25, (AX)
 	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -8874,69 +6123,53 @@ start1x1:
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z0
-	VSHUFF32X4 $0x88, Z23, Z22, Z4
-	VSHUFF32X4 $0xdd, Z21, Z20, Z8
-	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z1
-	VSHUFF32X4 $0x88, Z23, Z22, Z5
-	VSHUFF32X4 $0xdd, Z21, Z20, Z9
-	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z2
-	VSHUFF32X4 $0x88, Z23, Z22, Z6
-	VSHUFF32X4 $0xdd, Z21, Z20, Z10
-	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z3
-	VSHUFF32X4 $0x88, Z23, Z22, Z7
-	VSHUFF32X4 $0xdd, Z21, Z20, Z11
-	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
 	VUNPCKHPS Z3, Z2, Z17
 	VUNPCKLPS Z1, Z0, Z2
@@ -8945,30 +6178,6 @@ loop:
 	VUNPCKHPD Z16, Z2, Z1
 	VUNPCKLPD Z17, Z3, Z2
 	VUNPCKHPD Z17, Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 0(DX), Z20
-	VFMADD231PS Z20, Z0, Z24
-	VBROADCASTSS 4(DX), Z21
-	VFMADD231PS Z21, Z0, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 32(DX), Z20
-	VFMADD231PS Z20, Z1, Z24
-	VBROADCASTSS 36(DX), Z21
-	VFMADD231PS Z21, Z1, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 64(DX), Z20
-	VFMADD231PS Z20, Z2, Z24
-	VBROADCASTSS 68(DX), Z21
-	VFMADD231PS Z21, Z2, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 96(DX), Z20
-	VFMADD231PS Z20, Z3, Z24
-	VBROADCASTSS 100(DX), Z21
-	VFMADD231PS Z21, Z3, Z25
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -8977,30 +6186,46 @@ loop:
 	VUNPCKHPD Z16, Z6, Z5
 	VUNPCKLPD Z17, Z7, Z6
 	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST (DX), Z16, Z24
+	VFMADD231PS.BCST 4(DX), Z16, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 32(DX), Z17, Z24
+	VFMADD231PS.BCST 36(DX), Z17, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 64(DX), Z18, Z24
+	VFMADD231PS.BCST 68(DX), Z18, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 96(DX), Z19, Z24
+	VFMADD231PS.BCST 100(DX), Z19, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 128(DX), Z20
-	VFMADD231PS Z20, Z4, Z24
-	VBROADCASTSS 132(DX), Z21
-	VFMADD231PS Z21, Z4, Z25
+	VFMADD231PS.BCST 128(DX), Z4, Z24
+	VFMADD231PS.BCST 132(DX), Z4, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 160(DX), Z20
-	VFMADD231PS Z20, Z5, Z24
-	VBROADCASTSS 164(DX), Z21
-	VFMADD231PS Z21, Z5, Z25
+	VFMADD231PS.BCST 160(DX), Z5, Z24
+	VFMADD231PS.BCST 164(DX), Z5, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 192(DX), Z20
-	VFMADD231PS Z20, Z6, Z24
-	VBROADCASTSS 196(DX), Z21
-	VFMADD231PS Z21, Z6, Z25
+	VFMADD231PS.BCST 192(DX), Z6, Z24
+	VFMADD231PS.BCST 196(DX), Z6, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 224(DX), Z20
-	VFMADD231PS Z20, Z7, Z24
-	VBROADCASTSS 228(DX), Z21
-	VFMADD231PS Z21, Z7, Z25
+	VFMADD231PS.BCST 224(DX), Z7, Z24
+	VFMADD231PS.BCST 228(DX), Z7, Z25
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -9009,30 +6234,6 @@ loop:
 	VUNPCKHPD Z16, Z10, Z9
 	VUNPCKLPD Z17, Z11, Z10
 	VUNPCKHPD Z17, Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 256(DX), Z20
-	VFMADD231PS Z20, Z8, Z24
-	VBROADCASTSS 260(DX), Z21
-	VFMADD231PS Z21, Z8, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 288(DX), Z20
-	VFMADD231PS Z20, Z9, Z24
-	VBROADCASTSS 292(DX), Z21
-	VFMADD231PS Z21, Z9, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 320(DX), Z20
-	VFMADD231PS Z20, Z10, Z24
-	VBROADCASTSS 324(DX), Z21
-	VFMADD231PS Z21, Z10, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 352(DX), Z20
-	VFMADD231PS Z20, Z11, Z24
-	VBROADCASTSS 356(DX), Z21
-	VFMADD231PS Z21, Z11, Z25
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -9041,99 +6242,101 @@ loop:
 	VUNPCKHPD Z16, Z14, Z13
 	VUNPCKLPD Z17, Z15, Z14
 	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 256(DX), Z16, Z24
+	VFMADD231PS.BCST 260(DX), Z16, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 288(DX), Z17, Z24
+	VFMADD231PS.BCST 292(DX), Z17, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 320(DX), Z18, Z24
+	VFMADD231PS.BCST 324(DX), Z18, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 352(DX), Z19, Z24
+	VFMADD231PS.BCST 356(DX), Z19, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 384(DX), Z20
-	VFMADD231PS Z20, Z12, Z24
-	VBROADCASTSS 388(DX), Z21
-	VFMADD231PS Z21, Z12, Z25
+	VFMADD231PS.BCST 384(DX), Z12, Z24
+	VFMADD231PS.BCST 388(DX), Z12, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 416(DX), Z20
-	VFMADD231PS Z20, Z13, Z24
-	VBROADCASTSS 420(DX), Z21
-	VFMADD231PS Z21, Z13, Z25
+	VFMADD231PS.BCST 416(DX), Z13, Z24
+	VFMADD231PS.BCST 420(DX), Z13, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 448(DX), Z20
-	VFMADD231PS Z20, Z14, Z24
-	VBROADCASTSS 452(DX), Z21
-	VFMADD231PS Z21, Z14, Z25
+	VFMADD231PS.BCST 448(DX), Z14, Z24
+	VFMADD231PS.BCST 452(DX), Z14, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 480(DX), Z20
-	VFMADD231PS Z20, Z15, Z24
-	VBROADCASTSS 484(DX), Z21
-	VFMADD231PS Z21, Z15, Z25
+	VFMADD231PS.BCST 480(DX), Z15, Z24
+	VFMADD231PS.BCST 484(DX), Z15, Z25
 	ADDQ $512, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
+	CMPQ streamBlock_lone(DI), $0
+	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y0
+	VMOVUPS 32(AX)(BX*1), Y8
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y4
+	VMOVUPS 32(AX)(BX*1), Y12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z0
-	VSHUFF32X4 $0x88, Z23, Z22, Z4
-	VSHUFF32X4 $0xdd, Z21, Z20, Z8
-	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y1
+	VMOVUPS 32(AX)(BX*1), Y9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y5
+	VMOVUPS 32(AX)(BX*1), Y13
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z1
-	VSHUFF32X4 $0x88, Z23, Z22, Z5
-	VSHUFF32X4 $0xdd, Z21, Z20, Z9
-	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y6
+	VMOVUPS 32(AX)(BX*1), Y14
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z2
-	VSHUFF32X4 $0x88, Z23, Z22, Z6
-	VSHUFF32X4 $0xdd, Z21, Z20, Z10
-	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y3
+	VMOVUPS 32(AX)(BX*1), Y11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y7
+	VMOVUPS 32(AX)(BX*1), Y15
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z3
-	VSHUFF32X4 $0x88, Z23, Z22, Z7
-	VSHUFF32X4 $0xdd, Z21, Z20, Z11
-	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
 	VUNPCKHPS Z3, Z2, Z17
 	VUNPCKLPS Z1, Z0, Z2
@@ -9142,30 +6345,6 @@ loop:
 	VUNPCKHPD Z16, Z2, Z1
 	VUNPCKLPD Z17, Z3, Z2
 	VUNPCKHPD Z17, Z3, Z3
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 0(R9), Z20
-	VFMADD231PS Z20, Z0, Z26
-	VBROADCASTSS 4(R9), Z21
-	VFMADD231PS Z21, Z0, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 32(R9), Z20
-	VFMADD231PS Z20, Z1, Z26
-	VBROADCASTSS 36(R9), Z21
-	VFMADD231PS Z21, Z1, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 64(R9), Z20
-	VFMADD231PS Z20, Z2, Z26
-	VBROADCASTSS 68(R9), Z21
-	VFMADD231PS Z21, Z2, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 96(R9), Z20
-	VFMADD231PS Z20, Z3, Z26
-	VBROADCASTSS 100(R9), Z21
-	VFMADD231PS Z21, Z3, Z27
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -9174,30 +6353,46 @@ loop:
 	VUNPCKHPD Z16, Z6, Z5
 	VUNPCKLPD Z17, Z7, Z6
 	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PS.BCST (R9), Z16, Z26
+	VFMADD231PS.BCST 4(R9), Z16, Z27
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PS.BCST 32(R9), Z17, Z26
+	VFMADD231PS.BCST 36(R9), Z17, Z27
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PS.BCST 64(R9), Z18, Z26
+	VFMADD231PS.BCST 68(R9), Z18, Z27
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PS.BCST 96(R9), Z19, Z26
+	VFMADD231PS.BCST 100(R9), Z19, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 128(R9), Z20
-	VFMADD231PS Z20, Z4, Z26
-	VBROADCASTSS 132(R9), Z21
-	VFMADD231PS Z21, Z4, Z27
+	VFMADD231PS.BCST 128(R9), Z4, Z26
+	VFMADD231PS.BCST 132(R9), Z4, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 160(R9), Z20
-	VFMADD231PS Z20, Z5, Z26
-	VBROADCASTSS 164(R9), Z21
-	VFMADD231PS Z21, Z5, Z27
+	VFMADD231PS.BCST 160(R9), Z5, Z26
+	VFMADD231PS.BCST 164(R9), Z5, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 192(R9), Z20
-	VFMADD231PS Z20, Z6, Z26
-	VBROADCASTSS 196(R9), Z21
-	VFMADD231PS Z21, Z6, Z27
+	VFMADD231PS.BCST 192(R9), Z6, Z26
+	VFMADD231PS.BCST 196(R9), Z6, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 224(R9), Z20
-	VFMADD231PS Z20, Z7, Z26
-	VBROADCASTSS 228(R9), Z21
-	VFMADD231PS Z21, Z7, Z27
+	VFMADD231PS.BCST 224(R9), Z7, Z26
+	VFMADD231PS.BCST 228(R9), Z7, Z27
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -9206,30 +6401,6 @@ loop:
 	VUNPCKHPD Z16, Z10, Z9
 	VUNPCKLPD Z17, Z11, Z10
 	VUNPCKHPD Z17, Z11, Z11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 256(R9), Z20
-	VFMADD231PS Z20, Z8, Z26
-	VBROADCASTSS 260(R9), Z21
-	VFMADD231PS Z21, Z8, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 288(R9), Z20
-	VFMADD231PS Z20, Z9, Z26
-	VBROADCASTSS 292(R9), Z21
-	VFMADD231PS Z21, Z9, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 320(R9), Z20
-	VFMADD231PS Z20, Z10, Z26
-	VBROADCASTSS 324(R9), Z21
-	VFMADD231PS Z21, Z10, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 352(R9), Z20
-	VFMADD231PS Z20, Z11, Z26
-	VBROADCASTSS 356(R9), Z21
-	VFMADD231PS Z21, Z11, Z27
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -9238,45 +6409,55 @@ loop:
 	VUNPCKHPD Z16, Z14, Z13
 	VUNPCKLPD Z17, Z15, Z14
 	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PS.BCST 256(R9), Z16, Z26
+	VFMADD231PS.BCST 260(R9), Z16, Z27
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PS.BCST 288(R9), Z17, Z26
+	VFMADD231PS.BCST 292(R9), Z17, Z27
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PS.BCST 320(R9), Z18, Z26
+	VFMADD231PS.BCST 324(R9), Z18, Z27
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PS.BCST 352(R9), Z19, Z26
+	VFMADD231PS.BCST 356(R9), Z19, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 384(R9), Z20
-	VFMADD231PS Z20, Z12, Z26
-	VBROADCASTSS 388(R9), Z21
-	VFMADD231PS Z21, Z12, Z27
+	VFMADD231PS.BCST 384(R9), Z12, Z26
+	VFMADD231PS.BCST 388(R9), Z12, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 416(R9), Z20
-	VFMADD231PS Z20, Z13, Z26
-	VBROADCASTSS 420(R9), Z21
-	VFMADD231PS Z21, Z13, Z27
+	VFMADD231PS.BCST 416(R9), Z13, Z26
+	VFMADD231PS.BCST 420(R9), Z13, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 448(R9), Z20
-	VFMADD231PS Z20, Z14, Z26
-	VBROADCASTSS 452(R9), Z21
-	VFMADD231PS Z21, Z14, Z27
+	VFMADD231PS.BCST 448(R9), Z14, Z26
+	VFMADD231PS.BCST 452(R9), Z14, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 480(R9), Z20
-	VFMADD231PS Z20, Z15, Z26
-	VBROADCASTSS 484(R9), Z21
-	VFMADD231PS Z21, Z15, Z27
+	VFMADD231PS.BCST 480(R9), Z15, Z26
+	VFMADD231PS.BCST 484(R9), Z15, Z27
 	ADDQ $512, R9
 	ADDQ $64, BX
 	ADDQ $64, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
+
+next:
 	DECQ streamBlock_k(DI)
 	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
@@ -9285,6 +6466,14 @@ loop:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -9296,37 +6485,40 @@ TEXT ·streamFar2Words(SB), NOSPLIT, $0-8
 	TESTQ AX, AX
 	JZ zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z28
+	VMOVUPS (AX), Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z29
+	VMOVUPS (AX), Z25
 	JMP start0x1
 
 zero0x1:
-	VPXORD Z28, Z28, Z28
-	VPXORD Z29, Z29, Z29
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
 
 start0x1:
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z31
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z30, Z30, Z30
-	VPXORD Z31, Z31, Z31
-
-start1x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	LEAQ (streamBlock_turned+60)(DI), R12
-	ANDQ $-64, R12
-	LEAQ 2048(R12), R13
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z26
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z27
+	JMP start1x1
+
+zero1x1:
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+
+start1x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y0
 	VMOVUPS 32(AX)(SI*1), Y8
@@ -9409,20 +6601,28 @@ start1x1:
 	VUNPCKHPD Z17, Z7, Z7
 	VSHUFF32X4 $0x88, Z4, Z0, Z16
 	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z16, 0(R12)
-	VMOVUPS Z4, 256(R12)
-	VSHUFF32X4 $0x88, Z5, Z1, Z16
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
 	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z16, 64(R12)
-	VMOVUPS Z5, 320(R12)
-	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z16, 128(R12)
-	VMOVUPS Z6, 384(R12)
-	VSHUFF32X4 $0x88, Z7, Z3, Z16
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z16, 192(R12)
-	VMOVUPS Z7, 448(R12)
+	VFMADD231PS.BCST (DX), Z16, Z24
+	VFMADD231PS.BCST 4(DX), Z16, Z25
+	VFMADD231PS.BCST 32(DX), Z17, Z24
+	VFMADD231PS.BCST 36(DX), Z17, Z25
+	VFMADD231PS.BCST 64(DX), Z18, Z24
+	VFMADD231PS.BCST 68(DX), Z18, Z25
+	VFMADD231PS.BCST 96(DX), Z19, Z24
+	VFMADD231PS.BCST 100(DX), Z19, Z25
+	VFMADD231PS.BCST 128(DX), Z4, Z24
+	VFMADD231PS.BCST 132(DX), Z4, Z25
+	VFMADD231PS.BCST 160(DX), Z5, Z24
+	VFMADD231PS.BCST 164(DX), Z5, Z25
+	VFMADD231PS.BCST 192(DX), Z6, Z24
+	VFMADD231PS.BCST 196(DX), Z6, Z25
+	VFMADD231PS.BCST 224(DX), Z7, Z24
+	VFMADD231PS.BCST 228(DX), Z7, Z25
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -9441,450 +6641,99 @@ start1x1:
 	VUNPCKHPD Z17, Z15, Z15
 	VSHUFF32X4 $0x88, Z12, Z8, Z16
 	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VMOVUPS Z16, 512(R12)
-	VMOVUPS Z12, 768(R12)
-	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
 	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VMOVUPS Z16, 576(R12)
-	VMOVUPS Z13, 832(R12)
-	VSHUFF32X4 $0x88, Z14, Z10, Z16
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VMOVUPS Z16, 640(R12)
-	VMOVUPS Z14, 896(R12)
-	VSHUFF32X4 $0x88, Z15, Z11, Z16
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	VMOVUPS Z16, 704(R12)
-	VMOVUPS Z15, 960(R12)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	VMOVUPS 32(AX)(SI*1), Y8
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	VMOVUPS 32(AX)(SI*1), Y12
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y1
-	VMOVUPS 32(AX)(SI*1), Y9
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	VMOVUPS 32(AX)(SI*1), Y13
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	VMOVUPS 32(AX)(SI*1), Y10
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y6
-	VMOVUPS 32(AX)(SI*1), Y14
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	VMOVUPS 32(AX)(SI*1), Y11
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	VMOVUPS 32(AX)(SI*1), Y15
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
-	PREFETCHT1 (AX)(R10*1)
-	VUNPCKLPS Z3, Z2, Z16
-	VUNPCKHPS Z3, Z2, Z17
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z16, Z2, Z0
-	VUNPCKHPD Z16, Z2, Z1
-	VUNPCKLPD Z17, Z3, Z2
-	VUNPCKHPD Z17, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z16
-	VUNPCKHPS Z7, Z6, Z17
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z16, Z6, Z4
-	VUNPCKHPD Z16, Z6, Z5
-	VUNPCKLPD Z17, Z7, Z6
-	VUNPCKHPD Z17, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z16
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z16, 1024(R12)
-	VMOVUPS Z4, 1280(R12)
-	VSHUFF32X4 $0x88, Z5, Z1, Z16
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z16, 1088(R12)
-	VMOVUPS Z5, 1344(R12)
-	VSHUFF32X4 $0x88, Z6, Z2, Z16
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z16, 1152(R12)
-	VMOVUPS Z6, 1408(R12)
-	VSHUFF32X4 $0x88, Z7, Z3, Z16
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z16, 1216(R12)
-	VMOVUPS Z7, 1472(R12)
-	VUNPCKLPS Z11, Z10, Z16
-	VUNPCKHPS Z11, Z10, Z17
-	VUNPCKLPS Z9, Z8, Z10
-	VUNPCKHPS Z9, Z8, Z11
-	VUNPCKLPD Z16, Z10, Z8
-	VUNPCKHPD Z16, Z10, Z9
-	VUNPCKLPD Z17, Z11, Z10
-	VUNPCKHPD Z17, Z11, Z11
-	VUNPCKLPS Z15, Z14, Z16
-	VUNPCKHPS Z15, Z14, Z17
-	VUNPCKLPS Z13, Z12, Z14
-	VUNPCKHPS Z13, Z12, Z15
-	VUNPCKLPD Z16, Z14, Z12
-	VUNPCKHPD Z16, Z14, Z13
-	VUNPCKLPD Z17, Z15, Z14
-	VUNPCKHPD Z17, Z15, Z15
-	VSHUFF32X4 $0x88, Z12, Z8, Z16
-	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VMOVUPS Z16, 1536(R12)
-	VMOVUPS Z12, 1792(R12)
-	VSHUFF32X4 $0x88, Z13, Z9, Z16
-	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VMOVUPS Z16, 1600(R12)
-	VMOVUPS Z13, 1856(R12)
-	VSHUFF32X4 $0x88, Z14, Z10, Z16
-	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VMOVUPS Z16, 1664(R12)
-	VMOVUPS Z14, 1920(R12)
-	VSHUFF32X4 $0x88, Z15, Z11, Z16
-	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	VMOVUPS Z16, 1728(R12)
-	VMOVUPS Z15, 1984(R12)
-
-loop:
+	VFMADD231PS.BCST 256(DX), Z16, Z24
+	VFMADD231PS.BCST 260(DX), Z16, Z25
+	VFMADD231PS.BCST 288(DX), Z17, Z24
+	VFMADD231PS.BCST 292(DX), Z17, Z25
+	VFMADD231PS.BCST 320(DX), Z18, Z24
+	VFMADD231PS.BCST 324(DX), Z18, Z25
+	VFMADD231PS.BCST 352(DX), Z19, Z24
+	VFMADD231PS.BCST 356(DX), Z19, Z25
+	VFMADD231PS.BCST 384(DX), Z12, Z24
+	VFMADD231PS.BCST 388(DX), Z12, Z25
+	VFMADD231PS.BCST 416(DX), Z13, Z24
+	VFMADD231PS.BCST 420(DX), Z13, Z25
+	VFMADD231PS.BCST 448(DX), Z14, Z24
+	VFMADD231PS.BCST 452(DX), Z14, Z25
+	VFMADD231PS.BCST 480(DX), Z15, Z24
+	VFMADD231PS.BCST 484(DX), Z15, Z25
+	ADDQ $512, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
-	XCHGQ R12, R13
-	DECQ streamBlock_k(DI)
-	JZ last
-	VMOVUPS 0(R13), Z18
-	VMOVUPS 1024(R13), Z19
-	VBROADCASTSS 0(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	VMOVUPS 32(AX)(SI*1), Y8
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 4(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	VMOVUPS 32(AX)(SI*1), Y12
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 64(R13), Z18
-	VMOVUPS 1088(R13), Z19
-	VBROADCASTSS 32(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y1
-	VMOVUPS 32(AX)(SI*1), Y9
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 36(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	VMOVUPS 32(AX)(SI*1), Y13
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 128(R13), Z18
-	VMOVUPS 1152(R13), Z19
-	VBROADCASTSS 64(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	VMOVUPS 32(AX)(SI*1), Y10
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 68(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y6
-	VMOVUPS 32(AX)(SI*1), Y14
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 192(R13), Z18
-	VMOVUPS 1216(R13), Z19
-	VBROADCASTSS 96(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	VMOVUPS 32(AX)(SI*1), Y11
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 100(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	VMOVUPS 32(AX)(SI*1), Y15
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 256(R13), Z18
-	VMOVUPS 1280(R13), Z19
-	VBROADCASTSS 128(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
-	VUNPCKLPS Z3, Z2, Z16
-	VUNPCKHPS Z3, Z2, Z17
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z16, Z2, Z0
-	VUNPCKHPD Z16, Z2, Z1
-	VUNPCKLPD Z17, Z3, Z2
-	VUNPCKHPD Z17, Z3, Z3
-	VBROADCASTSS 132(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	VUNPCKLPS Z7, Z6, Z16
-	VUNPCKHPS Z7, Z6, Z17
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z16, Z6, Z4
-	VUNPCKHPD Z16, Z6, Z5
-	VUNPCKLPD Z17, Z7, Z6
-	VUNPCKHPD Z17, Z7, Z7
-	VMOVUPS 320(R13), Z18
-	VMOVUPS 1344(R13), Z19
-	VBROADCASTSS 160(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
-	VSHUFF32X4 $0x88, Z4, Z0, Z16
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z16, 0(R12)
-	VMOVUPS Z4, 256(R12)
-	VSHUFF32X4 $0x88, Z5, Z1, Z16
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z16, 64(R12)
-	VMOVUPS Z5, 320(R12)
-	VBROADCASTSS 164(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	VSHUFF32X4 $0x88, Z6, Z2, Z16
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z16, 128(R12)
-	VMOVUPS Z6, 384(R12)
-	VSHUFF32X4 $0x88, Z7, Z3, Z16
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z16, 192(R12)
-	VMOVUPS Z7, 448(R12)
-	VMOVUPS 384(R13), Z18
-	VMOVUPS 1408(R13), Z19
-	VBROADCASTSS 192(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
-	VUNPCKLPS Z11, Z10, Z16
-	VUNPCKHPS Z11, Z10, Z17
-	VUNPCKLPS Z9, Z8, Z10
-	VUNPCKHPS Z9, Z8, Z11
-	VUNPCKLPD Z16, Z10, Z8
-	VUNPCKHPD Z16, Z10, Z9
-	VUNPCKLPD Z17, Z11, Z10
-	VUNPCKHPD Z17, Z11, Z11
-	VBROADCASTSS 196(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	VUNPCKLPS Z15, Z14, Z16
-	VUNPCKHPS Z15, Z14, Z17
-	VUNPCKLPS Z13, Z12, Z14
-	VUNPCKHPS Z13, Z12, Z15
-	VUNPCKLPD Z16, Z14, Z12
-	VUNPCKHPD Z16, Z14, Z13
-	VUNPCKLPD Z17, Z15, Z14
-	VUNPCKHPD Z17, Z15, Z15
-	VMOVUPS 448(R13), Z18
-	VMOVUPS 1472(R13), Z19
-	VBROADCASTSS 224(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
-	VSHUFF32X4 $0x88, Z12, Z8, Z16
-	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VMOVUPS Z16, 512(R12)
-	VMOVUPS Z12, 768(R12)
-	VSHUFF32X4 $0x88, Z13, Z9, Z16
-	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VMOVUPS Z16, 576(R12)
-	VMOVUPS Z13, 832(R12)
-	VBROADCASTSS 228(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	VSHUFF32X4 $0x88, Z14, Z10, Z16
-	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VMOVUPS Z16, 640(R12)
-	VMOVUPS Z14, 896(R12)
-	VSHUFF32X4 $0x88, Z15, Z11, Z16
-	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	VMOVUPS Z16, 704(R12)
-	VMOVUPS Z15, 960(R12)
-	VMOVUPS 512(R13), Z18
-	VMOVUPS 1536(R13), Z19
-	VBROADCASTSS 256(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
+	CMPQ streamBlock_lone(DI), $0
+	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	VMOVUPS 32(AX)(SI*1), Y8
-	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 0(AX)(BX*1), Y0
+	VMOVUPS 32(AX)(BX*1), Y8
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 260(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	VMOVUPS 32(AX)(SI*1), Y12
-	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 0(AX)(BX*1), Y4
+	VMOVUPS 32(AX)(BX*1), Y12
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 576(R13), Z18
-	VMOVUPS 1600(R13), Z19
-	VBROADCASTSS 288(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y1
-	VMOVUPS 32(AX)(SI*1), Y9
-	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 0(AX)(BX*1), Y1
+	VMOVUPS 32(AX)(BX*1), Y9
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 292(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	VMOVUPS 32(AX)(SI*1), Y13
-	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 0(AX)(BX*1), Y5
+	VMOVUPS 32(AX)(BX*1), Y13
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 640(R13), Z18
-	VMOVUPS 1664(R13), Z19
-	VBROADCASTSS 320(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	VMOVUPS 32(AX)(SI*1), Y10
-	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 0(AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y10
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 324(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y6
-	VMOVUPS 32(AX)(SI*1), Y14
-	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 0(AX)(BX*1), Y6
+	VMOVUPS 32(AX)(BX*1), Y14
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 704(R13), Z18
-	VMOVUPS 1728(R13), Z19
-	VBROADCASTSS 352(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	VMOVUPS 32(AX)(SI*1), Y11
-	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 0(AX)(BX*1), Y3
+	VMOVUPS 32(AX)(BX*1), Y11
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 356(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	VMOVUPS 32(AX)(SI*1), Y15
-	PREFETCHT1 (AX)(R10*1)
+	VMOVUPS 0(AX)(BX*1), Y7
+	VMOVUPS 32(AX)(BX*1), Y15
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 768(R13), Z18
-	VMOVUPS 1792(R13), Z19
-	VBROADCASTSS 384(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
+	PREFETCHT1 (AX)(R11*1)
 	VUNPCKLPS Z3, Z2, Z16
 	VUNPCKHPS Z3, Z2, Z17
 	VUNPCKLPS Z1, Z0, Z2
@@ -9893,9 +6742,6 @@ loop:
 	VUNPCKHPD Z16, Z2, Z1
 	VUNPCKLPD Z17, Z3, Z2
 	VUNPCKHPD Z17, Z3, Z3
-	VBROADCASTSS 388(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -9904,35 +6750,30 @@ loop:
 	VUNPCKHPD Z16, Z6, Z5
 	VUNPCKLPD Z17, Z7, Z6
 	VUNPCKHPD Z17, Z7, Z7
-	VMOVUPS 832(R13), Z18
-	VMOVUPS 1856(R13), Z19
-	VBROADCASTSS 416(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
 	VSHUFF32X4 $0x88, Z4, Z0, Z16
 	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z16, 1024(R12)
-	VMOVUPS Z4, 1280(R12)
-	VSHUFF32X4 $0x88, Z5, Z1, Z16
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
 	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z16, 1088(R12)
-	VMOVUPS Z5, 1344(R12)
-	VBROADCASTSS 420(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z16, 1152(R12)
-	VMOVUPS Z6, 1408(R12)
-	VSHUFF32X4 $0x88, Z7, Z3, Z16
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z16, 1216(R12)
-	VMOVUPS Z7, 1472(R12)
-	VMOVUPS 896(R13), Z18
-	VMOVUPS 1920(R13), Z19
-	VBROADCASTSS 448(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
+	VFMADD231PS.BCST (R9), Z16, Z26
+	VFMADD231PS.BCST 4(R9), Z16, Z27
+	VFMADD231PS.BCST 32(R9), Z17, Z26
+	VFMADD231PS.BCST 36(R9), Z17, Z27
+	VFMADD231PS.BCST 64(R9), Z18, Z26
+	VFMADD231PS.BCST 68(R9), Z18, Z27
+	VFMADD231PS.BCST 96(R9), Z19, Z26
+	VFMADD231PS.BCST 100(R9), Z19, Z27
+	VFMADD231PS.BCST 128(R9), Z4, Z26
+	VFMADD231PS.BCST 132(R9), Z4, Z27
+	VFMADD231PS.BCST 160(R9), Z5, Z26
+	VFMADD231PS.BCST 164(R9), Z5, Z27
+	VFMADD231PS.BCST 192(R9), Z6, Z26
+	VFMADD231PS.BCST 196(R9), Z6, Z27
+	VFMADD231PS.BCST 224(R9), Z7, Z26
+	VFMADD231PS.BCST 228(R9), Z7, Z27
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -9941,9 +6782,6 @@ loop:
 	VUNPCKHPD Z16, Z10, Z9
 	VUNPCKLPD Z17, Z11, Z10
 	VUNPCKHPD Z17, Z11, Z11
-	VBROADCASTSS 452(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -9952,170 +6790,55 @@ loop:
 	VUNPCKHPD Z16, Z14, Z13
 	VUNPCKLPD Z17, Z15, Z14
 	VUNPCKHPD Z17, Z15, Z15
-	VMOVUPS 960(R13), Z18
-	VMOVUPS 1984(R13), Z19
-	VBROADCASTSS 480(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
 	VSHUFF32X4 $0x88, Z12, Z8, Z16
 	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VMOVUPS Z16, 1536(R12)
-	VMOVUPS Z12, 1792(R12)
-	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
 	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VMOVUPS Z16, 1600(R12)
-	VMOVUPS Z13, 1856(R12)
-	VBROADCASTSS 484(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	VSHUFF32X4 $0x88, Z14, Z10, Z16
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VMOVUPS Z16, 1664(R12)
-	VMOVUPS Z14, 1920(R12)
-	VSHUFF32X4 $0x88, Z15, Z11, Z16
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	VMOVUPS Z16, 1728(R12)
-	VMOVUPS Z15, 1984(R12)
-	ADDQ $512, DX
-	JMP loop
+	VFMADD231PS.BCST 256(R9), Z16, Z26
+	VFMADD231PS.BCST 260(R9), Z16, Z27
+	VFMADD231PS.BCST 288(R9), Z17, Z26
+	VFMADD231PS.BCST 292(R9), Z17, Z27
+	VFMADD231PS.BCST 320(R9), Z18, Z26
+	VFMADD231PS.BCST 324(R9), Z18, Z27
+	VFMADD231PS.BCST 352(R9), Z19, Z26
+	VFMADD231PS.BCST 356(R9), Z19, Z27
+	VFMADD231PS.BCST 384(R9), Z12, Z26
+	VFMADD231PS.BCST 388(R9), Z12, Z27
+	VFMADD231PS.BCST 416(R9), Z13, Z26
+	VFMADD231PS.BCST 420(R9), Z13, Z27
+	VFMADD231PS.BCST 448(R9), Z14, Z26
+	VFMADD231PS.BCST 452(R9), Z14, Z27
+	VFMADD231PS.BCST 480(R9), Z15, Z26
+	VFMADD231PS.BCST 484(R9), Z15, Z27
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
 
-last:
-	VMOVUPS 0(R13), Z18
-	VMOVUPS 1024(R13), Z19
-	VBROADCASTSS 0(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
-	VBROADCASTSS 4(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	VMOVUPS 64(R13), Z18
-	VMOVUPS 1088(R13), Z19
-	VBROADCASTSS 32(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
-	VBROADCASTSS 36(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	VMOVUPS 128(R13), Z18
-	VMOVUPS 1152(R13), Z19
-	VBROADCASTSS 64(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
-	VBROADCASTSS 68(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	VMOVUPS 192(R13), Z18
-	VMOVUPS 1216(R13), Z19
-	VBROADCASTSS 96(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
-	VBROADCASTSS 100(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	VMOVUPS 256(R13), Z18
-	VMOVUPS 1280(R13), Z19
-	VBROADCASTSS 128(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
-	VBROADCASTSS 132(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	VMOVUPS 320(R13), Z18
-	VMOVUPS 1344(R13), Z19
-	VBROADCASTSS 160(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
-	VBROADCASTSS 164(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	VMOVUPS 384(R13), Z18
-	VMOVUPS 1408(R13), Z19
-	VBROADCASTSS 192(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
-	VBROADCASTSS 196(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	VMOVUPS 448(R13), Z18
-	VMOVUPS 1472(R13), Z19
-	VBROADCASTSS 224(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
-	VBROADCASTSS 228(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	VMOVUPS 512(R13), Z18
-	VMOVUPS 1536(R13), Z19
-	VBROADCASTSS 256(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
-	VBROADCASTSS 260(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	VMOVUPS 576(R13), Z18
-	VMOVUPS 1600(R13), Z19
-	VBROADCASTSS 288(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
-	VBROADCASTSS 292(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	VMOVUPS 640(R13), Z18
-	VMOVUPS 1664(R13), Z19
-	VBROADCASTSS 320(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
-	VBROADCASTSS 324(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	VMOVUPS 704(R13), Z18
-	VMOVUPS 1728(R13), Z19
-	VBROADCASTSS 352(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
-	VBROADCASTSS 356(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	VMOVUPS 768(R13), Z18
-	VMOVUPS 1792(R13), Z19
-	VBROADCASTSS 384(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
-	VBROADCASTSS 388(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	VMOVUPS 832(R13), Z18
-	VMOVUPS 1856(R13), Z19
-	VBROADCASTSS 416(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
-	VBROADCASTSS 420(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	VMOVUPS 896(R13), Z18
-	VMOVUPS 1920(R13), Z19
-	VBROADCASTSS 448(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
-	VBROADCASTSS 452(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	VMOVUPS 960(R13), Z18
-	VMOVUPS 1984(R13), Z19
-	VBROADCASTSS 480(DX), Z20
-	VFMADD231PS Z20, Z18, Z28
-	VFMADD231PS Z20, Z19, Z30
-	VBROADCASTSS 484(DX), Z21
-	VFMADD231PS Z21, Z18, Z29
-	VFMADD231PS Z21, Z19, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z29, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z28, (AX)
+next:
+	DECQ streamBlock_k(DI)
+	JNZ loop
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z31, (AX)
+	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z30, (AX)
+	VMOVUPS Z26, (AX)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -10174,69 +6897,53 @@ start1x1:
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z0
-	VSHUFF32X4 $0x88, Z23, Z22, Z4
-	VSHUFF32X4 $0xdd, Z21, Z20, Z8
-	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z1
-	VSHUFF32X4 $0x88, Z23, Z22, Z5
-	VSHUFF32X4 $0xdd, Z21, Z20, Z9
-	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z2
-	VSHUFF32X4 $0x88, Z23, Z22, Z6
-	VSHUFF32X4 $0xdd, Z21, Z20, Z10
-	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z3
-	VSHUFF32X4 $0x88, Z23, Z22, Z7
-	VSHUFF32X4 $0xdd, Z21, Z20, Z11
-	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
 	VUNPCKHPS Z3, Z2, Z17
 	VUNPCKLPS Z1, Z0, Z2
@@ -10245,46 +6952,6 @@ loop:
 	VUNPCKHPD Z16, Z2, Z1
 	VUNPCKLPD Z17, Z3, Z2
 	VUNPCKHPD Z17, Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 0(DX), Z20
-	VFMADD231PS Z20, Z0, Z24
-	VBROADCASTSS 4(DX), Z21
-	VFMADD231PS Z21, Z0, Z25
-	VBROADCASTSS 8(DX), Z22
-	VFMADD231PS Z22, Z0, Z26
-	VBROADCASTSS 12(DX), Z23
-	VFMADD231PS Z23, Z0, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 32(DX), Z20
-	VFMADD231PS Z20, Z1, Z24
-	VBROADCASTSS 36(DX), Z21
-	VFMADD231PS Z21, Z1, Z25
-	VBROADCASTSS 40(DX), Z22
-	VFMADD231PS Z22, Z1, Z26
-	VBROADCASTSS 44(DX), Z23
-	VFMADD231PS Z23, Z1, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 64(DX), Z20
-	VFMADD231PS Z20, Z2, Z24
-	VBROADCASTSS 68(DX), Z21
-	VFMADD231PS Z21, Z2, Z25
-	VBROADCASTSS 72(DX), Z22
-	VFMADD231PS Z22, Z2, Z26
-	VBROADCASTSS 76(DX), Z23
-	VFMADD231PS Z23, Z2, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 96(DX), Z20
-	VFMADD231PS Z20, Z3, Z24
-	VBROADCASTSS 100(DX), Z21
-	VFMADD231PS Z21, Z3, Z25
-	VBROADCASTSS 104(DX), Z22
-	VFMADD231PS Z22, Z3, Z26
-	VBROADCASTSS 108(DX), Z23
-	VFMADD231PS Z23, Z3, Z27
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -10293,46 +6960,62 @@ loop:
 	VUNPCKHPD Z16, Z6, Z5
 	VUNPCKLPD Z17, Z7, Z6
 	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST (DX), Z16, Z24
+	VFMADD231PS.BCST 4(DX), Z16, Z25
+	VFMADD231PS.BCST 8(DX), Z16, Z26
+	VFMADD231PS.BCST 12(DX), Z16, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 32(DX), Z17, Z24
+	VFMADD231PS.BCST 36(DX), Z17, Z25
+	VFMADD231PS.BCST 40(DX), Z17, Z26
+	VFMADD231PS.BCST 44(DX), Z17, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 64(DX), Z18, Z24
+	VFMADD231PS.BCST 68(DX), Z18, Z25
+	VFMADD231PS.BCST 72(DX), Z18, Z26
+	VFMADD231PS.BCST 76(DX), Z18, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 96(DX), Z19, Z24
+	VFMADD231PS.BCST 100(DX), Z19, Z25
+	VFMADD231PS.BCST 104(DX), Z19, Z26
+	VFMADD231PS.BCST 108(DX), Z19, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 128(DX), Z20
-	VFMADD231PS Z20, Z4, Z24
-	VBROADCASTSS 132(DX), Z21
-	VFMADD231PS Z21, Z4, Z25
-	VBROADCASTSS 136(DX), Z22
-	VFMADD231PS Z22, Z4, Z26
-	VBROADCASTSS 140(DX), Z23
-	VFMADD231PS Z23, Z4, Z27
+	VFMADD231PS.BCST 128(DX), Z4, Z24
+	VFMADD231PS.BCST 132(DX), Z4, Z25
+	VFMADD231PS.BCST 136(DX), Z4, Z26
+	VFMADD231PS.BCST 140(DX), Z4, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 160(DX), Z20
-	VFMADD231PS Z20, Z5, Z24
-	VBROADCASTSS 164(DX), Z21
-	VFMADD231PS Z21, Z5, Z25
-	VBROADCASTSS 168(DX), Z22
-	VFMADD231PS Z22, Z5, Z26
-	VBROADCASTSS 172(DX), Z23
-	VFMADD231PS Z23, Z5, Z27
+	VFMADD231PS.BCST 160(DX), Z5, Z24
+	VFMADD231PS.BCST 164(DX), Z5, Z25
+	VFMADD231PS.BCST 168(DX), Z5, Z26
+	VFMADD231PS.BCST 172(DX), Z5, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 192(DX), Z20
-	VFMADD231PS Z20, Z6, Z24
-	VBROADCASTSS 196(DX), Z21
-	VFMADD231PS Z21, Z6, Z25
-	VBROADCASTSS 200(DX), Z22
-	VFMADD231PS Z22, Z6, Z26
-	VBROADCASTSS 204(DX), Z23
-	VFMADD231PS Z23, Z6, Z27
+	VFMADD231PS.BCST 192(DX), Z6, Z24
+	VFMADD231PS.BCST 196(DX), Z6, Z25
+	VFMADD231PS.BCST 200(DX), Z6, Z26
+	VFMADD231PS.BCST 204(DX), Z6, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 224(DX), Z20
-	VFMADD231PS Z20, Z7, Z24
-	VBROADCASTSS 228(DX), Z21
-	VFMADD231PS Z21, Z7, Z25
-	VBROADCASTSS 232(DX), Z22
-	VFMADD231PS Z22, Z7, Z26
-	VBROADCASTSS 236(DX), Z23
-	VFMADD231PS Z23, Z7, Z27
+	VFMADD231PS.BCST 224(DX), Z7, Z24
+	VFMADD231PS.BCST 228(DX), Z7, Z25
+	VFMADD231PS.BCST 232(DX), Z7, Z26
+	VFMADD231PS.BCST 236(DX), Z7, Z27
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -10341,46 +7024,6 @@ loop:
 	VUNPCKHPD Z16, Z10, Z9
 	VUNPCKLPD Z17, Z11, Z10
 	VUNPCKHPD Z17, Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 256(DX), Z20
-	VFMADD231PS Z20, Z8, Z24
-	VBROADCASTSS 260(DX), Z21
-	VFMADD231PS Z21, Z8, Z25
-	VBROADCASTSS 264(DX), Z22
-	VFMADD231PS Z22, Z8, Z26
-	VBROADCASTSS 268(DX), Z23
-	VFMADD231PS Z23, Z8, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 288(DX), Z20
-	VFMADD231PS Z20, Z9, Z24
-	VBROADCASTSS 292(DX), Z21
-	VFMADD231PS Z21, Z9, Z25
-	VBROADCASTSS 296(DX), Z22
-	VFMADD231PS Z22, Z9, Z26
-	VBROADCASTSS 300(DX), Z23
-	VFMADD231PS Z23, Z9, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 320(DX), Z20
-	VFMADD231PS Z20, Z10, Z24
-	VBROADCASTSS 324(DX), Z21
-	VFMADD231PS Z21, Z10, Z25
-	VBROADCASTSS 328(DX), Z22
-	VFMADD231PS Z22, Z10, Z26
-	VBROADCASTSS 332(DX), Z23
-	VFMADD231PS Z23, Z10, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 352(DX), Z20
-	VFMADD231PS Z20, Z11, Z24
-	VBROADCASTSS 356(DX), Z21
-	VFMADD231PS Z21, Z11, Z25
-	VBROADCASTSS 360(DX), Z22
-	VFMADD231PS Z22, Z11, Z26
-	VBROADCASTSS 364(DX), Z23
-	VFMADD231PS Z23, Z11, Z27
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -10389,115 +7032,117 @@ loop:
 	VUNPCKHPD Z16, Z14, Z13
 	VUNPCKLPD Z17, Z15, Z14
 	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 256(DX), Z16, Z24
+	VFMADD231PS.BCST 260(DX), Z16, Z25
+	VFMADD231PS.BCST 264(DX), Z16, Z26
+	VFMADD231PS.BCST 268(DX), Z16, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 288(DX), Z17, Z24
+	VFMADD231PS.BCST 292(DX), Z17, Z25
+	VFMADD231PS.BCST 296(DX), Z17, Z26
+	VFMADD231PS.BCST 300(DX), Z17, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 320(DX), Z18, Z24
+	VFMADD231PS.BCST 324(DX), Z18, Z25
+	VFMADD231PS.BCST 328(DX), Z18, Z26
+	VFMADD231PS.BCST 332(DX), Z18, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 352(DX), Z19, Z24
+	VFMADD231PS.BCST 356(DX), Z19, Z25
+	VFMADD231PS.BCST 360(DX), Z19, Z26
+	VFMADD231PS.BCST 364(DX), Z19, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 384(DX), Z20
-	VFMADD231PS Z20, Z12, Z24
-	VBROADCASTSS 388(DX), Z21
-	VFMADD231PS Z21, Z12, Z25
-	VBROADCASTSS 392(DX), Z22
-	VFMADD231PS Z22, Z12, Z26
-	VBROADCASTSS 396(DX), Z23
-	VFMADD231PS Z23, Z12, Z27
+	VFMADD231PS.BCST 384(DX), Z12, Z24
+	VFMADD231PS.BCST 388(DX), Z12, Z25
+	VFMADD231PS.BCST 392(DX), Z12, Z26
+	VFMADD231PS.BCST 396(DX), Z12, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 416(DX), Z20
-	VFMADD231PS Z20, Z13, Z24
-	VBROADCASTSS 420(DX), Z21
-	VFMADD231PS Z21, Z13, Z25
-	VBROADCASTSS 424(DX), Z22
-	VFMADD231PS Z22, Z13, Z26
-	VBROADCASTSS 428(DX), Z23
-	VFMADD231PS Z23, Z13, Z27
+	VFMADD231PS.BCST 416(DX), Z13, Z24
+	VFMADD231PS.BCST 420(DX), Z13, Z25
+	VFMADD231PS.BCST 424(DX), Z13, Z26
+	VFMADD231PS.BCST 428(DX), Z13, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 448(DX), Z20
-	VFMADD231PS Z20, Z14, Z24
-	VBROADCASTSS 452(DX), Z21
-	VFMADD231PS Z21, Z14, Z25
-	VBROADCASTSS 456(DX), Z22
-	VFMADD231PS Z22, Z14, Z26
-	VBROADCASTSS 460(DX), Z23
-	VFMADD231PS Z23, Z14, Z27
+	VFMADD231PS.BCST 448(DX), Z14, Z24
+	VFMADD231PS.BCST 452(DX), Z14, Z25
+	VFMADD231PS.BCST 456(DX), Z14, Z26
+	VFMADD231PS.BCST 460(DX), Z14, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 480(DX), Z20
-	VFMADD231PS Z20, Z15, Z24
-	VBROADCASTSS 484(DX), Z21
-	VFMADD231PS Z21, Z15, Z25
-	VBROADCASTSS 488(DX), Z22
-	VFMADD231PS Z22, Z15, Z26
-	VBROADCASTSS 492(DX), Z23
-	VFMADD231PS Z23, Z15, Z27
+	VFMADD231PS.BCST 480(DX), Z15, Z24
+	VFMADD231PS.BCST 484(DX), Z15, Z25
+	VFMADD231PS.BCST 488(DX), Z15, Z26
+	VFMADD231PS.BCST 492(DX), Z15, Z27
 	ADDQ $512, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
+	CMPQ streamBlock_lone(DI), $0
+	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y0
+	VMOVUPS 32(AX)(BX*1), Y8
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y4
+	VMOVUPS 32(AX)(BX*1), Y12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z0
-	VSHUFF32X4 $0x88, Z23, Z22, Z4
-	VSHUFF32X4 $0xdd, Z21, Z20, Z8
-	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y1
+	VMOVUPS 32(AX)(BX*1), Y9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y5
+	VMOVUPS 32(AX)(BX*1), Y13
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z1
-	VSHUFF32X4 $0x88, Z23, Z22, Z5
-	VSHUFF32X4 $0xdd, Z21, Z20, Z9
-	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y6
+	VMOVUPS 32(AX)(BX*1), Y14
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z2
-	VSHUFF32X4 $0x88, Z23, Z22, Z6
-	VSHUFF32X4 $0xdd, Z21, Z20, Z10
-	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z16
+	VMOVUPS 0(AX)(BX*1), Y3
+	VMOVUPS 32(AX)(BX*1), Y11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z17
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z18
+	VMOVUPS 0(AX)(BX*1), Y7
+	VMOVUPS 32(AX)(BX*1), Y15
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VMOVDQU32 (AX)(BX*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z3
-	VSHUFF32X4 $0x88, Z23, Z22, Z7
-	VSHUFF32X4 $0xdd, Z21, Z20, Z11
-	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
 	VUNPCKHPS Z3, Z2, Z17
 	VUNPCKLPS Z1, Z0, Z2
@@ -10506,46 +7151,6 @@ loop:
 	VUNPCKHPD Z16, Z2, Z1
 	VUNPCKLPD Z17, Z3, Z2
 	VUNPCKHPD Z17, Z3, Z3
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 0(R9), Z20
-	VFMADD231PS Z20, Z0, Z28
-	VBROADCASTSS 4(R9), Z21
-	VFMADD231PS Z21, Z0, Z29
-	VBROADCASTSS 8(R9), Z22
-	VFMADD231PS Z22, Z0, Z30
-	VBROADCASTSS 12(R9), Z23
-	VFMADD231PS Z23, Z0, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 32(R9), Z20
-	VFMADD231PS Z20, Z1, Z28
-	VBROADCASTSS 36(R9), Z21
-	VFMADD231PS Z21, Z1, Z29
-	VBROADCASTSS 40(R9), Z22
-	VFMADD231PS Z22, Z1, Z30
-	VBROADCASTSS 44(R9), Z23
-	VFMADD231PS Z23, Z1, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 64(R9), Z20
-	VFMADD231PS Z20, Z2, Z28
-	VBROADCASTSS 68(R9), Z21
-	VFMADD231PS Z21, Z2, Z29
-	VBROADCASTSS 72(R9), Z22
-	VFMADD231PS Z22, Z2, Z30
-	VBROADCASTSS 76(R9), Z23
-	VFMADD231PS Z23, Z2, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 96(R9), Z20
-	VFMADD231PS Z20, Z3, Z28
-	VBROADCASTSS 100(R9), Z21
-	VFMADD231PS Z21, Z3, Z29
-	VBROADCASTSS 104(R9), Z22
-	VFMADD231PS Z22, Z3, Z30
-	VBROADCASTSS 108(R9), Z23
-	VFMADD231PS Z23, Z3, Z31
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -10554,46 +7159,62 @@ loop:
 	VUNPCKHPD Z16, Z6, Z5
 	VUNPCKLPD Z17, Z7, Z6
 	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PS.BCST (R9), Z16, Z28
+	VFMADD231PS.BCST 4(R9), Z16, Z29
+	VFMADD231PS.BCST 8(R9), Z16, Z30
+	VFMADD231PS.BCST 12(R9), Z16, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PS.BCST 32(R9), Z17, Z28
+	VFMADD231PS.BCST 36(R9), Z17, Z29
+	VFMADD231PS.BCST 40(R9), Z17, Z30
+	VFMADD231PS.BCST 44(R9), Z17, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PS.BCST 64(R9), Z18, Z28
+	VFMADD231PS.BCST 68(R9), Z18, Z29
+	VFMADD231PS.BCST 72(R9), Z18, Z30
+	VFMADD231PS.BCST 76(R9), Z18, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PS.BCST 96(R9), Z19, Z28
+	VFMADD231PS.BCST 100(R9), Z19, Z29
+	VFMADD231PS.BCST 104(R9), Z19, Z30
+	VFMADD231PS.BCST 108(R9), Z19, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 128(R9), Z20
-	VFMADD231PS Z20, Z4, Z28
-	VBROADCASTSS 132(R9), Z21
-	VFMADD231PS Z21, Z4, Z29
-	VBROADCASTSS 136(R9), Z22
-	VFMADD231PS Z22, Z4, Z30
-	VBROADCASTSS 140(R9), Z23
-	VFMADD231PS Z23, Z4, Z31
+	VFMADD231PS.BCST 128(R9), Z4, Z28
+	VFMADD231PS.BCST 132(R9), Z4, Z29
+	VFMADD231PS.BCST 136(R9), Z4, Z30
+	VFMADD231PS.BCST 140(R9), Z4, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 160(R9), Z20
-	VFMADD231PS Z20, Z5, Z28
-	VBROADCASTSS 164(R9), Z21
-	VFMADD231PS Z21, Z5, Z29
-	VBROADCASTSS 168(R9), Z22
-	VFMADD231PS Z22, Z5, Z30
-	VBROADCASTSS 172(R9), Z23
-	VFMADD231PS Z23, Z5, Z31
+	VFMADD231PS.BCST 160(R9), Z5, Z28
+	VFMADD231PS.BCST 164(R9), Z5, Z29
+	VFMADD231PS.BCST 168(R9), Z5, Z30
+	VFMADD231PS.BCST 172(R9), Z5, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 192(R9), Z20
-	VFMADD231PS Z20, Z6, Z28
-	VBROADCASTSS 196(R9), Z21
-	VFMADD231PS Z21, Z6, Z29
-	VBROADCASTSS 200(R9), Z22
-	VFMADD231PS Z22, Z6, Z30
-	VBROADCASTSS 204(R9), Z23
-	VFMADD231PS Z23, Z6, Z31
+	VFMADD231PS.BCST 192(R9), Z6, Z28
+	VFMADD231PS.BCST 196(R9), Z6, Z29
+	VFMADD231PS.BCST 200(R9), Z6, Z30
+	VFMADD231PS.BCST 204(R9), Z6, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 224(R9), Z20
-	VFMADD231PS Z20, Z7, Z28
-	VBROADCASTSS 228(R9), Z21
-	VFMADD231PS Z21, Z7, Z29
-	VBROADCASTSS 232(R9), Z22
-	VFMADD231PS Z22, Z7, Z30
-	VBROADCASTSS 236(R9), Z23
-	VFMADD231PS Z23, Z7, Z31
+	VFMADD231PS.BCST 224(R9), Z7, Z28
+	VFMADD231PS.BCST 228(R9), Z7, Z29
+	VFMADD231PS.BCST 232(R9), Z7, Z30
+	VFMADD231PS.BCST 236(R9), Z7, Z31
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -10602,46 +7223,6 @@ loop:
 	VUNPCKHPD Z16, Z10, Z9
 	VUNPCKLPD Z17, Z11, Z10
 	VUNPCKHPD Z17, Z11, Z11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 256(R9), Z20
-	VFMADD231PS Z20, Z8, Z28
-	VBROADCASTSS 260(R9), Z21
-	VFMADD231PS Z21, Z8, Z29
-	VBROADCASTSS 264(R9), Z22
-	VFMADD231PS Z22, Z8, Z30
-	VBROADCASTSS 268(R9), Z23
-	VFMADD231PS Z23, Z8, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 288(R9), Z20
-	VFMADD231PS Z20, Z9, Z28
-	VBROADCASTSS 292(R9), Z21
-	VFMADD231PS Z21, Z9, Z29
-	VBROADCASTSS 296(R9), Z22
-	VFMADD231PS Z22, Z9, Z30
-	VBROADCASTSS 300(R9), Z23
-	VFMADD231PS Z23, Z9, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 320(R9), Z20
-	VFMADD231PS Z20, Z10, Z28
-	VBROADCASTSS 324(R9), Z21
-	VFMADD231PS Z21, Z10, Z29
-	VBROADCASTSS 328(R9), Z22
-	VFMADD231PS Z22, Z10, Z30
-	VBROADCASTSS 332(R9), Z23
-	VFMADD231PS Z23, Z10, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 352(R9), Z20
-	VFMADD231PS Z20, Z11, Z28
-	VBROADCASTSS 356(R9), Z21
-	VFMADD231PS Z21, Z11, Z29
-	VBROADCASTSS 360(R9), Z22
-	VFMADD231PS Z22, Z11, Z30
-	VBROADCASTSS 364(R9), Z23
-	VFMADD231PS Z23, Z11, Z31
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -10650,65 +7231,71 @@ loop:
 	VUNPCKHPD Z16, Z14, Z13
 	VUNPCKLPD Z17, Z15, Z14
 	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PS.BCST 256(R9), Z16, Z28
+	VFMADD231PS.BCST 260(R9), Z16, Z29
+	VFMADD231PS.BCST 264(R9), Z16, Z30
+	VFMADD231PS.BCST 268(R9), Z16, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PS.BCST 288(R9), Z17, Z28
+	VFMADD231PS.BCST 292(R9), Z17, Z29
+	VFMADD231PS.BCST 296(R9), Z17, Z30
+	VFMADD231PS.BCST 300(R9), Z17, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PS.BCST 320(R9), Z18, Z28
+	VFMADD231PS.BCST 324(R9), Z18, Z29
+	VFMADD231PS.BCST 328(R9), Z18, Z30
+	VFMADD231PS.BCST 332(R9), Z18, Z31
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
+	VFMADD231PS.BCST 352(R9), Z19, Z28
+	VFMADD231PS.BCST 356(R9), Z19, Z29
+	VFMADD231PS.BCST 360(R9), Z19, Z30
+	VFMADD231PS.BCST 364(R9), Z19, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 384(R9), Z20
-	VFMADD231PS Z20, Z12, Z28
-	VBROADCASTSS 388(R9), Z21
-	VFMADD231PS Z21, Z12, Z29
-	VBROADCASTSS 392(R9), Z22
-	VFMADD231PS Z22, Z12, Z30
-	VBROADCASTSS 396(R9), Z23
-	VFMADD231PS Z23, Z12, Z31
+	VFMADD231PS.BCST 384(R9), Z12, Z28
+	VFMADD231PS.BCST 388(R9), Z12, Z29
+	VFMADD231PS.BCST 392(R9), Z12, Z30
+	VFMADD231PS.BCST 396(R9), Z12, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 416(R9), Z20
-	VFMADD231PS Z20, Z13, Z28
-	VBROADCASTSS 420(R9), Z21
-	VFMADD231PS Z21, Z13, Z29
-	VBROADCASTSS 424(R9), Z22
-	VFMADD231PS Z22, Z13, Z30
-	VBROADCASTSS 428(R9), Z23
-	VFMADD231PS Z23, Z13, Z31
+	VFMADD231PS.BCST 416(R9), Z13, Z28
+	VFMADD231PS.BCST 420(R9), Z13, Z29
+	VFMADD231PS.BCST 424(R9), Z13, Z30
+	VFMADD231PS.BCST 428(R9), Z13, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 448(R9), Z20
-	VFMADD231PS Z20, Z14, Z28
-	VBROADCASTSS 452(R9), Z21
-	VFMADD231PS Z21, Z14, Z29
-	VBROADCASTSS 456(R9), Z22
-	VFMADD231PS Z22, Z14, Z30
-	VBROADCASTSS 460(R9), Z23
-	VFMADD231PS Z23, Z14, Z31
+	VFMADD231PS.BCST 448(R9), Z14, Z28
+	VFMADD231PS.BCST 452(R9), Z14, Z29
+	VFMADD231PS.BCST 456(R9), Z14, Z30
+	VFMADD231PS.BCST 460(R9), Z14, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 480(R9), Z20
-	VFMADD231PS Z20, Z15, Z28
-	VBROADCASTSS 484(R9), Z21
-	VFMADD231PS Z21, Z15, Z29
-	VBROADCASTSS 488(R9), Z22
-	VFMADD231PS Z22, Z15, Z30
-	VBROADCASTSS 492(R9), Z23
-	VFMADD231PS Z23, Z15, Z31
+	VFMADD231PS.BCST 480(R9), Z15, Z28
+	VFMADD231PS.BCST 484(R9), Z15, Z29
+	VFMADD231PS.BCST 488(R9), Z15, Z30
+	VFMADD231PS.BCST 492(R9), Z15, Z31
 	ADDQ $512, R9
 	ADDQ $64, BX
 	ADDQ $64, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
+
+next:
 	DECQ streamBlock_k(DI)
 	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z27, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z26, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -10721,6 +7308,18 @@ loop:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z27, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z26, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -10748,6 +7347,10 @@ zero0x1:
 	VPXORD Z27, Z27, Z27
 
 start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero1x1
@@ -10768,13 +7371,12 @@ zero1x1:
 	VPXORD Z31, Z31, Z31
 
 start1x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	LEAQ (streamBlock_turned+60)(DI), R12
-	ANDQ $-64, R12
-	LEAQ 2048(R12), R13
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VMOVUPS 0(AX)(SI*1), Y0
 	VMOVUPS 32(AX)(SI*1), Y8
@@ -10857,20 +7459,44 @@ start1x1:
 	VUNPCKHPD Z17, Z7, Z7
 	VSHUFF32X4 $0x88, Z4, Z0, Z16
 	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z16, 0(R12)
-	VMOVUPS Z4, 256(R12)
-	VSHUFF32X4 $0x88, Z5, Z1, Z16
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
 	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z16, 64(R12)
-	VMOVUPS Z5, 320(R12)
-	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z16, 128(R12)
-	VMOVUPS Z6, 384(R12)
-	VSHUFF32X4 $0x88, Z7, Z3, Z16
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z16, 192(R12)
-	VMOVUPS Z7, 448(R12)
+	VFMADD231PS.BCST (DX), Z16, Z24
+	VFMADD231PS.BCST 4(DX), Z16, Z25
+	VFMADD231PS.BCST 8(DX), Z16, Z26
+	VFMADD231PS.BCST 12(DX), Z16, Z27
+	VFMADD231PS.BCST 32(DX), Z17, Z24
+	VFMADD231PS.BCST 36(DX), Z17, Z25
+	VFMADD231PS.BCST 40(DX), Z17, Z26
+	VFMADD231PS.BCST 44(DX), Z17, Z27
+	VFMADD231PS.BCST 64(DX), Z18, Z24
+	VFMADD231PS.BCST 68(DX), Z18, Z25
+	VFMADD231PS.BCST 72(DX), Z18, Z26
+	VFMADD231PS.BCST 76(DX), Z18, Z27
+	VFMADD231PS.BCST 96(DX), Z19, Z24
+	VFMADD231PS.BCST 100(DX), Z19, Z25
+	VFMADD231PS.BCST 104(DX), Z19, Z26
+	VFMADD231PS.BCST 108(DX), Z19, Z27
+	VFMADD231PS.BCST 128(DX), Z4, Z24
+	VFMADD231PS.BCST 132(DX), Z4, Z25
+	VFMADD231PS.BCST 136(DX), Z4, Z26
+	VFMADD231PS.BCST 140(DX), Z4, Z27
+	VFMADD231PS.BCST 160(DX), Z5, Z24
+	VFMADD231PS.BCST 164(DX), Z5, Z25
+	VFMADD231PS.BCST 168(DX), Z5, Z26
+	VFMADD231PS.BCST 172(DX), Z5, Z27
+	VFMADD231PS.BCST 192(DX), Z6, Z24
+	VFMADD231PS.BCST 196(DX), Z6, Z25
+	VFMADD231PS.BCST 200(DX), Z6, Z26
+	VFMADD231PS.BCST 204(DX), Z6, Z27
+	VFMADD231PS.BCST 224(DX), Z7, Z24
+	VFMADD231PS.BCST 228(DX), Z7, Z25
+	VFMADD231PS.BCST 232(DX), Z7, Z26
+	VFMADD231PS.BCST 236(DX), Z7, Z27
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -10889,873 +7515,236 @@ start1x1:
 	VUNPCKHPD Z17, Z15, Z15
 	VSHUFF32X4 $0x88, Z12, Z8, Z16
 	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VMOVUPS Z16, 512(R12)
-	VMOVUPS Z12, 768(R12)
-	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
 	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VMOVUPS Z16, 576(R12)
-	VMOVUPS Z13, 832(R12)
-	VSHUFF32X4 $0x88, Z14, Z10, Z16
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VMOVUPS Z16, 640(R12)
-	VMOVUPS Z14, 896(R12)
-	VSHUFF32X4 $0x88, Z15, Z11, Z16
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	VMOVUPS Z16, 704(R12)
-	VMOVUPS Z15, 960(R12)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	VMOVUPS 32(AX)(SI*1), Y8
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	VMOVUPS 32(AX)(SI*1), Y12
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y1
-	VMOVUPS 32(AX)(SI*1), Y9
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	VMOVUPS 32(AX)(SI*1), Y13
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	VMOVUPS 32(AX)(SI*1), Y10
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y6
-	VMOVUPS 32(AX)(SI*1), Y14
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	VMOVUPS 32(AX)(SI*1), Y11
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	VMOVUPS 32(AX)(SI*1), Y15
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
-	PREFETCHT1 (AX)(R10*1)
-	VUNPCKLPS Z3, Z2, Z16
-	VUNPCKHPS Z3, Z2, Z17
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z16, Z2, Z0
-	VUNPCKHPD Z16, Z2, Z1
-	VUNPCKLPD Z17, Z3, Z2
-	VUNPCKHPD Z17, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z16
-	VUNPCKHPS Z7, Z6, Z17
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z16, Z6, Z4
-	VUNPCKHPD Z16, Z6, Z5
-	VUNPCKLPD Z17, Z7, Z6
-	VUNPCKHPD Z17, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z16
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z16, 1024(R12)
-	VMOVUPS Z4, 1280(R12)
-	VSHUFF32X4 $0x88, Z5, Z1, Z16
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z16, 1088(R12)
-	VMOVUPS Z5, 1344(R12)
-	VSHUFF32X4 $0x88, Z6, Z2, Z16
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z16, 1152(R12)
-	VMOVUPS Z6, 1408(R12)
-	VSHUFF32X4 $0x88, Z7, Z3, Z16
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z16, 1216(R12)
-	VMOVUPS Z7, 1472(R12)
-	VUNPCKLPS Z11, Z10, Z16
-	VUNPCKHPS Z11, Z10, Z17
-	VUNPCKLPS Z9, Z8, Z10
-	VUNPCKHPS Z9, Z8, Z11
-	VUNPCKLPD Z16, Z10, Z8
-	VUNPCKHPD Z16, Z10, Z9
-	VUNPCKLPD Z17, Z11, Z10
-	VUNPCKHPD Z17, Z11, Z11
-	VUNPCKLPS Z15, Z14, Z16
-	VUNPCKHPS Z15, Z14, Z17
-	VUNPCKLPS Z13, Z12, Z14
-	VUNPCKHPS Z13, Z12, Z15
-	VUNPCKLPD Z16, Z14, Z12
-	VUNPCKHPD Z16, Z14, Z13
-	VUNPCKLPD Z17, Z15, Z14
-	VUNPCKHPD Z17, Z15, Z15
-	VSHUFF32X4 $0x88, Z12, Z8, Z16
-	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VMOVUPS Z16, 1536(R12)
-	VMOVUPS Z12, 1792(R12)
-	VSHUFF32X4 $0x88, Z13, Z9, Z16
-	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VMOVUPS Z16, 1600(R12)
-	VMOVUPS Z13, 1856(R12)
-	VSHUFF32X4 $0x88, Z14, Z10, Z16
-	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VMOVUPS Z16, 1664(R12)
-	VMOVUPS Z14, 1920(R12)
-	VSHUFF32X4 $0x88, Z15, Z11, Z16
-	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	VMOVUPS Z16, 1728(R12)
-	VMOVUPS Z15, 1984(R12)
-
-loop:
+	VFMADD231PS.BCST 256(DX), Z16, Z24
+	VFMADD231PS.BCST 260(DX), Z16, Z25
+	VFMADD231PS.BCST 264(DX), Z16, Z26
+	VFMADD231PS.BCST 268(DX), Z16, Z27
+	VFMADD231PS.BCST 288(DX), Z17, Z24
+	VFMADD231PS.BCST 292(DX), Z17, Z25
+	VFMADD231PS.BCST 296(DX), Z17, Z26
+	VFMADD231PS.BCST 300(DX), Z17, Z27
+	VFMADD231PS.BCST 320(DX), Z18, Z24
+	VFMADD231PS.BCST 324(DX), Z18, Z25
+	VFMADD231PS.BCST 328(DX), Z18, Z26
+	VFMADD231PS.BCST 332(DX), Z18, Z27
+	VFMADD231PS.BCST 352(DX), Z19, Z24
+	VFMADD231PS.BCST 356(DX), Z19, Z25
+	VFMADD231PS.BCST 360(DX), Z19, Z26
+	VFMADD231PS.BCST 364(DX), Z19, Z27
+	VFMADD231PS.BCST 384(DX), Z12, Z24
+	VFMADD231PS.BCST 388(DX), Z12, Z25
+	VFMADD231PS.BCST 392(DX), Z12, Z26
+	VFMADD231PS.BCST 396(DX), Z12, Z27
+	VFMADD231PS.BCST 416(DX), Z13, Z24
+	VFMADD231PS.BCST 420(DX), Z13, Z25
+	VFMADD231PS.BCST 424(DX), Z13, Z26
+	VFMADD231PS.BCST 428(DX), Z13, Z27
+	VFMADD231PS.BCST 448(DX), Z14, Z24
+	VFMADD231PS.BCST 452(DX), Z14, Z25
+	VFMADD231PS.BCST 456(DX), Z14, Z26
+	VFMADD231PS.BCST 460(DX), Z14, Z27
+	VFMADD231PS.BCST 480(DX), Z15, Z24
+	VFMADD231PS.BCST 484(DX), Z15, Z25
+	VFMADD231PS.BCST 488(DX), Z15, Z26
+	VFMADD231PS.BCST 492(DX), Z15, Z27
+	ADDQ $512, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
-	XCHGQ R12, R13
-	DECQ streamBlock_k(DI)
-	JZ last
-	VMOVUPS 0(R13), Z18
-	VMOVUPS 1024(R13), Z19
-	VBROADCASTSS 0(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	VMOVUPS 32(AX)(SI*1), Y8
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 4(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 8(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	VMOVUPS 32(AX)(SI*1), Y12
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 12(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 64(R13), Z18
-	VMOVUPS 1088(R13), Z19
-	VBROADCASTSS 32(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y1
-	VMOVUPS 32(AX)(SI*1), Y9
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 36(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 40(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	VMOVUPS 32(AX)(SI*1), Y13
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 44(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 128(R13), Z18
-	VMOVUPS 1152(R13), Z19
-	VBROADCASTSS 64(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	VMOVUPS 32(AX)(SI*1), Y10
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 68(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 72(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y6
-	VMOVUPS 32(AX)(SI*1), Y14
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 76(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 192(R13), Z18
-	VMOVUPS 1216(R13), Z19
-	VBROADCASTSS 96(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	VMOVUPS 32(AX)(SI*1), Y11
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 100(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 104(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	VMOVUPS 32(AX)(SI*1), Y15
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 108(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 256(R13), Z18
-	VMOVUPS 1280(R13), Z19
-	VBROADCASTSS 128(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
-	VUNPCKLPS Z3, Z2, Z16
-	VUNPCKHPS Z3, Z2, Z17
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VBROADCASTSS 132(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	VUNPCKLPD Z16, Z2, Z0
-	VUNPCKHPD Z16, Z2, Z1
-	VUNPCKLPD Z17, Z3, Z2
-	VUNPCKHPD Z17, Z3, Z3
-	VBROADCASTSS 136(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	VUNPCKLPS Z7, Z6, Z16
-	VUNPCKHPS Z7, Z6, Z17
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VBROADCASTSS 140(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	VUNPCKLPD Z16, Z6, Z4
-	VUNPCKHPD Z16, Z6, Z5
-	VUNPCKLPD Z17, Z7, Z6
-	VUNPCKHPD Z17, Z7, Z7
-	VMOVUPS 320(R13), Z18
-	VMOVUPS 1344(R13), Z19
-	VBROADCASTSS 160(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
-	VSHUFF32X4 $0x88, Z4, Z0, Z16
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z16, 0(R12)
-	VMOVUPS Z4, 256(R12)
-	VBROADCASTSS 164(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	VSHUFF32X4 $0x88, Z5, Z1, Z16
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z16, 64(R12)
-	VMOVUPS Z5, 320(R12)
-	VBROADCASTSS 168(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	VSHUFF32X4 $0x88, Z6, Z2, Z16
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z16, 128(R12)
-	VMOVUPS Z6, 384(R12)
-	VBROADCASTSS 172(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	VSHUFF32X4 $0x88, Z7, Z3, Z16
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z16, 192(R12)
-	VMOVUPS Z7, 448(R12)
-	VMOVUPS 384(R13), Z18
-	VMOVUPS 1408(R13), Z19
-	VBROADCASTSS 192(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
-	VUNPCKLPS Z11, Z10, Z16
-	VUNPCKHPS Z11, Z10, Z17
-	VUNPCKLPS Z9, Z8, Z10
-	VUNPCKHPS Z9, Z8, Z11
-	VBROADCASTSS 196(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	VUNPCKLPD Z16, Z10, Z8
-	VUNPCKHPD Z16, Z10, Z9
-	VUNPCKLPD Z17, Z11, Z10
-	VUNPCKHPD Z17, Z11, Z11
-	VBROADCASTSS 200(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	VUNPCKLPS Z15, Z14, Z16
-	VUNPCKHPS Z15, Z14, Z17
-	VUNPCKLPS Z13, Z12, Z14
-	VUNPCKHPS Z13, Z12, Z15
-	VBROADCASTSS 204(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	VUNPCKLPD Z16, Z14, Z12
-	VUNPCKHPD Z16, Z14, Z13
-	VUNPCKLPD Z17, Z15, Z14
-	VUNPCKHPD Z17, Z15, Z15
-	VMOVUPS 448(R13), Z18
-	VMOVUPS 1472(R13), Z19
-	VBROADCASTSS 224(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
-	VSHUFF32X4 $0x88, Z12, Z8, Z16
-	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VMOVUPS Z16, 512(R12)
-	VMOVUPS Z12, 768(R12)
-	VBROADCASTSS 228(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	VSHUFF32X4 $0x88, Z13, Z9, Z16
-	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VMOVUPS Z16, 576(R12)
-	VMOVUPS Z13, 832(R12)
-	VBROADCASTSS 232(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	VSHUFF32X4 $0x88, Z14, Z10, Z16
-	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VMOVUPS Z16, 640(R12)
-	VMOVUPS Z14, 896(R12)
-	VBROADCASTSS 236(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	VSHUFF32X4 $0x88, Z15, Z11, Z16
-	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	VMOVUPS Z16, 704(R12)
-	VMOVUPS Z15, 960(R12)
-	VMOVUPS 512(R13), Z18
-	VMOVUPS 1536(R13), Z19
-	VBROADCASTSS 256(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
+	CMPQ streamBlock_lone(DI), $0
+	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	VMOVUPS 32(AX)(SI*1), Y8
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 260(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
+	VMOVUPS 0(AX)(BX*1), Y0
+	VMOVUPS 32(AX)(BX*1), Y8
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 264(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	VMOVUPS 32(AX)(SI*1), Y12
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 268(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
+	VMOVUPS 0(AX)(BX*1), Y4
+	VMOVUPS 32(AX)(BX*1), Y12
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 576(R13), Z18
-	VMOVUPS 1600(R13), Z19
-	VBROADCASTSS 288(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y1
-	VMOVUPS 32(AX)(SI*1), Y9
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 292(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
+	VMOVUPS 0(AX)(BX*1), Y1
+	VMOVUPS 32(AX)(BX*1), Y9
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 296(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	VMOVUPS 32(AX)(SI*1), Y13
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 300(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
+	VMOVUPS 0(AX)(BX*1), Y5
+	VMOVUPS 32(AX)(BX*1), Y13
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 640(R13), Z18
-	VMOVUPS 1664(R13), Z19
-	VBROADCASTSS 320(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	VMOVUPS 32(AX)(SI*1), Y10
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 324(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
+	VMOVUPS 0(AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y10
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 328(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y6
-	VMOVUPS 32(AX)(SI*1), Y14
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 332(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
+	VMOVUPS 0(AX)(BX*1), Y6
+	VMOVUPS 32(AX)(BX*1), Y14
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 704(R13), Z18
-	VMOVUPS 1728(R13), Z19
-	VBROADCASTSS 352(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	VMOVUPS 32(AX)(SI*1), Y11
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 356(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
+	VMOVUPS 0(AX)(BX*1), Y3
+	VMOVUPS 32(AX)(BX*1), Y11
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 360(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	VMOVUPS 32(AX)(SI*1), Y15
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 364(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
+	VMOVUPS 0(AX)(BX*1), Y7
+	VMOVUPS 32(AX)(BX*1), Y15
+	PREFETCHT1 (AX)(R11*1)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 768(R13), Z18
-	VMOVUPS 1792(R13), Z19
-	VBROADCASTSS 384(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
+	PREFETCHT1 (AX)(R11*1)
 	VUNPCKLPS Z3, Z2, Z16
 	VUNPCKHPS Z3, Z2, Z17
 	VUNPCKLPS Z1, Z0, Z2
 	VUNPCKHPS Z1, Z0, Z3
-	VBROADCASTSS 388(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
 	VUNPCKLPD Z16, Z2, Z0
 	VUNPCKHPD Z16, Z2, Z1
 	VUNPCKLPD Z17, Z3, Z2
 	VUNPCKHPD Z17, Z3, Z3
-	VBROADCASTSS 392(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
 	VUNPCKHPS Z5, Z4, Z7
-	VBROADCASTSS 396(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
 	VUNPCKLPD Z16, Z6, Z4
 	VUNPCKHPD Z16, Z6, Z5
 	VUNPCKLPD Z17, Z7, Z6
 	VUNPCKHPD Z17, Z7, Z7
-	VMOVUPS 832(R13), Z18
-	VMOVUPS 1856(R13), Z19
-	VBROADCASTSS 416(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
 	VSHUFF32X4 $0x88, Z4, Z0, Z16
 	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z16, 1024(R12)
-	VMOVUPS Z4, 1280(R12)
-	VBROADCASTSS 420(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	VSHUFF32X4 $0x88, Z5, Z1, Z16
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
 	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z16, 1088(R12)
-	VMOVUPS Z5, 1344(R12)
-	VBROADCASTSS 424(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	VSHUFF32X4 $0x88, Z6, Z2, Z16
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z16, 1152(R12)
-	VMOVUPS Z6, 1408(R12)
-	VBROADCASTSS 428(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	VSHUFF32X4 $0x88, Z7, Z3, Z16
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z16, 1216(R12)
-	VMOVUPS Z7, 1472(R12)
-	VMOVUPS 896(R13), Z18
-	VMOVUPS 1920(R13), Z19
-	VBROADCASTSS 448(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
+	VFMADD231PS.BCST (R9), Z16, Z28
+	VFMADD231PS.BCST 4(R9), Z16, Z29
+	VFMADD231PS.BCST 8(R9), Z16, Z30
+	VFMADD231PS.BCST 12(R9), Z16, Z31
+	VFMADD231PS.BCST 32(R9), Z17, Z28
+	VFMADD231PS.BCST 36(R9), Z17, Z29
+	VFMADD231PS.BCST 40(R9), Z17, Z30
+	VFMADD231PS.BCST 44(R9), Z17, Z31
+	VFMADD231PS.BCST 64(R9), Z18, Z28
+	VFMADD231PS.BCST 68(R9), Z18, Z29
+	VFMADD231PS.BCST 72(R9), Z18, Z30
+	VFMADD231PS.BCST 76(R9), Z18, Z31
+	VFMADD231PS.BCST 96(R9), Z19, Z28
+	VFMADD231PS.BCST 100(R9), Z19, Z29
+	VFMADD231PS.BCST 104(R9), Z19, Z30
+	VFMADD231PS.BCST 108(R9), Z19, Z31
+	VFMADD231PS.BCST 128(R9), Z4, Z28
+	VFMADD231PS.BCST 132(R9), Z4, Z29
+	VFMADD231PS.BCST 136(R9), Z4, Z30
+	VFMADD231PS.BCST 140(R9), Z4, Z31
+	VFMADD231PS.BCST 160(R9), Z5, Z28
+	VFMADD231PS.BCST 164(R9), Z5, Z29
+	VFMADD231PS.BCST 168(R9), Z5, Z30
+	VFMADD231PS.BCST 172(R9), Z5, Z31
+	VFMADD231PS.BCST 192(R9), Z6, Z28
+	VFMADD231PS.BCST 196(R9), Z6, Z29
+	VFMADD231PS.BCST 200(R9), Z6, Z30
+	VFMADD231PS.BCST 204(R9), Z6, Z31
+	VFMADD231PS.BCST 224(R9), Z7, Z28
+	VFMADD231PS.BCST 228(R9), Z7, Z29
+	VFMADD231PS.BCST 232(R9), Z7, Z30
+	VFMADD231PS.BCST 236(R9), Z7, Z31
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
 	VUNPCKHPS Z9, Z8, Z11
-	VBROADCASTSS 452(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
 	VUNPCKLPD Z16, Z10, Z8
 	VUNPCKHPD Z16, Z10, Z9
 	VUNPCKLPD Z17, Z11, Z10
 	VUNPCKHPD Z17, Z11, Z11
-	VBROADCASTSS 456(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
 	VUNPCKHPS Z13, Z12, Z15
-	VBROADCASTSS 460(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
 	VUNPCKLPD Z16, Z14, Z12
 	VUNPCKHPD Z16, Z14, Z13
 	VUNPCKLPD Z17, Z15, Z14
 	VUNPCKHPD Z17, Z15, Z15
-	VMOVUPS 960(R13), Z18
-	VMOVUPS 1984(R13), Z19
-	VBROADCASTSS 480(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
 	VSHUFF32X4 $0x88, Z12, Z8, Z16
 	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VMOVUPS Z16, 1536(R12)
-	VMOVUPS Z12, 1792(R12)
-	VBROADCASTSS 484(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	VSHUFF32X4 $0x88, Z13, Z9, Z16
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
 	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VMOVUPS Z16, 1600(R12)
-	VMOVUPS Z13, 1856(R12)
-	VBROADCASTSS 488(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	VSHUFF32X4 $0x88, Z14, Z10, Z16
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VMOVUPS Z16, 1664(R12)
-	VMOVUPS Z14, 1920(R12)
-	VBROADCASTSS 492(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	VSHUFF32X4 $0x88, Z15, Z11, Z16
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	VMOVUPS Z16, 1728(R12)
-	VMOVUPS Z15, 1984(R12)
-	ADDQ $512, DX
-	JMP loop
+	VFMADD231PS.BCST 256(R9), Z16, Z28
+	VFMADD231PS.BCST 260(R9), Z16, Z29
+	VFMADD231PS.BCST 264(R9), Z16, Z30
+	VFMADD231PS.BCST 268(R9), Z16, Z31
+	VFMADD231PS.BCST 288(R9), Z17, Z28
+	VFMADD231PS.BCST 292(R9), Z17, Z29
+	VFMADD231PS.BCST 296(R9), Z17, Z30
+	VFMADD231PS.BCST 300(R9), Z17, Z31
+	VFMADD231PS.BCST 320(R9), Z18, Z28
+	VFMADD231PS.BCST 324(R9), Z18, Z29
+	VFMADD231PS.BCST 328(R9), Z18, Z30
+	VFMADD231PS.BCST 332(R9), Z18, Z31
+	VFMADD231PS.BCST 352(R9), Z19, Z28
+	VFMADD231PS.BCST 356(R9), Z19, Z29
+	VFMADD231PS.BCST 360(R9), Z19, Z30
+	VFMADD231PS.BCST 364(R9), Z19, Z31
+	VFMADD231PS.BCST 384(R9), Z12, Z28
+	VFMADD231PS.BCST 388(R9), Z12, Z29
+	VFMADD231PS.BCST 392(R9), Z12, Z30
+	VFMADD231PS.BCST 396(R9), Z12, Z31
+	VFMADD231PS.BCST 416(R9), Z13, Z28
+	VFMADD231PS.BCST 420(R9), Z13, Z29
+	VFMADD231PS.BCST 424(R9), Z13, Z30
+	VFMADD231PS.BCST 428(R9), Z13, Z31
+	VFMADD231PS.BCST 448(R9), Z14, Z28
+	VFMADD231PS.BCST 452(R9), Z14, Z29
+	VFMADD231PS.BCST 456(R9), Z14, Z30
+	VFMADD231PS.BCST 460(R9), Z14, Z31
+	VFMADD231PS.BCST 480(R9), Z15, Z28
+	VFMADD231PS.BCST 484(R9), Z15, Z29
+	VFMADD231PS.BCST 488(R9), Z15, Z30
+	VFMADD231PS.BCST 492(R9), Z15, Z31
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
 
-last:
-	VMOVUPS 0(R13), Z18
-	VMOVUPS 1024(R13), Z19
-	VBROADCASTSS 0(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
-	VBROADCASTSS 4(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	VBROADCASTSS 8(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	VBROADCASTSS 12(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	VMOVUPS 64(R13), Z18
-	VMOVUPS 1088(R13), Z19
-	VBROADCASTSS 32(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
-	VBROADCASTSS 36(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	VBROADCASTSS 40(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	VBROADCASTSS 44(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	VMOVUPS 128(R13), Z18
-	VMOVUPS 1152(R13), Z19
-	VBROADCASTSS 64(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
-	VBROADCASTSS 68(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	VBROADCASTSS 72(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	VBROADCASTSS 76(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	VMOVUPS 192(R13), Z18
-	VMOVUPS 1216(R13), Z19
-	VBROADCASTSS 96(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
-	VBROADCASTSS 100(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	VBROADCASTSS 104(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	VBROADCASTSS 108(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	VMOVUPS 256(R13), Z18
-	VMOVUPS 1280(R13), Z19
-	VBROADCASTSS 128(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
-	VBROADCASTSS 132(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	VBROADCASTSS 136(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	VBROADCASTSS 140(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	VMOVUPS 320(R13), Z18
-	VMOVUPS 1344(R13), Z19
-	VBROADCASTSS 160(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
-	VBROADCASTSS 164(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	VBROADCASTSS 168(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	VBROADCASTSS 172(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	VMOVUPS 384(R13), Z18
-	VMOVUPS 1408(R13), Z19
-	VBROADCASTSS 192(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
-	VBROADCASTSS 196(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	VBROADCASTSS 200(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	VBROADCASTSS 204(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	VMOVUPS 448(R13), Z18
-	VMOVUPS 1472(R13), Z19
-	VBROADCASTSS 224(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
-	VBROADCASTSS 228(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	VBROADCASTSS 232(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	VBROADCASTSS 236(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	VMOVUPS 512(R13), Z18
-	VMOVUPS 1536(R13), Z19
-	VBROADCASTSS 256(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
-	VBROADCASTSS 260(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	VBROADCASTSS 264(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	VBROADCASTSS 268(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	VMOVUPS 576(R13), Z18
-	VMOVUPS 1600(R13), Z19
-	VBROADCASTSS 288(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
-	VBROADCASTSS 292(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	VBROADCASTSS 296(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	VBROADCASTSS 300(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	VMOVUPS 640(R13), Z18
-	VMOVUPS 1664(R13), Z19
-	VBROADCASTSS 320(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
-	VBROADCASTSS 324(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	VBROADCASTSS 328(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	VBROADCASTSS 332(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	VMOVUPS 704(R13), Z18
-	VMOVUPS 1728(R13), Z19
-	VBROADCASTSS 352(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
-	VBROADCASTSS 356(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	VBROADCASTSS 360(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	VBROADCASTSS 364(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	VMOVUPS 768(R13), Z18
-	VMOVUPS 1792(R13), Z19
-	VBROADCASTSS 384(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
-	VBROADCASTSS 388(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	VBROADCASTSS 392(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	VBROADCASTSS 396(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	VMOVUPS 832(R13), Z18
-	VMOVUPS 1856(R13), Z19
-	VBROADCASTSS 416(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
-	VBROADCASTSS 420(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	VBROADCASTSS 424(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	VBROADCASTSS 428(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	VMOVUPS 896(R13), Z18
-	VMOVUPS 1920(R13), Z19
-	VBROADCASTSS 448(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
-	VBROADCASTSS 452(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	VBROADCASTSS 456(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	VBROADCASTSS 460(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	VMOVUPS 960(R13), Z18
-	VMOVUPS 1984(R13), Z19
-	VBROADCASTSS 480(DX), Z20
-	VFMADD231PS Z20, Z18, Z24
-	VFMADD231PS Z20, Z19, Z28
-	VBROADCASTSS 484(DX), Z21
-	VFMADD231PS Z21, Z18, Z25
-	VFMADD231PS Z21, Z19, Z29
-	VBROADCASTSS 488(DX), Z22
-	VFMADD231PS Z22, Z18, Z26
-	VFMADD231PS Z22, Z19, Z30
-	VBROADCASTSS 492(DX), Z23
-	VFMADD231PS Z23, Z18, Z27
-	VFMADD231PS Z23, Z19, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z27, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z26, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
+next:
+	DECQ streamBlock_k(DI)
+	JNZ loop
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -11764,6 +7753,22 @@ last:
 	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z28, (AX)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z27, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z26, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -11810,69 +7815,53 @@ start0x1:
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z0
-	VSHUFF32X4 $0x88, Z23, Z22, Z4
-	VSHUFF32X4 $0xdd, Z21, Z20, Z8
-	VSHUFF32X4 $0xdd, Z23, Z22, Z12
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z1
-	VSHUFF32X4 $0x88, Z23, Z22, Z5
-	VSHUFF32X4 $0xdd, Z21, Z20, Z9
-	VSHUFF32X4 $0xdd, Z23, Z22, Z13
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z2
-	VSHUFF32X4 $0x88, Z23, Z22, Z6
-	VSHUFF32X4 $0xdd, Z21, Z20, Z10
-	VSHUFF32X4 $0xdd, Z23, Z22, Z14
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z16
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z17
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z18
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VMOVDQU32 (AX)(SI*1), Z19
-	VSHUFF32X4 $0x88, Z17, Z16, Z20
-	VSHUFF32X4 $0x88, Z19, Z18, Z21
-	VSHUFF32X4 $0xdd, Z17, Z16, Z22
-	VSHUFF32X4 $0xdd, Z19, Z18, Z23
-	VSHUFF32X4 $0x88, Z21, Z20, Z3
-	VSHUFF32X4 $0x88, Z23, Z22, Z7
-	VSHUFF32X4 $0xdd, Z21, Z20, Z11
-	VSHUFF32X4 $0xdd, Z23, Z22, Z15
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
 	VUNPCKLPS Z3, Z2, Z16
 	VUNPCKHPS Z3, Z2, Z17
 	VUNPCKLPS Z1, Z0, Z2
@@ -11881,78 +7870,6 @@ loop:
 	VUNPCKHPD Z16, Z2, Z1
 	VUNPCKLPD Z17, Z3, Z2
 	VUNPCKHPD Z17, Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 0(DX), Z20
-	VFMADD231PS Z20, Z0, Z24
-	VBROADCASTSS 4(DX), Z21
-	VFMADD231PS Z21, Z0, Z25
-	VBROADCASTSS 8(DX), Z22
-	VFMADD231PS Z22, Z0, Z26
-	VBROADCASTSS 12(DX), Z23
-	VFMADD231PS Z23, Z0, Z27
-	VBROADCASTSS 16(DX), Z20
-	VFMADD231PS Z20, Z0, Z28
-	VBROADCASTSS 20(DX), Z21
-	VFMADD231PS Z21, Z0, Z29
-	VBROADCASTSS 24(DX), Z22
-	VFMADD231PS Z22, Z0, Z30
-	VBROADCASTSS 28(DX), Z23
-	VFMADD231PS Z23, Z0, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 32(DX), Z20
-	VFMADD231PS Z20, Z1, Z24
-	VBROADCASTSS 36(DX), Z21
-	VFMADD231PS Z21, Z1, Z25
-	VBROADCASTSS 40(DX), Z22
-	VFMADD231PS Z22, Z1, Z26
-	VBROADCASTSS 44(DX), Z23
-	VFMADD231PS Z23, Z1, Z27
-	VBROADCASTSS 48(DX), Z20
-	VFMADD231PS Z20, Z1, Z28
-	VBROADCASTSS 52(DX), Z21
-	VFMADD231PS Z21, Z1, Z29
-	VBROADCASTSS 56(DX), Z22
-	VFMADD231PS Z22, Z1, Z30
-	VBROADCASTSS 60(DX), Z23
-	VFMADD231PS Z23, Z1, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 64(DX), Z20
-	VFMADD231PS Z20, Z2, Z24
-	VBROADCASTSS 68(DX), Z21
-	VFMADD231PS Z21, Z2, Z25
-	VBROADCASTSS 72(DX), Z22
-	VFMADD231PS Z22, Z2, Z26
-	VBROADCASTSS 76(DX), Z23
-	VFMADD231PS Z23, Z2, Z27
-	VBROADCASTSS 80(DX), Z20
-	VFMADD231PS Z20, Z2, Z28
-	VBROADCASTSS 84(DX), Z21
-	VFMADD231PS Z21, Z2, Z29
-	VBROADCASTSS 88(DX), Z22
-	VFMADD231PS Z22, Z2, Z30
-	VBROADCASTSS 92(DX), Z23
-	VFMADD231PS Z23, Z2, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 96(DX), Z20
-	VFMADD231PS Z20, Z3, Z24
-	VBROADCASTSS 100(DX), Z21
-	VFMADD231PS Z21, Z3, Z25
-	VBROADCASTSS 104(DX), Z22
-	VFMADD231PS Z22, Z3, Z26
-	VBROADCASTSS 108(DX), Z23
-	VFMADD231PS Z23, Z3, Z27
-	VBROADCASTSS 112(DX), Z20
-	VFMADD231PS Z20, Z3, Z28
-	VBROADCASTSS 116(DX), Z21
-	VFMADD231PS Z21, Z3, Z29
-	VBROADCASTSS 120(DX), Z22
-	VFMADD231PS Z22, Z3, Z30
-	VBROADCASTSS 124(DX), Z23
-	VFMADD231PS Z23, Z3, Z31
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -11961,78 +7878,94 @@ loop:
 	VUNPCKHPD Z16, Z6, Z5
 	VUNPCKLPD Z17, Z7, Z6
 	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST (DX), Z16, Z24
+	VFMADD231PS.BCST 4(DX), Z16, Z25
+	VFMADD231PS.BCST 8(DX), Z16, Z26
+	VFMADD231PS.BCST 12(DX), Z16, Z27
+	VFMADD231PS.BCST 16(DX), Z16, Z28
+	VFMADD231PS.BCST 20(DX), Z16, Z29
+	VFMADD231PS.BCST 24(DX), Z16, Z30
+	VFMADD231PS.BCST 28(DX), Z16, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 32(DX), Z17, Z24
+	VFMADD231PS.BCST 36(DX), Z17, Z25
+	VFMADD231PS.BCST 40(DX), Z17, Z26
+	VFMADD231PS.BCST 44(DX), Z17, Z27
+	VFMADD231PS.BCST 48(DX), Z17, Z28
+	VFMADD231PS.BCST 52(DX), Z17, Z29
+	VFMADD231PS.BCST 56(DX), Z17, Z30
+	VFMADD231PS.BCST 60(DX), Z17, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 64(DX), Z18, Z24
+	VFMADD231PS.BCST 68(DX), Z18, Z25
+	VFMADD231PS.BCST 72(DX), Z18, Z26
+	VFMADD231PS.BCST 76(DX), Z18, Z27
+	VFMADD231PS.BCST 80(DX), Z18, Z28
+	VFMADD231PS.BCST 84(DX), Z18, Z29
+	VFMADD231PS.BCST 88(DX), Z18, Z30
+	VFMADD231PS.BCST 92(DX), Z18, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 96(DX), Z19, Z24
+	VFMADD231PS.BCST 100(DX), Z19, Z25
+	VFMADD231PS.BCST 104(DX), Z19, Z26
+	VFMADD231PS.BCST 108(DX), Z19, Z27
+	VFMADD231PS.BCST 112(DX), Z19, Z28
+	VFMADD231PS.BCST 116(DX), Z19, Z29
+	VFMADD231PS.BCST 120(DX), Z19, Z30
+	VFMADD231PS.BCST 124(DX), Z19, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 128(DX), Z20
-	VFMADD231PS Z20, Z4, Z24
-	VBROADCASTSS 132(DX), Z21
-	VFMADD231PS Z21, Z4, Z25
-	VBROADCASTSS 136(DX), Z22
-	VFMADD231PS Z22, Z4, Z26
-	VBROADCASTSS 140(DX), Z23
-	VFMADD231PS Z23, Z4, Z27
-	VBROADCASTSS 144(DX), Z20
-	VFMADD231PS Z20, Z4, Z28
-	VBROADCASTSS 148(DX), Z21
-	VFMADD231PS Z21, Z4, Z29
-	VBROADCASTSS 152(DX), Z22
-	VFMADD231PS Z22, Z4, Z30
-	VBROADCASTSS 156(DX), Z23
-	VFMADD231PS Z23, Z4, Z31
+	VFMADD231PS.BCST 128(DX), Z4, Z24
+	VFMADD231PS.BCST 132(DX), Z4, Z25
+	VFMADD231PS.BCST 136(DX), Z4, Z26
+	VFMADD231PS.BCST 140(DX), Z4, Z27
+	VFMADD231PS.BCST 144(DX), Z4, Z28
+	VFMADD231PS.BCST 148(DX), Z4, Z29
+	VFMADD231PS.BCST 152(DX), Z4, Z30
+	VFMADD231PS.BCST 156(DX), Z4, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 160(DX), Z20
-	VFMADD231PS Z20, Z5, Z24
-	VBROADCASTSS 164(DX), Z21
-	VFMADD231PS Z21, Z5, Z25
-	VBROADCASTSS 168(DX), Z22
-	VFMADD231PS Z22, Z5, Z26
-	VBROADCASTSS 172(DX), Z23
-	VFMADD231PS Z23, Z5, Z27
-	VBROADCASTSS 176(DX), Z20
-	VFMADD231PS Z20, Z5, Z28
-	VBROADCASTSS 180(DX), Z21
-	VFMADD231PS Z21, Z5, Z29
-	VBROADCASTSS 184(DX), Z22
-	VFMADD231PS Z22, Z5, Z30
-	VBROADCASTSS 188(DX), Z23
-	VFMADD231PS Z23, Z5, Z31
+	VFMADD231PS.BCST 160(DX), Z5, Z24
+	VFMADD231PS.BCST 164(DX), Z5, Z25
+	VFMADD231PS.BCST 168(DX), Z5, Z26
+	VFMADD231PS.BCST 172(DX), Z5, Z27
+	VFMADD231PS.BCST 176(DX), Z5, Z28
+	VFMADD231PS.BCST 180(DX), Z5, Z29
+	VFMADD231PS.BCST 184(DX), Z5, Z30
+	VFMADD231PS.BCST 188(DX), Z5, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 192(DX), Z20
-	VFMADD231PS Z20, Z6, Z24
-	VBROADCASTSS 196(DX), Z21
-	VFMADD231PS Z21, Z6, Z25
-	VBROADCASTSS 200(DX), Z22
-	VFMADD231PS Z22, Z6, Z26
-	VBROADCASTSS 204(DX), Z23
-	VFMADD231PS Z23, Z6, Z27
-	VBROADCASTSS 208(DX), Z20
-	VFMADD231PS Z20, Z6, Z28
-	VBROADCASTSS 212(DX), Z21
-	VFMADD231PS Z21, Z6, Z29
-	VBROADCASTSS 216(DX), Z22
-	VFMADD231PS Z22, Z6, Z30
-	VBROADCASTSS 220(DX), Z23
-	VFMADD231PS Z23, Z6, Z31
+	VFMADD231PS.BCST 192(DX), Z6, Z24
+	VFMADD231PS.BCST 196(DX), Z6, Z25
+	VFMADD231PS.BCST 200(DX), Z6, Z26
+	VFMADD231PS.BCST 204(DX), Z6, Z27
+	VFMADD231PS.BCST 208(DX), Z6, Z28
+	VFMADD231PS.BCST 212(DX), Z6, Z29
+	VFMADD231PS.BCST 216(DX), Z6, Z30
+	VFMADD231PS.BCST 220(DX), Z6, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 224(DX), Z20
-	VFMADD231PS Z20, Z7, Z24
-	VBROADCASTSS 228(DX), Z21
-	VFMADD231PS Z21, Z7, Z25
-	VBROADCASTSS 232(DX), Z22
-	VFMADD231PS Z22, Z7, Z26
-	VBROADCASTSS 236(DX), Z23
-	VFMADD231PS Z23, Z7, Z27
-	VBROADCASTSS 240(DX), Z20
-	VFMADD231PS Z20, Z7, Z28
-	VBROADCASTSS 244(DX), Z21
-	VFMADD231PS Z21, Z7, Z29
-	VBROADCASTSS 248(DX), Z22
-	VFMADD231PS Z22, Z7, Z30
-	VBROADCASTSS 252(DX), Z23
-	VFMADD231PS Z23, Z7, Z31
+	VFMADD231PS.BCST 224(DX), Z7, Z24
+	VFMADD231PS.BCST 228(DX), Z7, Z25
+	VFMADD231PS.BCST 232(DX), Z7, Z26
+	VFMADD231PS.BCST 236(DX), Z7, Z27
+	VFMADD231PS.BCST 240(DX), Z7, Z28
+	VFMADD231PS.BCST 244(DX), Z7, Z29
+	VFMADD231PS.BCST 248(DX), Z7, Z30
+	VFMADD231PS.BCST 252(DX), Z7, Z31
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -12041,78 +7974,6 @@ loop:
 	VUNPCKHPD Z16, Z10, Z9
 	VUNPCKLPD Z17, Z11, Z10
 	VUNPCKHPD Z17, Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 256(DX), Z20
-	VFMADD231PS Z20, Z8, Z24
-	VBROADCASTSS 260(DX), Z21
-	VFMADD231PS Z21, Z8, Z25
-	VBROADCASTSS 264(DX), Z22
-	VFMADD231PS Z22, Z8, Z26
-	VBROADCASTSS 268(DX), Z23
-	VFMADD231PS Z23, Z8, Z27
-	VBROADCASTSS 272(DX), Z20
-	VFMADD231PS Z20, Z8, Z28
-	VBROADCASTSS 276(DX), Z21
-	VFMADD231PS Z21, Z8, Z29
-	VBROADCASTSS 280(DX), Z22
-	VFMADD231PS Z22, Z8, Z30
-	VBROADCASTSS 284(DX), Z23
-	VFMADD231PS Z23, Z8, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 288(DX), Z20
-	VFMADD231PS Z20, Z9, Z24
-	VBROADCASTSS 292(DX), Z21
-	VFMADD231PS Z21, Z9, Z25
-	VBROADCASTSS 296(DX), Z22
-	VFMADD231PS Z22, Z9, Z26
-	VBROADCASTSS 300(DX), Z23
-	VFMADD231PS Z23, Z9, Z27
-	VBROADCASTSS 304(DX), Z20
-	VFMADD231PS Z20, Z9, Z28
-	VBROADCASTSS 308(DX), Z21
-	VFMADD231PS Z21, Z9, Z29
-	VBROADCASTSS 312(DX), Z22
-	VFMADD231PS Z22, Z9, Z30
-	VBROADCASTSS 316(DX), Z23
-	VFMADD231PS Z23, Z9, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 320(DX), Z20
-	VFMADD231PS Z20, Z10, Z24
-	VBROADCASTSS 324(DX), Z21
-	VFMADD231PS Z21, Z10, Z25
-	VBROADCASTSS 328(DX), Z22
-	VFMADD231PS Z22, Z10, Z26
-	VBROADCASTSS 332(DX), Z23
-	VFMADD231PS Z23, Z10, Z27
-	VBROADCASTSS 336(DX), Z20
-	VFMADD231PS Z20, Z10, Z28
-	VBROADCASTSS 340(DX), Z21
-	VFMADD231PS Z21, Z10, Z29
-	VBROADCASTSS 344(DX), Z22
-	VFMADD231PS Z22, Z10, Z30
-	VBROADCASTSS 348(DX), Z23
-	VFMADD231PS Z23, Z10, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 352(DX), Z20
-	VFMADD231PS Z20, Z11, Z24
-	VBROADCASTSS 356(DX), Z21
-	VFMADD231PS Z21, Z11, Z25
-	VBROADCASTSS 360(DX), Z22
-	VFMADD231PS Z22, Z11, Z26
-	VBROADCASTSS 364(DX), Z23
-	VFMADD231PS Z23, Z11, Z27
-	VBROADCASTSS 368(DX), Z20
-	VFMADD231PS Z20, Z11, Z28
-	VBROADCASTSS 372(DX), Z21
-	VFMADD231PS Z21, Z11, Z29
-	VBROADCASTSS 376(DX), Z22
-	VFMADD231PS Z22, Z11, Z30
-	VBROADCASTSS 380(DX), Z23
-	VFMADD231PS Z23, Z11, Z31
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -12121,78 +7982,94 @@ loop:
 	VUNPCKHPD Z16, Z14, Z13
 	VUNPCKLPD Z17, Z15, Z14
 	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 256(DX), Z16, Z24
+	VFMADD231PS.BCST 260(DX), Z16, Z25
+	VFMADD231PS.BCST 264(DX), Z16, Z26
+	VFMADD231PS.BCST 268(DX), Z16, Z27
+	VFMADD231PS.BCST 272(DX), Z16, Z28
+	VFMADD231PS.BCST 276(DX), Z16, Z29
+	VFMADD231PS.BCST 280(DX), Z16, Z30
+	VFMADD231PS.BCST 284(DX), Z16, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 288(DX), Z17, Z24
+	VFMADD231PS.BCST 292(DX), Z17, Z25
+	VFMADD231PS.BCST 296(DX), Z17, Z26
+	VFMADD231PS.BCST 300(DX), Z17, Z27
+	VFMADD231PS.BCST 304(DX), Z17, Z28
+	VFMADD231PS.BCST 308(DX), Z17, Z29
+	VFMADD231PS.BCST 312(DX), Z17, Z30
+	VFMADD231PS.BCST 316(DX), Z17, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 320(DX), Z18, Z24
+	VFMADD231PS.BCST 324(DX), Z18, Z25
+	VFMADD231PS.BCST 328(DX), Z18, Z26
+	VFMADD231PS.BCST 332(DX), Z18, Z27
+	VFMADD231PS.BCST 336(DX), Z18, Z28
+	VFMADD231PS.BCST 340(DX), Z18, Z29
+	VFMADD231PS.BCST 344(DX), Z18, Z30
+	VFMADD231PS.BCST 348(DX), Z18, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
+	VFMADD231PS.BCST 352(DX), Z19, Z24
+	VFMADD231PS.BCST 356(DX), Z19, Z25
+	VFMADD231PS.BCST 360(DX), Z19, Z26
+	VFMADD231PS.BCST 364(DX), Z19, Z27
+	VFMADD231PS.BCST 368(DX), Z19, Z28
+	VFMADD231PS.BCST 372(DX), Z19, Z29
+	VFMADD231PS.BCST 376(DX), Z19, Z30
+	VFMADD231PS.BCST 380(DX), Z19, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 384(DX), Z20
-	VFMADD231PS Z20, Z12, Z24
-	VBROADCASTSS 388(DX), Z21
-	VFMADD231PS Z21, Z12, Z25
-	VBROADCASTSS 392(DX), Z22
-	VFMADD231PS Z22, Z12, Z26
-	VBROADCASTSS 396(DX), Z23
-	VFMADD231PS Z23, Z12, Z27
-	VBROADCASTSS 400(DX), Z20
-	VFMADD231PS Z20, Z12, Z28
-	VBROADCASTSS 404(DX), Z21
-	VFMADD231PS Z21, Z12, Z29
-	VBROADCASTSS 408(DX), Z22
-	VFMADD231PS Z22, Z12, Z30
-	VBROADCASTSS 412(DX), Z23
-	VFMADD231PS Z23, Z12, Z31
+	VFMADD231PS.BCST 384(DX), Z12, Z24
+	VFMADD231PS.BCST 388(DX), Z12, Z25
+	VFMADD231PS.BCST 392(DX), Z12, Z26
+	VFMADD231PS.BCST 396(DX), Z12, Z27
+	VFMADD231PS.BCST 400(DX), Z12, Z28
+	VFMADD231PS.BCST 404(DX), Z12, Z29
+	VFMADD231PS.BCST 408(DX), Z12, Z30
+	VFMADD231PS.BCST 412(DX), Z12, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 416(DX), Z20
-	VFMADD231PS Z20, Z13, Z24
-	VBROADCASTSS 420(DX), Z21
-	VFMADD231PS Z21, Z13, Z25
-	VBROADCASTSS 424(DX), Z22
-	VFMADD231PS Z22, Z13, Z26
-	VBROADCASTSS 428(DX), Z23
-	VFMADD231PS Z23, Z13, Z27
-	VBROADCASTSS 432(DX), Z20
-	VFMADD231PS Z20, Z13, Z28
-	VBROADCASTSS 436(DX), Z21
-	VFMADD231PS Z21, Z13, Z29
-	VBROADCASTSS 440(DX), Z22
-	VFMADD231PS Z22, Z13, Z30
-	VBROADCASTSS 444(DX), Z23
-	VFMADD231PS Z23, Z13, Z31
+	VFMADD231PS.BCST 416(DX), Z13, Z24
+	VFMADD231PS.BCST 420(DX), Z13, Z25
+	VFMADD231PS.BCST 424(DX), Z13, Z26
+	VFMADD231PS.BCST 428(DX), Z13, Z27
+	VFMADD231PS.BCST 432(DX), Z13, Z28
+	VFMADD231PS.BCST 436(DX), Z13, Z29
+	VFMADD231PS.BCST 440(DX), Z13, Z30
+	VFMADD231PS.BCST 444(DX), Z13, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 448(DX), Z20
-	VFMADD231PS Z20, Z14, Z24
-	VBROADCASTSS 452(DX), Z21
-	VFMADD231PS Z21, Z14, Z25
-	VBROADCASTSS 456(DX), Z22
-	VFMADD231PS Z22, Z14, Z26
-	VBROADCASTSS 460(DX), Z23
-	VFMADD231PS Z23, Z14, Z27
-	VBROADCASTSS 464(DX), Z20
-	VFMADD231PS Z20, Z14, Z28
-	VBROADCASTSS 468(DX), Z21
-	VFMADD231PS Z21, Z14, Z29
-	VBROADCASTSS 472(DX), Z22
-	VFMADD231PS Z22, Z14, Z30
-	VBROADCASTSS 476(DX), Z23
-	VFMADD231PS Z23, Z14, Z31
+	VFMADD231PS.BCST 448(DX), Z14, Z24
+	VFMADD231PS.BCST 452(DX), Z14, Z25
+	VFMADD231PS.BCST 456(DX), Z14, Z26
+	VFMADD231PS.BCST 460(DX), Z14, Z27
+	VFMADD231PS.BCST 464(DX), Z14, Z28
+	VFMADD231PS.BCST 468(DX), Z14, Z29
+	VFMADD231PS.BCST 472(DX), Z14, Z30
+	VFMADD231PS.BCST 476(DX), Z14, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 480(DX), Z20
-	VFMADD231PS Z20, Z15, Z24
-	VBROADCASTSS 484(DX), Z21
-	VFMADD231PS Z21, Z15, Z25
-	VBROADCASTSS 488(DX), Z22
-	VFMADD231PS Z22, Z15, Z26
-	VBROADCASTSS 492(DX), Z23
-	VFMADD231PS Z23, Z15, Z27
-	VBROADCASTSS 496(DX), Z20
-	VFMADD231PS Z20, Z15, Z28
-	VBROADCASTSS 500(DX), Z21
-	VFMADD231PS Z21, Z15, Z29
-	VBROADCASTSS 504(DX), Z22
-	VFMADD231PS Z22, Z15, Z30
-	VBROADCASTSS 508(DX), Z23
-	VFMADD231PS Z23, Z15, Z31
+	VFMADD231PS.BCST 480(DX), Z15, Z24
+	VFMADD231PS.BCST 484(DX), Z15, Z25
+	VFMADD231PS.BCST 488(DX), Z15, Z26
+	VFMADD231PS.BCST 492(DX), Z15, Z27
+	VFMADD231PS.BCST 496(DX), Z15, Z28
+	VFMADD231PS.BCST 500(DX), Z15, Z29
+	VFMADD231PS.BCST 504(DX), Z15, Z30
+	VFMADD231PS.BCST 508(DX), Z15, Z31
 	ADDQ $512, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
@@ -12224,63 +8101,31 @@ loop:
 	RET
 
 // func streamFar8Words(c *streamBlock)
-// 8 rows of A by 32 columns.
+// 8 rows of A by 16 columns.
 TEXT ·streamFar8Words(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z16
+	VMOVUPS (AX), Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z17
+	VMOVUPS (AX), Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z18
+	VMOVUPS (AX), Z26
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z19
+	VMOVUPS (AX), Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
-	VMOVUPS (AX), Z20
+	VMOVUPS (AX), Z28
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
-	VMOVUPS (AX), Z21
+	VMOVUPS (AX), Z29
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
-	VMOVUPS (AX), Z22
+	VMOVUPS (AX), Z30
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
-	VMOVUPS (AX), Z23
+	VMOVUPS (AX), Z31
 	JMP start0x1
 
 zero0x1:
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
-
-start0x1:
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+32)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+40)(DI), AX
-	VMOVUPS (AX), Z29
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+48)(DI), AX
-	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+56)(DI), AX
-	VMOVUPS (AX), Z31
-	JMP start1x1
-
-zero1x1:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
@@ -12290,1467 +8135,296 @@ zero1x1:
 	VPXORD Z30, Z30, Z30
 	VPXORD Z31, Z31, Z31
 
-start1x1:
+start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	LEAQ (streamBlock_turned+60)(DI), R12
-	ANDQ $-64, R12
-	LEAQ 2048(R12), R13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y1
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y6
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	PREFETCHT1 (AX)(R10*1)
-	VUNPCKLPS Z3, Z2, Z8
-	VUNPCKHPS Z3, Z2, Z9
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z8, Z2, Z0
-	VUNPCKHPD Z8, Z2, Z1
-	VUNPCKLPD Z9, Z3, Z2
-	VUNPCKHPD Z9, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z8
-	VUNPCKHPS Z7, Z6, Z9
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z8, Z6, Z4
-	VUNPCKHPD Z8, Z6, Z5
-	VUNPCKLPD Z9, Z7, Z6
-	VUNPCKHPD Z9, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z8
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z8, 0(R12)
-	VMOVUPS Z4, 256(R12)
-	VSHUFF32X4 $0x88, Z5, Z1, Z8
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z8, 64(R12)
-	VMOVUPS Z5, 320(R12)
-	VSHUFF32X4 $0x88, Z6, Z2, Z8
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z8, 128(R12)
-	VMOVUPS Z6, 384(R12)
-	VSHUFF32X4 $0x88, Z7, Z3, Z8
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z8, 192(R12)
-	VMOVUPS Z7, 448(R12)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z0, Z0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z1, Z1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z2, Z2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y6
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z3, Z3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
-	VUNPCKLPS Z3, Z2, Z8
-	VUNPCKHPS Z3, Z2, Z9
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z8, Z2, Z0
-	VUNPCKHPD Z8, Z2, Z1
-	VUNPCKLPD Z9, Z3, Z2
-	VUNPCKHPD Z9, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z8
-	VUNPCKHPS Z7, Z6, Z9
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z8, Z6, Z4
-	VUNPCKHPD Z8, Z6, Z5
-	VUNPCKLPD Z9, Z7, Z6
-	VUNPCKHPD Z9, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z8
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z8, 512(R12)
-	VMOVUPS Z4, 768(R12)
-	VSHUFF32X4 $0x88, Z5, Z1, Z8
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z8, 576(R12)
-	VMOVUPS Z5, 832(R12)
-	VSHUFF32X4 $0x88, Z6, Z2, Z8
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z8, 640(R12)
-	VMOVUPS Z6, 896(R12)
-	VSHUFF32X4 $0x88, Z7, Z3, Z8
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z8, 704(R12)
-	VMOVUPS Z7, 960(R12)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y1
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y6
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	PREFETCHT1 (AX)(R10*1)
-	VUNPCKLPS Z3, Z2, Z8
-	VUNPCKHPS Z3, Z2, Z9
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z8, Z2, Z0
-	VUNPCKHPD Z8, Z2, Z1
-	VUNPCKLPD Z9, Z3, Z2
-	VUNPCKHPD Z9, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z8
-	VUNPCKHPS Z7, Z6, Z9
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z8, Z6, Z4
-	VUNPCKHPD Z8, Z6, Z5
-	VUNPCKLPD Z9, Z7, Z6
-	VUNPCKHPD Z9, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z8
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z8, 1024(R12)
-	VMOVUPS Z4, 1280(R12)
-	VSHUFF32X4 $0x88, Z5, Z1, Z8
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z8, 1088(R12)
-	VMOVUPS Z5, 1344(R12)
-	VSHUFF32X4 $0x88, Z6, Z2, Z8
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z8, 1152(R12)
-	VMOVUPS Z6, 1408(R12)
-	VSHUFF32X4 $0x88, Z7, Z3, Z8
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z8, 1216(R12)
-	VMOVUPS Z7, 1472(R12)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y0
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z0, Z0
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y4
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z1, Z1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y5
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y2
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z2, Z2
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y6
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y3
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z3, Z3
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y7
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
-	VUNPCKLPS Z3, Z2, Z8
-	VUNPCKHPS Z3, Z2, Z9
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z8, Z2, Z0
-	VUNPCKHPD Z8, Z2, Z1
-	VUNPCKLPD Z9, Z3, Z2
-	VUNPCKHPD Z9, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z8
-	VUNPCKHPS Z7, Z6, Z9
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z8, Z6, Z4
-	VUNPCKHPD Z8, Z6, Z5
-	VUNPCKLPD Z9, Z7, Z6
-	VUNPCKHPD Z9, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z8
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z8, 1536(R12)
-	VMOVUPS Z4, 1792(R12)
-	VSHUFF32X4 $0x88, Z5, Z1, Z8
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z8, 1600(R12)
-	VMOVUPS Z5, 1856(R12)
-	VSHUFF32X4 $0x88, Z6, Z2, Z8
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z8, 1664(R12)
-	VMOVUPS Z6, 1920(R12)
-	VSHUFF32X4 $0x88, Z7, Z3, Z8
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z8, 1728(R12)
-	VMOVUPS Z7, 1984(R12)
 
 loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST (DX), Z16, Z24
+	VFMADD231PS.BCST 4(DX), Z16, Z25
+	VFMADD231PS.BCST 8(DX), Z16, Z26
+	VFMADD231PS.BCST 12(DX), Z16, Z27
+	VFMADD231PS.BCST 16(DX), Z16, Z28
+	VFMADD231PS.BCST 20(DX), Z16, Z29
+	VFMADD231PS.BCST 24(DX), Z16, Z30
+	VFMADD231PS.BCST 28(DX), Z16, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 32(DX), Z17, Z24
+	VFMADD231PS.BCST 36(DX), Z17, Z25
+	VFMADD231PS.BCST 40(DX), Z17, Z26
+	VFMADD231PS.BCST 44(DX), Z17, Z27
+	VFMADD231PS.BCST 48(DX), Z17, Z28
+	VFMADD231PS.BCST 52(DX), Z17, Z29
+	VFMADD231PS.BCST 56(DX), Z17, Z30
+	VFMADD231PS.BCST 60(DX), Z17, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 64(DX), Z18, Z24
+	VFMADD231PS.BCST 68(DX), Z18, Z25
+	VFMADD231PS.BCST 72(DX), Z18, Z26
+	VFMADD231PS.BCST 76(DX), Z18, Z27
+	VFMADD231PS.BCST 80(DX), Z18, Z28
+	VFMADD231PS.BCST 84(DX), Z18, Z29
+	VFMADD231PS.BCST 88(DX), Z18, Z30
+	VFMADD231PS.BCST 92(DX), Z18, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 96(DX), Z19, Z24
+	VFMADD231PS.BCST 100(DX), Z19, Z25
+	VFMADD231PS.BCST 104(DX), Z19, Z26
+	VFMADD231PS.BCST 108(DX), Z19, Z27
+	VFMADD231PS.BCST 112(DX), Z19, Z28
+	VFMADD231PS.BCST 116(DX), Z19, Z29
+	VFMADD231PS.BCST 120(DX), Z19, Z30
+	VFMADD231PS.BCST 124(DX), Z19, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 128(DX), Z4, Z24
+	VFMADD231PS.BCST 132(DX), Z4, Z25
+	VFMADD231PS.BCST 136(DX), Z4, Z26
+	VFMADD231PS.BCST 140(DX), Z4, Z27
+	VFMADD231PS.BCST 144(DX), Z4, Z28
+	VFMADD231PS.BCST 148(DX), Z4, Z29
+	VFMADD231PS.BCST 152(DX), Z4, Z30
+	VFMADD231PS.BCST 156(DX), Z4, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 160(DX), Z5, Z24
+	VFMADD231PS.BCST 164(DX), Z5, Z25
+	VFMADD231PS.BCST 168(DX), Z5, Z26
+	VFMADD231PS.BCST 172(DX), Z5, Z27
+	VFMADD231PS.BCST 176(DX), Z5, Z28
+	VFMADD231PS.BCST 180(DX), Z5, Z29
+	VFMADD231PS.BCST 184(DX), Z5, Z30
+	VFMADD231PS.BCST 188(DX), Z5, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 192(DX), Z6, Z24
+	VFMADD231PS.BCST 196(DX), Z6, Z25
+	VFMADD231PS.BCST 200(DX), Z6, Z26
+	VFMADD231PS.BCST 204(DX), Z6, Z27
+	VFMADD231PS.BCST 208(DX), Z6, Z28
+	VFMADD231PS.BCST 212(DX), Z6, Z29
+	VFMADD231PS.BCST 216(DX), Z6, Z30
+	VFMADD231PS.BCST 220(DX), Z6, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 224(DX), Z7, Z24
+	VFMADD231PS.BCST 228(DX), Z7, Z25
+	VFMADD231PS.BCST 232(DX), Z7, Z26
+	VFMADD231PS.BCST 236(DX), Z7, Z27
+	VFMADD231PS.BCST 240(DX), Z7, Z28
+	VFMADD231PS.BCST 244(DX), Z7, Z29
+	VFMADD231PS.BCST 248(DX), Z7, Z30
+	VFMADD231PS.BCST 252(DX), Z7, Z31
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 256(DX), Z16, Z24
+	VFMADD231PS.BCST 260(DX), Z16, Z25
+	VFMADD231PS.BCST 264(DX), Z16, Z26
+	VFMADD231PS.BCST 268(DX), Z16, Z27
+	VFMADD231PS.BCST 272(DX), Z16, Z28
+	VFMADD231PS.BCST 276(DX), Z16, Z29
+	VFMADD231PS.BCST 280(DX), Z16, Z30
+	VFMADD231PS.BCST 284(DX), Z16, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 288(DX), Z17, Z24
+	VFMADD231PS.BCST 292(DX), Z17, Z25
+	VFMADD231PS.BCST 296(DX), Z17, Z26
+	VFMADD231PS.BCST 300(DX), Z17, Z27
+	VFMADD231PS.BCST 304(DX), Z17, Z28
+	VFMADD231PS.BCST 308(DX), Z17, Z29
+	VFMADD231PS.BCST 312(DX), Z17, Z30
+	VFMADD231PS.BCST 316(DX), Z17, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 320(DX), Z18, Z24
+	VFMADD231PS.BCST 324(DX), Z18, Z25
+	VFMADD231PS.BCST 328(DX), Z18, Z26
+	VFMADD231PS.BCST 332(DX), Z18, Z27
+	VFMADD231PS.BCST 336(DX), Z18, Z28
+	VFMADD231PS.BCST 340(DX), Z18, Z29
+	VFMADD231PS.BCST 344(DX), Z18, Z30
+	VFMADD231PS.BCST 348(DX), Z18, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 352(DX), Z19, Z24
+	VFMADD231PS.BCST 356(DX), Z19, Z25
+	VFMADD231PS.BCST 360(DX), Z19, Z26
+	VFMADD231PS.BCST 364(DX), Z19, Z27
+	VFMADD231PS.BCST 368(DX), Z19, Z28
+	VFMADD231PS.BCST 372(DX), Z19, Z29
+	VFMADD231PS.BCST 376(DX), Z19, Z30
+	VFMADD231PS.BCST 380(DX), Z19, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 384(DX), Z12, Z24
+	VFMADD231PS.BCST 388(DX), Z12, Z25
+	VFMADD231PS.BCST 392(DX), Z12, Z26
+	VFMADD231PS.BCST 396(DX), Z12, Z27
+	VFMADD231PS.BCST 400(DX), Z12, Z28
+	VFMADD231PS.BCST 404(DX), Z12, Z29
+	VFMADD231PS.BCST 408(DX), Z12, Z30
+	VFMADD231PS.BCST 412(DX), Z12, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 416(DX), Z13, Z24
+	VFMADD231PS.BCST 420(DX), Z13, Z25
+	VFMADD231PS.BCST 424(DX), Z13, Z26
+	VFMADD231PS.BCST 428(DX), Z13, Z27
+	VFMADD231PS.BCST 432(DX), Z13, Z28
+	VFMADD231PS.BCST 436(DX), Z13, Z29
+	VFMADD231PS.BCST 440(DX), Z13, Z30
+	VFMADD231PS.BCST 444(DX), Z13, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 448(DX), Z14, Z24
+	VFMADD231PS.BCST 452(DX), Z14, Z25
+	VFMADD231PS.BCST 456(DX), Z14, Z26
+	VFMADD231PS.BCST 460(DX), Z14, Z27
+	VFMADD231PS.BCST 464(DX), Z14, Z28
+	VFMADD231PS.BCST 468(DX), Z14, Z29
+	VFMADD231PS.BCST 472(DX), Z14, Z30
+	VFMADD231PS.BCST 476(DX), Z14, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 480(DX), Z15, Z24
+	VFMADD231PS.BCST 484(DX), Z15, Z25
+	VFMADD231PS.BCST 488(DX), Z15, Z26
+	VFMADD231PS.BCST 492(DX), Z15, Z27
+	VFMADD231PS.BCST 496(DX), Z15, Z28
+	VFMADD231PS.BCST 500(DX), Z15, Z29
+	VFMADD231PS.BCST 504(DX), Z15, Z30
+	VFMADD231PS.BCST 508(DX), Z15, Z31
+	ADDQ $512, DX
 	ADDQ $64, SI
 	ADDQ $64, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
-	XCHGQ R12, R13
 	DECQ streamBlock_k(DI)
-	JZ last
-	VMOVUPS 0(R13), Z10
-	VMOVUPS 1024(R13), Z11
-	VBROADCASTSS 0(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	VBROADCASTSS 4(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VBROADCASTSS 8(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 12(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 16(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	VBROADCASTSS 20(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VBROADCASTSS 24(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VMOVUPS 0(AX)(SI*1), Y1
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 28(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 64(R13), Z10
-	VMOVUPS 1088(R13), Z11
-	VBROADCASTSS 32(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	VBROADCASTSS 36(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VBROADCASTSS 40(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 44(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 48(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	VBROADCASTSS 52(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VBROADCASTSS 56(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VMOVUPS 0(AX)(SI*1), Y6
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 60(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 128(R13), Z10
-	VMOVUPS 1152(R13), Z11
-	VBROADCASTSS 64(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	VBROADCASTSS 68(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VBROADCASTSS 72(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 76(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 80(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	VBROADCASTSS 84(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	PREFETCHT1 (AX)(R10*1)
-	VUNPCKLPS Z3, Z2, Z8
-	VBROADCASTSS 88(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VUNPCKHPS Z3, Z2, Z9
-	VUNPCKLPS Z1, Z0, Z2
-	VBROADCASTSS 92(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z8, Z2, Z0
-	VUNPCKHPD Z8, Z2, Z1
-	VMOVUPS 192(R13), Z10
-	VMOVUPS 1216(R13), Z11
-	VBROADCASTSS 96(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	VUNPCKLPD Z9, Z3, Z2
-	VUNPCKHPD Z9, Z3, Z3
-	VBROADCASTSS 100(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	VUNPCKLPS Z7, Z6, Z8
-	VUNPCKHPS Z7, Z6, Z9
-	VBROADCASTSS 104(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VBROADCASTSS 108(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	VUNPCKLPD Z8, Z6, Z4
-	VUNPCKHPD Z8, Z6, Z5
-	VUNPCKLPD Z9, Z7, Z6
-	VBROADCASTSS 112(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VUNPCKHPD Z9, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z8
-	VBROADCASTSS 116(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z8, 0(R12)
-	VBROADCASTSS 120(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VMOVUPS Z4, 256(R12)
-	VSHUFF32X4 $0x88, Z5, Z1, Z8
-	VBROADCASTSS 124(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z8, 64(R12)
-	VMOVUPS Z5, 320(R12)
-	VMOVUPS 256(R13), Z10
-	VMOVUPS 1280(R13), Z11
-	VBROADCASTSS 128(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	VSHUFF32X4 $0x88, Z6, Z2, Z8
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VBROADCASTSS 132(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	VMOVUPS Z8, 128(R12)
-	VMOVUPS Z6, 384(R12)
-	VBROADCASTSS 136(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VSHUFF32X4 $0x88, Z7, Z3, Z8
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VBROADCASTSS 140(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	VMOVUPS Z8, 192(R12)
-	VMOVUPS Z7, 448(R12)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VBROADCASTSS 144(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VMOVUPS 32(AX)(SI*1), Y0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VBROADCASTSS 148(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z0, Z0
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VBROADCASTSS 152(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VMOVUPS 32(AX)(SI*1), Y4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VBROADCASTSS 156(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y1
-	VMOVUPS 320(R13), Z10
-	VMOVUPS 1344(R13), Z11
-	VBROADCASTSS 160(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z1, Z1
-	VBROADCASTSS 164(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y5
-	VBROADCASTSS 168(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
-	VBROADCASTSS 172(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VBROADCASTSS 176(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z2, Z2
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VBROADCASTSS 180(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VMOVUPS 32(AX)(SI*1), Y6
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VBROADCASTSS 184(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VBROADCASTSS 188(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VMOVUPS 32(AX)(SI*1), Y3
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z3, Z3
-	VMOVUPS 384(R13), Z10
-	VMOVUPS 1408(R13), Z11
-	VBROADCASTSS 192(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y7
-	VBROADCASTSS 196(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
-	VBROADCASTSS 200(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VUNPCKLPS Z3, Z2, Z8
-	VUNPCKHPS Z3, Z2, Z9
-	VBROADCASTSS 204(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z8, Z2, Z0
-	VBROADCASTSS 208(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VUNPCKHPD Z8, Z2, Z1
-	VUNPCKLPD Z9, Z3, Z2
-	VBROADCASTSS 212(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VUNPCKHPD Z9, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z8
-	VBROADCASTSS 216(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VUNPCKHPS Z7, Z6, Z9
-	VUNPCKLPS Z5, Z4, Z6
-	VBROADCASTSS 220(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z8, Z6, Z4
-	VUNPCKHPD Z8, Z6, Z5
-	VMOVUPS 448(R13), Z10
-	VMOVUPS 1472(R13), Z11
-	VBROADCASTSS 224(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	VUNPCKLPD Z9, Z7, Z6
-	VUNPCKHPD Z9, Z7, Z7
-	VBROADCASTSS 228(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	VSHUFF32X4 $0x88, Z4, Z0, Z8
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VBROADCASTSS 232(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VMOVUPS Z8, 512(R12)
-	VMOVUPS Z4, 768(R12)
-	VBROADCASTSS 236(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	VSHUFF32X4 $0x88, Z5, Z1, Z8
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z8, 576(R12)
-	VBROADCASTSS 240(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VMOVUPS Z5, 832(R12)
-	VSHUFF32X4 $0x88, Z6, Z2, Z8
-	VBROADCASTSS 244(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z8, 640(R12)
-	VBROADCASTSS 248(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VMOVUPS Z6, 896(R12)
-	VSHUFF32X4 $0x88, Z7, Z3, Z8
-	VBROADCASTSS 252(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z8, 704(R12)
-	VMOVUPS Z7, 960(R12)
-	VMOVUPS 512(R13), Z10
-	VMOVUPS 1536(R13), Z11
-	VBROADCASTSS 256(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	VBROADCASTSS 260(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VBROADCASTSS 264(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 268(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 272(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	VBROADCASTSS 276(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VBROADCASTSS 280(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VMOVUPS 0(AX)(SI*1), Y1
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 284(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 576(R13), Z10
-	VMOVUPS 1600(R13), Z11
-	VBROADCASTSS 288(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	VBROADCASTSS 292(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VBROADCASTSS 296(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 300(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 304(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	VBROADCASTSS 308(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VBROADCASTSS 312(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VMOVUPS 0(AX)(SI*1), Y6
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 316(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	PREFETCHT1 (AX)(R10*1)
-	VMOVUPS 640(R13), Z10
-	VMOVUPS 1664(R13), Z11
-	VBROADCASTSS 320(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	VBROADCASTSS 324(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VBROADCASTSS 328(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 332(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	PREFETCHT1 (AX)(R10*1)
-	VBROADCASTSS 336(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	VBROADCASTSS 340(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	PREFETCHT1 (AX)(R10*1)
-	VUNPCKLPS Z3, Z2, Z8
-	VBROADCASTSS 344(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VUNPCKHPS Z3, Z2, Z9
-	VUNPCKLPS Z1, Z0, Z2
-	VBROADCASTSS 348(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z8, Z2, Z0
-	VUNPCKHPD Z8, Z2, Z1
-	VMOVUPS 704(R13), Z10
-	VMOVUPS 1728(R13), Z11
-	VBROADCASTSS 352(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	VUNPCKLPD Z9, Z3, Z2
-	VUNPCKHPD Z9, Z3, Z3
-	VBROADCASTSS 356(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	VUNPCKLPS Z7, Z6, Z8
-	VUNPCKHPS Z7, Z6, Z9
-	VBROADCASTSS 360(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VBROADCASTSS 364(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	VUNPCKLPD Z8, Z6, Z4
-	VUNPCKHPD Z8, Z6, Z5
-	VUNPCKLPD Z9, Z7, Z6
-	VBROADCASTSS 368(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VUNPCKHPD Z9, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z8
-	VBROADCASTSS 372(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VMOVUPS Z8, 1024(R12)
-	VBROADCASTSS 376(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VMOVUPS Z4, 1280(R12)
-	VSHUFF32X4 $0x88, Z5, Z1, Z8
-	VBROADCASTSS 380(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z8, 1088(R12)
-	VMOVUPS Z5, 1344(R12)
-	VMOVUPS 768(R13), Z10
-	VMOVUPS 1792(R13), Z11
-	VBROADCASTSS 384(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	VSHUFF32X4 $0x88, Z6, Z2, Z8
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VBROADCASTSS 388(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	VMOVUPS Z8, 1152(R12)
-	VMOVUPS Z6, 1408(R12)
-	VBROADCASTSS 392(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VSHUFF32X4 $0x88, Z7, Z3, Z8
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VBROADCASTSS 396(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	VMOVUPS Z8, 1216(R12)
-	VMOVUPS Z7, 1472(R12)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VBROADCASTSS 400(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VMOVUPS 32(AX)(SI*1), Y0
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VBROADCASTSS 404(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z0, Z0
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VBROADCASTSS 408(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VMOVUPS 32(AX)(SI*1), Y4
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VBROADCASTSS 412(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z4, Z4
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y1
-	VMOVUPS 832(R13), Z10
-	VMOVUPS 1856(R13), Z11
-	VBROADCASTSS 416(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z1, Z1
-	VBROADCASTSS 420(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y5
-	VBROADCASTSS 424(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z5, Z5
-	VBROADCASTSS 428(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y2
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VBROADCASTSS 432(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z2, Z2
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VBROADCASTSS 436(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VMOVUPS 32(AX)(SI*1), Y6
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VBROADCASTSS 440(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z6, Z6
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VBROADCASTSS 444(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VMOVUPS 32(AX)(SI*1), Y3
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z3, Z3
-	VMOVUPS 896(R13), Z10
-	VMOVUPS 1920(R13), Z11
-	VBROADCASTSS 448(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 32(AX)(SI*1), Y7
-	VBROADCASTSS 452(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z7, Z7
-	VBROADCASTSS 456(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VUNPCKLPS Z3, Z2, Z8
-	VUNPCKHPS Z3, Z2, Z9
-	VBROADCASTSS 460(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z8, Z2, Z0
-	VBROADCASTSS 464(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VUNPCKHPD Z8, Z2, Z1
-	VUNPCKLPD Z9, Z3, Z2
-	VBROADCASTSS 468(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VUNPCKHPD Z9, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z8
-	VBROADCASTSS 472(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VUNPCKHPS Z7, Z6, Z9
-	VUNPCKLPS Z5, Z4, Z6
-	VBROADCASTSS 476(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z8, Z6, Z4
-	VUNPCKHPD Z8, Z6, Z5
-	VMOVUPS 960(R13), Z10
-	VMOVUPS 1984(R13), Z11
-	VBROADCASTSS 480(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	VUNPCKLPD Z9, Z7, Z6
-	VUNPCKHPD Z9, Z7, Z7
-	VBROADCASTSS 484(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	VSHUFF32X4 $0x88, Z4, Z0, Z8
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VBROADCASTSS 488(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VMOVUPS Z8, 1536(R12)
-	VMOVUPS Z4, 1792(R12)
-	VBROADCASTSS 492(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	VSHUFF32X4 $0x88, Z5, Z1, Z8
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VMOVUPS Z8, 1600(R12)
-	VBROADCASTSS 496(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VMOVUPS Z5, 1856(R12)
-	VSHUFF32X4 $0x88, Z6, Z2, Z8
-	VBROADCASTSS 500(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VMOVUPS Z8, 1664(R12)
-	VBROADCASTSS 504(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VMOVUPS Z6, 1920(R12)
-	VSHUFF32X4 $0x88, Z7, Z3, Z8
-	VBROADCASTSS 508(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VMOVUPS Z8, 1728(R12)
-	VMOVUPS Z7, 1984(R12)
-	ADDQ $512, DX
-	JMP loop
-
-last:
-	VMOVUPS 0(R13), Z10
-	VMOVUPS 1024(R13), Z11
-	VBROADCASTSS 0(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	VBROADCASTSS 4(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	VBROADCASTSS 8(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VBROADCASTSS 12(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	VBROADCASTSS 16(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VBROADCASTSS 20(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VBROADCASTSS 24(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VBROADCASTSS 28(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VMOVUPS 64(R13), Z10
-	VMOVUPS 1088(R13), Z11
-	VBROADCASTSS 32(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	VBROADCASTSS 36(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	VBROADCASTSS 40(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VBROADCASTSS 44(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	VBROADCASTSS 48(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VBROADCASTSS 52(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VBROADCASTSS 56(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VBROADCASTSS 60(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VMOVUPS 128(R13), Z10
-	VMOVUPS 1152(R13), Z11
-	VBROADCASTSS 64(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	VBROADCASTSS 68(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	VBROADCASTSS 72(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VBROADCASTSS 76(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	VBROADCASTSS 80(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VBROADCASTSS 84(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VBROADCASTSS 88(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VBROADCASTSS 92(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VMOVUPS 192(R13), Z10
-	VMOVUPS 1216(R13), Z11
-	VBROADCASTSS 96(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	VBROADCASTSS 100(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	VBROADCASTSS 104(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VBROADCASTSS 108(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	VBROADCASTSS 112(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VBROADCASTSS 116(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VBROADCASTSS 120(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VBROADCASTSS 124(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VMOVUPS 256(R13), Z10
-	VMOVUPS 1280(R13), Z11
-	VBROADCASTSS 128(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	VBROADCASTSS 132(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	VBROADCASTSS 136(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VBROADCASTSS 140(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	VBROADCASTSS 144(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VBROADCASTSS 148(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VBROADCASTSS 152(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VBROADCASTSS 156(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VMOVUPS 320(R13), Z10
-	VMOVUPS 1344(R13), Z11
-	VBROADCASTSS 160(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	VBROADCASTSS 164(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	VBROADCASTSS 168(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VBROADCASTSS 172(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	VBROADCASTSS 176(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VBROADCASTSS 180(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VBROADCASTSS 184(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VBROADCASTSS 188(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VMOVUPS 384(R13), Z10
-	VMOVUPS 1408(R13), Z11
-	VBROADCASTSS 192(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	VBROADCASTSS 196(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	VBROADCASTSS 200(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VBROADCASTSS 204(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	VBROADCASTSS 208(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VBROADCASTSS 212(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VBROADCASTSS 216(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VBROADCASTSS 220(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VMOVUPS 448(R13), Z10
-	VMOVUPS 1472(R13), Z11
-	VBROADCASTSS 224(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	VBROADCASTSS 228(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	VBROADCASTSS 232(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VBROADCASTSS 236(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	VBROADCASTSS 240(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VBROADCASTSS 244(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VBROADCASTSS 248(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VBROADCASTSS 252(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VMOVUPS 512(R13), Z10
-	VMOVUPS 1536(R13), Z11
-	VBROADCASTSS 256(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	VBROADCASTSS 260(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	VBROADCASTSS 264(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VBROADCASTSS 268(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	VBROADCASTSS 272(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VBROADCASTSS 276(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VBROADCASTSS 280(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VBROADCASTSS 284(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VMOVUPS 576(R13), Z10
-	VMOVUPS 1600(R13), Z11
-	VBROADCASTSS 288(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	VBROADCASTSS 292(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	VBROADCASTSS 296(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VBROADCASTSS 300(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	VBROADCASTSS 304(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VBROADCASTSS 308(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VBROADCASTSS 312(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VBROADCASTSS 316(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VMOVUPS 640(R13), Z10
-	VMOVUPS 1664(R13), Z11
-	VBROADCASTSS 320(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	VBROADCASTSS 324(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	VBROADCASTSS 328(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VBROADCASTSS 332(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	VBROADCASTSS 336(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VBROADCASTSS 340(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VBROADCASTSS 344(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VBROADCASTSS 348(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VMOVUPS 704(R13), Z10
-	VMOVUPS 1728(R13), Z11
-	VBROADCASTSS 352(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	VBROADCASTSS 356(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	VBROADCASTSS 360(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VBROADCASTSS 364(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	VBROADCASTSS 368(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VBROADCASTSS 372(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VBROADCASTSS 376(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VBROADCASTSS 380(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VMOVUPS 768(R13), Z10
-	VMOVUPS 1792(R13), Z11
-	VBROADCASTSS 384(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	VBROADCASTSS 388(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	VBROADCASTSS 392(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VBROADCASTSS 396(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	VBROADCASTSS 400(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VBROADCASTSS 404(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VBROADCASTSS 408(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VBROADCASTSS 412(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VMOVUPS 832(R13), Z10
-	VMOVUPS 1856(R13), Z11
-	VBROADCASTSS 416(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	VBROADCASTSS 420(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	VBROADCASTSS 424(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VBROADCASTSS 428(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	VBROADCASTSS 432(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VBROADCASTSS 436(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VBROADCASTSS 440(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VBROADCASTSS 444(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VMOVUPS 896(R13), Z10
-	VMOVUPS 1920(R13), Z11
-	VBROADCASTSS 448(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	VBROADCASTSS 452(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	VBROADCASTSS 456(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VBROADCASTSS 460(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	VBROADCASTSS 464(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VBROADCASTSS 468(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VBROADCASTSS 472(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VBROADCASTSS 476(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
-	VMOVUPS 960(R13), Z10
-	VMOVUPS 1984(R13), Z11
-	VBROADCASTSS 480(DX), Z12
-	VFMADD231PS Z12, Z10, Z16
-	VFMADD231PS Z12, Z11, Z24
-	VBROADCASTSS 484(DX), Z13
-	VFMADD231PS Z13, Z10, Z17
-	VFMADD231PS Z13, Z11, Z25
-	VBROADCASTSS 488(DX), Z14
-	VFMADD231PS Z14, Z10, Z18
-	VFMADD231PS Z14, Z11, Z26
-	VBROADCASTSS 492(DX), Z15
-	VFMADD231PS Z15, Z10, Z19
-	VFMADD231PS Z15, Z11, Z27
-	VBROADCASTSS 496(DX), Z12
-	VFMADD231PS Z12, Z10, Z20
-	VFMADD231PS Z12, Z11, Z28
-	VBROADCASTSS 500(DX), Z13
-	VFMADD231PS Z13, Z10, Z21
-	VFMADD231PS Z13, Z11, Z29
-	VBROADCASTSS 504(DX), Z14
-	VFMADD231PS Z14, Z10, Z22
-	VFMADD231PS Z14, Z11, Z30
-	VBROADCASTSS 508(DX), Z15
-	VFMADD231PS Z15, Z10, Z23
-	VFMADD231PS Z15, Z11, Z31
+	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
-	VMOVUPS Z23, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
-	VMOVUPS Z22, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
-	VMOVUPS Z21, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
-	VMOVUPS Z20, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z19, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z18, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z17, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z16, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z31, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
 	VMOVUPS Z30, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z29, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
 	VMOVUPS Z28, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z27, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
 	VMOVUPS Z26, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -13880,20 +8554,16 @@ loop:
 	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 0(DX), Z20
-	VFMADD231PS Z20, Z0, Z24
+	VFMADD231PS.BCST (DX), Z0, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 32(DX), Z20
-	VFMADD231PS Z20, Z1, Z24
+	VFMADD231PS.BCST 32(DX), Z1, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 64(DX), Z20
-	VFMADD231PS Z20, Z2, Z24
+	VFMADD231PS.BCST 64(DX), Z2, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 96(DX), Z20
-	VFMADD231PS Z20, Z3, Z24
+	VFMADD231PS.BCST 96(DX), Z3, Z24
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -13904,20 +8574,16 @@ loop:
 	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 128(DX), Z20
-	VFMADD231PS Z20, Z4, Z24
+	VFMADD231PS.BCST 128(DX), Z4, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 160(DX), Z20
-	VFMADD231PS Z20, Z5, Z24
+	VFMADD231PS.BCST 160(DX), Z5, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 192(DX), Z20
-	VFMADD231PS Z20, Z6, Z24
+	VFMADD231PS.BCST 192(DX), Z6, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 224(DX), Z20
-	VFMADD231PS Z20, Z7, Z24
+	VFMADD231PS.BCST 224(DX), Z7, Z24
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -13928,20 +8594,16 @@ loop:
 	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 256(DX), Z20
-	VFMADD231PS Z20, Z8, Z24
+	VFMADD231PS.BCST 256(DX), Z8, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 288(DX), Z20
-	VFMADD231PS Z20, Z9, Z24
+	VFMADD231PS.BCST 288(DX), Z9, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 320(DX), Z20
-	VFMADD231PS Z20, Z10, Z24
+	VFMADD231PS.BCST 320(DX), Z10, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 352(DX), Z20
-	VFMADD231PS Z20, Z11, Z24
+	VFMADD231PS.BCST 352(DX), Z11, Z24
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -13952,25 +8614,23 @@ loop:
 	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 384(DX), Z20
-	VFMADD231PS Z20, Z12, Z24
+	VFMADD231PS.BCST 384(DX), Z12, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 416(DX), Z20
-	VFMADD231PS Z20, Z13, Z24
+	VFMADD231PS.BCST 416(DX), Z13, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 448(DX), Z20
-	VFMADD231PS Z20, Z14, Z24
+	VFMADD231PS.BCST 448(DX), Z14, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 480(DX), Z20
-	VFMADD231PS Z20, Z15, Z24
+	VFMADD231PS.BCST 480(DX), Z15, Z24
 	ADDQ $512, DX
 	ADDQ $32, SI
 	ADDQ $32, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
+	CMPQ streamBlock_lone(DI), $0
+	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VPMOVZXWD (AX)(BX*1), Z16
 	VPSLLD $16, Z16, Z16
@@ -14061,20 +8721,16 @@ loop:
 	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 0(R9), Z20
-	VFMADD231PS Z20, Z0, Z25
+	VFMADD231PS.BCST (R9), Z0, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 32(R9), Z20
-	VFMADD231PS Z20, Z1, Z25
+	VFMADD231PS.BCST 32(R9), Z1, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 64(R9), Z20
-	VFMADD231PS Z20, Z2, Z25
+	VFMADD231PS.BCST 64(R9), Z2, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 96(R9), Z20
-	VFMADD231PS Z20, Z3, Z25
+	VFMADD231PS.BCST 96(R9), Z3, Z25
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -14085,20 +8741,16 @@ loop:
 	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 128(R9), Z20
-	VFMADD231PS Z20, Z4, Z25
+	VFMADD231PS.BCST 128(R9), Z4, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 160(R9), Z20
-	VFMADD231PS Z20, Z5, Z25
+	VFMADD231PS.BCST 160(R9), Z5, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 192(R9), Z20
-	VFMADD231PS Z20, Z6, Z25
+	VFMADD231PS.BCST 192(R9), Z6, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 224(R9), Z20
-	VFMADD231PS Z20, Z7, Z25
+	VFMADD231PS.BCST 224(R9), Z7, Z25
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -14109,20 +8761,16 @@ loop:
 	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 256(R9), Z20
-	VFMADD231PS Z20, Z8, Z25
+	VFMADD231PS.BCST 256(R9), Z8, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 288(R9), Z20
-	VFMADD231PS Z20, Z9, Z25
+	VFMADD231PS.BCST 288(R9), Z9, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 320(R9), Z20
-	VFMADD231PS Z20, Z10, Z25
+	VFMADD231PS.BCST 320(R9), Z10, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 352(R9), Z20
-	VFMADD231PS Z20, Z11, Z25
+	VFMADD231PS.BCST 352(R9), Z11, Z25
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -14133,39 +8781,37 @@ loop:
 	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 384(R9), Z20
-	VFMADD231PS Z20, Z12, Z25
+	VFMADD231PS.BCST 384(R9), Z12, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 416(R9), Z20
-	VFMADD231PS Z20, Z13, Z25
+	VFMADD231PS.BCST 416(R9), Z13, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 448(R9), Z20
-	VFMADD231PS Z20, Z14, Z25
+	VFMADD231PS.BCST 448(R9), Z14, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 480(R9), Z20
-	VFMADD231PS Z20, Z15, Z25
+	VFMADD231PS.BCST 480(R9), Z15, Z25
 	ADDQ $512, R9
 	ADDQ $32, BX
 	ADDQ $32, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
+
+next:
 	DECQ streamBlock_k(DI)
 	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z25, (AX)
 	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -14301,28 +8947,20 @@ loop:
 	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 0(DX), Z20
-	VFMADD231PS Z20, Z0, Z24
-	VBROADCASTSS 4(DX), Z21
-	VFMADD231PS Z21, Z0, Z25
+	VFMADD231PS.BCST (DX), Z0, Z24
+	VFMADD231PS.BCST 4(DX), Z0, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 32(DX), Z20
-	VFMADD231PS Z20, Z1, Z24
-	VBROADCASTSS 36(DX), Z21
-	VFMADD231PS Z21, Z1, Z25
+	VFMADD231PS.BCST 32(DX), Z1, Z24
+	VFMADD231PS.BCST 36(DX), Z1, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 64(DX), Z20
-	VFMADD231PS Z20, Z2, Z24
-	VBROADCASTSS 68(DX), Z21
-	VFMADD231PS Z21, Z2, Z25
+	VFMADD231PS.BCST 64(DX), Z2, Z24
+	VFMADD231PS.BCST 68(DX), Z2, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 96(DX), Z20
-	VFMADD231PS Z20, Z3, Z24
-	VBROADCASTSS 100(DX), Z21
-	VFMADD231PS Z21, Z3, Z25
+	VFMADD231PS.BCST 96(DX), Z3, Z24
+	VFMADD231PS.BCST 100(DX), Z3, Z25
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -14333,28 +8971,20 @@ loop:
 	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 128(DX), Z20
-	VFMADD231PS Z20, Z4, Z24
-	VBROADCASTSS 132(DX), Z21
-	VFMADD231PS Z21, Z4, Z25
+	VFMADD231PS.BCST 128(DX), Z4, Z24
+	VFMADD231PS.BCST 132(DX), Z4, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 160(DX), Z20
-	VFMADD231PS Z20, Z5, Z24
-	VBROADCASTSS 164(DX), Z21
-	VFMADD231PS Z21, Z5, Z25
+	VFMADD231PS.BCST 160(DX), Z5, Z24
+	VFMADD231PS.BCST 164(DX), Z5, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 192(DX), Z20
-	VFMADD231PS Z20, Z6, Z24
-	VBROADCASTSS 196(DX), Z21
-	VFMADD231PS Z21, Z6, Z25
+	VFMADD231PS.BCST 192(DX), Z6, Z24
+	VFMADD231PS.BCST 196(DX), Z6, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 224(DX), Z20
-	VFMADD231PS Z20, Z7, Z24
-	VBROADCASTSS 228(DX), Z21
-	VFMADD231PS Z21, Z7, Z25
+	VFMADD231PS.BCST 224(DX), Z7, Z24
+	VFMADD231PS.BCST 228(DX), Z7, Z25
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -14365,28 +8995,20 @@ loop:
 	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 256(DX), Z20
-	VFMADD231PS Z20, Z8, Z24
-	VBROADCASTSS 260(DX), Z21
-	VFMADD231PS Z21, Z8, Z25
+	VFMADD231PS.BCST 256(DX), Z8, Z24
+	VFMADD231PS.BCST 260(DX), Z8, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 288(DX), Z20
-	VFMADD231PS Z20, Z9, Z24
-	VBROADCASTSS 292(DX), Z21
-	VFMADD231PS Z21, Z9, Z25
+	VFMADD231PS.BCST 288(DX), Z9, Z24
+	VFMADD231PS.BCST 292(DX), Z9, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 320(DX), Z20
-	VFMADD231PS Z20, Z10, Z24
-	VBROADCASTSS 324(DX), Z21
-	VFMADD231PS Z21, Z10, Z25
+	VFMADD231PS.BCST 320(DX), Z10, Z24
+	VFMADD231PS.BCST 324(DX), Z10, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 352(DX), Z20
-	VFMADD231PS Z20, Z11, Z24
-	VBROADCASTSS 356(DX), Z21
-	VFMADD231PS Z21, Z11, Z25
+	VFMADD231PS.BCST 352(DX), Z11, Z24
+	VFMADD231PS.BCST 356(DX), Z11, Z25
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -14397,33 +9019,27 @@ loop:
 	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 384(DX), Z20
-	VFMADD231PS Z20, Z12, Z24
-	VBROADCASTSS 388(DX), Z21
-	VFMADD231PS Z21, Z12, Z25
+	VFMADD231PS.BCST 384(DX), Z12, Z24
+	VFMADD231PS.BCST 388(DX), Z12, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 416(DX), Z20
-	VFMADD231PS Z20, Z13, Z24
-	VBROADCASTSS 420(DX), Z21
-	VFMADD231PS Z21, Z13, Z25
+	VFMADD231PS.BCST 416(DX), Z13, Z24
+	VFMADD231PS.BCST 420(DX), Z13, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 448(DX), Z20
-	VFMADD231PS Z20, Z14, Z24
-	VBROADCASTSS 452(DX), Z21
-	VFMADD231PS Z21, Z14, Z25
+	VFMADD231PS.BCST 448(DX), Z14, Z24
+	VFMADD231PS.BCST 452(DX), Z14, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 480(DX), Z20
-	VFMADD231PS Z20, Z15, Z24
-	VBROADCASTSS 484(DX), Z21
-	VFMADD231PS Z21, Z15, Z25
+	VFMADD231PS.BCST 480(DX), Z15, Z24
+	VFMADD231PS.BCST 484(DX), Z15, Z25
 	ADDQ $512, DX
 	ADDQ $32, SI
 	ADDQ $32, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
+	CMPQ streamBlock_lone(DI), $0
+	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VPMOVZXWD (AX)(BX*1), Z16
 	VPSLLD $16, Z16, Z16
@@ -14514,28 +9130,20 @@ loop:
 	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 0(R9), Z20
-	VFMADD231PS Z20, Z0, Z26
-	VBROADCASTSS 4(R9), Z21
-	VFMADD231PS Z21, Z0, Z27
+	VFMADD231PS.BCST (R9), Z0, Z26
+	VFMADD231PS.BCST 4(R9), Z0, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 32(R9), Z20
-	VFMADD231PS Z20, Z1, Z26
-	VBROADCASTSS 36(R9), Z21
-	VFMADD231PS Z21, Z1, Z27
+	VFMADD231PS.BCST 32(R9), Z1, Z26
+	VFMADD231PS.BCST 36(R9), Z1, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 64(R9), Z20
-	VFMADD231PS Z20, Z2, Z26
-	VBROADCASTSS 68(R9), Z21
-	VFMADD231PS Z21, Z2, Z27
+	VFMADD231PS.BCST 64(R9), Z2, Z26
+	VFMADD231PS.BCST 68(R9), Z2, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 96(R9), Z20
-	VFMADD231PS Z20, Z3, Z26
-	VBROADCASTSS 100(R9), Z21
-	VFMADD231PS Z21, Z3, Z27
+	VFMADD231PS.BCST 96(R9), Z3, Z26
+	VFMADD231PS.BCST 100(R9), Z3, Z27
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -14546,28 +9154,20 @@ loop:
 	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 128(R9), Z20
-	VFMADD231PS Z20, Z4, Z26
-	VBROADCASTSS 132(R9), Z21
-	VFMADD231PS Z21, Z4, Z27
+	VFMADD231PS.BCST 128(R9), Z4, Z26
+	VFMADD231PS.BCST 132(R9), Z4, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 160(R9), Z20
-	VFMADD231PS Z20, Z5, Z26
-	VBROADCASTSS 164(R9), Z21
-	VFMADD231PS Z21, Z5, Z27
+	VFMADD231PS.BCST 160(R9), Z5, Z26
+	VFMADD231PS.BCST 164(R9), Z5, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 192(R9), Z20
-	VFMADD231PS Z20, Z6, Z26
-	VBROADCASTSS 196(R9), Z21
-	VFMADD231PS Z21, Z6, Z27
+	VFMADD231PS.BCST 192(R9), Z6, Z26
+	VFMADD231PS.BCST 196(R9), Z6, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 224(R9), Z20
-	VFMADD231PS Z20, Z7, Z26
-	VBROADCASTSS 228(R9), Z21
-	VFMADD231PS Z21, Z7, Z27
+	VFMADD231PS.BCST 224(R9), Z7, Z26
+	VFMADD231PS.BCST 228(R9), Z7, Z27
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -14578,28 +9178,20 @@ loop:
 	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 256(R9), Z20
-	VFMADD231PS Z20, Z8, Z26
-	VBROADCASTSS 260(R9), Z21
-	VFMADD231PS Z21, Z8, Z27
+	VFMADD231PS.BCST 256(R9), Z8, Z26
+	VFMADD231PS.BCST 260(R9), Z8, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 288(R9), Z20
-	VFMADD231PS Z20, Z9, Z26
-	VBROADCASTSS 292(R9), Z21
-	VFMADD231PS Z21, Z9, Z27
+	VFMADD231PS.BCST 288(R9), Z9, Z26
+	VFMADD231PS.BCST 292(R9), Z9, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 320(R9), Z20
-	VFMADD231PS Z20, Z10, Z26
-	VBROADCASTSS 324(R9), Z21
-	VFMADD231PS Z21, Z10, Z27
+	VFMADD231PS.BCST 320(R9), Z10, Z26
+	VFMADD231PS.BCST 324(R9), Z10, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 352(R9), Z20
-	VFMADD231PS Z20, Z11, Z26
-	VBROADCASTSS 356(R9), Z21
-	VFMADD231PS Z21, Z11, Z27
+	VFMADD231PS.BCST 352(R9), Z11, Z26
+	VFMADD231PS.BCST 356(R9), Z11, Z27
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -14610,43 +9202,29 @@ loop:
 	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 384(R9), Z20
-	VFMADD231PS Z20, Z12, Z26
-	VBROADCASTSS 388(R9), Z21
-	VFMADD231PS Z21, Z12, Z27
+	VFMADD231PS.BCST 384(R9), Z12, Z26
+	VFMADD231PS.BCST 388(R9), Z12, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 416(R9), Z20
-	VFMADD231PS Z20, Z13, Z26
-	VBROADCASTSS 420(R9), Z21
-	VFMADD231PS Z21, Z13, Z27
+	VFMADD231PS.BCST 416(R9), Z13, Z26
+	VFMADD231PS.BCST 420(R9), Z13, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 448(R9), Z20
-	VFMADD231PS Z20, Z14, Z26
-	VBROADCASTSS 452(R9), Z21
-	VFMADD231PS Z21, Z14, Z27
+	VFMADD231PS.BCST 448(R9), Z14, Z26
+	VFMADD231PS.BCST 452(R9), Z14, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 480(R9), Z20
-	VFMADD231PS Z20, Z15, Z26
-	VBROADCASTSS 484(R9), Z21
-	VFMADD231PS Z21, Z15, Z27
+	VFMADD231PS.BCST 480(R9), Z15, Z26
+	VFMADD231PS.BCST 484(R9), Z15, Z27
 	ADDQ $512, R9
 	ADDQ $32, BX
 	ADDQ $32, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
+
+next:
 	DECQ streamBlock_k(DI)
 	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
@@ -14655,6 +9233,14 @@ loop:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -14802,44 +9388,28 @@ loop:
 	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 0(DX), Z20
-	VFMADD231PS Z20, Z0, Z24
-	VBROADCASTSS 4(DX), Z21
-	VFMADD231PS Z21, Z0, Z25
-	VBROADCASTSS 8(DX), Z22
-	VFMADD231PS Z22, Z0, Z26
-	VBROADCASTSS 12(DX), Z23
-	VFMADD231PS Z23, Z0, Z27
+	VFMADD231PS.BCST (DX), Z0, Z24
+	VFMADD231PS.BCST 4(DX), Z0, Z25
+	VFMADD231PS.BCST 8(DX), Z0, Z26
+	VFMADD231PS.BCST 12(DX), Z0, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 32(DX), Z20
-	VFMADD231PS Z20, Z1, Z24
-	VBROADCASTSS 36(DX), Z21
-	VFMADD231PS Z21, Z1, Z25
-	VBROADCASTSS 40(DX), Z22
-	VFMADD231PS Z22, Z1, Z26
-	VBROADCASTSS 44(DX), Z23
-	VFMADD231PS Z23, Z1, Z27
+	VFMADD231PS.BCST 32(DX), Z1, Z24
+	VFMADD231PS.BCST 36(DX), Z1, Z25
+	VFMADD231PS.BCST 40(DX), Z1, Z26
+	VFMADD231PS.BCST 44(DX), Z1, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 64(DX), Z20
-	VFMADD231PS Z20, Z2, Z24
-	VBROADCASTSS 68(DX), Z21
-	VFMADD231PS Z21, Z2, Z25
-	VBROADCASTSS 72(DX), Z22
-	VFMADD231PS Z22, Z2, Z26
-	VBROADCASTSS 76(DX), Z23
-	VFMADD231PS Z23, Z2, Z27
+	VFMADD231PS.BCST 64(DX), Z2, Z24
+	VFMADD231PS.BCST 68(DX), Z2, Z25
+	VFMADD231PS.BCST 72(DX), Z2, Z26
+	VFMADD231PS.BCST 76(DX), Z2, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 96(DX), Z20
-	VFMADD231PS Z20, Z3, Z24
-	VBROADCASTSS 100(DX), Z21
-	VFMADD231PS Z21, Z3, Z25
-	VBROADCASTSS 104(DX), Z22
-	VFMADD231PS Z22, Z3, Z26
-	VBROADCASTSS 108(DX), Z23
-	VFMADD231PS Z23, Z3, Z27
+	VFMADD231PS.BCST 96(DX), Z3, Z24
+	VFMADD231PS.BCST 100(DX), Z3, Z25
+	VFMADD231PS.BCST 104(DX), Z3, Z26
+	VFMADD231PS.BCST 108(DX), Z3, Z27
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -14850,44 +9420,28 @@ loop:
 	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 128(DX), Z20
-	VFMADD231PS Z20, Z4, Z24
-	VBROADCASTSS 132(DX), Z21
-	VFMADD231PS Z21, Z4, Z25
-	VBROADCASTSS 136(DX), Z22
-	VFMADD231PS Z22, Z4, Z26
-	VBROADCASTSS 140(DX), Z23
-	VFMADD231PS Z23, Z4, Z27
+	VFMADD231PS.BCST 128(DX), Z4, Z24
+	VFMADD231PS.BCST 132(DX), Z4, Z25
+	VFMADD231PS.BCST 136(DX), Z4, Z26
+	VFMADD231PS.BCST 140(DX), Z4, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 160(DX), Z20
-	VFMADD231PS Z20, Z5, Z24
-	VBROADCASTSS 164(DX), Z21
-	VFMADD231PS Z21, Z5, Z25
-	VBROADCASTSS 168(DX), Z22
-	VFMADD231PS Z22, Z5, Z26
-	VBROADCASTSS 172(DX), Z23
-	VFMADD231PS Z23, Z5, Z27
+	VFMADD231PS.BCST 160(DX), Z5, Z24
+	VFMADD231PS.BCST 164(DX), Z5, Z25
+	VFMADD231PS.BCST 168(DX), Z5, Z26
+	VFMADD231PS.BCST 172(DX), Z5, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 192(DX), Z20
-	VFMADD231PS Z20, Z6, Z24
-	VBROADCASTSS 196(DX), Z21
-	VFMADD231PS Z21, Z6, Z25
-	VBROADCASTSS 200(DX), Z22
-	VFMADD231PS Z22, Z6, Z26
-	VBROADCASTSS 204(DX), Z23
-	VFMADD231PS Z23, Z6, Z27
+	VFMADD231PS.BCST 192(DX), Z6, Z24
+	VFMADD231PS.BCST 196(DX), Z6, Z25
+	VFMADD231PS.BCST 200(DX), Z6, Z26
+	VFMADD231PS.BCST 204(DX), Z6, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 224(DX), Z20
-	VFMADD231PS Z20, Z7, Z24
-	VBROADCASTSS 228(DX), Z21
-	VFMADD231PS Z21, Z7, Z25
-	VBROADCASTSS 232(DX), Z22
-	VFMADD231PS Z22, Z7, Z26
-	VBROADCASTSS 236(DX), Z23
-	VFMADD231PS Z23, Z7, Z27
+	VFMADD231PS.BCST 224(DX), Z7, Z24
+	VFMADD231PS.BCST 228(DX), Z7, Z25
+	VFMADD231PS.BCST 232(DX), Z7, Z26
+	VFMADD231PS.BCST 236(DX), Z7, Z27
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -14898,44 +9452,28 @@ loop:
 	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 256(DX), Z20
-	VFMADD231PS Z20, Z8, Z24
-	VBROADCASTSS 260(DX), Z21
-	VFMADD231PS Z21, Z8, Z25
-	VBROADCASTSS 264(DX), Z22
-	VFMADD231PS Z22, Z8, Z26
-	VBROADCASTSS 268(DX), Z23
-	VFMADD231PS Z23, Z8, Z27
+	VFMADD231PS.BCST 256(DX), Z8, Z24
+	VFMADD231PS.BCST 260(DX), Z8, Z25
+	VFMADD231PS.BCST 264(DX), Z8, Z26
+	VFMADD231PS.BCST 268(DX), Z8, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 288(DX), Z20
-	VFMADD231PS Z20, Z9, Z24
-	VBROADCASTSS 292(DX), Z21
-	VFMADD231PS Z21, Z9, Z25
-	VBROADCASTSS 296(DX), Z22
-	VFMADD231PS Z22, Z9, Z26
-	VBROADCASTSS 300(DX), Z23
-	VFMADD231PS Z23, Z9, Z27
+	VFMADD231PS.BCST 288(DX), Z9, Z24
+	VFMADD231PS.BCST 292(DX), Z9, Z25
+	VFMADD231PS.BCST 296(DX), Z9, Z26
+	VFMADD231PS.BCST 300(DX), Z9, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 320(DX), Z20
-	VFMADD231PS Z20, Z10, Z24
-	VBROADCASTSS 324(DX), Z21
-	VFMADD231PS Z21, Z10, Z25
-	VBROADCASTSS 328(DX), Z22
-	VFMADD231PS Z22, Z10, Z26
-	VBROADCASTSS 332(DX), Z23
-	VFMADD231PS Z23, Z10, Z27
+	VFMADD231PS.BCST 320(DX), Z10, Z24
+	VFMADD231PS.BCST 324(DX), Z10, Z25
+	VFMADD231PS.BCST 328(DX), Z10, Z26
+	VFMADD231PS.BCST 332(DX), Z10, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 352(DX), Z20
-	VFMADD231PS Z20, Z11, Z24
-	VBROADCASTSS 356(DX), Z21
-	VFMADD231PS Z21, Z11, Z25
-	VBROADCASTSS 360(DX), Z22
-	VFMADD231PS Z22, Z11, Z26
-	VBROADCASTSS 364(DX), Z23
-	VFMADD231PS Z23, Z11, Z27
+	VFMADD231PS.BCST 352(DX), Z11, Z24
+	VFMADD231PS.BCST 356(DX), Z11, Z25
+	VFMADD231PS.BCST 360(DX), Z11, Z26
+	VFMADD231PS.BCST 364(DX), Z11, Z27
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -14946,49 +9484,35 @@ loop:
 	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 384(DX), Z20
-	VFMADD231PS Z20, Z12, Z24
-	VBROADCASTSS 388(DX), Z21
-	VFMADD231PS Z21, Z12, Z25
-	VBROADCASTSS 392(DX), Z22
-	VFMADD231PS Z22, Z12, Z26
-	VBROADCASTSS 396(DX), Z23
-	VFMADD231PS Z23, Z12, Z27
+	VFMADD231PS.BCST 384(DX), Z12, Z24
+	VFMADD231PS.BCST 388(DX), Z12, Z25
+	VFMADD231PS.BCST 392(DX), Z12, Z26
+	VFMADD231PS.BCST 396(DX), Z12, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 416(DX), Z20
-	VFMADD231PS Z20, Z13, Z24
-	VBROADCASTSS 420(DX), Z21
-	VFMADD231PS Z21, Z13, Z25
-	VBROADCASTSS 424(DX), Z22
-	VFMADD231PS Z22, Z13, Z26
-	VBROADCASTSS 428(DX), Z23
-	VFMADD231PS Z23, Z13, Z27
+	VFMADD231PS.BCST 416(DX), Z13, Z24
+	VFMADD231PS.BCST 420(DX), Z13, Z25
+	VFMADD231PS.BCST 424(DX), Z13, Z26
+	VFMADD231PS.BCST 428(DX), Z13, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 448(DX), Z20
-	VFMADD231PS Z20, Z14, Z24
-	VBROADCASTSS 452(DX), Z21
-	VFMADD231PS Z21, Z14, Z25
-	VBROADCASTSS 456(DX), Z22
-	VFMADD231PS Z22, Z14, Z26
-	VBROADCASTSS 460(DX), Z23
-	VFMADD231PS Z23, Z14, Z27
+	VFMADD231PS.BCST 448(DX), Z14, Z24
+	VFMADD231PS.BCST 452(DX), Z14, Z25
+	VFMADD231PS.BCST 456(DX), Z14, Z26
+	VFMADD231PS.BCST 460(DX), Z14, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 480(DX), Z20
-	VFMADD231PS Z20, Z15, Z24
-	VBROADCASTSS 484(DX), Z21
-	VFMADD231PS Z21, Z15, Z25
-	VBROADCASTSS 488(DX), Z22
-	VFMADD231PS Z22, Z15, Z26
-	VBROADCASTSS 492(DX), Z23
-	VFMADD231PS Z23, Z15, Z27
+	VFMADD231PS.BCST 480(DX), Z15, Z24
+	VFMADD231PS.BCST 484(DX), Z15, Z25
+	VFMADD231PS.BCST 488(DX), Z15, Z26
+	VFMADD231PS.BCST 492(DX), Z15, Z27
 	ADDQ $512, DX
 	ADDQ $32, SI
 	ADDQ $32, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
+	CMPQ streamBlock_lone(DI), $0
+	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VPMOVZXWD (AX)(BX*1), Z16
 	VPSLLD $16, Z16, Z16
@@ -15079,44 +9603,28 @@ loop:
 	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 0(R9), Z20
-	VFMADD231PS Z20, Z0, Z28
-	VBROADCASTSS 4(R9), Z21
-	VFMADD231PS Z21, Z0, Z29
-	VBROADCASTSS 8(R9), Z22
-	VFMADD231PS Z22, Z0, Z30
-	VBROADCASTSS 12(R9), Z23
-	VFMADD231PS Z23, Z0, Z31
+	VFMADD231PS.BCST (R9), Z0, Z28
+	VFMADD231PS.BCST 4(R9), Z0, Z29
+	VFMADD231PS.BCST 8(R9), Z0, Z30
+	VFMADD231PS.BCST 12(R9), Z0, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 32(R9), Z20
-	VFMADD231PS Z20, Z1, Z28
-	VBROADCASTSS 36(R9), Z21
-	VFMADD231PS Z21, Z1, Z29
-	VBROADCASTSS 40(R9), Z22
-	VFMADD231PS Z22, Z1, Z30
-	VBROADCASTSS 44(R9), Z23
-	VFMADD231PS Z23, Z1, Z31
+	VFMADD231PS.BCST 32(R9), Z1, Z28
+	VFMADD231PS.BCST 36(R9), Z1, Z29
+	VFMADD231PS.BCST 40(R9), Z1, Z30
+	VFMADD231PS.BCST 44(R9), Z1, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 64(R9), Z20
-	VFMADD231PS Z20, Z2, Z28
-	VBROADCASTSS 68(R9), Z21
-	VFMADD231PS Z21, Z2, Z29
-	VBROADCASTSS 72(R9), Z22
-	VFMADD231PS Z22, Z2, Z30
-	VBROADCASTSS 76(R9), Z23
-	VFMADD231PS Z23, Z2, Z31
+	VFMADD231PS.BCST 64(R9), Z2, Z28
+	VFMADD231PS.BCST 68(R9), Z2, Z29
+	VFMADD231PS.BCST 72(R9), Z2, Z30
+	VFMADD231PS.BCST 76(R9), Z2, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 96(R9), Z20
-	VFMADD231PS Z20, Z3, Z28
-	VBROADCASTSS 100(R9), Z21
-	VFMADD231PS Z21, Z3, Z29
-	VBROADCASTSS 104(R9), Z22
-	VFMADD231PS Z22, Z3, Z30
-	VBROADCASTSS 108(R9), Z23
-	VFMADD231PS Z23, Z3, Z31
+	VFMADD231PS.BCST 96(R9), Z3, Z28
+	VFMADD231PS.BCST 100(R9), Z3, Z29
+	VFMADD231PS.BCST 104(R9), Z3, Z30
+	VFMADD231PS.BCST 108(R9), Z3, Z31
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -15127,44 +9635,28 @@ loop:
 	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 128(R9), Z20
-	VFMADD231PS Z20, Z4, Z28
-	VBROADCASTSS 132(R9), Z21
-	VFMADD231PS Z21, Z4, Z29
-	VBROADCASTSS 136(R9), Z22
-	VFMADD231PS Z22, Z4, Z30
-	VBROADCASTSS 140(R9), Z23
-	VFMADD231PS Z23, Z4, Z31
+	VFMADD231PS.BCST 128(R9), Z4, Z28
+	VFMADD231PS.BCST 132(R9), Z4, Z29
+	VFMADD231PS.BCST 136(R9), Z4, Z30
+	VFMADD231PS.BCST 140(R9), Z4, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 160(R9), Z20
-	VFMADD231PS Z20, Z5, Z28
-	VBROADCASTSS 164(R9), Z21
-	VFMADD231PS Z21, Z5, Z29
-	VBROADCASTSS 168(R9), Z22
-	VFMADD231PS Z22, Z5, Z30
-	VBROADCASTSS 172(R9), Z23
-	VFMADD231PS Z23, Z5, Z31
+	VFMADD231PS.BCST 160(R9), Z5, Z28
+	VFMADD231PS.BCST 164(R9), Z5, Z29
+	VFMADD231PS.BCST 168(R9), Z5, Z30
+	VFMADD231PS.BCST 172(R9), Z5, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 192(R9), Z20
-	VFMADD231PS Z20, Z6, Z28
-	VBROADCASTSS 196(R9), Z21
-	VFMADD231PS Z21, Z6, Z29
-	VBROADCASTSS 200(R9), Z22
-	VFMADD231PS Z22, Z6, Z30
-	VBROADCASTSS 204(R9), Z23
-	VFMADD231PS Z23, Z6, Z31
+	VFMADD231PS.BCST 192(R9), Z6, Z28
+	VFMADD231PS.BCST 196(R9), Z6, Z29
+	VFMADD231PS.BCST 200(R9), Z6, Z30
+	VFMADD231PS.BCST 204(R9), Z6, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 224(R9), Z20
-	VFMADD231PS Z20, Z7, Z28
-	VBROADCASTSS 228(R9), Z21
-	VFMADD231PS Z21, Z7, Z29
-	VBROADCASTSS 232(R9), Z22
-	VFMADD231PS Z22, Z7, Z30
-	VBROADCASTSS 236(R9), Z23
-	VFMADD231PS Z23, Z7, Z31
+	VFMADD231PS.BCST 224(R9), Z7, Z28
+	VFMADD231PS.BCST 228(R9), Z7, Z29
+	VFMADD231PS.BCST 232(R9), Z7, Z30
+	VFMADD231PS.BCST 236(R9), Z7, Z31
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -15175,44 +9667,28 @@ loop:
 	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 256(R9), Z20
-	VFMADD231PS Z20, Z8, Z28
-	VBROADCASTSS 260(R9), Z21
-	VFMADD231PS Z21, Z8, Z29
-	VBROADCASTSS 264(R9), Z22
-	VFMADD231PS Z22, Z8, Z30
-	VBROADCASTSS 268(R9), Z23
-	VFMADD231PS Z23, Z8, Z31
+	VFMADD231PS.BCST 256(R9), Z8, Z28
+	VFMADD231PS.BCST 260(R9), Z8, Z29
+	VFMADD231PS.BCST 264(R9), Z8, Z30
+	VFMADD231PS.BCST 268(R9), Z8, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 288(R9), Z20
-	VFMADD231PS Z20, Z9, Z28
-	VBROADCASTSS 292(R9), Z21
-	VFMADD231PS Z21, Z9, Z29
-	VBROADCASTSS 296(R9), Z22
-	VFMADD231PS Z22, Z9, Z30
-	VBROADCASTSS 300(R9), Z23
-	VFMADD231PS Z23, Z9, Z31
+	VFMADD231PS.BCST 288(R9), Z9, Z28
+	VFMADD231PS.BCST 292(R9), Z9, Z29
+	VFMADD231PS.BCST 296(R9), Z9, Z30
+	VFMADD231PS.BCST 300(R9), Z9, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 320(R9), Z20
-	VFMADD231PS Z20, Z10, Z28
-	VBROADCASTSS 324(R9), Z21
-	VFMADD231PS Z21, Z10, Z29
-	VBROADCASTSS 328(R9), Z22
-	VFMADD231PS Z22, Z10, Z30
-	VBROADCASTSS 332(R9), Z23
-	VFMADD231PS Z23, Z10, Z31
+	VFMADD231PS.BCST 320(R9), Z10, Z28
+	VFMADD231PS.BCST 324(R9), Z10, Z29
+	VFMADD231PS.BCST 328(R9), Z10, Z30
+	VFMADD231PS.BCST 332(R9), Z10, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 352(R9), Z20
-	VFMADD231PS Z20, Z11, Z28
-	VBROADCASTSS 356(R9), Z21
-	VFMADD231PS Z21, Z11, Z29
-	VBROADCASTSS 360(R9), Z22
-	VFMADD231PS Z22, Z11, Z30
-	VBROADCASTSS 364(R9), Z23
-	VFMADD231PS Z23, Z11, Z31
+	VFMADD231PS.BCST 352(R9), Z11, Z28
+	VFMADD231PS.BCST 356(R9), Z11, Z29
+	VFMADD231PS.BCST 360(R9), Z11, Z30
+	VFMADD231PS.BCST 364(R9), Z11, Z31
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -15223,63 +9699,37 @@ loop:
 	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 384(R9), Z20
-	VFMADD231PS Z20, Z12, Z28
-	VBROADCASTSS 388(R9), Z21
-	VFMADD231PS Z21, Z12, Z29
-	VBROADCASTSS 392(R9), Z22
-	VFMADD231PS Z22, Z12, Z30
-	VBROADCASTSS 396(R9), Z23
-	VFMADD231PS Z23, Z12, Z31
+	VFMADD231PS.BCST 384(R9), Z12, Z28
+	VFMADD231PS.BCST 388(R9), Z12, Z29
+	VFMADD231PS.BCST 392(R9), Z12, Z30
+	VFMADD231PS.BCST 396(R9), Z12, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 416(R9), Z20
-	VFMADD231PS Z20, Z13, Z28
-	VBROADCASTSS 420(R9), Z21
-	VFMADD231PS Z21, Z13, Z29
-	VBROADCASTSS 424(R9), Z22
-	VFMADD231PS Z22, Z13, Z30
-	VBROADCASTSS 428(R9), Z23
-	VFMADD231PS Z23, Z13, Z31
+	VFMADD231PS.BCST 416(R9), Z13, Z28
+	VFMADD231PS.BCST 420(R9), Z13, Z29
+	VFMADD231PS.BCST 424(R9), Z13, Z30
+	VFMADD231PS.BCST 428(R9), Z13, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 448(R9), Z20
-	VFMADD231PS Z20, Z14, Z28
-	VBROADCASTSS 452(R9), Z21
-	VFMADD231PS Z21, Z14, Z29
-	VBROADCASTSS 456(R9), Z22
-	VFMADD231PS Z22, Z14, Z30
-	VBROADCASTSS 460(R9), Z23
-	VFMADD231PS Z23, Z14, Z31
+	VFMADD231PS.BCST 448(R9), Z14, Z28
+	VFMADD231PS.BCST 452(R9), Z14, Z29
+	VFMADD231PS.BCST 456(R9), Z14, Z30
+	VFMADD231PS.BCST 460(R9), Z14, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 480(R9), Z20
-	VFMADD231PS Z20, Z15, Z28
-	VBROADCASTSS 484(R9), Z21
-	VFMADD231PS Z21, Z15, Z29
-	VBROADCASTSS 488(R9), Z22
-	VFMADD231PS Z22, Z15, Z30
-	VBROADCASTSS 492(R9), Z23
-	VFMADD231PS Z23, Z15, Z31
+	VFMADD231PS.BCST 480(R9), Z15, Z28
+	VFMADD231PS.BCST 484(R9), Z15, Z29
+	VFMADD231PS.BCST 488(R9), Z15, Z30
+	VFMADD231PS.BCST 492(R9), Z15, Z31
 	ADDQ $512, R9
 	ADDQ $32, BX
 	ADDQ $32, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
+
+next:
 	DECQ streamBlock_k(DI)
 	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z27, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z26, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -15292,6 +9742,18 @@ loop:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z27, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z26, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -15427,76 +9889,44 @@ loop:
 	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 0(DX), Z20
-	VFMADD231PS Z20, Z0, Z24
-	VBROADCASTSS 4(DX), Z21
-	VFMADD231PS Z21, Z0, Z25
-	VBROADCASTSS 8(DX), Z22
-	VFMADD231PS Z22, Z0, Z26
-	VBROADCASTSS 12(DX), Z23
-	VFMADD231PS Z23, Z0, Z27
-	VBROADCASTSS 16(DX), Z20
-	VFMADD231PS Z20, Z0, Z28
-	VBROADCASTSS 20(DX), Z21
-	VFMADD231PS Z21, Z0, Z29
-	VBROADCASTSS 24(DX), Z22
-	VFMADD231PS Z22, Z0, Z30
-	VBROADCASTSS 28(DX), Z23
-	VFMADD231PS Z23, Z0, Z31
+	VFMADD231PS.BCST (DX), Z0, Z24
+	VFMADD231PS.BCST 4(DX), Z0, Z25
+	VFMADD231PS.BCST 8(DX), Z0, Z26
+	VFMADD231PS.BCST 12(DX), Z0, Z27
+	VFMADD231PS.BCST 16(DX), Z0, Z28
+	VFMADD231PS.BCST 20(DX), Z0, Z29
+	VFMADD231PS.BCST 24(DX), Z0, Z30
+	VFMADD231PS.BCST 28(DX), Z0, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 32(DX), Z20
-	VFMADD231PS Z20, Z1, Z24
-	VBROADCASTSS 36(DX), Z21
-	VFMADD231PS Z21, Z1, Z25
-	VBROADCASTSS 40(DX), Z22
-	VFMADD231PS Z22, Z1, Z26
-	VBROADCASTSS 44(DX), Z23
-	VFMADD231PS Z23, Z1, Z27
-	VBROADCASTSS 48(DX), Z20
-	VFMADD231PS Z20, Z1, Z28
-	VBROADCASTSS 52(DX), Z21
-	VFMADD231PS Z21, Z1, Z29
-	VBROADCASTSS 56(DX), Z22
-	VFMADD231PS Z22, Z1, Z30
-	VBROADCASTSS 60(DX), Z23
-	VFMADD231PS Z23, Z1, Z31
+	VFMADD231PS.BCST 32(DX), Z1, Z24
+	VFMADD231PS.BCST 36(DX), Z1, Z25
+	VFMADD231PS.BCST 40(DX), Z1, Z26
+	VFMADD231PS.BCST 44(DX), Z1, Z27
+	VFMADD231PS.BCST 48(DX), Z1, Z28
+	VFMADD231PS.BCST 52(DX), Z1, Z29
+	VFMADD231PS.BCST 56(DX), Z1, Z30
+	VFMADD231PS.BCST 60(DX), Z1, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 64(DX), Z20
-	VFMADD231PS Z20, Z2, Z24
-	VBROADCASTSS 68(DX), Z21
-	VFMADD231PS Z21, Z2, Z25
-	VBROADCASTSS 72(DX), Z22
-	VFMADD231PS Z22, Z2, Z26
-	VBROADCASTSS 76(DX), Z23
-	VFMADD231PS Z23, Z2, Z27
-	VBROADCASTSS 80(DX), Z20
-	VFMADD231PS Z20, Z2, Z28
-	VBROADCASTSS 84(DX), Z21
-	VFMADD231PS Z21, Z2, Z29
-	VBROADCASTSS 88(DX), Z22
-	VFMADD231PS Z22, Z2, Z30
-	VBROADCASTSS 92(DX), Z23
-	VFMADD231PS Z23, Z2, Z31
+	VFMADD231PS.BCST 64(DX), Z2, Z24
+	VFMADD231PS.BCST 68(DX), Z2, Z25
+	VFMADD231PS.BCST 72(DX), Z2, Z26
+	VFMADD231PS.BCST 76(DX), Z2, Z27
+	VFMADD231PS.BCST 80(DX), Z2, Z28
+	VFMADD231PS.BCST 84(DX), Z2, Z29
+	VFMADD231PS.BCST 88(DX), Z2, Z30
+	VFMADD231PS.BCST 92(DX), Z2, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 96(DX), Z20
-	VFMADD231PS Z20, Z3, Z24
-	VBROADCASTSS 100(DX), Z21
-	VFMADD231PS Z21, Z3, Z25
-	VBROADCASTSS 104(DX), Z22
-	VFMADD231PS Z22, Z3, Z26
-	VBROADCASTSS 108(DX), Z23
-	VFMADD231PS Z23, Z3, Z27
-	VBROADCASTSS 112(DX), Z20
-	VFMADD231PS Z20, Z3, Z28
-	VBROADCASTSS 116(DX), Z21
-	VFMADD231PS Z21, Z3, Z29
-	VBROADCASTSS 120(DX), Z22
-	VFMADD231PS Z22, Z3, Z30
-	VBROADCASTSS 124(DX), Z23
-	VFMADD231PS Z23, Z3, Z31
+	VFMADD231PS.BCST 96(DX), Z3, Z24
+	VFMADD231PS.BCST 100(DX), Z3, Z25
+	VFMADD231PS.BCST 104(DX), Z3, Z26
+	VFMADD231PS.BCST 108(DX), Z3, Z27
+	VFMADD231PS.BCST 112(DX), Z3, Z28
+	VFMADD231PS.BCST 116(DX), Z3, Z29
+	VFMADD231PS.BCST 120(DX), Z3, Z30
+	VFMADD231PS.BCST 124(DX), Z3, Z31
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -15507,76 +9937,44 @@ loop:
 	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 128(DX), Z20
-	VFMADD231PS Z20, Z4, Z24
-	VBROADCASTSS 132(DX), Z21
-	VFMADD231PS Z21, Z4, Z25
-	VBROADCASTSS 136(DX), Z22
-	VFMADD231PS Z22, Z4, Z26
-	VBROADCASTSS 140(DX), Z23
-	VFMADD231PS Z23, Z4, Z27
-	VBROADCASTSS 144(DX), Z20
-	VFMADD231PS Z20, Z4, Z28
-	VBROADCASTSS 148(DX), Z21
-	VFMADD231PS Z21, Z4, Z29
-	VBROADCASTSS 152(DX), Z22
-	VFMADD231PS Z22, Z4, Z30
-	VBROADCASTSS 156(DX), Z23
-	VFMADD231PS Z23, Z4, Z31
+	VFMADD231PS.BCST 128(DX), Z4, Z24
+	VFMADD231PS.BCST 132(DX), Z4, Z25
+	VFMADD231PS.BCST 136(DX), Z4, Z26
+	VFMADD231PS.BCST 140(DX), Z4, Z27
+	VFMADD231PS.BCST 144(DX), Z4, Z28
+	VFMADD231PS.BCST 148(DX), Z4, Z29
+	VFMADD231PS.BCST 152(DX), Z4, Z30
+	VFMADD231PS.BCST 156(DX), Z4, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 160(DX), Z20
-	VFMADD231PS Z20, Z5, Z24
-	VBROADCASTSS 164(DX), Z21
-	VFMADD231PS Z21, Z5, Z25
-	VBROADCASTSS 168(DX), Z22
-	VFMADD231PS Z22, Z5, Z26
-	VBROADCASTSS 172(DX), Z23
-	VFMADD231PS Z23, Z5, Z27
-	VBROADCASTSS 176(DX), Z20
-	VFMADD231PS Z20, Z5, Z28
-	VBROADCASTSS 180(DX), Z21
-	VFMADD231PS Z21, Z5, Z29
-	VBROADCASTSS 184(DX), Z22
-	VFMADD231PS Z22, Z5, Z30
-	VBROADCASTSS 188(DX), Z23
-	VFMADD231PS Z23, Z5, Z31
+	VFMADD231PS.BCST 160(DX), Z5, Z24
+	VFMADD231PS.BCST 164(DX), Z5, Z25
+	VFMADD231PS.BCST 168(DX), Z5, Z26
+	VFMADD231PS.BCST 172(DX), Z5, Z27
+	VFMADD231PS.BCST 176(DX), Z5, Z28
+	VFMADD231PS.BCST 180(DX), Z5, Z29
+	VFMADD231PS.BCST 184(DX), Z5, Z30
+	VFMADD231PS.BCST 188(DX), Z5, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 192(DX), Z20
-	VFMADD231PS Z20, Z6, Z24
-	VBROADCASTSS 196(DX), Z21
-	VFMADD231PS Z21, Z6, Z25
-	VBROADCASTSS 200(DX), Z22
-	VFMADD231PS Z22, Z6, Z26
-	VBROADCASTSS 204(DX), Z23
-	VFMADD231PS Z23, Z6, Z27
-	VBROADCASTSS 208(DX), Z20
-	VFMADD231PS Z20, Z6, Z28
-	VBROADCASTSS 212(DX), Z21
-	VFMADD231PS Z21, Z6, Z29
-	VBROADCASTSS 216(DX), Z22
-	VFMADD231PS Z22, Z6, Z30
-	VBROADCASTSS 220(DX), Z23
-	VFMADD231PS Z23, Z6, Z31
+	VFMADD231PS.BCST 192(DX), Z6, Z24
+	VFMADD231PS.BCST 196(DX), Z6, Z25
+	VFMADD231PS.BCST 200(DX), Z6, Z26
+	VFMADD231PS.BCST 204(DX), Z6, Z27
+	VFMADD231PS.BCST 208(DX), Z6, Z28
+	VFMADD231PS.BCST 212(DX), Z6, Z29
+	VFMADD231PS.BCST 216(DX), Z6, Z30
+	VFMADD231PS.BCST 220(DX), Z6, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 224(DX), Z20
-	VFMADD231PS Z20, Z7, Z24
-	VBROADCASTSS 228(DX), Z21
-	VFMADD231PS Z21, Z7, Z25
-	VBROADCASTSS 232(DX), Z22
-	VFMADD231PS Z22, Z7, Z26
-	VBROADCASTSS 236(DX), Z23
-	VFMADD231PS Z23, Z7, Z27
-	VBROADCASTSS 240(DX), Z20
-	VFMADD231PS Z20, Z7, Z28
-	VBROADCASTSS 244(DX), Z21
-	VFMADD231PS Z21, Z7, Z29
-	VBROADCASTSS 248(DX), Z22
-	VFMADD231PS Z22, Z7, Z30
-	VBROADCASTSS 252(DX), Z23
-	VFMADD231PS Z23, Z7, Z31
+	VFMADD231PS.BCST 224(DX), Z7, Z24
+	VFMADD231PS.BCST 228(DX), Z7, Z25
+	VFMADD231PS.BCST 232(DX), Z7, Z26
+	VFMADD231PS.BCST 236(DX), Z7, Z27
+	VFMADD231PS.BCST 240(DX), Z7, Z28
+	VFMADD231PS.BCST 244(DX), Z7, Z29
+	VFMADD231PS.BCST 248(DX), Z7, Z30
+	VFMADD231PS.BCST 252(DX), Z7, Z31
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -15587,76 +9985,44 @@ loop:
 	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 256(DX), Z20
-	VFMADD231PS Z20, Z8, Z24
-	VBROADCASTSS 260(DX), Z21
-	VFMADD231PS Z21, Z8, Z25
-	VBROADCASTSS 264(DX), Z22
-	VFMADD231PS Z22, Z8, Z26
-	VBROADCASTSS 268(DX), Z23
-	VFMADD231PS Z23, Z8, Z27
-	VBROADCASTSS 272(DX), Z20
-	VFMADD231PS Z20, Z8, Z28
-	VBROADCASTSS 276(DX), Z21
-	VFMADD231PS Z21, Z8, Z29
-	VBROADCASTSS 280(DX), Z22
-	VFMADD231PS Z22, Z8, Z30
-	VBROADCASTSS 284(DX), Z23
-	VFMADD231PS Z23, Z8, Z31
+	VFMADD231PS.BCST 256(DX), Z8, Z24
+	VFMADD231PS.BCST 260(DX), Z8, Z25
+	VFMADD231PS.BCST 264(DX), Z8, Z26
+	VFMADD231PS.BCST 268(DX), Z8, Z27
+	VFMADD231PS.BCST 272(DX), Z8, Z28
+	VFMADD231PS.BCST 276(DX), Z8, Z29
+	VFMADD231PS.BCST 280(DX), Z8, Z30
+	VFMADD231PS.BCST 284(DX), Z8, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 288(DX), Z20
-	VFMADD231PS Z20, Z9, Z24
-	VBROADCASTSS 292(DX), Z21
-	VFMADD231PS Z21, Z9, Z25
-	VBROADCASTSS 296(DX), Z22
-	VFMADD231PS Z22, Z9, Z26
-	VBROADCASTSS 300(DX), Z23
-	VFMADD231PS Z23, Z9, Z27
-	VBROADCASTSS 304(DX), Z20
-	VFMADD231PS Z20, Z9, Z28
-	VBROADCASTSS 308(DX), Z21
-	VFMADD231PS Z21, Z9, Z29
-	VBROADCASTSS 312(DX), Z22
-	VFMADD231PS Z22, Z9, Z30
-	VBROADCASTSS 316(DX), Z23
-	VFMADD231PS Z23, Z9, Z31
+	VFMADD231PS.BCST 288(DX), Z9, Z24
+	VFMADD231PS.BCST 292(DX), Z9, Z25
+	VFMADD231PS.BCST 296(DX), Z9, Z26
+	VFMADD231PS.BCST 300(DX), Z9, Z27
+	VFMADD231PS.BCST 304(DX), Z9, Z28
+	VFMADD231PS.BCST 308(DX), Z9, Z29
+	VFMADD231PS.BCST 312(DX), Z9, Z30
+	VFMADD231PS.BCST 316(DX), Z9, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 320(DX), Z20
-	VFMADD231PS Z20, Z10, Z24
-	VBROADCASTSS 324(DX), Z21
-	VFMADD231PS Z21, Z10, Z25
-	VBROADCASTSS 328(DX), Z22
-	VFMADD231PS Z22, Z10, Z26
-	VBROADCASTSS 332(DX), Z23
-	VFMADD231PS Z23, Z10, Z27
-	VBROADCASTSS 336(DX), Z20
-	VFMADD231PS Z20, Z10, Z28
-	VBROADCASTSS 340(DX), Z21
-	VFMADD231PS Z21, Z10, Z29
-	VBROADCASTSS 344(DX), Z22
-	VFMADD231PS Z22, Z10, Z30
-	VBROADCASTSS 348(DX), Z23
-	VFMADD231PS Z23, Z10, Z31
+	VFMADD231PS.BCST 320(DX), Z10, Z24
+	VFMADD231PS.BCST 324(DX), Z10, Z25
+	VFMADD231PS.BCST 328(DX), Z10, Z26
+	VFMADD231PS.BCST 332(DX), Z10, Z27
+	VFMADD231PS.BCST 336(DX), Z10, Z28
+	VFMADD231PS.BCST 340(DX), Z10, Z29
+	VFMADD231PS.BCST 344(DX), Z10, Z30
+	VFMADD231PS.BCST 348(DX), Z10, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 352(DX), Z20
-	VFMADD231PS Z20, Z11, Z24
-	VBROADCASTSS 356(DX), Z21
-	VFMADD231PS Z21, Z11, Z25
-	VBROADCASTSS 360(DX), Z22
-	VFMADD231PS Z22, Z11, Z26
-	VBROADCASTSS 364(DX), Z23
-	VFMADD231PS Z23, Z11, Z27
-	VBROADCASTSS 368(DX), Z20
-	VFMADD231PS Z20, Z11, Z28
-	VBROADCASTSS 372(DX), Z21
-	VFMADD231PS Z21, Z11, Z29
-	VBROADCASTSS 376(DX), Z22
-	VFMADD231PS Z22, Z11, Z30
-	VBROADCASTSS 380(DX), Z23
-	VFMADD231PS Z23, Z11, Z31
+	VFMADD231PS.BCST 352(DX), Z11, Z24
+	VFMADD231PS.BCST 356(DX), Z11, Z25
+	VFMADD231PS.BCST 360(DX), Z11, Z26
+	VFMADD231PS.BCST 364(DX), Z11, Z27
+	VFMADD231PS.BCST 368(DX), Z11, Z28
+	VFMADD231PS.BCST 372(DX), Z11, Z29
+	VFMADD231PS.BCST 376(DX), Z11, Z30
+	VFMADD231PS.BCST 380(DX), Z11, Z31
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -15667,76 +10033,44 @@ loop:
 	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 384(DX), Z20
-	VFMADD231PS Z20, Z12, Z24
-	VBROADCASTSS 388(DX), Z21
-	VFMADD231PS Z21, Z12, Z25
-	VBROADCASTSS 392(DX), Z22
-	VFMADD231PS Z22, Z12, Z26
-	VBROADCASTSS 396(DX), Z23
-	VFMADD231PS Z23, Z12, Z27
-	VBROADCASTSS 400(DX), Z20
-	VFMADD231PS Z20, Z12, Z28
-	VBROADCASTSS 404(DX), Z21
-	VFMADD231PS Z21, Z12, Z29
-	VBROADCASTSS 408(DX), Z22
-	VFMADD231PS Z22, Z12, Z30
-	VBROADCASTSS 412(DX), Z23
-	VFMADD231PS Z23, Z12, Z31
+	VFMADD231PS.BCST 384(DX), Z12, Z24
+	VFMADD231PS.BCST 388(DX), Z12, Z25
+	VFMADD231PS.BCST 392(DX), Z12, Z26
+	VFMADD231PS.BCST 396(DX), Z12, Z27
+	VFMADD231PS.BCST 400(DX), Z12, Z28
+	VFMADD231PS.BCST 404(DX), Z12, Z29
+	VFMADD231PS.BCST 408(DX), Z12, Z30
+	VFMADD231PS.BCST 412(DX), Z12, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 416(DX), Z20
-	VFMADD231PS Z20, Z13, Z24
-	VBROADCASTSS 420(DX), Z21
-	VFMADD231PS Z21, Z13, Z25
-	VBROADCASTSS 424(DX), Z22
-	VFMADD231PS Z22, Z13, Z26
-	VBROADCASTSS 428(DX), Z23
-	VFMADD231PS Z23, Z13, Z27
-	VBROADCASTSS 432(DX), Z20
-	VFMADD231PS Z20, Z13, Z28
-	VBROADCASTSS 436(DX), Z21
-	VFMADD231PS Z21, Z13, Z29
-	VBROADCASTSS 440(DX), Z22
-	VFMADD231PS Z22, Z13, Z30
-	VBROADCASTSS 444(DX), Z23
-	VFMADD231PS Z23, Z13, Z31
+	VFMADD231PS.BCST 416(DX), Z13, Z24
+	VFMADD231PS.BCST 420(DX), Z13, Z25
+	VFMADD231PS.BCST 424(DX), Z13, Z26
+	VFMADD231PS.BCST 428(DX), Z13, Z27
+	VFMADD231PS.BCST 432(DX), Z13, Z28
+	VFMADD231PS.BCST 436(DX), Z13, Z29
+	VFMADD231PS.BCST 440(DX), Z13, Z30
+	VFMADD231PS.BCST 444(DX), Z13, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 448(DX), Z20
-	VFMADD231PS Z20, Z14, Z24
-	VBROADCASTSS 452(DX), Z21
-	VFMADD231PS Z21, Z14, Z25
-	VBROADCASTSS 456(DX), Z22
-	VFMADD231PS Z22, Z14, Z26
-	VBROADCASTSS 460(DX), Z23
-	VFMADD231PS Z23, Z14, Z27
-	VBROADCASTSS 464(DX), Z20
-	VFMADD231PS Z20, Z14, Z28
-	VBROADCASTSS 468(DX), Z21
-	VFMADD231PS Z21, Z14, Z29
-	VBROADCASTSS 472(DX), Z22
-	VFMADD231PS Z22, Z14, Z30
-	VBROADCASTSS 476(DX), Z23
-	VFMADD231PS Z23, Z14, Z31
+	VFMADD231PS.BCST 448(DX), Z14, Z24
+	VFMADD231PS.BCST 452(DX), Z14, Z25
+	VFMADD231PS.BCST 456(DX), Z14, Z26
+	VFMADD231PS.BCST 460(DX), Z14, Z27
+	VFMADD231PS.BCST 464(DX), Z14, Z28
+	VFMADD231PS.BCST 468(DX), Z14, Z29
+	VFMADD231PS.BCST 472(DX), Z14, Z30
+	VFMADD231PS.BCST 476(DX), Z14, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 480(DX), Z20
-	VFMADD231PS Z20, Z15, Z24
-	VBROADCASTSS 484(DX), Z21
-	VFMADD231PS Z21, Z15, Z25
-	VBROADCASTSS 488(DX), Z22
-	VFMADD231PS Z22, Z15, Z26
-	VBROADCASTSS 492(DX), Z23
-	VFMADD231PS Z23, Z15, Z27
-	VBROADCASTSS 496(DX), Z20
-	VFMADD231PS Z20, Z15, Z28
-	VBROADCASTSS 500(DX), Z21
-	VFMADD231PS Z21, Z15, Z29
-	VBROADCASTSS 504(DX), Z22
-	VFMADD231PS Z22, Z15, Z30
-	VBROADCASTSS 508(DX), Z23
-	VFMADD231PS Z23, Z15, Z31
+	VFMADD231PS.BCST 480(DX), Z15, Z24
+	VFMADD231PS.BCST 484(DX), Z15, Z25
+	VFMADD231PS.BCST 488(DX), Z15, Z26
+	VFMADD231PS.BCST 492(DX), Z15, Z27
+	VFMADD231PS.BCST 496(DX), Z15, Z28
+	VFMADD231PS.BCST 500(DX), Z15, Z29
+	VFMADD231PS.BCST 504(DX), Z15, Z30
+	VFMADD231PS.BCST 508(DX), Z15, Z31
 	ADDQ $512, DX
 	ADDQ $32, SI
 	ADDQ $32, R10
@@ -15877,20 +10211,16 @@ loop:
 	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 0(DX), Z20
-	VFMADD231PS Z20, Z0, Z24
+	VFMADD231PS.BCST (DX), Z0, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 32(DX), Z20
-	VFMADD231PS Z20, Z1, Z24
+	VFMADD231PS.BCST 32(DX), Z1, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 64(DX), Z20
-	VFMADD231PS Z20, Z2, Z24
+	VFMADD231PS.BCST 64(DX), Z2, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 96(DX), Z20
-	VFMADD231PS Z20, Z3, Z24
+	VFMADD231PS.BCST 96(DX), Z3, Z24
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -15901,20 +10231,16 @@ loop:
 	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 128(DX), Z20
-	VFMADD231PS Z20, Z4, Z24
+	VFMADD231PS.BCST 128(DX), Z4, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 160(DX), Z20
-	VFMADD231PS Z20, Z5, Z24
+	VFMADD231PS.BCST 160(DX), Z5, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 192(DX), Z20
-	VFMADD231PS Z20, Z6, Z24
+	VFMADD231PS.BCST 192(DX), Z6, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 224(DX), Z20
-	VFMADD231PS Z20, Z7, Z24
+	VFMADD231PS.BCST 224(DX), Z7, Z24
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -15925,20 +10251,16 @@ loop:
 	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 256(DX), Z20
-	VFMADD231PS Z20, Z8, Z24
+	VFMADD231PS.BCST 256(DX), Z8, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 288(DX), Z20
-	VFMADD231PS Z20, Z9, Z24
+	VFMADD231PS.BCST 288(DX), Z9, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 320(DX), Z20
-	VFMADD231PS Z20, Z10, Z24
+	VFMADD231PS.BCST 320(DX), Z10, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 352(DX), Z20
-	VFMADD231PS Z20, Z11, Z24
+	VFMADD231PS.BCST 352(DX), Z11, Z24
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -15949,25 +10271,23 @@ loop:
 	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 384(DX), Z20
-	VFMADD231PS Z20, Z12, Z24
+	VFMADD231PS.BCST 384(DX), Z12, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 416(DX), Z20
-	VFMADD231PS Z20, Z13, Z24
+	VFMADD231PS.BCST 416(DX), Z13, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 448(DX), Z20
-	VFMADD231PS Z20, Z14, Z24
+	VFMADD231PS.BCST 448(DX), Z14, Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 480(DX), Z20
-	VFMADD231PS Z20, Z15, Z24
+	VFMADD231PS.BCST 480(DX), Z15, Z24
 	ADDQ $512, DX
 	ADDQ $32, SI
 	ADDQ $32, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
+	CMPQ streamBlock_lone(DI), $0
+	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VCVTPH2PS (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
@@ -16042,20 +10362,16 @@ loop:
 	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 0(R9), Z20
-	VFMADD231PS Z20, Z0, Z25
+	VFMADD231PS.BCST (R9), Z0, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 32(R9), Z20
-	VFMADD231PS Z20, Z1, Z25
+	VFMADD231PS.BCST 32(R9), Z1, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 64(R9), Z20
-	VFMADD231PS Z20, Z2, Z25
+	VFMADD231PS.BCST 64(R9), Z2, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 96(R9), Z20
-	VFMADD231PS Z20, Z3, Z25
+	VFMADD231PS.BCST 96(R9), Z3, Z25
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -16066,20 +10382,16 @@ loop:
 	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 128(R9), Z20
-	VFMADD231PS Z20, Z4, Z25
+	VFMADD231PS.BCST 128(R9), Z4, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 160(R9), Z20
-	VFMADD231PS Z20, Z5, Z25
+	VFMADD231PS.BCST 160(R9), Z5, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 192(R9), Z20
-	VFMADD231PS Z20, Z6, Z25
+	VFMADD231PS.BCST 192(R9), Z6, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 224(R9), Z20
-	VFMADD231PS Z20, Z7, Z25
+	VFMADD231PS.BCST 224(R9), Z7, Z25
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -16090,20 +10402,16 @@ loop:
 	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 256(R9), Z20
-	VFMADD231PS Z20, Z8, Z25
+	VFMADD231PS.BCST 256(R9), Z8, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 288(R9), Z20
-	VFMADD231PS Z20, Z9, Z25
+	VFMADD231PS.BCST 288(R9), Z9, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 320(R9), Z20
-	VFMADD231PS Z20, Z10, Z25
+	VFMADD231PS.BCST 320(R9), Z10, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 352(R9), Z20
-	VFMADD231PS Z20, Z11, Z25
+	VFMADD231PS.BCST 352(R9), Z11, Z25
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -16114,39 +10422,37 @@ loop:
 	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 384(R9), Z20
-	VFMADD231PS Z20, Z12, Z25
+	VFMADD231PS.BCST 384(R9), Z12, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 416(R9), Z20
-	VFMADD231PS Z20, Z13, Z25
+	VFMADD231PS.BCST 416(R9), Z13, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 448(R9), Z20
-	VFMADD231PS Z20, Z14, Z25
+	VFMADD231PS.BCST 448(R9), Z14, Z25
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 480(R9), Z20
-	VFMADD231PS Z20, Z15, Z25
+	VFMADD231PS.BCST 480(R9), Z15, Z25
 	ADDQ $512, R9
 	ADDQ $32, BX
 	ADDQ $32, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
+
+next:
 	DECQ streamBlock_k(DI)
 	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z25, (AX)
 	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -16266,28 +10572,20 @@ loop:
 	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 0(DX), Z20
-	VFMADD231PS Z20, Z0, Z24
-	VBROADCASTSS 4(DX), Z21
-	VFMADD231PS Z21, Z0, Z25
+	VFMADD231PS.BCST (DX), Z0, Z24
+	VFMADD231PS.BCST 4(DX), Z0, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 32(DX), Z20
-	VFMADD231PS Z20, Z1, Z24
-	VBROADCASTSS 36(DX), Z21
-	VFMADD231PS Z21, Z1, Z25
+	VFMADD231PS.BCST 32(DX), Z1, Z24
+	VFMADD231PS.BCST 36(DX), Z1, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 64(DX), Z20
-	VFMADD231PS Z20, Z2, Z24
-	VBROADCASTSS 68(DX), Z21
-	VFMADD231PS Z21, Z2, Z25
+	VFMADD231PS.BCST 64(DX), Z2, Z24
+	VFMADD231PS.BCST 68(DX), Z2, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 96(DX), Z20
-	VFMADD231PS Z20, Z3, Z24
-	VBROADCASTSS 100(DX), Z21
-	VFMADD231PS Z21, Z3, Z25
+	VFMADD231PS.BCST 96(DX), Z3, Z24
+	VFMADD231PS.BCST 100(DX), Z3, Z25
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -16298,28 +10596,20 @@ loop:
 	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 128(DX), Z20
-	VFMADD231PS Z20, Z4, Z24
-	VBROADCASTSS 132(DX), Z21
-	VFMADD231PS Z21, Z4, Z25
+	VFMADD231PS.BCST 128(DX), Z4, Z24
+	VFMADD231PS.BCST 132(DX), Z4, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 160(DX), Z20
-	VFMADD231PS Z20, Z5, Z24
-	VBROADCASTSS 164(DX), Z21
-	VFMADD231PS Z21, Z5, Z25
+	VFMADD231PS.BCST 160(DX), Z5, Z24
+	VFMADD231PS.BCST 164(DX), Z5, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 192(DX), Z20
-	VFMADD231PS Z20, Z6, Z24
-	VBROADCASTSS 196(DX), Z21
-	VFMADD231PS Z21, Z6, Z25
+	VFMADD231PS.BCST 192(DX), Z6, Z24
+	VFMADD231PS.BCST 196(DX), Z6, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 224(DX), Z20
-	VFMADD231PS Z20, Z7, Z24
-	VBROADCASTSS 228(DX), Z21
-	VFMADD231PS Z21, Z7, Z25
+	VFMADD231PS.BCST 224(DX), Z7, Z24
+	VFMADD231PS.BCST 228(DX), Z7, Z25
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -16330,28 +10620,20 @@ loop:
 	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 256(DX), Z20
-	VFMADD231PS Z20, Z8, Z24
-	VBROADCASTSS 260(DX), Z21
-	VFMADD231PS Z21, Z8, Z25
+	VFMADD231PS.BCST 256(DX), Z8, Z24
+	VFMADD231PS.BCST 260(DX), Z8, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 288(DX), Z20
-	VFMADD231PS Z20, Z9, Z24
-	VBROADCASTSS 292(DX), Z21
-	VFMADD231PS Z21, Z9, Z25
+	VFMADD231PS.BCST 288(DX), Z9, Z24
+	VFMADD231PS.BCST 292(DX), Z9, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 320(DX), Z20
-	VFMADD231PS Z20, Z10, Z24
-	VBROADCASTSS 324(DX), Z21
-	VFMADD231PS Z21, Z10, Z25
+	VFMADD231PS.BCST 320(DX), Z10, Z24
+	VFMADD231PS.BCST 324(DX), Z10, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 352(DX), Z20
-	VFMADD231PS Z20, Z11, Z24
-	VBROADCASTSS 356(DX), Z21
-	VFMADD231PS Z21, Z11, Z25
+	VFMADD231PS.BCST 352(DX), Z11, Z24
+	VFMADD231PS.BCST 356(DX), Z11, Z25
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -16362,33 +10644,27 @@ loop:
 	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 384(DX), Z20
-	VFMADD231PS Z20, Z12, Z24
-	VBROADCASTSS 388(DX), Z21
-	VFMADD231PS Z21, Z12, Z25
+	VFMADD231PS.BCST 384(DX), Z12, Z24
+	VFMADD231PS.BCST 388(DX), Z12, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 416(DX), Z20
-	VFMADD231PS Z20, Z13, Z24
-	VBROADCASTSS 420(DX), Z21
-	VFMADD231PS Z21, Z13, Z25
+	VFMADD231PS.BCST 416(DX), Z13, Z24
+	VFMADD231PS.BCST 420(DX), Z13, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 448(DX), Z20
-	VFMADD231PS Z20, Z14, Z24
-	VBROADCASTSS 452(DX), Z21
-	VFMADD231PS Z21, Z14, Z25
+	VFMADD231PS.BCST 448(DX), Z14, Z24
+	VFMADD231PS.BCST 452(DX), Z14, Z25
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 480(DX), Z20
-	VFMADD231PS Z20, Z15, Z24
-	VBROADCASTSS 484(DX), Z21
-	VFMADD231PS Z21, Z15, Z25
+	VFMADD231PS.BCST 480(DX), Z15, Z24
+	VFMADD231PS.BCST 484(DX), Z15, Z25
 	ADDQ $512, DX
 	ADDQ $32, SI
 	ADDQ $32, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
+	CMPQ streamBlock_lone(DI), $0
+	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VCVTPH2PS (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
@@ -16463,28 +10739,20 @@ loop:
 	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 0(R9), Z20
-	VFMADD231PS Z20, Z0, Z26
-	VBROADCASTSS 4(R9), Z21
-	VFMADD231PS Z21, Z0, Z27
+	VFMADD231PS.BCST (R9), Z0, Z26
+	VFMADD231PS.BCST 4(R9), Z0, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 32(R9), Z20
-	VFMADD231PS Z20, Z1, Z26
-	VBROADCASTSS 36(R9), Z21
-	VFMADD231PS Z21, Z1, Z27
+	VFMADD231PS.BCST 32(R9), Z1, Z26
+	VFMADD231PS.BCST 36(R9), Z1, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 64(R9), Z20
-	VFMADD231PS Z20, Z2, Z26
-	VBROADCASTSS 68(R9), Z21
-	VFMADD231PS Z21, Z2, Z27
+	VFMADD231PS.BCST 64(R9), Z2, Z26
+	VFMADD231PS.BCST 68(R9), Z2, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 96(R9), Z20
-	VFMADD231PS Z20, Z3, Z26
-	VBROADCASTSS 100(R9), Z21
-	VFMADD231PS Z21, Z3, Z27
+	VFMADD231PS.BCST 96(R9), Z3, Z26
+	VFMADD231PS.BCST 100(R9), Z3, Z27
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -16495,28 +10763,20 @@ loop:
 	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 128(R9), Z20
-	VFMADD231PS Z20, Z4, Z26
-	VBROADCASTSS 132(R9), Z21
-	VFMADD231PS Z21, Z4, Z27
+	VFMADD231PS.BCST 128(R9), Z4, Z26
+	VFMADD231PS.BCST 132(R9), Z4, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 160(R9), Z20
-	VFMADD231PS Z20, Z5, Z26
-	VBROADCASTSS 164(R9), Z21
-	VFMADD231PS Z21, Z5, Z27
+	VFMADD231PS.BCST 160(R9), Z5, Z26
+	VFMADD231PS.BCST 164(R9), Z5, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 192(R9), Z20
-	VFMADD231PS Z20, Z6, Z26
-	VBROADCASTSS 196(R9), Z21
-	VFMADD231PS Z21, Z6, Z27
+	VFMADD231PS.BCST 192(R9), Z6, Z26
+	VFMADD231PS.BCST 196(R9), Z6, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 224(R9), Z20
-	VFMADD231PS Z20, Z7, Z26
-	VBROADCASTSS 228(R9), Z21
-	VFMADD231PS Z21, Z7, Z27
+	VFMADD231PS.BCST 224(R9), Z7, Z26
+	VFMADD231PS.BCST 228(R9), Z7, Z27
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -16527,28 +10787,20 @@ loop:
 	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 256(R9), Z20
-	VFMADD231PS Z20, Z8, Z26
-	VBROADCASTSS 260(R9), Z21
-	VFMADD231PS Z21, Z8, Z27
+	VFMADD231PS.BCST 256(R9), Z8, Z26
+	VFMADD231PS.BCST 260(R9), Z8, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 288(R9), Z20
-	VFMADD231PS Z20, Z9, Z26
-	VBROADCASTSS 292(R9), Z21
-	VFMADD231PS Z21, Z9, Z27
+	VFMADD231PS.BCST 288(R9), Z9, Z26
+	VFMADD231PS.BCST 292(R9), Z9, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 320(R9), Z20
-	VFMADD231PS Z20, Z10, Z26
-	VBROADCASTSS 324(R9), Z21
-	VFMADD231PS Z21, Z10, Z27
+	VFMADD231PS.BCST 320(R9), Z10, Z26
+	VFMADD231PS.BCST 324(R9), Z10, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 352(R9), Z20
-	VFMADD231PS Z20, Z11, Z26
-	VBROADCASTSS 356(R9), Z21
-	VFMADD231PS Z21, Z11, Z27
+	VFMADD231PS.BCST 352(R9), Z11, Z26
+	VFMADD231PS.BCST 356(R9), Z11, Z27
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -16559,43 +10811,29 @@ loop:
 	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 384(R9), Z20
-	VFMADD231PS Z20, Z12, Z26
-	VBROADCASTSS 388(R9), Z21
-	VFMADD231PS Z21, Z12, Z27
+	VFMADD231PS.BCST 384(R9), Z12, Z26
+	VFMADD231PS.BCST 388(R9), Z12, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 416(R9), Z20
-	VFMADD231PS Z20, Z13, Z26
-	VBROADCASTSS 420(R9), Z21
-	VFMADD231PS Z21, Z13, Z27
+	VFMADD231PS.BCST 416(R9), Z13, Z26
+	VFMADD231PS.BCST 420(R9), Z13, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 448(R9), Z20
-	VFMADD231PS Z20, Z14, Z26
-	VBROADCASTSS 452(R9), Z21
-	VFMADD231PS Z21, Z14, Z27
+	VFMADD231PS.BCST 448(R9), Z14, Z26
+	VFMADD231PS.BCST 452(R9), Z14, Z27
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 480(R9), Z20
-	VFMADD231PS Z20, Z15, Z26
-	VBROADCASTSS 484(R9), Z21
-	VFMADD231PS Z21, Z15, Z27
+	VFMADD231PS.BCST 480(R9), Z15, Z26
+	VFMADD231PS.BCST 484(R9), Z15, Z27
 	ADDQ $512, R9
 	ADDQ $32, BX
 	ADDQ $32, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
+
+next:
 	DECQ streamBlock_k(DI)
 	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
@@ -16604,6 +10842,14 @@ loop:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -16735,44 +10981,28 @@ loop:
 	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 0(DX), Z20
-	VFMADD231PS Z20, Z0, Z24
-	VBROADCASTSS 4(DX), Z21
-	VFMADD231PS Z21, Z0, Z25
-	VBROADCASTSS 8(DX), Z22
-	VFMADD231PS Z22, Z0, Z26
-	VBROADCASTSS 12(DX), Z23
-	VFMADD231PS Z23, Z0, Z27
+	VFMADD231PS.BCST (DX), Z0, Z24
+	VFMADD231PS.BCST 4(DX), Z0, Z25
+	VFMADD231PS.BCST 8(DX), Z0, Z26
+	VFMADD231PS.BCST 12(DX), Z0, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 32(DX), Z20
-	VFMADD231PS Z20, Z1, Z24
-	VBROADCASTSS 36(DX), Z21
-	VFMADD231PS Z21, Z1, Z25
-	VBROADCASTSS 40(DX), Z22
-	VFMADD231PS Z22, Z1, Z26
-	VBROADCASTSS 44(DX), Z23
-	VFMADD231PS Z23, Z1, Z27
+	VFMADD231PS.BCST 32(DX), Z1, Z24
+	VFMADD231PS.BCST 36(DX), Z1, Z25
+	VFMADD231PS.BCST 40(DX), Z1, Z26
+	VFMADD231PS.BCST 44(DX), Z1, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 64(DX), Z20
-	VFMADD231PS Z20, Z2, Z24
-	VBROADCASTSS 68(DX), Z21
-	VFMADD231PS Z21, Z2, Z25
-	VBROADCASTSS 72(DX), Z22
-	VFMADD231PS Z22, Z2, Z26
-	VBROADCASTSS 76(DX), Z23
-	VFMADD231PS Z23, Z2, Z27
+	VFMADD231PS.BCST 64(DX), Z2, Z24
+	VFMADD231PS.BCST 68(DX), Z2, Z25
+	VFMADD231PS.BCST 72(DX), Z2, Z26
+	VFMADD231PS.BCST 76(DX), Z2, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 96(DX), Z20
-	VFMADD231PS Z20, Z3, Z24
-	VBROADCASTSS 100(DX), Z21
-	VFMADD231PS Z21, Z3, Z25
-	VBROADCASTSS 104(DX), Z22
-	VFMADD231PS Z22, Z3, Z26
-	VBROADCASTSS 108(DX), Z23
-	VFMADD231PS Z23, Z3, Z27
+	VFMADD231PS.BCST 96(DX), Z3, Z24
+	VFMADD231PS.BCST 100(DX), Z3, Z25
+	VFMADD231PS.BCST 104(DX), Z3, Z26
+	VFMADD231PS.BCST 108(DX), Z3, Z27
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -16783,44 +11013,28 @@ loop:
 	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 128(DX), Z20
-	VFMADD231PS Z20, Z4, Z24
-	VBROADCASTSS 132(DX), Z21
-	VFMADD231PS Z21, Z4, Z25
-	VBROADCASTSS 136(DX), Z22
-	VFMADD231PS Z22, Z4, Z26
-	VBROADCASTSS 140(DX), Z23
-	VFMADD231PS Z23, Z4, Z27
+	VFMADD231PS.BCST 128(DX), Z4, Z24
+	VFMADD231PS.BCST 132(DX), Z4, Z25
+	VFMADD231PS.BCST 136(DX), Z4, Z26
+	VFMADD231PS.BCST 140(DX), Z4, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 160(DX), Z20
-	VFMADD231PS Z20, Z5, Z24
-	VBROADCASTSS 164(DX), Z21
-	VFMADD231PS Z21, Z5, Z25
-	VBROADCASTSS 168(DX), Z22
-	VFMADD231PS Z22, Z5, Z26
-	VBROADCASTSS 172(DX), Z23
-	VFMADD231PS Z23, Z5, Z27
+	VFMADD231PS.BCST 160(DX), Z5, Z24
+	VFMADD231PS.BCST 164(DX), Z5, Z25
+	VFMADD231PS.BCST 168(DX), Z5, Z26
+	VFMADD231PS.BCST 172(DX), Z5, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 192(DX), Z20
-	VFMADD231PS Z20, Z6, Z24
-	VBROADCASTSS 196(DX), Z21
-	VFMADD231PS Z21, Z6, Z25
-	VBROADCASTSS 200(DX), Z22
-	VFMADD231PS Z22, Z6, Z26
-	VBROADCASTSS 204(DX), Z23
-	VFMADD231PS Z23, Z6, Z27
+	VFMADD231PS.BCST 192(DX), Z6, Z24
+	VFMADD231PS.BCST 196(DX), Z6, Z25
+	VFMADD231PS.BCST 200(DX), Z6, Z26
+	VFMADD231PS.BCST 204(DX), Z6, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 224(DX), Z20
-	VFMADD231PS Z20, Z7, Z24
-	VBROADCASTSS 228(DX), Z21
-	VFMADD231PS Z21, Z7, Z25
-	VBROADCASTSS 232(DX), Z22
-	VFMADD231PS Z22, Z7, Z26
-	VBROADCASTSS 236(DX), Z23
-	VFMADD231PS Z23, Z7, Z27
+	VFMADD231PS.BCST 224(DX), Z7, Z24
+	VFMADD231PS.BCST 228(DX), Z7, Z25
+	VFMADD231PS.BCST 232(DX), Z7, Z26
+	VFMADD231PS.BCST 236(DX), Z7, Z27
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -16831,44 +11045,28 @@ loop:
 	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 256(DX), Z20
-	VFMADD231PS Z20, Z8, Z24
-	VBROADCASTSS 260(DX), Z21
-	VFMADD231PS Z21, Z8, Z25
-	VBROADCASTSS 264(DX), Z22
-	VFMADD231PS Z22, Z8, Z26
-	VBROADCASTSS 268(DX), Z23
-	VFMADD231PS Z23, Z8, Z27
+	VFMADD231PS.BCST 256(DX), Z8, Z24
+	VFMADD231PS.BCST 260(DX), Z8, Z25
+	VFMADD231PS.BCST 264(DX), Z8, Z26
+	VFMADD231PS.BCST 268(DX), Z8, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 288(DX), Z20
-	VFMADD231PS Z20, Z9, Z24
-	VBROADCASTSS 292(DX), Z21
-	VFMADD231PS Z21, Z9, Z25
-	VBROADCASTSS 296(DX), Z22
-	VFMADD231PS Z22, Z9, Z26
-	VBROADCASTSS 300(DX), Z23
-	VFMADD231PS Z23, Z9, Z27
+	VFMADD231PS.BCST 288(DX), Z9, Z24
+	VFMADD231PS.BCST 292(DX), Z9, Z25
+	VFMADD231PS.BCST 296(DX), Z9, Z26
+	VFMADD231PS.BCST 300(DX), Z9, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 320(DX), Z20
-	VFMADD231PS Z20, Z10, Z24
-	VBROADCASTSS 324(DX), Z21
-	VFMADD231PS Z21, Z10, Z25
-	VBROADCASTSS 328(DX), Z22
-	VFMADD231PS Z22, Z10, Z26
-	VBROADCASTSS 332(DX), Z23
-	VFMADD231PS Z23, Z10, Z27
+	VFMADD231PS.BCST 320(DX), Z10, Z24
+	VFMADD231PS.BCST 324(DX), Z10, Z25
+	VFMADD231PS.BCST 328(DX), Z10, Z26
+	VFMADD231PS.BCST 332(DX), Z10, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 352(DX), Z20
-	VFMADD231PS Z20, Z11, Z24
-	VBROADCASTSS 356(DX), Z21
-	VFMADD231PS Z21, Z11, Z25
-	VBROADCASTSS 360(DX), Z22
-	VFMADD231PS Z22, Z11, Z26
-	VBROADCASTSS 364(DX), Z23
-	VFMADD231PS Z23, Z11, Z27
+	VFMADD231PS.BCST 352(DX), Z11, Z24
+	VFMADD231PS.BCST 356(DX), Z11, Z25
+	VFMADD231PS.BCST 360(DX), Z11, Z26
+	VFMADD231PS.BCST 364(DX), Z11, Z27
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -16879,49 +11077,35 @@ loop:
 	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 384(DX), Z20
-	VFMADD231PS Z20, Z12, Z24
-	VBROADCASTSS 388(DX), Z21
-	VFMADD231PS Z21, Z12, Z25
-	VBROADCASTSS 392(DX), Z22
-	VFMADD231PS Z22, Z12, Z26
-	VBROADCASTSS 396(DX), Z23
-	VFMADD231PS Z23, Z12, Z27
+	VFMADD231PS.BCST 384(DX), Z12, Z24
+	VFMADD231PS.BCST 388(DX), Z12, Z25
+	VFMADD231PS.BCST 392(DX), Z12, Z26
+	VFMADD231PS.BCST 396(DX), Z12, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 416(DX), Z20
-	VFMADD231PS Z20, Z13, Z24
-	VBROADCASTSS 420(DX), Z21
-	VFMADD231PS Z21, Z13, Z25
-	VBROADCASTSS 424(DX), Z22
-	VFMADD231PS Z22, Z13, Z26
-	VBROADCASTSS 428(DX), Z23
-	VFMADD231PS Z23, Z13, Z27
+	VFMADD231PS.BCST 416(DX), Z13, Z24
+	VFMADD231PS.BCST 420(DX), Z13, Z25
+	VFMADD231PS.BCST 424(DX), Z13, Z26
+	VFMADD231PS.BCST 428(DX), Z13, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 448(DX), Z20
-	VFMADD231PS Z20, Z14, Z24
-	VBROADCASTSS 452(DX), Z21
-	VFMADD231PS Z21, Z14, Z25
-	VBROADCASTSS 456(DX), Z22
-	VFMADD231PS Z22, Z14, Z26
-	VBROADCASTSS 460(DX), Z23
-	VFMADD231PS Z23, Z14, Z27
+	VFMADD231PS.BCST 448(DX), Z14, Z24
+	VFMADD231PS.BCST 452(DX), Z14, Z25
+	VFMADD231PS.BCST 456(DX), Z14, Z26
+	VFMADD231PS.BCST 460(DX), Z14, Z27
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 480(DX), Z20
-	VFMADD231PS Z20, Z15, Z24
-	VBROADCASTSS 484(DX), Z21
-	VFMADD231PS Z21, Z15, Z25
-	VBROADCASTSS 488(DX), Z22
-	VFMADD231PS Z22, Z15, Z26
-	VBROADCASTSS 492(DX), Z23
-	VFMADD231PS Z23, Z15, Z27
+	VFMADD231PS.BCST 480(DX), Z15, Z24
+	VFMADD231PS.BCST 484(DX), Z15, Z25
+	VFMADD231PS.BCST 488(DX), Z15, Z26
+	VFMADD231PS.BCST 492(DX), Z15, Z27
 	ADDQ $512, DX
 	ADDQ $32, SI
 	ADDQ $32, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
+	CMPQ streamBlock_lone(DI), $0
+	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	VCVTPH2PS (AX)(BX*1), Z16
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
@@ -16996,44 +11180,28 @@ loop:
 	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 0(R9), Z20
-	VFMADD231PS Z20, Z0, Z28
-	VBROADCASTSS 4(R9), Z21
-	VFMADD231PS Z21, Z0, Z29
-	VBROADCASTSS 8(R9), Z22
-	VFMADD231PS Z22, Z0, Z30
-	VBROADCASTSS 12(R9), Z23
-	VFMADD231PS Z23, Z0, Z31
+	VFMADD231PS.BCST (R9), Z0, Z28
+	VFMADD231PS.BCST 4(R9), Z0, Z29
+	VFMADD231PS.BCST 8(R9), Z0, Z30
+	VFMADD231PS.BCST 12(R9), Z0, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 32(R9), Z20
-	VFMADD231PS Z20, Z1, Z28
-	VBROADCASTSS 36(R9), Z21
-	VFMADD231PS Z21, Z1, Z29
-	VBROADCASTSS 40(R9), Z22
-	VFMADD231PS Z22, Z1, Z30
-	VBROADCASTSS 44(R9), Z23
-	VFMADD231PS Z23, Z1, Z31
+	VFMADD231PS.BCST 32(R9), Z1, Z28
+	VFMADD231PS.BCST 36(R9), Z1, Z29
+	VFMADD231PS.BCST 40(R9), Z1, Z30
+	VFMADD231PS.BCST 44(R9), Z1, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 64(R9), Z20
-	VFMADD231PS Z20, Z2, Z28
-	VBROADCASTSS 68(R9), Z21
-	VFMADD231PS Z21, Z2, Z29
-	VBROADCASTSS 72(R9), Z22
-	VFMADD231PS Z22, Z2, Z30
-	VBROADCASTSS 76(R9), Z23
-	VFMADD231PS Z23, Z2, Z31
+	VFMADD231PS.BCST 64(R9), Z2, Z28
+	VFMADD231PS.BCST 68(R9), Z2, Z29
+	VFMADD231PS.BCST 72(R9), Z2, Z30
+	VFMADD231PS.BCST 76(R9), Z2, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 96(R9), Z20
-	VFMADD231PS Z20, Z3, Z28
-	VBROADCASTSS 100(R9), Z21
-	VFMADD231PS Z21, Z3, Z29
-	VBROADCASTSS 104(R9), Z22
-	VFMADD231PS Z22, Z3, Z30
-	VBROADCASTSS 108(R9), Z23
-	VFMADD231PS Z23, Z3, Z31
+	VFMADD231PS.BCST 96(R9), Z3, Z28
+	VFMADD231PS.BCST 100(R9), Z3, Z29
+	VFMADD231PS.BCST 104(R9), Z3, Z30
+	VFMADD231PS.BCST 108(R9), Z3, Z31
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -17044,44 +11212,28 @@ loop:
 	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 128(R9), Z20
-	VFMADD231PS Z20, Z4, Z28
-	VBROADCASTSS 132(R9), Z21
-	VFMADD231PS Z21, Z4, Z29
-	VBROADCASTSS 136(R9), Z22
-	VFMADD231PS Z22, Z4, Z30
-	VBROADCASTSS 140(R9), Z23
-	VFMADD231PS Z23, Z4, Z31
+	VFMADD231PS.BCST 128(R9), Z4, Z28
+	VFMADD231PS.BCST 132(R9), Z4, Z29
+	VFMADD231PS.BCST 136(R9), Z4, Z30
+	VFMADD231PS.BCST 140(R9), Z4, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 160(R9), Z20
-	VFMADD231PS Z20, Z5, Z28
-	VBROADCASTSS 164(R9), Z21
-	VFMADD231PS Z21, Z5, Z29
-	VBROADCASTSS 168(R9), Z22
-	VFMADD231PS Z22, Z5, Z30
-	VBROADCASTSS 172(R9), Z23
-	VFMADD231PS Z23, Z5, Z31
+	VFMADD231PS.BCST 160(R9), Z5, Z28
+	VFMADD231PS.BCST 164(R9), Z5, Z29
+	VFMADD231PS.BCST 168(R9), Z5, Z30
+	VFMADD231PS.BCST 172(R9), Z5, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 192(R9), Z20
-	VFMADD231PS Z20, Z6, Z28
-	VBROADCASTSS 196(R9), Z21
-	VFMADD231PS Z21, Z6, Z29
-	VBROADCASTSS 200(R9), Z22
-	VFMADD231PS Z22, Z6, Z30
-	VBROADCASTSS 204(R9), Z23
-	VFMADD231PS Z23, Z6, Z31
+	VFMADD231PS.BCST 192(R9), Z6, Z28
+	VFMADD231PS.BCST 196(R9), Z6, Z29
+	VFMADD231PS.BCST 200(R9), Z6, Z30
+	VFMADD231PS.BCST 204(R9), Z6, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 224(R9), Z20
-	VFMADD231PS Z20, Z7, Z28
-	VBROADCASTSS 228(R9), Z21
-	VFMADD231PS Z21, Z7, Z29
-	VBROADCASTSS 232(R9), Z22
-	VFMADD231PS Z22, Z7, Z30
-	VBROADCASTSS 236(R9), Z23
-	VFMADD231PS Z23, Z7, Z31
+	VFMADD231PS.BCST 224(R9), Z7, Z28
+	VFMADD231PS.BCST 228(R9), Z7, Z29
+	VFMADD231PS.BCST 232(R9), Z7, Z30
+	VFMADD231PS.BCST 236(R9), Z7, Z31
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -17092,44 +11244,28 @@ loop:
 	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 256(R9), Z20
-	VFMADD231PS Z20, Z8, Z28
-	VBROADCASTSS 260(R9), Z21
-	VFMADD231PS Z21, Z8, Z29
-	VBROADCASTSS 264(R9), Z22
-	VFMADD231PS Z22, Z8, Z30
-	VBROADCASTSS 268(R9), Z23
-	VFMADD231PS Z23, Z8, Z31
+	VFMADD231PS.BCST 256(R9), Z8, Z28
+	VFMADD231PS.BCST 260(R9), Z8, Z29
+	VFMADD231PS.BCST 264(R9), Z8, Z30
+	VFMADD231PS.BCST 268(R9), Z8, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 288(R9), Z20
-	VFMADD231PS Z20, Z9, Z28
-	VBROADCASTSS 292(R9), Z21
-	VFMADD231PS Z21, Z9, Z29
-	VBROADCASTSS 296(R9), Z22
-	VFMADD231PS Z22, Z9, Z30
-	VBROADCASTSS 300(R9), Z23
-	VFMADD231PS Z23, Z9, Z31
+	VFMADD231PS.BCST 288(R9), Z9, Z28
+	VFMADD231PS.BCST 292(R9), Z9, Z29
+	VFMADD231PS.BCST 296(R9), Z9, Z30
+	VFMADD231PS.BCST 300(R9), Z9, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 320(R9), Z20
-	VFMADD231PS Z20, Z10, Z28
-	VBROADCASTSS 324(R9), Z21
-	VFMADD231PS Z21, Z10, Z29
-	VBROADCASTSS 328(R9), Z22
-	VFMADD231PS Z22, Z10, Z30
-	VBROADCASTSS 332(R9), Z23
-	VFMADD231PS Z23, Z10, Z31
+	VFMADD231PS.BCST 320(R9), Z10, Z28
+	VFMADD231PS.BCST 324(R9), Z10, Z29
+	VFMADD231PS.BCST 328(R9), Z10, Z30
+	VFMADD231PS.BCST 332(R9), Z10, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 352(R9), Z20
-	VFMADD231PS Z20, Z11, Z28
-	VBROADCASTSS 356(R9), Z21
-	VFMADD231PS Z21, Z11, Z29
-	VBROADCASTSS 360(R9), Z22
-	VFMADD231PS Z22, Z11, Z30
-	VBROADCASTSS 364(R9), Z23
-	VFMADD231PS Z23, Z11, Z31
+	VFMADD231PS.BCST 352(R9), Z11, Z28
+	VFMADD231PS.BCST 356(R9), Z11, Z29
+	VFMADD231PS.BCST 360(R9), Z11, Z30
+	VFMADD231PS.BCST 364(R9), Z11, Z31
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -17140,63 +11276,37 @@ loop:
 	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 384(R9), Z20
-	VFMADD231PS Z20, Z12, Z28
-	VBROADCASTSS 388(R9), Z21
-	VFMADD231PS Z21, Z12, Z29
-	VBROADCASTSS 392(R9), Z22
-	VFMADD231PS Z22, Z12, Z30
-	VBROADCASTSS 396(R9), Z23
-	VFMADD231PS Z23, Z12, Z31
+	VFMADD231PS.BCST 384(R9), Z12, Z28
+	VFMADD231PS.BCST 388(R9), Z12, Z29
+	VFMADD231PS.BCST 392(R9), Z12, Z30
+	VFMADD231PS.BCST 396(R9), Z12, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 416(R9), Z20
-	VFMADD231PS Z20, Z13, Z28
-	VBROADCASTSS 420(R9), Z21
-	VFMADD231PS Z21, Z13, Z29
-	VBROADCASTSS 424(R9), Z22
-	VFMADD231PS Z22, Z13, Z30
-	VBROADCASTSS 428(R9), Z23
-	VFMADD231PS Z23, Z13, Z31
+	VFMADD231PS.BCST 416(R9), Z13, Z28
+	VFMADD231PS.BCST 420(R9), Z13, Z29
+	VFMADD231PS.BCST 424(R9), Z13, Z30
+	VFMADD231PS.BCST 428(R9), Z13, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 448(R9), Z20
-	VFMADD231PS Z20, Z14, Z28
-	VBROADCASTSS 452(R9), Z21
-	VFMADD231PS Z21, Z14, Z29
-	VBROADCASTSS 456(R9), Z22
-	VFMADD231PS Z22, Z14, Z30
-	VBROADCASTSS 460(R9), Z23
-	VFMADD231PS Z23, Z14, Z31
+	VFMADD231PS.BCST 448(R9), Z14, Z28
+	VFMADD231PS.BCST 452(R9), Z14, Z29
+	VFMADD231PS.BCST 456(R9), Z14, Z30
+	VFMADD231PS.BCST 460(R9), Z14, Z31
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R11*1)
-	VBROADCASTSS 480(R9), Z20
-	VFMADD231PS Z20, Z15, Z28
-	VBROADCASTSS 484(R9), Z21
-	VFMADD231PS Z21, Z15, Z29
-	VBROADCASTSS 488(R9), Z22
-	VFMADD231PS Z22, Z15, Z30
-	VBROADCASTSS 492(R9), Z23
-	VFMADD231PS Z23, Z15, Z31
+	VFMADD231PS.BCST 480(R9), Z15, Z28
+	VFMADD231PS.BCST 484(R9), Z15, Z29
+	VFMADD231PS.BCST 488(R9), Z15, Z30
+	VFMADD231PS.BCST 492(R9), Z15, Z31
 	ADDQ $512, R9
 	ADDQ $32, BX
 	ADDQ $32, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
+
+next:
 	DECQ streamBlock_k(DI)
 	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z27, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z26, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -17209,6 +11319,18 @@ loop:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z27, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z26, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -17328,76 +11450,44 @@ loop:
 	VUNPCKHPD Z17, Z3, Z3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 0(DX), Z20
-	VFMADD231PS Z20, Z0, Z24
-	VBROADCASTSS 4(DX), Z21
-	VFMADD231PS Z21, Z0, Z25
-	VBROADCASTSS 8(DX), Z22
-	VFMADD231PS Z22, Z0, Z26
-	VBROADCASTSS 12(DX), Z23
-	VFMADD231PS Z23, Z0, Z27
-	VBROADCASTSS 16(DX), Z20
-	VFMADD231PS Z20, Z0, Z28
-	VBROADCASTSS 20(DX), Z21
-	VFMADD231PS Z21, Z0, Z29
-	VBROADCASTSS 24(DX), Z22
-	VFMADD231PS Z22, Z0, Z30
-	VBROADCASTSS 28(DX), Z23
-	VFMADD231PS Z23, Z0, Z31
+	VFMADD231PS.BCST (DX), Z0, Z24
+	VFMADD231PS.BCST 4(DX), Z0, Z25
+	VFMADD231PS.BCST 8(DX), Z0, Z26
+	VFMADD231PS.BCST 12(DX), Z0, Z27
+	VFMADD231PS.BCST 16(DX), Z0, Z28
+	VFMADD231PS.BCST 20(DX), Z0, Z29
+	VFMADD231PS.BCST 24(DX), Z0, Z30
+	VFMADD231PS.BCST 28(DX), Z0, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 32(DX), Z20
-	VFMADD231PS Z20, Z1, Z24
-	VBROADCASTSS 36(DX), Z21
-	VFMADD231PS Z21, Z1, Z25
-	VBROADCASTSS 40(DX), Z22
-	VFMADD231PS Z22, Z1, Z26
-	VBROADCASTSS 44(DX), Z23
-	VFMADD231PS Z23, Z1, Z27
-	VBROADCASTSS 48(DX), Z20
-	VFMADD231PS Z20, Z1, Z28
-	VBROADCASTSS 52(DX), Z21
-	VFMADD231PS Z21, Z1, Z29
-	VBROADCASTSS 56(DX), Z22
-	VFMADD231PS Z22, Z1, Z30
-	VBROADCASTSS 60(DX), Z23
-	VFMADD231PS Z23, Z1, Z31
+	VFMADD231PS.BCST 32(DX), Z1, Z24
+	VFMADD231PS.BCST 36(DX), Z1, Z25
+	VFMADD231PS.BCST 40(DX), Z1, Z26
+	VFMADD231PS.BCST 44(DX), Z1, Z27
+	VFMADD231PS.BCST 48(DX), Z1, Z28
+	VFMADD231PS.BCST 52(DX), Z1, Z29
+	VFMADD231PS.BCST 56(DX), Z1, Z30
+	VFMADD231PS.BCST 60(DX), Z1, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 64(DX), Z20
-	VFMADD231PS Z20, Z2, Z24
-	VBROADCASTSS 68(DX), Z21
-	VFMADD231PS Z21, Z2, Z25
-	VBROADCASTSS 72(DX), Z22
-	VFMADD231PS Z22, Z2, Z26
-	VBROADCASTSS 76(DX), Z23
-	VFMADD231PS Z23, Z2, Z27
-	VBROADCASTSS 80(DX), Z20
-	VFMADD231PS Z20, Z2, Z28
-	VBROADCASTSS 84(DX), Z21
-	VFMADD231PS Z21, Z2, Z29
-	VBROADCASTSS 88(DX), Z22
-	VFMADD231PS Z22, Z2, Z30
-	VBROADCASTSS 92(DX), Z23
-	VFMADD231PS Z23, Z2, Z31
+	VFMADD231PS.BCST 64(DX), Z2, Z24
+	VFMADD231PS.BCST 68(DX), Z2, Z25
+	VFMADD231PS.BCST 72(DX), Z2, Z26
+	VFMADD231PS.BCST 76(DX), Z2, Z27
+	VFMADD231PS.BCST 80(DX), Z2, Z28
+	VFMADD231PS.BCST 84(DX), Z2, Z29
+	VFMADD231PS.BCST 88(DX), Z2, Z30
+	VFMADD231PS.BCST 92(DX), Z2, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 96(DX), Z20
-	VFMADD231PS Z20, Z3, Z24
-	VBROADCASTSS 100(DX), Z21
-	VFMADD231PS Z21, Z3, Z25
-	VBROADCASTSS 104(DX), Z22
-	VFMADD231PS Z22, Z3, Z26
-	VBROADCASTSS 108(DX), Z23
-	VFMADD231PS Z23, Z3, Z27
-	VBROADCASTSS 112(DX), Z20
-	VFMADD231PS Z20, Z3, Z28
-	VBROADCASTSS 116(DX), Z21
-	VFMADD231PS Z21, Z3, Z29
-	VBROADCASTSS 120(DX), Z22
-	VFMADD231PS Z22, Z3, Z30
-	VBROADCASTSS 124(DX), Z23
-	VFMADD231PS Z23, Z3, Z31
+	VFMADD231PS.BCST 96(DX), Z3, Z24
+	VFMADD231PS.BCST 100(DX), Z3, Z25
+	VFMADD231PS.BCST 104(DX), Z3, Z26
+	VFMADD231PS.BCST 108(DX), Z3, Z27
+	VFMADD231PS.BCST 112(DX), Z3, Z28
+	VFMADD231PS.BCST 116(DX), Z3, Z29
+	VFMADD231PS.BCST 120(DX), Z3, Z30
+	VFMADD231PS.BCST 124(DX), Z3, Z31
 	VUNPCKLPS Z7, Z6, Z16
 	VUNPCKHPS Z7, Z6, Z17
 	VUNPCKLPS Z5, Z4, Z6
@@ -17408,76 +11498,44 @@ loop:
 	VUNPCKHPD Z17, Z7, Z7
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 128(DX), Z20
-	VFMADD231PS Z20, Z4, Z24
-	VBROADCASTSS 132(DX), Z21
-	VFMADD231PS Z21, Z4, Z25
-	VBROADCASTSS 136(DX), Z22
-	VFMADD231PS Z22, Z4, Z26
-	VBROADCASTSS 140(DX), Z23
-	VFMADD231PS Z23, Z4, Z27
-	VBROADCASTSS 144(DX), Z20
-	VFMADD231PS Z20, Z4, Z28
-	VBROADCASTSS 148(DX), Z21
-	VFMADD231PS Z21, Z4, Z29
-	VBROADCASTSS 152(DX), Z22
-	VFMADD231PS Z22, Z4, Z30
-	VBROADCASTSS 156(DX), Z23
-	VFMADD231PS Z23, Z4, Z31
+	VFMADD231PS.BCST 128(DX), Z4, Z24
+	VFMADD231PS.BCST 132(DX), Z4, Z25
+	VFMADD231PS.BCST 136(DX), Z4, Z26
+	VFMADD231PS.BCST 140(DX), Z4, Z27
+	VFMADD231PS.BCST 144(DX), Z4, Z28
+	VFMADD231PS.BCST 148(DX), Z4, Z29
+	VFMADD231PS.BCST 152(DX), Z4, Z30
+	VFMADD231PS.BCST 156(DX), Z4, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 160(DX), Z20
-	VFMADD231PS Z20, Z5, Z24
-	VBROADCASTSS 164(DX), Z21
-	VFMADD231PS Z21, Z5, Z25
-	VBROADCASTSS 168(DX), Z22
-	VFMADD231PS Z22, Z5, Z26
-	VBROADCASTSS 172(DX), Z23
-	VFMADD231PS Z23, Z5, Z27
-	VBROADCASTSS 176(DX), Z20
-	VFMADD231PS Z20, Z5, Z28
-	VBROADCASTSS 180(DX), Z21
-	VFMADD231PS Z21, Z5, Z29
-	VBROADCASTSS 184(DX), Z22
-	VFMADD231PS Z22, Z5, Z30
-	VBROADCASTSS 188(DX), Z23
-	VFMADD231PS Z23, Z5, Z31
+	VFMADD231PS.BCST 160(DX), Z5, Z24
+	VFMADD231PS.BCST 164(DX), Z5, Z25
+	VFMADD231PS.BCST 168(DX), Z5, Z26
+	VFMADD231PS.BCST 172(DX), Z5, Z27
+	VFMADD231PS.BCST 176(DX), Z5, Z28
+	VFMADD231PS.BCST 180(DX), Z5, Z29
+	VFMADD231PS.BCST 184(DX), Z5, Z30
+	VFMADD231PS.BCST 188(DX), Z5, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 192(DX), Z20
-	VFMADD231PS Z20, Z6, Z24
-	VBROADCASTSS 196(DX), Z21
-	VFMADD231PS Z21, Z6, Z25
-	VBROADCASTSS 200(DX), Z22
-	VFMADD231PS Z22, Z6, Z26
-	VBROADCASTSS 204(DX), Z23
-	VFMADD231PS Z23, Z6, Z27
-	VBROADCASTSS 208(DX), Z20
-	VFMADD231PS Z20, Z6, Z28
-	VBROADCASTSS 212(DX), Z21
-	VFMADD231PS Z21, Z6, Z29
-	VBROADCASTSS 216(DX), Z22
-	VFMADD231PS Z22, Z6, Z30
-	VBROADCASTSS 220(DX), Z23
-	VFMADD231PS Z23, Z6, Z31
+	VFMADD231PS.BCST 192(DX), Z6, Z24
+	VFMADD231PS.BCST 196(DX), Z6, Z25
+	VFMADD231PS.BCST 200(DX), Z6, Z26
+	VFMADD231PS.BCST 204(DX), Z6, Z27
+	VFMADD231PS.BCST 208(DX), Z6, Z28
+	VFMADD231PS.BCST 212(DX), Z6, Z29
+	VFMADD231PS.BCST 216(DX), Z6, Z30
+	VFMADD231PS.BCST 220(DX), Z6, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 224(DX), Z20
-	VFMADD231PS Z20, Z7, Z24
-	VBROADCASTSS 228(DX), Z21
-	VFMADD231PS Z21, Z7, Z25
-	VBROADCASTSS 232(DX), Z22
-	VFMADD231PS Z22, Z7, Z26
-	VBROADCASTSS 236(DX), Z23
-	VFMADD231PS Z23, Z7, Z27
-	VBROADCASTSS 240(DX), Z20
-	VFMADD231PS Z20, Z7, Z28
-	VBROADCASTSS 244(DX), Z21
-	VFMADD231PS Z21, Z7, Z29
-	VBROADCASTSS 248(DX), Z22
-	VFMADD231PS Z22, Z7, Z30
-	VBROADCASTSS 252(DX), Z23
-	VFMADD231PS Z23, Z7, Z31
+	VFMADD231PS.BCST 224(DX), Z7, Z24
+	VFMADD231PS.BCST 228(DX), Z7, Z25
+	VFMADD231PS.BCST 232(DX), Z7, Z26
+	VFMADD231PS.BCST 236(DX), Z7, Z27
+	VFMADD231PS.BCST 240(DX), Z7, Z28
+	VFMADD231PS.BCST 244(DX), Z7, Z29
+	VFMADD231PS.BCST 248(DX), Z7, Z30
+	VFMADD231PS.BCST 252(DX), Z7, Z31
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
 	VUNPCKLPS Z9, Z8, Z10
@@ -17488,76 +11546,44 @@ loop:
 	VUNPCKHPD Z17, Z11, Z11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 256(DX), Z20
-	VFMADD231PS Z20, Z8, Z24
-	VBROADCASTSS 260(DX), Z21
-	VFMADD231PS Z21, Z8, Z25
-	VBROADCASTSS 264(DX), Z22
-	VFMADD231PS Z22, Z8, Z26
-	VBROADCASTSS 268(DX), Z23
-	VFMADD231PS Z23, Z8, Z27
-	VBROADCASTSS 272(DX), Z20
-	VFMADD231PS Z20, Z8, Z28
-	VBROADCASTSS 276(DX), Z21
-	VFMADD231PS Z21, Z8, Z29
-	VBROADCASTSS 280(DX), Z22
-	VFMADD231PS Z22, Z8, Z30
-	VBROADCASTSS 284(DX), Z23
-	VFMADD231PS Z23, Z8, Z31
+	VFMADD231PS.BCST 256(DX), Z8, Z24
+	VFMADD231PS.BCST 260(DX), Z8, Z25
+	VFMADD231PS.BCST 264(DX), Z8, Z26
+	VFMADD231PS.BCST 268(DX), Z8, Z27
+	VFMADD231PS.BCST 272(DX), Z8, Z28
+	VFMADD231PS.BCST 276(DX), Z8, Z29
+	VFMADD231PS.BCST 280(DX), Z8, Z30
+	VFMADD231PS.BCST 284(DX), Z8, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 288(DX), Z20
-	VFMADD231PS Z20, Z9, Z24
-	VBROADCASTSS 292(DX), Z21
-	VFMADD231PS Z21, Z9, Z25
-	VBROADCASTSS 296(DX), Z22
-	VFMADD231PS Z22, Z9, Z26
-	VBROADCASTSS 300(DX), Z23
-	VFMADD231PS Z23, Z9, Z27
-	VBROADCASTSS 304(DX), Z20
-	VFMADD231PS Z20, Z9, Z28
-	VBROADCASTSS 308(DX), Z21
-	VFMADD231PS Z21, Z9, Z29
-	VBROADCASTSS 312(DX), Z22
-	VFMADD231PS Z22, Z9, Z30
-	VBROADCASTSS 316(DX), Z23
-	VFMADD231PS Z23, Z9, Z31
+	VFMADD231PS.BCST 288(DX), Z9, Z24
+	VFMADD231PS.BCST 292(DX), Z9, Z25
+	VFMADD231PS.BCST 296(DX), Z9, Z26
+	VFMADD231PS.BCST 300(DX), Z9, Z27
+	VFMADD231PS.BCST 304(DX), Z9, Z28
+	VFMADD231PS.BCST 308(DX), Z9, Z29
+	VFMADD231PS.BCST 312(DX), Z9, Z30
+	VFMADD231PS.BCST 316(DX), Z9, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 320(DX), Z20
-	VFMADD231PS Z20, Z10, Z24
-	VBROADCASTSS 324(DX), Z21
-	VFMADD231PS Z21, Z10, Z25
-	VBROADCASTSS 328(DX), Z22
-	VFMADD231PS Z22, Z10, Z26
-	VBROADCASTSS 332(DX), Z23
-	VFMADD231PS Z23, Z10, Z27
-	VBROADCASTSS 336(DX), Z20
-	VFMADD231PS Z20, Z10, Z28
-	VBROADCASTSS 340(DX), Z21
-	VFMADD231PS Z21, Z10, Z29
-	VBROADCASTSS 344(DX), Z22
-	VFMADD231PS Z22, Z10, Z30
-	VBROADCASTSS 348(DX), Z23
-	VFMADD231PS Z23, Z10, Z31
+	VFMADD231PS.BCST 320(DX), Z10, Z24
+	VFMADD231PS.BCST 324(DX), Z10, Z25
+	VFMADD231PS.BCST 328(DX), Z10, Z26
+	VFMADD231PS.BCST 332(DX), Z10, Z27
+	VFMADD231PS.BCST 336(DX), Z10, Z28
+	VFMADD231PS.BCST 340(DX), Z10, Z29
+	VFMADD231PS.BCST 344(DX), Z10, Z30
+	VFMADD231PS.BCST 348(DX), Z10, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 352(DX), Z20
-	VFMADD231PS Z20, Z11, Z24
-	VBROADCASTSS 356(DX), Z21
-	VFMADD231PS Z21, Z11, Z25
-	VBROADCASTSS 360(DX), Z22
-	VFMADD231PS Z22, Z11, Z26
-	VBROADCASTSS 364(DX), Z23
-	VFMADD231PS Z23, Z11, Z27
-	VBROADCASTSS 368(DX), Z20
-	VFMADD231PS Z20, Z11, Z28
-	VBROADCASTSS 372(DX), Z21
-	VFMADD231PS Z21, Z11, Z29
-	VBROADCASTSS 376(DX), Z22
-	VFMADD231PS Z22, Z11, Z30
-	VBROADCASTSS 380(DX), Z23
-	VFMADD231PS Z23, Z11, Z31
+	VFMADD231PS.BCST 352(DX), Z11, Z24
+	VFMADD231PS.BCST 356(DX), Z11, Z25
+	VFMADD231PS.BCST 360(DX), Z11, Z26
+	VFMADD231PS.BCST 364(DX), Z11, Z27
+	VFMADD231PS.BCST 368(DX), Z11, Z28
+	VFMADD231PS.BCST 372(DX), Z11, Z29
+	VFMADD231PS.BCST 376(DX), Z11, Z30
+	VFMADD231PS.BCST 380(DX), Z11, Z31
 	VUNPCKLPS Z15, Z14, Z16
 	VUNPCKHPS Z15, Z14, Z17
 	VUNPCKLPS Z13, Z12, Z14
@@ -17568,76 +11594,44 @@ loop:
 	VUNPCKHPD Z17, Z15, Z15
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 384(DX), Z20
-	VFMADD231PS Z20, Z12, Z24
-	VBROADCASTSS 388(DX), Z21
-	VFMADD231PS Z21, Z12, Z25
-	VBROADCASTSS 392(DX), Z22
-	VFMADD231PS Z22, Z12, Z26
-	VBROADCASTSS 396(DX), Z23
-	VFMADD231PS Z23, Z12, Z27
-	VBROADCASTSS 400(DX), Z20
-	VFMADD231PS Z20, Z12, Z28
-	VBROADCASTSS 404(DX), Z21
-	VFMADD231PS Z21, Z12, Z29
-	VBROADCASTSS 408(DX), Z22
-	VFMADD231PS Z22, Z12, Z30
-	VBROADCASTSS 412(DX), Z23
-	VFMADD231PS Z23, Z12, Z31
+	VFMADD231PS.BCST 384(DX), Z12, Z24
+	VFMADD231PS.BCST 388(DX), Z12, Z25
+	VFMADD231PS.BCST 392(DX), Z12, Z26
+	VFMADD231PS.BCST 396(DX), Z12, Z27
+	VFMADD231PS.BCST 400(DX), Z12, Z28
+	VFMADD231PS.BCST 404(DX), Z12, Z29
+	VFMADD231PS.BCST 408(DX), Z12, Z30
+	VFMADD231PS.BCST 412(DX), Z12, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 416(DX), Z20
-	VFMADD231PS Z20, Z13, Z24
-	VBROADCASTSS 420(DX), Z21
-	VFMADD231PS Z21, Z13, Z25
-	VBROADCASTSS 424(DX), Z22
-	VFMADD231PS Z22, Z13, Z26
-	VBROADCASTSS 428(DX), Z23
-	VFMADD231PS Z23, Z13, Z27
-	VBROADCASTSS 432(DX), Z20
-	VFMADD231PS Z20, Z13, Z28
-	VBROADCASTSS 436(DX), Z21
-	VFMADD231PS Z21, Z13, Z29
-	VBROADCASTSS 440(DX), Z22
-	VFMADD231PS Z22, Z13, Z30
-	VBROADCASTSS 444(DX), Z23
-	VFMADD231PS Z23, Z13, Z31
+	VFMADD231PS.BCST 416(DX), Z13, Z24
+	VFMADD231PS.BCST 420(DX), Z13, Z25
+	VFMADD231PS.BCST 424(DX), Z13, Z26
+	VFMADD231PS.BCST 428(DX), Z13, Z27
+	VFMADD231PS.BCST 432(DX), Z13, Z28
+	VFMADD231PS.BCST 436(DX), Z13, Z29
+	VFMADD231PS.BCST 440(DX), Z13, Z30
+	VFMADD231PS.BCST 444(DX), Z13, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 448(DX), Z20
-	VFMADD231PS Z20, Z14, Z24
-	VBROADCASTSS 452(DX), Z21
-	VFMADD231PS Z21, Z14, Z25
-	VBROADCASTSS 456(DX), Z22
-	VFMADD231PS Z22, Z14, Z26
-	VBROADCASTSS 460(DX), Z23
-	VFMADD231PS Z23, Z14, Z27
-	VBROADCASTSS 464(DX), Z20
-	VFMADD231PS Z20, Z14, Z28
-	VBROADCASTSS 468(DX), Z21
-	VFMADD231PS Z21, Z14, Z29
-	VBROADCASTSS 472(DX), Z22
-	VFMADD231PS Z22, Z14, Z30
-	VBROADCASTSS 476(DX), Z23
-	VFMADD231PS Z23, Z14, Z31
+	VFMADD231PS.BCST 448(DX), Z14, Z24
+	VFMADD231PS.BCST 452(DX), Z14, Z25
+	VFMADD231PS.BCST 456(DX), Z14, Z26
+	VFMADD231PS.BCST 460(DX), Z14, Z27
+	VFMADD231PS.BCST 464(DX), Z14, Z28
+	VFMADD231PS.BCST 468(DX), Z14, Z29
+	VFMADD231PS.BCST 472(DX), Z14, Z30
+	VFMADD231PS.BCST 476(DX), Z14, Z31
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
 	PREFETCHT0 (AX)(R10*1)
-	VBROADCASTSS 480(DX), Z20
-	VFMADD231PS Z20, Z15, Z24
-	VBROADCASTSS 484(DX), Z21
-	VFMADD231PS Z21, Z15, Z25
-	VBROADCASTSS 488(DX), Z22
-	VFMADD231PS Z22, Z15, Z26
-	VBROADCASTSS 492(DX), Z23
-	VFMADD231PS Z23, Z15, Z27
-	VBROADCASTSS 496(DX), Z20
-	VFMADD231PS Z20, Z15, Z28
-	VBROADCASTSS 500(DX), Z21
-	VFMADD231PS Z21, Z15, Z29
-	VBROADCASTSS 504(DX), Z22
-	VFMADD231PS Z22, Z15, Z30
-	VBROADCASTSS 508(DX), Z23
-	VFMADD231PS Z23, Z15, Z31
+	VFMADD231PS.BCST 480(DX), Z15, Z24
+	VFMADD231PS.BCST 484(DX), Z15, Z25
+	VFMADD231PS.BCST 488(DX), Z15, Z26
+	VFMADD231PS.BCST 492(DX), Z15, Z27
+	VFMADD231PS.BCST 496(DX), Z15, Z28
+	VFMADD231PS.BCST 500(DX), Z15, Z29
+	VFMADD231PS.BCST 504(DX), Z15, Z30
+	VFMADD231PS.BCST 508(DX), Z15, Z31
 	ADDQ $512, DX
 	ADDQ $32, SI
 	ADDQ $32, R10
@@ -24666,30 +18660,30 @@ loop:
 	CMOVQEQ streamBlock_next(DI), R15
 	DECQ streamBlock_k(DI)
 	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y8, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y9, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y10, (AX)
-	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
-	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y11, (AX)
 	SUBQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
 	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y10, (AX)
+	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y9, (AX)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -25465,30 +19459,6 @@ loop:
 	CMOVQEQ streamBlock_next(DI), R15
 	DECQ streamBlock_k(DI)
 	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Y9, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y8, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Y11, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y10, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Y13, (AX)
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y12, (AX)
-	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
-	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y15, (AX)
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
@@ -25497,6 +19467,30 @@ loop:
 	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y13, (AX)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y12, (AX)
+	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y11, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y10, (AX)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -26030,18 +20024,6 @@ loop:
 	CMOVQEQ streamBlock_next(DI), R11
 	DECQ streamBlock_k(DI)
 	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Y11, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Y10, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Y9, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y8, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y15, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -26054,6 +20036,18 @@ loop:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y11, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y10, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -26947,30 +20941,30 @@ loop:
 	CMOVQEQ streamBlock_next(DI), R15
 	DECQ streamBlock_k(DI)
 	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y8, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y9, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y10, (AX)
-	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
-	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y11, (AX)
 	SUBQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
 	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y10, (AX)
+	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y9, (AX)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -28132,30 +22126,6 @@ loop:
 	CMOVQEQ streamBlock_next(DI), R15
 	DECQ streamBlock_k(DI)
 	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Y9, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y8, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Y11, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y10, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Y13, (AX)
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y12, (AX)
-	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
-	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y15, (AX)
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
@@ -28164,6 +22134,30 @@ loop:
 	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y13, (AX)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y12, (AX)
+	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y11, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y10, (AX)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -29019,18 +23013,6 @@ loop:
 	CMOVQEQ streamBlock_next(DI), R11
 	DECQ streamBlock_k(DI)
 	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Y11, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Y10, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Y9, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y8, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y15, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -29043,6 +23025,18 @@ loop:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y11, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y10, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -30062,30 +24056,30 @@ loop:
 	CMOVQEQ streamBlock_next(DI), R15
 	DECQ streamBlock_k(DI)
 	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y8, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y9, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y10, (AX)
-	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
-	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y11, (AX)
 	SUBQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
 	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y10, (AX)
+	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y9, (AX)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -31373,30 +25367,6 @@ loop:
 	CMOVQEQ streamBlock_next(DI), R15
 	DECQ streamBlock_k(DI)
 	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Y9, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y8, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Y11, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y10, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Y13, (AX)
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y12, (AX)
-	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
-	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y15, (AX)
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
@@ -31405,6 +25375,30 @@ loop:
 	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y13, (AX)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y12, (AX)
+	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y11, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y10, (AX)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -32322,18 +26316,6 @@ loop:
 	CMOVQEQ streamBlock_next(DI), R11
 	DECQ streamBlock_k(DI)
 	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Y11, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Y10, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Y9, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y8, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y15, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -32346,6 +26328,18 @@ loop:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y11, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y10, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 

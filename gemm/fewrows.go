@@ -26,6 +26,7 @@ const (
 	rowsFetched = 8
 	rowsTurned  = 16
 	fewPacked   = 4
+	fewColumns  = 16 // of a vector of AVX-512
 	// Bytes of scratch memory for A, and for sums.
 	fewBytes = scratchBytes/2 - tile.SlotAlign
 )
@@ -82,6 +83,16 @@ func (p *product) transposes() bool {
 		return size <= fewTurned
 	}
 	return size <= moreTurned
+}
+
+// unit returns the columns of which every slab has a multiple: those of a panel, or of a
+// vector if nothing is packed but so few rows that narrow slabs cost little.
+func (in *inlined) unit() int {
+	nr := in.kernel.NR
+	if in.few && !in.b.packed && in.m <= fewPacked && nr%fewColumns == 0 {
+		return fewColumns
+	}
+	return nr
 }
 
 // runFewRows computes the columns from .. to-1.

@@ -63,8 +63,8 @@ func testFewRows[O gemm.Output, I gemm.Element](t *testing.T) {
 	})
 }
 
-// TestFewRowsShared checks by how large a B many workers take columns of few rows each,
-// and that the bits are those of one worker.
+// TestFewRowsShared checks by how large a B many workers take columns of few rows each, and
+// how many, and that the bits are those of one worker.
 func TestFewRowsShared(t *testing.T) {
 	processors(t, 16)
 	defer gemm.PretendL2(2 << 20)()
@@ -86,10 +86,11 @@ func testFewRowsShared[O gemm.Output, I gemm.Element](t *testing.T) {
 			tb, packed bool
 			workers    int
 			route      string
+			most       int // columns for a worker, in place
 		}{
-			{1, 600, 450, true, false, 16, "place"}, {3, 500, 531, true, false, 7, "place"}, {1, 600, 450, true, false, 2, "stream"},
-			{1, 600, 450, false, false, 16, "place"}, {2, 450, 600, false, true, 16, "place"}, {1, 60, 50, true, false, 16, "inline"},
-			{1, 4500, 1000, false, false, 16, "stream"}, {4, 1200, 1000, true, false, 5, "place"}, {2, 2100, 2000, true, false, 5, "stream"},
+			{1, 600, 450, true, false, 16, "place", 48}, {3, 500, 531, true, false, 7, "place", 80}, {1, 600, 450, true, false, 2, "stream", 0},
+			{1, 600, 450, false, false, 16, "place", 48}, {2, 450, 600, false, true, 16, "place", 48}, {1, 60, 50, true, false, 16, "inline", 0},
+			{1, 4500, 1000, false, false, 16, "stream", 0}, {4, 1200, 1000, true, false, 5, "place", 240}, {2, 2100, 2000, true, false, 5, "stream", 0},
 		} {
 			if (raceEnabled || testing.Short()) && i%2 > 0 {
 				continue
@@ -107,8 +108,12 @@ func testFewRowsShared[O gemm.Output, I gemm.Element](t *testing.T) {
 			s.opts = append(opts[:len(opts):len(opts)], gemm.WithWorkers(tc.workers))
 			same(t, product[O, I](t, s), want, s.n)
 			o := build[O, I](t, s)
-			if st, err := o.multiply(s); err != nil || st.Route != tc.route {
+			st, err := o.multiply(s)
+			if err != nil || st.Route != tc.route {
 				t.Errorf("%+v: by way of %q, error %v, want %q", tc, st.Route, err, tc.route)
+			}
+			if each := (st.Tiles + tc.workers - 1) / tc.workers * st.TileN; st.Route == "place" && each > tc.most {
+				t.Errorf("%+v: %d slabs of %d columns, want up to %d columns for each worker", tc, st.Tiles, st.TileN, tc.most)
 			}
 			o.free()
 		}

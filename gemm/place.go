@@ -204,8 +204,8 @@ func (in *inlined) best(most int) (best slabbing) {
 // cut cuts the product into slabs for workers, and returns how long they take, in
 // quarters of the time of a tile, if one of them has so many slabs more than its share.
 func (in *inlined) cut(workers, late int) (best slabbing, least int) {
-	k := in.kernel
-	panelsA, panelsB := in.tilesA, ceilDiv(in.n, k.NR)
+	k, unit := in.kernel, in.unit()
+	panelsA, unitsB := in.tilesA, ceilDiv(in.n, unit)
 	if panelsA == 0 {
 		panelsA = ceilDiv(in.m, k.MR)
 	}
@@ -213,9 +213,9 @@ func (in *inlined) cut(workers, late int) (best slabbing, least int) {
 	tall := in.keptRows() / k.MR
 	least = math.MaxInt
 	try := func(tiles, wide int) {
-		parts, across := ceilDiv(panelsA, tiles), ceilDiv(panelsB, wide)
-		slabs := parts * across
-		if slabs > barrier.MaxCount || in.own && in.operandBytes(tiles, wide) > slabBytes {
+		parts, across := ceilDiv(panelsA, tiles), ceilDiv(unitsB, wide)
+		slabs, cols := parts*across, wide*unit
+		if slabs > barrier.MaxCount || in.own && in.operandBytes(tiles, ceilDiv(cols, k.NR)) > slabBytes {
 			return
 		}
 		each := ceilDiv(slabs, workers)
@@ -223,22 +223,22 @@ func (in *inlined) cut(workers, late int) (best slabbing, least int) {
 		if tiles <= tall {
 			fetched = ceilDiv(each, across) // for all slabs of its own side by side
 		}
-		if time := (each+late)*(4*tiles+fetchB)*wide + fetched*fetchA*tiles; time < least && (in.unpacked != nil || in.few || in.memory(tiles*k.MR+in.rest, wide*k.NR)) {
+		if time := (each+late)*(4*tiles+fetchB)*cols/k.NR + fetched*fetchA*tiles; time < least && (in.unpacked != nil || in.few || in.memory(tiles*k.MR+in.rest, cols)) {
 			least = time
-			best = slabbing{tiles * k.MR, wide * k.NR, across, slabs, workers}
+			best = slabbing{tiles * k.MR, cols, across, slabs, workers}
 		}
 	}
 	if !in.own {
 		fewest := ceilDiv(panelsA, max(1, partFlops/tileFlops(k, in.words(in.k))))
 		for parts := min(fewest, panelsA, maxParts); parts <= panelsA && (parts <= maxParts || best.slabs == 0); parts++ {
-			try(ceilDiv(panelsA, parts), max(1, panelsB/(slabsEach*workers)))
+			try(ceilDiv(panelsA, parts), max(1, unitsB/(slabsEach*workers)))
 		}
 		return best, least
 	}
 	for tiles := min(panelsA, max(tall, ownExtent/k.MR)); tiles > 0; tiles-- {
 		tiles = balance(panelsA, tiles)
-		for wide := min(panelsB, ownPanels); wide > 0; wide-- {
-			wide = balance(panelsB, wide)
+		for wide := min(unitsB, ownPanels*k.NR/unit); wide > 0; wide-- {
+			wide = balance(unitsB, wide)
 			try(tiles, wide)
 		}
 	}

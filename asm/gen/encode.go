@@ -1,5 +1,7 @@
 package main
 
+import "fmt"
+
 // The instructions of AVX512-BF16, which Go's assembler does not know, with three registers in Intel's operand order: the
 // destination and two sources. All are EVEX.512, or EVEX.256 where that is said, of map 0F38, W0 (Intel SDM, vol. 2, section 2.7):
 //
@@ -37,11 +39,17 @@ func (op evexOp) register() string {
 
 // evex returns the encoding of op.
 func evex(op evexOp, dst, a, b int) []byte {
+	const direct = 0b11 // both operands are registers
+	return append(evexPrefix(op, dst, a, b, 0), direct<<6|byte(dst&7)<<3|byte(b&7))
+}
+
+// evexPrefix returns the prefix and the opcode of op, for a second source b that is a register, or memory that a general register of
+// that number points to. flag is 1 for a word of memory that is broadcast.
+func evexPrefix(op evexOp, dst, a, b int, flag byte) []byte {
 	const (
 		map0F38 = 0b010
 		len256  = 0b01
 		len512  = 0b10
-		direct  = 0b11 // both operands are registers
 	)
 	length := byte(len512)
 	if op.ymm {
@@ -52,14 +60,44 @@ func evex(op evexOp, dst, a, b int) []byte {
 		0x62,
 		not(dst, 3)<<7 | not(b, 4)<<6 | not(b, 3)<<5 | not(dst, 4)<<4 | map0F38,
 		byte(^a&15)<<3 | 1<<2 | op.prefix,
-		length<<5 | not(a, 4)<<3,
+		length<<5 | flag<<4 | not(a, 4)<<3,
 		op.opcode,
-		direct<<6 | byte(dst&7)<<3 | byte(b&7),
 	}
+}
+
+// evexBroadcast returns the encoding of op with a word of memory, in every lane, for the second source: at a general register other than SP
+// and R12 and disp, which takes one byte if it counts up to 128 words.
+func evexBroadcast(op evexOp, dst, a int, base string, disp int) []byte {
+	n := number(base)
+	if n&7 == 4 {
+		panic(op.name + " (" + base + ") takes another form")
+	}
+	code := evexPrefix(op, dst, a, int(n), 1)
+	modrm := byte(dst&7)<<3 | n&7
+	switch {
+	case disp == 0 && n&7 != 5:
+		return append(code, modrm)
+	case disp%4 == 0 && -128 <= disp/4 && disp/4 < 128:
+		return append(code, 1<<6|modrm, byte(disp/4))
+	}
+	return append(code, 2<<6|modrm, byte(disp), byte(disp>>8), byte(disp>>16), byte(disp>>24))
 }
 
 // dotBF16 writes VDPBF16PS.
 func (s *source) dotBF16(dst, a, b int) { s.evex(dotPairs, dst, a, b) }
+
+// dotBroadcast is dotBF16 with a word of memory in every lane of b.
+func (s *source) dotBroadcast(dst, a int, base string, disp int) {
+	s.raw(evexBroadcast(dotPairs, dst, a, base, disp), "%s.BCST %s, Z%d, Z%d", dotPairs.name, address(base, disp), a, dst)
+}
+
+// address returns an address in Go's syntax.
+func address(base string, disp int) string {
+	if disp == 0 {
+		return "(" + base + ")"
+	}
+	return fmt.Sprintf("%d(%s)", disp, base)
+}
 
 // roundBF16 writes the rounding of the vectors high and low to one of bf16. What is subnormal becomes zero.
 func (s *source) roundBF16(dst, high, low int) { s.evex(roundPairs, dst, high, low) }

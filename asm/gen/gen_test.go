@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"math/bits"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -48,8 +50,18 @@ func TestEVEX(t *testing.T) {
 		if strings.HasPrefix(lines.Text(), "#") {
 			continue
 		}
-		var dst, a, b int
-		var name, want string
+		var dst, a, b, disp int
+		var name, base, want string
+		if text, ok := strings.CutPrefix(lines.Text(), broadcast); ok {
+			if _, err := fmt.Sscan(text, &dst, &a, &base, &disp, &want); err != nil {
+				t.Fatalf("%q: %v", lines.Text(), err)
+			}
+			if got := fmt.Sprintf("%x", evexBroadcast(dotPairs, dst, a, base, disp)); got != want {
+				t.Errorf("%s %d, %d, %d(%s) = %s, want %s", broadcast, dst, a, disp, base, got, want)
+			}
+			n[broadcast]++
+			continue
+		}
 		if _, err := fmt.Sscan(lines.Text(), &name, &dst, &a, &b, &want); err != nil {
 			t.Fatalf("%q: %v", lines.Text(), err)
 		}
@@ -63,18 +75,24 @@ func TestEVEX(t *testing.T) {
 			n[name]++
 		}
 	}
+	names := []string{broadcast}
 	for _, op := range evexOps {
-		if n[op.String()] < 100 {
-			t.Errorf("%s: %d cases, want at least 100", op, n[op.String()])
+		names = append(names, op.String())
+	}
+	for _, name := range names {
+		if n[name] < 100 {
+			t.Errorf("%s: %d cases, want at least 100", name, n[name])
 		}
 	}
 }
 
 var evexOps = []evexOp{dotPairs, dotPairs256, roundPairs}
 
+const broadcast = "VDPBF16PS.BCST" // in the list of encodings
+
 // TestBytesHaveMnemonics decodes every instruction with an EVEX prefix that is written as bytes and compares it with its comment.
 func TestBytesHaveMnemonics(t *testing.T) {
-	line := regexp.MustCompile(`^\tBYTE \$0x62; BYTE \$0x(..); BYTE \$0x(..); BYTE \$0x(..); BYTE \$0x(..); BYTE \$0x(..) // (.*)$`)
+	line := regexp.MustCompile(`^\tBYTE \$0x62; BYTE \$0x(..); BYTE \$0x(..); BYTE \$0x(..); BYTE \$0x(..); BYTE \$0x(..)((?:; BYTE \$0x..)*) // (.*)$`)
 	n := 0
 	for name, text := range generate() {
 		for s := range strings.Lines(string(text)) {
@@ -98,7 +116,22 @@ func TestBytesHaveMnemonics(t *testing.T) {
 			dst := modrm>>3&7 | (^p0>>7&1)<<3 | (^p0>>4&1)<<4
 			b := modrm&7 | (^p0>>5&1)<<3 | (^p0>>6&1)<<4
 			a := ^p1>>3&15 | (^p2>>3&1)<<4
-			if want := fmt.Sprintf("%s %s%d, %s%d, %s%d", mnemonic, reg, b, reg, a, reg, dst); m[6] != want {
+			source := fmt.Sprintf("%s%d", reg, b)
+			if p2>>4&1 == 1 {
+				mnemonic += ".BCST"
+				disp, err := strconv.ParseUint("0"+strings.ReplaceAll(m[6], "; BYTE $0x", ""), 16, 32)
+				if err != nil {
+					t.Fatal(err)
+				}
+				switch modrm >> 6 {
+				case 1:
+					disp = uint64(uint32(int8(disp)) * 4)
+				case 2:
+					disp = uint64(bits.ReverseBytes32(uint32(disp)))
+				}
+				source = address(registers[b&15], int(int32(disp)))
+			}
+			if want := fmt.Sprintf("%s %s, %s%d, %s%d", mnemonic, source, reg, a, reg, dst); m[7] != want {
 				t.Errorf("%s: %q encodes %s", name, strings.TrimSpace(s), want)
 			}
 			n++

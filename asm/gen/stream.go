@@ -34,12 +34,8 @@ func streams() []byte {
 		for _, rows := range streamRows {
 			k := stream{f, rows, min(2, 8/rows), false, false}
 			k.transposed(&s)
-			switch k.far = true; {
-			case f != pairs && f != words:
-			case rows == 1:
+			if k.far = true; f == pairs || f == words {
 				k.transposed(&s)
-			default:
-				k.inStep(&s)
 			}
 		}
 	}

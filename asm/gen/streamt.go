@@ -32,14 +32,21 @@ func (k stream) transposed(s *source) {
 	}
 	for g := range k.vecs {
 		if !k.ymm {
+			if g > 0 {
+				s.op("CMPQ streamBlock_lone(DI), $0")
+				s.op("JNE next")
+			}
 			k.slot512(s, g, first(g))
 		}
 		s.nextA(g, block/k.bytes/k.kpack*4*k.kernel().mr)
 		s.nextB(g, block)
 	}
+	if !k.ymm && k.vecs > 1 {
+		s.label("next")
+	}
 	s.op("DECQ streamBlock_k(DI)")
 	s.op("JNZ loop")
-	for g := range k.vecs {
+	for g := k.vecs - 1; g >= 0; g-- { // the first last: others that did nothing have its address
 		k.store(s, g, first(g), 1, addr, nil)
 		s.endSlot(g)
 	}
@@ -79,35 +86,93 @@ func (s *source) endSlot(slot int) {
 	s.op("MOVQ %s, %s", slotRegs[slot].fetch, s.slotField(slot, "fetch", 0))
 }
 
-// slot512 multiplies a block of a slot whose accumulators start at register first. It reads what it takes of a row at once;
-// the four lanes of that go to where the same lanes of rows 4, 8 and 12 further are, and then the words of four rows are
-// transposed within the lanes.
+// slot512 multiplies a block of a slot whose accumulators start at register first.
 //
 //	Z0-Z15 B   Z16-Z23 under way   Z24-Z31 accumulators
 func (k stream) slot512(s *source, slot, first int) {
-	k.lanes(s, slot)
-	for l := range 4 {
-		quad(s, k.kernel().reg, 4*l, 16, byWords)
-		for w := 4 * l; w < 4*l+4; w++ {
-			s.slot(slot, "rows", w, "AX")
-			s.op("%s (AX)(%s*1)", k.prefetch(), slotRegs[slot].fetch)
-			for i := range k.rows {
-				s.op("VBROADCASTSS %d(%s), Z%d", 32*w+4*i, slotRegs[slot].a, 20+i%4)
-				k.kernel().multiply(s, first+i, 20+i%4, w)
+	if k.bytes*k.kpack < 4 {
+		k.lanes(s, slot)
+		for l := range 4 {
+			quad(s, k.kernel().reg, 4*l, 16, byWords)
+			for w := 4 * l; w < 4*l+4; w++ {
+				k.word(s, slot, first, w, w)
+			}
+		}
+		return
+	}
+	k.halves(s, slot)
+	for h := range 2 {
+		for w, reg := range k.half(s, 8*h) {
+			k.word(s, slot, first, 8*h+w, reg)
+		}
+	}
+}
+
+// word multiplies a word of each row of A and a vector of B, and prefetches for the row of that number unless that was done before.
+func (k stream) word(s *source, slot, first, w, b int) {
+	if !k.early() {
+		s.slot(slot, "rows", w, "AX")
+		k.prefetch(s, slot)
+	}
+	regs := slotRegs[slot]
+	for i := range k.rows {
+		if disp := 4 * (w*k.kernel().mr + i); k.kpack == 2 {
+			s.dotBroadcast(first+i, b, regs.a, disp)
+		} else {
+			s.op("VFMADD231PS.BCST %s, Z%d, Z%d", address(regs.a, disp), b, first+i)
+		}
+	}
+}
+
+// prefetch prefetches for the row that AX points to.
+func (k stream) prefetch(s *source, slot int) {
+	op := "PREFETCHT0"
+	if k.far {
+		op = "PREFETCHT1"
+	}
+	s.op("%s (AX)(%s*1)", op, slotRegs[slot].fetch)
+}
+
+// early reports whether a row is prefetched where it is read. To the second-level cache that is faster, unless the products take so long
+// that there is time for it between them.
+func (k stream) early() bool { return k.far && k.rows < 8 }
+
+// halves reads 16 words of each row of a slot: half h of those of rows i and 4+i side by side to Z(8h+i), of rows 8+i and 12+i to Z(8h+4+i).
+// To insert a lane that is read takes no shuffle.
+func (k stream) halves(s *source, slot int) {
+	for i := range 4 {
+		for q := range 4 {
+			s.slot(slot, "rows", 4*q+i, "AX")
+			for h := range 2 {
+				addr, reg := fmt.Sprintf("%d(AX)(%s*1)", 32*h, slotRegs[slot].offset), 8*h+q/2*4+i
+				if q%2 == 0 {
+					s.op("VMOVUPS %s, Y%d", addr, reg)
+				} else {
+					s.op("VINSERTF64X4 $1, %s, Z%d, Z%d", addr, reg, reg)
+				}
+			}
+			if k.early() {
+				k.prefetch(s, slot)
 			}
 		}
 	}
 }
 
-// prefetch returns the instruction for rows along K.
-func (k stream) prefetch() string {
-	if k.far {
-		return "PREFETCHT1"
+// half transposes what halves left in eight registers, words of four rows within the lanes and then lanes, and returns the registers of
+// the words.
+func (k stream) half(s *source, at int) (words []int) {
+	const tmp = 16
+	quad(s, k.kernel().reg, at, tmp, byWords)
+	quad(s, k.kernel().reg, at+4, tmp, byWords)
+	for j := range 4 {
+		p, q := at+j, at+4+j
+		s.op("VSHUFF32X4 $0x88, Z%d, Z%d, Z%d", q, p, tmp+j)
+		s.op("VSHUFF32X4 $0xdd, Z%d, Z%d, Z%d", q, p, q)
 	}
-	return "PREFETCHT0"
+	return []int{tmp, tmp + 1, tmp + 2, tmp + 3, at + 4, at + 5, at + 6, at + 7}
 }
 
-// lanes reads 16 words of each row of a slot and leaves lane l of row 4q+i in lane q of Z(4l+i).
+// lanes reads 16 elements of each row of a slot and widens them. It leaves lane l of row 4q+i in lane q of Z(4l+i).
 func (k stream) lanes(s *source, slot int) {
 	const in, tmp = 16, 20
 	half := []string{"$0x88", "$0xdd"}
