@@ -10,10 +10,11 @@ import (
 // stream: a tile computes all of its rows, however few are wanted, and a B that is not
 // packed is read where it lies.
 const (
-	// Bytes of a transposed B up to which to transpose it once is faster than in the
-	// registers of a kernel that streams: for one or two rows, for more, and for more than
-	// one by a kernel whose tiles are whole.
-	fewTurned   = 64 << 10
+	// Up to which size of a transposed B to transpose it once is faster than in the registers
+	// of a kernel that streams: words with AVX-512, bytes with AVX2 for one or two rows and
+	// for more, and bytes for more than one row by a kernel whose tiles are whole.
+	fewTurned   = 8 << 10
+	twoTurned   = 64 << 10
 	moreTurned  = 192 << 10
 	wholeTurned = 8 << 10
 	// How many times the second-level caches of several workers hold a B of which each takes
@@ -27,6 +28,7 @@ const (
 	rowsTurned  = 16
 	fewPacked   = 4
 	fewColumns  = 16 // of a vector of AVX-512
+	fewSlow     = 5  // rows that take as long as 8
 	// Bytes of scratch memory for A, and for sums.
 	fewBytes = scratchBytes/2 - tile.SlotAlign
 )
@@ -37,6 +39,8 @@ func (p *product) fewRows() bool {
 	switch {
 	case p.starves():
 		most = sweepFewest - 1
+	case p.b.trans && p.inVectors() && p.m != fewSlow:
+		most = p.kernel.MR
 	case p.b.trans:
 		most = p.kernel.MR / 2
 	}
@@ -79,20 +83,24 @@ func (p *product) transposes() bool {
 	switch {
 	case p.kernel.Edge() == nil:
 		return p.m > 1 && size <= wholeTurned
+	case p.inVectors():
+		return p.n*p.words(p.k) <= fewTurned
 	case p.m <= 2:
-		return size <= fewTurned
+		return size <= twoTurned
 	}
 	return size <= moreTurned
 }
 
+// inVectors reports whether the kernels that stream take columns by the vector of AVX-512.
+func (p *product) inVectors() bool { return p.kernel.NR%fewColumns == 0 }
+
 // unit returns the columns of which every slab has a multiple: those of a panel, or of a
 // vector if nothing is packed but so few rows that narrow slabs cost little.
 func (in *inlined) unit() int {
-	nr := in.kernel.NR
-	if in.few && !in.b.packed && in.m <= fewPacked && nr%fewColumns == 0 {
+	if in.few && !in.b.packed && in.m <= fewPacked && in.inVectors() {
 		return fewColumns
 	}
-	return nr
+	return in.kernel.NR
 }
 
 // runFewRows computes the columns from .. to-1.
