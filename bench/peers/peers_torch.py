@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Measure torch.mm on the CPU and print a line of CSV per product, as peers.c does:
 
-    peers_torch.py [-dtype bf16,f32] [-threads T] [-count N] [-min-time MS] SHAPE...
+    peers_torch.py [-dtype bf16,f32] [-trans NN|NT] [-threads T] [-count N] [-min-time MS] SHAPE...
 
     lib,dtype,m,n,k,threads,seconds_median
 
-SHAPE is N or MxNxK. A and B are plain row-major tensors on every call and C is
-given as out=, so that no call allocates it. torch writes a bf16 product in bf16.
+SHAPE is N or MxNxK. A and B are plain row-major tensors on every call, but with NT B
+is the transpose of one, as the weights of torch.nn.Linear are, and C is given as
+out=, so that no call allocates it. torch writes a bf16 product in bf16.
 Each product is checked, warmed up and then sampled.
 """
 import argparse
@@ -51,9 +52,16 @@ def types(s):
     return s.split(",")
 
 
+def layout(s):
+    if s not in ("NN", "NT"):
+        raise argparse.ArgumentTypeError(f'"{s}" is neither NN nor NT')
+    return s
+
+
 def arguments():
     p = Parser(description=__doc__.splitlines()[0], allow_abbrev=False)
     p.add_argument("-dtype", type=types, default=["bf16", "f32"])
+    p.add_argument("-trans", type=layout, default="NN")
     p.add_argument("-threads", type=number(4096), default=1)
     p.add_argument("-count", type=number(1000), default=3)
     p.add_argument("-min-time", type=number(60000), default=100, help="milliseconds")
@@ -75,13 +83,15 @@ def right(torch, a, b, c):
     return bool(((got - ref).abs() <= bound).all())  # false for NaN
 
 
-def measure(torch, dtype, dims, count, min_time):
+def measure(torch, dtype, dims, trans, count, min_time):
     """Return the median time of a call in seconds, or None for a wrong product."""
     m, n, k = dims
     kind = {"bf16": torch.bfloat16, "f32": torch.float32}[dtype]
     # Multiples of 1/128 in [-1, 1) are exact in bf16.
     a = (torch.randint(-128, 128, (m, k)) / 128).to(kind)
-    b = (torch.randint(-128, 128, (k, n)) / 128).to(kind)
+    b = (torch.randint(-128, 128, (n, k) if trans == "NT" else (k, n)) / 128).to(kind)
+    if trans == "NT":
+        b = b.t()
     c = torch.full((m, n), float("nan"), dtype=kind)
 
     def repeat(calls):
@@ -114,7 +124,7 @@ def main():
         for dims in args.shapes:
             for dtype in args.dtype:
                 name = "{}x{}x{}".format(*dims)
-                seconds = measure(torch, dtype, dims, args.count, args.min_time / 1e3)
+                seconds = measure(torch, dtype, dims, args.trans, args.count, args.min_time / 1e3)
                 if seconds is None:
                     print(f"peers_torch: {dtype} {name} is wrong, and not measured", file=sys.stderr)
                     status = 1
