@@ -36,8 +36,9 @@ type streamSlot struct {
 	dst  [8]unsafe.Pointer  // and after
 	rows [16]unsafe.Pointer // T: the columns of B
 
-	// T: how far in bytes A has been read, and the columns have been read and prefetched. They go forward with each call.
-	used, offset, fetch int
+	// T: how far in bytes A has been read, and the columns have been read and prefetched, and how far into the field rows those are that
+	// have their turn to be, if all have not at once. They go forward with each call.
+	used, offset, fetch, turn int
 }
 
 // The blocks of the stream kernels, measured on Zen 5.
@@ -46,6 +47,7 @@ const (
 	streamLength = 16 << 10 // bytes at a time along each of 32 rows, which bounds a call
 	streamPage   = 4 << 10  // bytes between rows, or a multiple, that have them share sets of the first-level cache
 	streamAhead  = 256      // bytes to prefetch ahead in a row
+	streamPiece  = 256      // bytes of a row that are prefetched one after the other
 	streamFar    = 1024     // the same if a single slot prefetches to the second-level cache
 	streamLag    = 1024     // bytes that one group of columns is behind another
 	streamPanel  = 16 * 128 // bytes of a panel of a block of K, of which AVX2 has one that is larger

@@ -274,13 +274,13 @@ func (s *streamKernel) blocks(c *streamBlock, blocks, m, n int, a, b unsafe.Poin
 	}
 	vec := s.vec
 	width := len(slots) * vec // columns that are under way
-	c.near, c.next = blocks*s.block, width*stride
+	c.near, c.next = (blocks*s.block+streamPiece-1)/streamPiece*streamPiece, width*stride
 	if ahead >= c.near {
 		ahead = c.next // the columns after these
 	}
 	start := func(slot *streamSlot, j int) {
 		columns := min(n-j, vec)
-		slot.a, slot.used, slot.offset, slot.fetch = a, 0, 0, ahead
+		slot.a, slot.used, slot.offset, slot.fetch, slot.turn = a, 0, 0, ahead, 0
 		for r := range vec {
 			slot.rows[r] = unsafe.Add(b, (j+min(r, columns-1))*stride)
 		}

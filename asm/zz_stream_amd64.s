@@ -2395,6 +2395,7 @@ start0x1:
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero1x1
@@ -2410,6 +2411,7 @@ start1x1:
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI), R13
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -2484,29 +2486,23 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
@@ -2532,35 +2528,35 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
 	ADDQ $512, DX
 	ADDQ $64, SI
-	ADDQ $64, R10
+	ADDQ $32, R12
+	CMPQ R12, $128
+	JLT same0
+	XORQ R12, R12
+	ADDQ $256, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
+
+same0:
 	CMPQ streamBlock_lone(DI), $0
 	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -2635,29 +2631,23 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI)(R13*1), AX
+	PREFETCHT0 0(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x09 // VDPBF16PS.BCST (R9), Z16, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 64(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x08 // VDPBF16PS.BCST 32(R9), Z17, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 128(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x10 // VDPBF16PS.BCST 64(R9), Z18, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 192(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x18 // VDPBF16PS.BCST 96(R9), Z19, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI)(R13*1), AX
+	PREFETCHT0 0(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x20 // VDPBF16PS.BCST 128(R9), Z4, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 64(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x28 // VDPBF16PS.BCST 160(R9), Z5, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 128(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x30 // VDPBF16PS.BCST 192(R9), Z6, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 192(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x38 // VDPBF16PS.BCST 224(R9), Z7, Z25
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
@@ -2683,35 +2673,35 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI)(R13*1), AX
+	PREFETCHT0 0(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x40 // VDPBF16PS.BCST 256(R9), Z16, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 64(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x48 // VDPBF16PS.BCST 288(R9), Z17, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 128(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x50 // VDPBF16PS.BCST 320(R9), Z18, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 192(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x58 // VDPBF16PS.BCST 352(R9), Z19, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI)(R13*1), AX
+	PREFETCHT0 0(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x60 // VDPBF16PS.BCST 384(R9), Z12, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 64(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x68 // VDPBF16PS.BCST 416(R9), Z13, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 128(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x70 // VDPBF16PS.BCST 448(R9), Z14, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 192(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x78 // VDPBF16PS.BCST 480(R9), Z15, Z25
 	ADDQ $512, R9
 	ADDQ $64, BX
-	ADDQ $64, R11
+	ADDQ $32, R13
+	CMPQ R13, $128
+	JLT same1
+	XORQ R13, R13
+	ADDQ $256, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
+
+same1:
 
 next:
 	DECQ streamBlock_k(DI)
@@ -2722,12 +2712,14 @@ next:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ R13, (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ R12, (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -3076,6 +3068,7 @@ start0x1:
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero1x1
@@ -3094,6 +3087,7 @@ start1x1:
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI), R13
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -3168,36 +3162,30 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x01 // VDPBF16PS.BCST 4(DX), Z16, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x09 // VDPBF16PS.BCST 36(DX), Z17, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x11 // VDPBF16PS.BCST 68(DX), Z18, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x19 // VDPBF16PS.BCST 100(DX), Z19, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x21 // VDPBF16PS.BCST 132(DX), Z4, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x29 // VDPBF16PS.BCST 164(DX), Z5, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x31 // VDPBF16PS.BCST 196(DX), Z6, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x39 // VDPBF16PS.BCST 228(DX), Z7, Z25
 	VUNPCKLPS Z11, Z10, Z16
@@ -3224,43 +3212,43 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x41 // VDPBF16PS.BCST 260(DX), Z16, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x49 // VDPBF16PS.BCST 292(DX), Z17, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x51 // VDPBF16PS.BCST 324(DX), Z18, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x59 // VDPBF16PS.BCST 356(DX), Z19, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x61 // VDPBF16PS.BCST 388(DX), Z12, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x69 // VDPBF16PS.BCST 420(DX), Z13, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x71 // VDPBF16PS.BCST 452(DX), Z14, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x79 // VDPBF16PS.BCST 484(DX), Z15, Z25
 	ADDQ $512, DX
 	ADDQ $64, SI
-	ADDQ $64, R10
+	ADDQ $32, R12
+	CMPQ R12, $128
+	JLT same0
+	XORQ R12, R12
+	ADDQ $256, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
+
+same0:
 	CMPQ streamBlock_lone(DI), $0
 	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -3335,36 +3323,30 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI)(R13*1), AX
+	PREFETCHT0 0(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x11 // VDPBF16PS.BCST (R9), Z16, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x01 // VDPBF16PS.BCST 4(R9), Z16, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 64(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x08 // VDPBF16PS.BCST 32(R9), Z17, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x09 // VDPBF16PS.BCST 36(R9), Z17, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 128(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x10 // VDPBF16PS.BCST 64(R9), Z18, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x11 // VDPBF16PS.BCST 68(R9), Z18, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 192(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x18 // VDPBF16PS.BCST 96(R9), Z19, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x19 // VDPBF16PS.BCST 100(R9), Z19, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI)(R13*1), AX
+	PREFETCHT0 0(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x20 // VDPBF16PS.BCST 128(R9), Z4, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x21 // VDPBF16PS.BCST 132(R9), Z4, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 64(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x28 // VDPBF16PS.BCST 160(R9), Z5, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x29 // VDPBF16PS.BCST 164(R9), Z5, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 128(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x30 // VDPBF16PS.BCST 192(R9), Z6, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x31 // VDPBF16PS.BCST 196(R9), Z6, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 192(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x38 // VDPBF16PS.BCST 224(R9), Z7, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x39 // VDPBF16PS.BCST 228(R9), Z7, Z27
 	VUNPCKLPS Z11, Z10, Z16
@@ -3391,43 +3373,43 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI)(R13*1), AX
+	PREFETCHT0 0(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x40 // VDPBF16PS.BCST 256(R9), Z16, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x41 // VDPBF16PS.BCST 260(R9), Z16, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 64(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x48 // VDPBF16PS.BCST 288(R9), Z17, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x49 // VDPBF16PS.BCST 292(R9), Z17, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 128(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x50 // VDPBF16PS.BCST 320(R9), Z18, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x51 // VDPBF16PS.BCST 324(R9), Z18, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 192(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x58 // VDPBF16PS.BCST 352(R9), Z19, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x59 // VDPBF16PS.BCST 356(R9), Z19, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI)(R13*1), AX
+	PREFETCHT0 0(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x60 // VDPBF16PS.BCST 384(R9), Z12, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x61 // VDPBF16PS.BCST 388(R9), Z12, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 64(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x68 // VDPBF16PS.BCST 416(R9), Z13, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x69 // VDPBF16PS.BCST 420(R9), Z13, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 128(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x70 // VDPBF16PS.BCST 448(R9), Z14, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x71 // VDPBF16PS.BCST 452(R9), Z14, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 192(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x78 // VDPBF16PS.BCST 480(R9), Z15, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x79 // VDPBF16PS.BCST 484(R9), Z15, Z27
 	ADDQ $512, R9
 	ADDQ $64, BX
-	ADDQ $64, R11
+	ADDQ $32, R13
+	CMPQ R13, $128
+	JLT same1
+	XORQ R13, R13
+	ADDQ $256, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
+
+same1:
 
 next:
 	DECQ streamBlock_k(DI)
@@ -3440,6 +3422,7 @@ next:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ R13, (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
@@ -3448,6 +3431,7 @@ next:
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ R12, (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -3844,6 +3828,7 @@ start0x1:
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero1x1
@@ -3868,6 +3853,7 @@ start1x1:
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI), R13
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -3942,50 +3928,44 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x01 // VDPBF16PS.BCST 4(DX), Z16, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST 8(DX), Z16, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x03 // VDPBF16PS.BCST 12(DX), Z16, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x09 // VDPBF16PS.BCST 36(DX), Z17, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x0A // VDPBF16PS.BCST 40(DX), Z17, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x0B // VDPBF16PS.BCST 44(DX), Z17, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x11 // VDPBF16PS.BCST 68(DX), Z18, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x12 // VDPBF16PS.BCST 72(DX), Z18, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x13 // VDPBF16PS.BCST 76(DX), Z18, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x19 // VDPBF16PS.BCST 100(DX), Z19, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x1A // VDPBF16PS.BCST 104(DX), Z19, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x1B // VDPBF16PS.BCST 108(DX), Z19, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x21 // VDPBF16PS.BCST 132(DX), Z4, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x22 // VDPBF16PS.BCST 136(DX), Z4, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x23 // VDPBF16PS.BCST 140(DX), Z4, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x29 // VDPBF16PS.BCST 164(DX), Z5, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x2A // VDPBF16PS.BCST 168(DX), Z5, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x2B // VDPBF16PS.BCST 172(DX), Z5, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x31 // VDPBF16PS.BCST 196(DX), Z6, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x32 // VDPBF16PS.BCST 200(DX), Z6, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x33 // VDPBF16PS.BCST 204(DX), Z6, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x39 // VDPBF16PS.BCST 228(DX), Z7, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x3A // VDPBF16PS.BCST 232(DX), Z7, Z26
@@ -4014,59 +3994,59 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x41 // VDPBF16PS.BCST 260(DX), Z16, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x42 // VDPBF16PS.BCST 264(DX), Z16, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x43 // VDPBF16PS.BCST 268(DX), Z16, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x49 // VDPBF16PS.BCST 292(DX), Z17, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x4A // VDPBF16PS.BCST 296(DX), Z17, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x4B // VDPBF16PS.BCST 300(DX), Z17, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x51 // VDPBF16PS.BCST 324(DX), Z18, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x52 // VDPBF16PS.BCST 328(DX), Z18, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x53 // VDPBF16PS.BCST 332(DX), Z18, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x59 // VDPBF16PS.BCST 356(DX), Z19, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x5A // VDPBF16PS.BCST 360(DX), Z19, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x5B // VDPBF16PS.BCST 364(DX), Z19, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x61 // VDPBF16PS.BCST 388(DX), Z12, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x62 // VDPBF16PS.BCST 392(DX), Z12, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x63 // VDPBF16PS.BCST 396(DX), Z12, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x69 // VDPBF16PS.BCST 420(DX), Z13, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x6A // VDPBF16PS.BCST 424(DX), Z13, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x6B // VDPBF16PS.BCST 428(DX), Z13, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x71 // VDPBF16PS.BCST 452(DX), Z14, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x72 // VDPBF16PS.BCST 456(DX), Z14, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x73 // VDPBF16PS.BCST 460(DX), Z14, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x79 // VDPBF16PS.BCST 484(DX), Z15, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x7A // VDPBF16PS.BCST 488(DX), Z15, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x7B // VDPBF16PS.BCST 492(DX), Z15, Z27
 	ADDQ $512, DX
 	ADDQ $64, SI
-	ADDQ $64, R10
+	ADDQ $32, R12
+	CMPQ R12, $128
+	JLT same0
+	XORQ R12, R12
+	ADDQ $256, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
+
+same0:
 	CMPQ streamBlock_lone(DI), $0
 	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -4141,50 +4121,44 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI)(R13*1), AX
+	PREFETCHT0 0(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x21 // VDPBF16PS.BCST (R9), Z16, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x01 // VDPBF16PS.BCST 4(R9), Z16, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x02 // VDPBF16PS.BCST 8(R9), Z16, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x03 // VDPBF16PS.BCST 12(R9), Z16, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 64(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x08 // VDPBF16PS.BCST 32(R9), Z17, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x09 // VDPBF16PS.BCST 36(R9), Z17, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x0A // VDPBF16PS.BCST 40(R9), Z17, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x0B // VDPBF16PS.BCST 44(R9), Z17, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 128(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x10 // VDPBF16PS.BCST 64(R9), Z18, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x11 // VDPBF16PS.BCST 68(R9), Z18, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x12 // VDPBF16PS.BCST 72(R9), Z18, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x13 // VDPBF16PS.BCST 76(R9), Z18, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 192(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x18 // VDPBF16PS.BCST 96(R9), Z19, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x19 // VDPBF16PS.BCST 100(R9), Z19, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x1A // VDPBF16PS.BCST 104(R9), Z19, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x1B // VDPBF16PS.BCST 108(R9), Z19, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI)(R13*1), AX
+	PREFETCHT0 0(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x20 // VDPBF16PS.BCST 128(R9), Z4, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x21 // VDPBF16PS.BCST 132(R9), Z4, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x22 // VDPBF16PS.BCST 136(R9), Z4, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x23 // VDPBF16PS.BCST 140(R9), Z4, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 64(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x28 // VDPBF16PS.BCST 160(R9), Z5, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x29 // VDPBF16PS.BCST 164(R9), Z5, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x2A // VDPBF16PS.BCST 168(R9), Z5, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x2B // VDPBF16PS.BCST 172(R9), Z5, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 128(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x30 // VDPBF16PS.BCST 192(R9), Z6, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x31 // VDPBF16PS.BCST 196(R9), Z6, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x32 // VDPBF16PS.BCST 200(R9), Z6, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x33 // VDPBF16PS.BCST 204(R9), Z6, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 192(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x38 // VDPBF16PS.BCST 224(R9), Z7, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x39 // VDPBF16PS.BCST 228(R9), Z7, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x3A // VDPBF16PS.BCST 232(R9), Z7, Z30
@@ -4213,59 +4187,59 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI)(R13*1), AX
+	PREFETCHT0 0(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x40 // VDPBF16PS.BCST 256(R9), Z16, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x41 // VDPBF16PS.BCST 260(R9), Z16, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x42 // VDPBF16PS.BCST 264(R9), Z16, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x43 // VDPBF16PS.BCST 268(R9), Z16, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 64(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x48 // VDPBF16PS.BCST 288(R9), Z17, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x49 // VDPBF16PS.BCST 292(R9), Z17, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x4A // VDPBF16PS.BCST 296(R9), Z17, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x4B // VDPBF16PS.BCST 300(R9), Z17, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 128(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x50 // VDPBF16PS.BCST 320(R9), Z18, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x51 // VDPBF16PS.BCST 324(R9), Z18, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x52 // VDPBF16PS.BCST 328(R9), Z18, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x53 // VDPBF16PS.BCST 332(R9), Z18, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 192(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x58 // VDPBF16PS.BCST 352(R9), Z19, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x59 // VDPBF16PS.BCST 356(R9), Z19, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x5A // VDPBF16PS.BCST 360(R9), Z19, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x5B // VDPBF16PS.BCST 364(R9), Z19, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI)(R13*1), AX
+	PREFETCHT0 0(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x60 // VDPBF16PS.BCST 384(R9), Z12, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x61 // VDPBF16PS.BCST 388(R9), Z12, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x62 // VDPBF16PS.BCST 392(R9), Z12, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x63 // VDPBF16PS.BCST 396(R9), Z12, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 64(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x68 // VDPBF16PS.BCST 416(R9), Z13, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x69 // VDPBF16PS.BCST 420(R9), Z13, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x6A // VDPBF16PS.BCST 424(R9), Z13, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x6B // VDPBF16PS.BCST 428(R9), Z13, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 128(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x70 // VDPBF16PS.BCST 448(R9), Z14, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x71 // VDPBF16PS.BCST 452(R9), Z14, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x72 // VDPBF16PS.BCST 456(R9), Z14, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x73 // VDPBF16PS.BCST 460(R9), Z14, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 192(AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x78 // VDPBF16PS.BCST 480(R9), Z15, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x79 // VDPBF16PS.BCST 484(R9), Z15, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x7A // VDPBF16PS.BCST 488(R9), Z15, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x7B // VDPBF16PS.BCST 492(R9), Z15, Z31
 	ADDQ $512, R9
 	ADDQ $64, BX
-	ADDQ $64, R11
+	ADDQ $32, R13
+	CMPQ R13, $128
+	JLT same1
+	XORQ R13, R13
+	ADDQ $256, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
+
+same1:
 
 next:
 	DECQ streamBlock_k(DI)
@@ -4282,6 +4256,7 @@ next:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ R13, (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -4294,6 +4269,7 @@ next:
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ R12, (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -4786,6 +4762,7 @@ start0x1:
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -4860,8 +4837,8 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x01 // VDPBF16PS.BCST 4(DX), Z16, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST 8(DX), Z16, Z26
@@ -4870,8 +4847,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x05 // VDPBF16PS.BCST 20(DX), Z16, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x06 // VDPBF16PS.BCST 24(DX), Z16, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x07 // VDPBF16PS.BCST 28(DX), Z16, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x09 // VDPBF16PS.BCST 36(DX), Z17, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x0A // VDPBF16PS.BCST 40(DX), Z17, Z26
@@ -4880,8 +4856,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x0D // VDPBF16PS.BCST 52(DX), Z17, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x0E // VDPBF16PS.BCST 56(DX), Z17, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x0F // VDPBF16PS.BCST 60(DX), Z17, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x11 // VDPBF16PS.BCST 68(DX), Z18, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x12 // VDPBF16PS.BCST 72(DX), Z18, Z26
@@ -4890,8 +4865,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x15 // VDPBF16PS.BCST 84(DX), Z18, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x16 // VDPBF16PS.BCST 88(DX), Z18, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x17 // VDPBF16PS.BCST 92(DX), Z18, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x19 // VDPBF16PS.BCST 100(DX), Z19, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x1A // VDPBF16PS.BCST 104(DX), Z19, Z26
@@ -4900,8 +4874,8 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x1D // VDPBF16PS.BCST 116(DX), Z19, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x1E // VDPBF16PS.BCST 120(DX), Z19, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x1F // VDPBF16PS.BCST 124(DX), Z19, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x21 // VDPBF16PS.BCST 132(DX), Z4, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x22 // VDPBF16PS.BCST 136(DX), Z4, Z26
@@ -4910,8 +4884,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x25 // VDPBF16PS.BCST 148(DX), Z4, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x26 // VDPBF16PS.BCST 152(DX), Z4, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x27 // VDPBF16PS.BCST 156(DX), Z4, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x29 // VDPBF16PS.BCST 164(DX), Z5, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x2A // VDPBF16PS.BCST 168(DX), Z5, Z26
@@ -4920,8 +4893,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x2D // VDPBF16PS.BCST 180(DX), Z5, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x2E // VDPBF16PS.BCST 184(DX), Z5, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x2F // VDPBF16PS.BCST 188(DX), Z5, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x31 // VDPBF16PS.BCST 196(DX), Z6, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x32 // VDPBF16PS.BCST 200(DX), Z6, Z26
@@ -4930,8 +4902,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x35 // VDPBF16PS.BCST 212(DX), Z6, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x36 // VDPBF16PS.BCST 216(DX), Z6, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x37 // VDPBF16PS.BCST 220(DX), Z6, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x39 // VDPBF16PS.BCST 228(DX), Z7, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x3A // VDPBF16PS.BCST 232(DX), Z7, Z26
@@ -4964,8 +4935,8 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x41 // VDPBF16PS.BCST 260(DX), Z16, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x42 // VDPBF16PS.BCST 264(DX), Z16, Z26
@@ -4974,8 +4945,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x45 // VDPBF16PS.BCST 276(DX), Z16, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x46 // VDPBF16PS.BCST 280(DX), Z16, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x47 // VDPBF16PS.BCST 284(DX), Z16, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x49 // VDPBF16PS.BCST 292(DX), Z17, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x4A // VDPBF16PS.BCST 296(DX), Z17, Z26
@@ -4984,8 +4954,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x4D // VDPBF16PS.BCST 308(DX), Z17, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x4E // VDPBF16PS.BCST 312(DX), Z17, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x4F // VDPBF16PS.BCST 316(DX), Z17, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x51 // VDPBF16PS.BCST 324(DX), Z18, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x52 // VDPBF16PS.BCST 328(DX), Z18, Z26
@@ -4994,8 +4963,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x55 // VDPBF16PS.BCST 340(DX), Z18, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x56 // VDPBF16PS.BCST 344(DX), Z18, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x57 // VDPBF16PS.BCST 348(DX), Z18, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x59 // VDPBF16PS.BCST 356(DX), Z19, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x5A // VDPBF16PS.BCST 360(DX), Z19, Z26
@@ -5004,8 +4972,8 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x5D // VDPBF16PS.BCST 372(DX), Z19, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x5E // VDPBF16PS.BCST 376(DX), Z19, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x5F // VDPBF16PS.BCST 380(DX), Z19, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x61 // VDPBF16PS.BCST 388(DX), Z12, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x62 // VDPBF16PS.BCST 392(DX), Z12, Z26
@@ -5014,8 +4982,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x65 // VDPBF16PS.BCST 404(DX), Z12, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x66 // VDPBF16PS.BCST 408(DX), Z12, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x67 // VDPBF16PS.BCST 412(DX), Z12, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x69 // VDPBF16PS.BCST 420(DX), Z13, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x6A // VDPBF16PS.BCST 424(DX), Z13, Z26
@@ -5024,8 +4991,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x6D // VDPBF16PS.BCST 436(DX), Z13, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x6E // VDPBF16PS.BCST 440(DX), Z13, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x6F // VDPBF16PS.BCST 444(DX), Z13, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x71 // VDPBF16PS.BCST 452(DX), Z14, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x72 // VDPBF16PS.BCST 456(DX), Z14, Z26
@@ -5034,8 +5000,7 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x75 // VDPBF16PS.BCST 468(DX), Z14, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x76 // VDPBF16PS.BCST 472(DX), Z14, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x77 // VDPBF16PS.BCST 476(DX), Z14, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x79 // VDPBF16PS.BCST 484(DX), Z15, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x7A // VDPBF16PS.BCST 488(DX), Z15, Z26
@@ -5046,9 +5011,15 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x7F // VDPBF16PS.BCST 508(DX), Z15, Z31
 	ADDQ $512, DX
 	ADDQ $64, SI
-	ADDQ $64, R10
+	ADDQ $32, R12
+	CMPQ R12, $128
+	JLT same0
+	XORQ R12, R12
+	ADDQ $256, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
+
+same0:
 	DECQ streamBlock_k(DI)
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
@@ -5071,6 +5042,7 @@ loop:
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ R12, (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -5421,6 +5393,7 @@ start0x1:
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero1x1
@@ -5436,6 +5409,7 @@ start1x1:
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI), R13
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -5510,29 +5484,23 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	VFMADD231PS.BCST (DX), Z16, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	VFMADD231PS.BCST 32(DX), Z17, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	VFMADD231PS.BCST 64(DX), Z18, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	VFMADD231PS.BCST 96(DX), Z19, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	VFMADD231PS.BCST 128(DX), Z4, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	VFMADD231PS.BCST 160(DX), Z5, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	VFMADD231PS.BCST 192(DX), Z6, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	VFMADD231PS.BCST 224(DX), Z7, Z24
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
@@ -5558,35 +5526,35 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	VFMADD231PS.BCST 256(DX), Z16, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	VFMADD231PS.BCST 288(DX), Z17, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	VFMADD231PS.BCST 320(DX), Z18, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	VFMADD231PS.BCST 352(DX), Z19, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	VFMADD231PS.BCST 384(DX), Z12, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	VFMADD231PS.BCST 416(DX), Z13, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	VFMADD231PS.BCST 448(DX), Z14, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	VFMADD231PS.BCST 480(DX), Z15, Z24
 	ADDQ $512, DX
 	ADDQ $64, SI
-	ADDQ $64, R10
+	ADDQ $32, R12
+	CMPQ R12, $128
+	JLT same0
+	XORQ R12, R12
+	ADDQ $256, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
+
+same0:
 	CMPQ streamBlock_lone(DI), $0
 	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -5661,29 +5629,23 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI)(R13*1), AX
+	PREFETCHT0 0(AX)(R11*1)
 	VFMADD231PS.BCST (R9), Z16, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 64(AX)(R11*1)
 	VFMADD231PS.BCST 32(R9), Z17, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 128(AX)(R11*1)
 	VFMADD231PS.BCST 64(R9), Z18, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 192(AX)(R11*1)
 	VFMADD231PS.BCST 96(R9), Z19, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI)(R13*1), AX
+	PREFETCHT0 0(AX)(R11*1)
 	VFMADD231PS.BCST 128(R9), Z4, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 64(AX)(R11*1)
 	VFMADD231PS.BCST 160(R9), Z5, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 128(AX)(R11*1)
 	VFMADD231PS.BCST 192(R9), Z6, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 192(AX)(R11*1)
 	VFMADD231PS.BCST 224(R9), Z7, Z25
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
@@ -5709,35 +5671,35 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI)(R13*1), AX
+	PREFETCHT0 0(AX)(R11*1)
 	VFMADD231PS.BCST 256(R9), Z16, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 64(AX)(R11*1)
 	VFMADD231PS.BCST 288(R9), Z17, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 128(AX)(R11*1)
 	VFMADD231PS.BCST 320(R9), Z18, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 192(AX)(R11*1)
 	VFMADD231PS.BCST 352(R9), Z19, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI)(R13*1), AX
+	PREFETCHT0 0(AX)(R11*1)
 	VFMADD231PS.BCST 384(R9), Z12, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 64(AX)(R11*1)
 	VFMADD231PS.BCST 416(R9), Z13, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 128(AX)(R11*1)
 	VFMADD231PS.BCST 448(R9), Z14, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 192(AX)(R11*1)
 	VFMADD231PS.BCST 480(R9), Z15, Z25
 	ADDQ $512, R9
 	ADDQ $64, BX
-	ADDQ $64, R11
+	ADDQ $32, R13
+	CMPQ R13, $128
+	JLT same1
+	XORQ R13, R13
+	ADDQ $256, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
+
+same1:
 
 next:
 	DECQ streamBlock_k(DI)
@@ -5748,12 +5710,14 @@ next:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ R13, (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ R12, (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -6102,6 +6066,7 @@ start0x1:
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero1x1
@@ -6120,6 +6085,7 @@ start1x1:
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI), R13
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -6194,36 +6160,30 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	VFMADD231PS.BCST (DX), Z16, Z24
 	VFMADD231PS.BCST 4(DX), Z16, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	VFMADD231PS.BCST 32(DX), Z17, Z24
 	VFMADD231PS.BCST 36(DX), Z17, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	VFMADD231PS.BCST 64(DX), Z18, Z24
 	VFMADD231PS.BCST 68(DX), Z18, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	VFMADD231PS.BCST 96(DX), Z19, Z24
 	VFMADD231PS.BCST 100(DX), Z19, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	VFMADD231PS.BCST 128(DX), Z4, Z24
 	VFMADD231PS.BCST 132(DX), Z4, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	VFMADD231PS.BCST 160(DX), Z5, Z24
 	VFMADD231PS.BCST 164(DX), Z5, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	VFMADD231PS.BCST 192(DX), Z6, Z24
 	VFMADD231PS.BCST 196(DX), Z6, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	VFMADD231PS.BCST 224(DX), Z7, Z24
 	VFMADD231PS.BCST 228(DX), Z7, Z25
 	VUNPCKLPS Z11, Z10, Z16
@@ -6250,43 +6210,43 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	VFMADD231PS.BCST 256(DX), Z16, Z24
 	VFMADD231PS.BCST 260(DX), Z16, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	VFMADD231PS.BCST 288(DX), Z17, Z24
 	VFMADD231PS.BCST 292(DX), Z17, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	VFMADD231PS.BCST 320(DX), Z18, Z24
 	VFMADD231PS.BCST 324(DX), Z18, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	VFMADD231PS.BCST 352(DX), Z19, Z24
 	VFMADD231PS.BCST 356(DX), Z19, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	VFMADD231PS.BCST 384(DX), Z12, Z24
 	VFMADD231PS.BCST 388(DX), Z12, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	VFMADD231PS.BCST 416(DX), Z13, Z24
 	VFMADD231PS.BCST 420(DX), Z13, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	VFMADD231PS.BCST 448(DX), Z14, Z24
 	VFMADD231PS.BCST 452(DX), Z14, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	VFMADD231PS.BCST 480(DX), Z15, Z24
 	VFMADD231PS.BCST 484(DX), Z15, Z25
 	ADDQ $512, DX
 	ADDQ $64, SI
-	ADDQ $64, R10
+	ADDQ $32, R12
+	CMPQ R12, $128
+	JLT same0
+	XORQ R12, R12
+	ADDQ $256, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
+
+same0:
 	CMPQ streamBlock_lone(DI), $0
 	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -6361,36 +6321,30 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI)(R13*1), AX
+	PREFETCHT0 0(AX)(R11*1)
 	VFMADD231PS.BCST (R9), Z16, Z26
 	VFMADD231PS.BCST 4(R9), Z16, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 64(AX)(R11*1)
 	VFMADD231PS.BCST 32(R9), Z17, Z26
 	VFMADD231PS.BCST 36(R9), Z17, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 128(AX)(R11*1)
 	VFMADD231PS.BCST 64(R9), Z18, Z26
 	VFMADD231PS.BCST 68(R9), Z18, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 192(AX)(R11*1)
 	VFMADD231PS.BCST 96(R9), Z19, Z26
 	VFMADD231PS.BCST 100(R9), Z19, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI)(R13*1), AX
+	PREFETCHT0 0(AX)(R11*1)
 	VFMADD231PS.BCST 128(R9), Z4, Z26
 	VFMADD231PS.BCST 132(R9), Z4, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 64(AX)(R11*1)
 	VFMADD231PS.BCST 160(R9), Z5, Z26
 	VFMADD231PS.BCST 164(R9), Z5, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 128(AX)(R11*1)
 	VFMADD231PS.BCST 192(R9), Z6, Z26
 	VFMADD231PS.BCST 196(R9), Z6, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 192(AX)(R11*1)
 	VFMADD231PS.BCST 224(R9), Z7, Z26
 	VFMADD231PS.BCST 228(R9), Z7, Z27
 	VUNPCKLPS Z11, Z10, Z16
@@ -6417,43 +6371,43 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI)(R13*1), AX
+	PREFETCHT0 0(AX)(R11*1)
 	VFMADD231PS.BCST 256(R9), Z16, Z26
 	VFMADD231PS.BCST 260(R9), Z16, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 64(AX)(R11*1)
 	VFMADD231PS.BCST 288(R9), Z17, Z26
 	VFMADD231PS.BCST 292(R9), Z17, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 128(AX)(R11*1)
 	VFMADD231PS.BCST 320(R9), Z18, Z26
 	VFMADD231PS.BCST 324(R9), Z18, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 192(AX)(R11*1)
 	VFMADD231PS.BCST 352(R9), Z19, Z26
 	VFMADD231PS.BCST 356(R9), Z19, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI)(R13*1), AX
+	PREFETCHT0 0(AX)(R11*1)
 	VFMADD231PS.BCST 384(R9), Z12, Z26
 	VFMADD231PS.BCST 388(R9), Z12, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 64(AX)(R11*1)
 	VFMADD231PS.BCST 416(R9), Z13, Z26
 	VFMADD231PS.BCST 420(R9), Z13, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 128(AX)(R11*1)
 	VFMADD231PS.BCST 448(R9), Z14, Z26
 	VFMADD231PS.BCST 452(R9), Z14, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 192(AX)(R11*1)
 	VFMADD231PS.BCST 480(R9), Z15, Z26
 	VFMADD231PS.BCST 484(R9), Z15, Z27
 	ADDQ $512, R9
 	ADDQ $64, BX
-	ADDQ $64, R11
+	ADDQ $32, R13
+	CMPQ R13, $128
+	JLT same1
+	XORQ R13, R13
+	ADDQ $256, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
+
+same1:
 
 next:
 	DECQ streamBlock_k(DI)
@@ -6466,6 +6420,7 @@ next:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ R13, (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
@@ -6474,6 +6429,7 @@ next:
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ R12, (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -6870,6 +6826,7 @@ start0x1:
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero1x1
@@ -6894,6 +6851,7 @@ start1x1:
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI), R13
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -6968,50 +6926,44 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	VFMADD231PS.BCST (DX), Z16, Z24
 	VFMADD231PS.BCST 4(DX), Z16, Z25
 	VFMADD231PS.BCST 8(DX), Z16, Z26
 	VFMADD231PS.BCST 12(DX), Z16, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	VFMADD231PS.BCST 32(DX), Z17, Z24
 	VFMADD231PS.BCST 36(DX), Z17, Z25
 	VFMADD231PS.BCST 40(DX), Z17, Z26
 	VFMADD231PS.BCST 44(DX), Z17, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	VFMADD231PS.BCST 64(DX), Z18, Z24
 	VFMADD231PS.BCST 68(DX), Z18, Z25
 	VFMADD231PS.BCST 72(DX), Z18, Z26
 	VFMADD231PS.BCST 76(DX), Z18, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	VFMADD231PS.BCST 96(DX), Z19, Z24
 	VFMADD231PS.BCST 100(DX), Z19, Z25
 	VFMADD231PS.BCST 104(DX), Z19, Z26
 	VFMADD231PS.BCST 108(DX), Z19, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	VFMADD231PS.BCST 128(DX), Z4, Z24
 	VFMADD231PS.BCST 132(DX), Z4, Z25
 	VFMADD231PS.BCST 136(DX), Z4, Z26
 	VFMADD231PS.BCST 140(DX), Z4, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	VFMADD231PS.BCST 160(DX), Z5, Z24
 	VFMADD231PS.BCST 164(DX), Z5, Z25
 	VFMADD231PS.BCST 168(DX), Z5, Z26
 	VFMADD231PS.BCST 172(DX), Z5, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	VFMADD231PS.BCST 192(DX), Z6, Z24
 	VFMADD231PS.BCST 196(DX), Z6, Z25
 	VFMADD231PS.BCST 200(DX), Z6, Z26
 	VFMADD231PS.BCST 204(DX), Z6, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	VFMADD231PS.BCST 224(DX), Z7, Z24
 	VFMADD231PS.BCST 228(DX), Z7, Z25
 	VFMADD231PS.BCST 232(DX), Z7, Z26
@@ -7040,59 +6992,59 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	VFMADD231PS.BCST 256(DX), Z16, Z24
 	VFMADD231PS.BCST 260(DX), Z16, Z25
 	VFMADD231PS.BCST 264(DX), Z16, Z26
 	VFMADD231PS.BCST 268(DX), Z16, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	VFMADD231PS.BCST 288(DX), Z17, Z24
 	VFMADD231PS.BCST 292(DX), Z17, Z25
 	VFMADD231PS.BCST 296(DX), Z17, Z26
 	VFMADD231PS.BCST 300(DX), Z17, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	VFMADD231PS.BCST 320(DX), Z18, Z24
 	VFMADD231PS.BCST 324(DX), Z18, Z25
 	VFMADD231PS.BCST 328(DX), Z18, Z26
 	VFMADD231PS.BCST 332(DX), Z18, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	VFMADD231PS.BCST 352(DX), Z19, Z24
 	VFMADD231PS.BCST 356(DX), Z19, Z25
 	VFMADD231PS.BCST 360(DX), Z19, Z26
 	VFMADD231PS.BCST 364(DX), Z19, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	VFMADD231PS.BCST 384(DX), Z12, Z24
 	VFMADD231PS.BCST 388(DX), Z12, Z25
 	VFMADD231PS.BCST 392(DX), Z12, Z26
 	VFMADD231PS.BCST 396(DX), Z12, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	VFMADD231PS.BCST 416(DX), Z13, Z24
 	VFMADD231PS.BCST 420(DX), Z13, Z25
 	VFMADD231PS.BCST 424(DX), Z13, Z26
 	VFMADD231PS.BCST 428(DX), Z13, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	VFMADD231PS.BCST 448(DX), Z14, Z24
 	VFMADD231PS.BCST 452(DX), Z14, Z25
 	VFMADD231PS.BCST 456(DX), Z14, Z26
 	VFMADD231PS.BCST 460(DX), Z14, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	VFMADD231PS.BCST 480(DX), Z15, Z24
 	VFMADD231PS.BCST 484(DX), Z15, Z25
 	VFMADD231PS.BCST 488(DX), Z15, Z26
 	VFMADD231PS.BCST 492(DX), Z15, Z27
 	ADDQ $512, DX
 	ADDQ $64, SI
-	ADDQ $64, R10
+	ADDQ $32, R12
+	CMPQ R12, $128
+	JLT same0
+	XORQ R12, R12
+	ADDQ $256, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
+
+same0:
 	CMPQ streamBlock_lone(DI), $0
 	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -7167,50 +7119,44 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI)(R13*1), AX
+	PREFETCHT0 0(AX)(R11*1)
 	VFMADD231PS.BCST (R9), Z16, Z28
 	VFMADD231PS.BCST 4(R9), Z16, Z29
 	VFMADD231PS.BCST 8(R9), Z16, Z30
 	VFMADD231PS.BCST 12(R9), Z16, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 64(AX)(R11*1)
 	VFMADD231PS.BCST 32(R9), Z17, Z28
 	VFMADD231PS.BCST 36(R9), Z17, Z29
 	VFMADD231PS.BCST 40(R9), Z17, Z30
 	VFMADD231PS.BCST 44(R9), Z17, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 128(AX)(R11*1)
 	VFMADD231PS.BCST 64(R9), Z18, Z28
 	VFMADD231PS.BCST 68(R9), Z18, Z29
 	VFMADD231PS.BCST 72(R9), Z18, Z30
 	VFMADD231PS.BCST 76(R9), Z18, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 192(AX)(R11*1)
 	VFMADD231PS.BCST 96(R9), Z19, Z28
 	VFMADD231PS.BCST 100(R9), Z19, Z29
 	VFMADD231PS.BCST 104(R9), Z19, Z30
 	VFMADD231PS.BCST 108(R9), Z19, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI)(R13*1), AX
+	PREFETCHT0 0(AX)(R11*1)
 	VFMADD231PS.BCST 128(R9), Z4, Z28
 	VFMADD231PS.BCST 132(R9), Z4, Z29
 	VFMADD231PS.BCST 136(R9), Z4, Z30
 	VFMADD231PS.BCST 140(R9), Z4, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 64(AX)(R11*1)
 	VFMADD231PS.BCST 160(R9), Z5, Z28
 	VFMADD231PS.BCST 164(R9), Z5, Z29
 	VFMADD231PS.BCST 168(R9), Z5, Z30
 	VFMADD231PS.BCST 172(R9), Z5, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 128(AX)(R11*1)
 	VFMADD231PS.BCST 192(R9), Z6, Z28
 	VFMADD231PS.BCST 196(R9), Z6, Z29
 	VFMADD231PS.BCST 200(R9), Z6, Z30
 	VFMADD231PS.BCST 204(R9), Z6, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 192(AX)(R11*1)
 	VFMADD231PS.BCST 224(R9), Z7, Z28
 	VFMADD231PS.BCST 228(R9), Z7, Z29
 	VFMADD231PS.BCST 232(R9), Z7, Z30
@@ -7239,59 +7185,59 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI)(R13*1), AX
+	PREFETCHT0 0(AX)(R11*1)
 	VFMADD231PS.BCST 256(R9), Z16, Z28
 	VFMADD231PS.BCST 260(R9), Z16, Z29
 	VFMADD231PS.BCST 264(R9), Z16, Z30
 	VFMADD231PS.BCST 268(R9), Z16, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 64(AX)(R11*1)
 	VFMADD231PS.BCST 288(R9), Z17, Z28
 	VFMADD231PS.BCST 292(R9), Z17, Z29
 	VFMADD231PS.BCST 296(R9), Z17, Z30
 	VFMADD231PS.BCST 300(R9), Z17, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 128(AX)(R11*1)
 	VFMADD231PS.BCST 320(R9), Z18, Z28
 	VFMADD231PS.BCST 324(R9), Z18, Z29
 	VFMADD231PS.BCST 328(R9), Z18, Z30
 	VFMADD231PS.BCST 332(R9), Z18, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 192(AX)(R11*1)
 	VFMADD231PS.BCST 352(R9), Z19, Z28
 	VFMADD231PS.BCST 356(R9), Z19, Z29
 	VFMADD231PS.BCST 360(R9), Z19, Z30
 	VFMADD231PS.BCST 364(R9), Z19, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI)(R13*1), AX
+	PREFETCHT0 0(AX)(R11*1)
 	VFMADD231PS.BCST 384(R9), Z12, Z28
 	VFMADD231PS.BCST 388(R9), Z12, Z29
 	VFMADD231PS.BCST 392(R9), Z12, Z30
 	VFMADD231PS.BCST 396(R9), Z12, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 64(AX)(R11*1)
 	VFMADD231PS.BCST 416(R9), Z13, Z28
 	VFMADD231PS.BCST 420(R9), Z13, Z29
 	VFMADD231PS.BCST 424(R9), Z13, Z30
 	VFMADD231PS.BCST 428(R9), Z13, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 128(AX)(R11*1)
 	VFMADD231PS.BCST 448(R9), Z14, Z28
 	VFMADD231PS.BCST 452(R9), Z14, Z29
 	VFMADD231PS.BCST 456(R9), Z14, Z30
 	VFMADD231PS.BCST 460(R9), Z14, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	PREFETCHT0 (AX)(R11*1)
+	PREFETCHT0 192(AX)(R11*1)
 	VFMADD231PS.BCST 480(R9), Z15, Z28
 	VFMADD231PS.BCST 484(R9), Z15, Z29
 	VFMADD231PS.BCST 488(R9), Z15, Z30
 	VFMADD231PS.BCST 492(R9), Z15, Z31
 	ADDQ $512, R9
 	ADDQ $64, BX
-	ADDQ $64, R11
+	ADDQ $32, R13
+	CMPQ R13, $128
+	JLT same1
+	XORQ R13, R13
+	ADDQ $256, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
+
+same1:
 
 next:
 	DECQ streamBlock_k(DI)
@@ -7308,6 +7254,7 @@ next:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ R13, (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -7320,6 +7267,7 @@ next:
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ R12, (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -7812,6 +7760,7 @@ start0x1:
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -7886,8 +7835,8 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	VFMADD231PS.BCST (DX), Z16, Z24
 	VFMADD231PS.BCST 4(DX), Z16, Z25
 	VFMADD231PS.BCST 8(DX), Z16, Z26
@@ -7896,8 +7845,7 @@ loop:
 	VFMADD231PS.BCST 20(DX), Z16, Z29
 	VFMADD231PS.BCST 24(DX), Z16, Z30
 	VFMADD231PS.BCST 28(DX), Z16, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	VFMADD231PS.BCST 32(DX), Z17, Z24
 	VFMADD231PS.BCST 36(DX), Z17, Z25
 	VFMADD231PS.BCST 40(DX), Z17, Z26
@@ -7906,8 +7854,7 @@ loop:
 	VFMADD231PS.BCST 52(DX), Z17, Z29
 	VFMADD231PS.BCST 56(DX), Z17, Z30
 	VFMADD231PS.BCST 60(DX), Z17, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	VFMADD231PS.BCST 64(DX), Z18, Z24
 	VFMADD231PS.BCST 68(DX), Z18, Z25
 	VFMADD231PS.BCST 72(DX), Z18, Z26
@@ -7916,8 +7863,7 @@ loop:
 	VFMADD231PS.BCST 84(DX), Z18, Z29
 	VFMADD231PS.BCST 88(DX), Z18, Z30
 	VFMADD231PS.BCST 92(DX), Z18, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	VFMADD231PS.BCST 96(DX), Z19, Z24
 	VFMADD231PS.BCST 100(DX), Z19, Z25
 	VFMADD231PS.BCST 104(DX), Z19, Z26
@@ -7926,8 +7872,8 @@ loop:
 	VFMADD231PS.BCST 116(DX), Z19, Z29
 	VFMADD231PS.BCST 120(DX), Z19, Z30
 	VFMADD231PS.BCST 124(DX), Z19, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	VFMADD231PS.BCST 128(DX), Z4, Z24
 	VFMADD231PS.BCST 132(DX), Z4, Z25
 	VFMADD231PS.BCST 136(DX), Z4, Z26
@@ -7936,8 +7882,7 @@ loop:
 	VFMADD231PS.BCST 148(DX), Z4, Z29
 	VFMADD231PS.BCST 152(DX), Z4, Z30
 	VFMADD231PS.BCST 156(DX), Z4, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	VFMADD231PS.BCST 160(DX), Z5, Z24
 	VFMADD231PS.BCST 164(DX), Z5, Z25
 	VFMADD231PS.BCST 168(DX), Z5, Z26
@@ -7946,8 +7891,7 @@ loop:
 	VFMADD231PS.BCST 180(DX), Z5, Z29
 	VFMADD231PS.BCST 184(DX), Z5, Z30
 	VFMADD231PS.BCST 188(DX), Z5, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	VFMADD231PS.BCST 192(DX), Z6, Z24
 	VFMADD231PS.BCST 196(DX), Z6, Z25
 	VFMADD231PS.BCST 200(DX), Z6, Z26
@@ -7956,8 +7900,7 @@ loop:
 	VFMADD231PS.BCST 212(DX), Z6, Z29
 	VFMADD231PS.BCST 216(DX), Z6, Z30
 	VFMADD231PS.BCST 220(DX), Z6, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	VFMADD231PS.BCST 224(DX), Z7, Z24
 	VFMADD231PS.BCST 228(DX), Z7, Z25
 	VFMADD231PS.BCST 232(DX), Z7, Z26
@@ -7990,8 +7933,8 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	VFMADD231PS.BCST 256(DX), Z16, Z24
 	VFMADD231PS.BCST 260(DX), Z16, Z25
 	VFMADD231PS.BCST 264(DX), Z16, Z26
@@ -8000,8 +7943,7 @@ loop:
 	VFMADD231PS.BCST 276(DX), Z16, Z29
 	VFMADD231PS.BCST 280(DX), Z16, Z30
 	VFMADD231PS.BCST 284(DX), Z16, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	VFMADD231PS.BCST 288(DX), Z17, Z24
 	VFMADD231PS.BCST 292(DX), Z17, Z25
 	VFMADD231PS.BCST 296(DX), Z17, Z26
@@ -8010,8 +7952,7 @@ loop:
 	VFMADD231PS.BCST 308(DX), Z17, Z29
 	VFMADD231PS.BCST 312(DX), Z17, Z30
 	VFMADD231PS.BCST 316(DX), Z17, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	VFMADD231PS.BCST 320(DX), Z18, Z24
 	VFMADD231PS.BCST 324(DX), Z18, Z25
 	VFMADD231PS.BCST 328(DX), Z18, Z26
@@ -8020,8 +7961,7 @@ loop:
 	VFMADD231PS.BCST 340(DX), Z18, Z29
 	VFMADD231PS.BCST 344(DX), Z18, Z30
 	VFMADD231PS.BCST 348(DX), Z18, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	VFMADD231PS.BCST 352(DX), Z19, Z24
 	VFMADD231PS.BCST 356(DX), Z19, Z25
 	VFMADD231PS.BCST 360(DX), Z19, Z26
@@ -8030,8 +7970,8 @@ loop:
 	VFMADD231PS.BCST 372(DX), Z19, Z29
 	VFMADD231PS.BCST 376(DX), Z19, Z30
 	VFMADD231PS.BCST 380(DX), Z19, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI)(R12*1), AX
+	PREFETCHT0 0(AX)(R10*1)
 	VFMADD231PS.BCST 384(DX), Z12, Z24
 	VFMADD231PS.BCST 388(DX), Z12, Z25
 	VFMADD231PS.BCST 392(DX), Z12, Z26
@@ -8040,8 +7980,7 @@ loop:
 	VFMADD231PS.BCST 404(DX), Z12, Z29
 	VFMADD231PS.BCST 408(DX), Z12, Z30
 	VFMADD231PS.BCST 412(DX), Z12, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 64(AX)(R10*1)
 	VFMADD231PS.BCST 416(DX), Z13, Z24
 	VFMADD231PS.BCST 420(DX), Z13, Z25
 	VFMADD231PS.BCST 424(DX), Z13, Z26
@@ -8050,8 +7989,7 @@ loop:
 	VFMADD231PS.BCST 436(DX), Z13, Z29
 	VFMADD231PS.BCST 440(DX), Z13, Z30
 	VFMADD231PS.BCST 444(DX), Z13, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 128(AX)(R10*1)
 	VFMADD231PS.BCST 448(DX), Z14, Z24
 	VFMADD231PS.BCST 452(DX), Z14, Z25
 	VFMADD231PS.BCST 456(DX), Z14, Z26
@@ -8060,8 +7998,7 @@ loop:
 	VFMADD231PS.BCST 468(DX), Z14, Z29
 	VFMADD231PS.BCST 472(DX), Z14, Z30
 	VFMADD231PS.BCST 476(DX), Z14, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	PREFETCHT0 (AX)(R10*1)
+	PREFETCHT0 192(AX)(R10*1)
 	VFMADD231PS.BCST 480(DX), Z15, Z24
 	VFMADD231PS.BCST 484(DX), Z15, Z25
 	VFMADD231PS.BCST 488(DX), Z15, Z26
@@ -8072,9 +8009,15 @@ loop:
 	VFMADD231PS.BCST 508(DX), Z15, Z31
 	ADDQ $512, DX
 	ADDQ $64, SI
-	ADDQ $64, R10
+	ADDQ $32, R12
+	CMPQ R12, $128
+	JLT same0
+	XORQ R12, R12
+	ADDQ $256, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
+
+same0:
 	DECQ streamBlock_k(DI)
 	JNZ loop
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
@@ -8097,6 +8040,7 @@ loop:
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ R12, (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI)
 	VZEROUPPER
 	RET
 
