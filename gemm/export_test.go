@@ -94,6 +94,13 @@ func PretendIntel(is bool) (restore func()) {
 	return func() { intel = old }
 }
 
+// PretendHalves does the same for a processor that carries out AVX-512 in halves.
+func PretendHalves(is bool) (restore func()) {
+	old := halved
+	halved = is
+	return func() { halved = old }
+}
+
 // StreamColumns returns the columns of a slab of e.Multiply with these arguments,
 // 0 if it is not streamed.
 func StreamColumns(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
@@ -104,6 +111,13 @@ func StreamColumns(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 	var st stream
 	err = st.init(&in.product, s.parallelism())
 	return st.cols, err
+}
+
+// StreamsInPlace reports whether e.Multiply with these arguments streams a B that it reads
+// where it lies.
+func StreamsInPlace(e *Engine, c, a, b AnyMatrix, opts ...Option) (bool, error) {
+	in, s, err := e.prepared(c, a, b, opts)
+	return err == nil && in.route(s) == routeStream && in.streamMode(s.parallelism()) == streamInPlace, err
 }
 
 // Unpacked reports whether e.Multiply with these arguments packs neither A nor B.

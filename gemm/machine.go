@@ -4,6 +4,8 @@ import (
 	"cmp"
 
 	"github.com/klauspost/cpuid/v2"
+
+	"example.com/leafhopper/asm"
 )
 
 // What the policies know of the machine. Tests pretend another one.
@@ -11,6 +13,7 @@ var (
 	bytesL3 = cpuid.CPU.Cache.L3                        // of the last-level cache, -1 if it is not known
 	bytesL2 = cmp.Or(max(0, cpuid.CPU.Cache.L2), 1<<20) // of a second-level cache
 	intel   = cpuid.CPU.VendorID == cpuid.Intel
+	halved  = asm.Halves() // vectors of AVX-512
 )
 
 // lineBytes is the size of a line of any cache.

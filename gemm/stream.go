@@ -23,6 +23,7 @@ const (
 	streamB     = 256 << 10 // bytes of scratch memory for panels of B
 	streamAcc   = 128 << 10 // bytes of scratch memory for accumulators
 	inPlaceCols = 8192      // most columns at a time that are read in place
+	inPlaceAcc  = 256 << 10 // most bytes of their sums
 	// Most elements of B for each of a few workers with AMX, and if its columns lie along K
 	// for all, that they had better pack each for its slabs, and most rows for which not.
 	sharedEach   = 1 << 19
@@ -128,6 +129,14 @@ func (p *product) streamDepth(mode streamMode, workers int) int {
 		if !p.b.packed {
 			return p.freshDepth(workers)
 		}
+	case streamInPlace:
+		if p.m > p.kernel.MR {
+			row := againRow
+			if p.many(workers) {
+				row /= 2 // for items
+			}
+			return min(row/p.b.elem.Size(), roundUp(p.k, p.panelDepth()))
+		}
 	case streamPieces:
 		return asm.SweepK
 	case streamAlong:
@@ -175,9 +184,9 @@ func (st *stream) init(p *product, workers int) error {
 	case streamInPlace:
 		// Long pieces of memory are read fastest.
 		st.inPlace = k.Stream(p.b.elem, p.b.trans)
-		block = inPlaceCols / k.NR
+		block = min(inPlaceCols, inPlaceAcc/(p.m*4)) / k.NR
 		slabs := workers
-		if p.many(workers) {
+		if p.many(workers) || workers > 1 && st.panelsA > 1 {
 			slabs *= slabsEach // the slowest of many would keep the others waiting
 		}
 		cols = min(ceilDiv(panels, slabs), block, widest)

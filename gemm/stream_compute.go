@@ -124,11 +124,32 @@ func (st *stream) blockA(step int) unsafe.Pointer {
 func (st *stream) computeInPlace(mem unsafe.Pointer, item, col, n int) {
 	src, dst, ldd := st.sums(mem, item, col, n)
 	from, to := st.blocks(item)
-	k0 := from * st.bk
-	// The blocks of K lie one after the other.
-	a := st.blockA(from)
-	st.inPlace(min(to*st.bk, st.k)-k0, st.m, n, a, st.b.at(k0, col), st.b.pitch(), src, ldd, dst, ldd)
+	span := 1
+	if st.panelsA == 1 {
+		span = to - from // blocks of K that lie one after the other
+	}
+	for ; from < to; from += span {
+		k0 := from * st.bk
+		st.readPlace(min((from+span)*st.bk, st.k)-k0, n, st.blockA(from), st.b.at(k0, col), src, dst, ldd)
+		src = dst
+	}
 	st.finish(dst, ldd, item, col, n)
+}
+
+// readPlace multiplies A, in panels k elements deep, by n columns of B, as many at a time as
+// stay in a cache until the last panel has read them. The sums before and after are rows
+// ldd bytes apart.
+func (st *stream) readPlace(k, n int, a, b, src, dst unsafe.Pointer, ldd int) {
+	rows, cols, pitch := st.kernel.MR, n, st.b.pitch()
+	if st.panelsA > 1 {
+		cols = max(1, againBytes/(k*st.b.elem.Size())/fewColumns) * fewColumns
+	}
+	for j := 0; j < n; j += cols {
+		for i := range st.panelsA {
+			a, at := unsafe.Add(a, i*st.kernel.PanelA(st.words(k))), i*rows*ldd+j*4
+			st.inPlace(k, min(rows, st.m-i*rows), min(cols, n-j), a, unsafe.Add(b, j*pitch), pitch, forward(src, at), ldd, unsafe.Add(dst, at), ldd)
+		}
+	}
 }
 
 // computeStored multiplies an item's part of A by n columns of a packed B from col on: at

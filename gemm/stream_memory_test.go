@@ -14,8 +14,9 @@ import (
 // counted here anew, as what computes it lays it out.
 func TestStreamMemory(t *testing.T) {
 	for _, is := range []bool{false, true} {
-		restore := PretendIntel(is)
+		restore, restoreHalves := PretendIntel(is), PretendHalves(!is)
 		t.Run(fmt.Sprint("intel=", is), testStreamMemory)
+		restoreHalves()
 		restore()
 	}
 }

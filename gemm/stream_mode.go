@@ -20,6 +20,14 @@ const (
 	sweepSmall  = 48   // to sweep over a B that stays in a cache,
 	sweepMany   = 32   // and for many workers, whose rows of B are short
 	alongDepth  = 1024 // elements of K of B before the next panel of A reads them again
+	// Most rows by a B along K that kernels for few read again from a cache rather than pack
+	// it, where AVX-512 is carried out in halves, and on Intel's processors, where transposing
+	// takes longer, if B comes from further than the second-level caches. And bytes of a row
+	// of such a B at a time, and of all of those.
+	againRows  = 24
+	againIntel = 12
+	againRow   = 16 << 10
+	againBytes = 256 << 10
 )
 
 // streamMode returns the fastest mode for so many workers.
@@ -38,13 +46,26 @@ func (p *product) streamMode(workers int) streamMode {
 		return streamAlong
 	case p.sweeps(workers):
 		return streamPieces
-	case p.m <= k.StreamRows(p.b.elem) && k.Stream(p.b.elem, p.b.trans) != nil:
+	case p.m <= p.inPlaceRows(workers) && k.Stream(p.b.elem, p.b.trans) != nil:
 		return streamInPlace
 	}
 	if p.packs() {
 		return streamSwept
 	}
 	return streamPanels
+}
+
+// inPlaceRows returns the most rows of A that kernels for few multiply by a B where it lies.
+func (p *product) inPlaceRows(workers int) int {
+	k, size := p.kernel, p.b.elem.Size()
+	switch {
+	case !p.b.trans || p.starves() || !p.inVectors() || size*k.KPack < 4:
+	case halved:
+		return againRows
+	case intel && k.KPack == 1 && workers <= few && p.n*p.k*size > 2*workers*bytesL2:
+		return againIntel
+	}
+	return k.StreamRows(p.b.elem)
 }
 
 // sweeps reports whether the kernel is to sweep over a B of rows of K. For many rows
