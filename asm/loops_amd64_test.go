@@ -9,15 +9,15 @@ func setLoop(folds bool) (restore func()) {
 	return func() { foldsWords = was }
 }
 
-// fars returns how many ways k has to prefetch rows along K of type t.
-func fars(k *Kernel, t Type) int {
-	if k.strips == stripsAVX512BF16 || k.strips == stripsAVX512 && t == F32 {
+// fars returns how many ways k has to prefetch rows of K of type t, or rows along K.
+func fars(k *Kernel, t Type, kContiguous bool) int {
+	if k.strips == stripsAVX512BF16 || k.strips == stripsAVX512 && (t == F32 || !kContiguous) {
 		return 2
 	}
 	return 1
 }
 
-// setFar says whether rows along K are prefetched to the second-level cache, and returns what takes that back.
+// setFar says whether rows are prefetched to the second-level cache, and returns what takes that back.
 func setFar(far bool) (restore func()) {
 	was := farRows
 	farRows = far

@@ -5,10 +5,10 @@ package asm
 // setLoop chooses a loop over K for the kernels that have two; here none has.
 func setLoop(folds bool) (restore func()) { return func() {} }
 
-// fars returns how many ways k has to prefetch rows along K of type t.
-func fars(k *Kernel, t Type) int { return 1 }
+// fars returns how many ways k has to prefetch rows of K of type t, or rows along K.
+func fars(k *Kernel, t Type, kContiguous bool) int { return 1 }
 
-// setFar says where rows along K are prefetched to, for the kernels that have a choice; here none has.
+// setFar says where rows are prefetched to, for the kernels that have a choice; here none has.
 func setFar(far bool) (restore func()) { return func() {} }
 
 // loops returns how many loops over K k has.

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// The stream kernels in assembly. S reads rows of K, T and Far rows along K, P packed panels. The number is how many rows of A they
+// The stream kernels in assembly. S and SFar read rows of K, T and TFar rows along K, P packed panels. The number is how many rows of A they
 // multiply, in the words of the packers: Pairs, Words, BF16 and F16 say what B holds.
 
 // A streamBlock is what an assembly stream kernel works on.
@@ -48,7 +48,7 @@ const (
 	streamPage   = 4 << 10  // bytes between rows, or a multiple, that have them share sets of the first-level cache
 	streamAhead  = 256      // bytes to prefetch ahead in a row
 	streamPiece  = 256      // bytes of a row that are prefetched one after the other
-	streamFar    = 1024     // the same if a single slot prefetches to the second-level cache
+	streamFar    = 1024     // the same along K if a single slot prefetches to the second-level cache
 	streamLag    = 1024     // bytes that one group of columns is behind another
 	streamPanel  = 16 * 128 // bytes of a panel of a block of K, of which AVX2 has one that is larger
 )
@@ -104,6 +104,54 @@ func streamS4F16(c *streamBlock)
 func streamS8F16(c *streamBlock)
 
 //go:noescape
+func streamSFar1Pairs(c *streamBlock)
+
+//go:noescape
+func streamSFar2Pairs(c *streamBlock)
+
+//go:noescape
+func streamSFar4Pairs(c *streamBlock)
+
+//go:noescape
+func streamSFar8Pairs(c *streamBlock)
+
+//go:noescape
+func streamSFar1Words(c *streamBlock)
+
+//go:noescape
+func streamSFar2Words(c *streamBlock)
+
+//go:noescape
+func streamSFar4Words(c *streamBlock)
+
+//go:noescape
+func streamSFar8Words(c *streamBlock)
+
+//go:noescape
+func streamSFar1BF16(c *streamBlock)
+
+//go:noescape
+func streamSFar2BF16(c *streamBlock)
+
+//go:noescape
+func streamSFar4BF16(c *streamBlock)
+
+//go:noescape
+func streamSFar8BF16(c *streamBlock)
+
+//go:noescape
+func streamSFar1F16(c *streamBlock)
+
+//go:noescape
+func streamSFar2F16(c *streamBlock)
+
+//go:noescape
+func streamSFar4F16(c *streamBlock)
+
+//go:noescape
+func streamSFar8F16(c *streamBlock)
+
+//go:noescape
 func streamT1Pairs(c *streamBlock)
 
 //go:noescape
@@ -116,28 +164,28 @@ func streamT4Pairs(c *streamBlock)
 func streamT8Pairs(c *streamBlock)
 
 //go:noescape
-func streamFar1Pairs(c *streamBlock)
+func streamTFar1Pairs(c *streamBlock)
 
 //go:noescape
-func streamFar2Pairs(c *streamBlock)
+func streamTFar2Pairs(c *streamBlock)
 
 //go:noescape
-func streamFar4Pairs(c *streamBlock)
+func streamTFar4Pairs(c *streamBlock)
 
 //go:noescape
-func streamFar8Pairs(c *streamBlock)
+func streamTFar8Pairs(c *streamBlock)
 
 //go:noescape
-func streamFar1Words(c *streamBlock)
+func streamTFar1Words(c *streamBlock)
 
 //go:noescape
-func streamFar2Words(c *streamBlock)
+func streamTFar2Words(c *streamBlock)
 
 //go:noescape
-func streamFar4Words(c *streamBlock)
+func streamTFar4Words(c *streamBlock)
 
 //go:noescape
-func streamFar8Words(c *streamBlock)
+func streamTFar8Words(c *streamBlock)
 
 //go:noescape
 func streamT1Words(c *streamBlock)

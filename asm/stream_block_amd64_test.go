@@ -23,7 +23,7 @@ func TestStreamAddresses(t *testing.T) {
 			t.Logf("%s does not run here", of.kernel)
 			continue
 		}
-		for _, far := range []bool{false, true}[:fars(kern, of.typ)] {
+		for _, far := range []bool{false, true}[:fars(kern, of.typ, true)] {
 			defer setFar(far)()
 			testStreamAddresses(t, kern, of.typ, of.s)
 		}

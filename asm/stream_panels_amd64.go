@@ -39,6 +39,13 @@ var (
 	reach256   = [3]streamReach{{8, 2048}, {8, 2048}, {8, 2048}}
 )
 
+// The reach of the kernels that prefetch to the second-level cache, for 1, 2, up to 4 and up to 8 rows of A, wherever rows of K lie,
+// measured on Zen 4.
+var (
+	reachFar      = [4]streamReach{{8, 2048}, {8, 2048}, {16, 1024}, {32, 1024}}
+	reachFarPairs = [4]streamReach{{8, 2048}, {8, 2048}, {32, 1024}, {32, 1024}}
+)
+
 // A processor of Intel's reads columns of few bytes best a few rows ahead, and down K in one call if the accumulators stay in
 // registers: on 16 workers of the Emerald Rapids 1, 4 and 8 rows of float32 by 4096 x 4096 read B at 147, 116 and 102 GB/s without this
 // and at 156, 139 and 103 with it.
@@ -88,10 +95,16 @@ type streamKernel struct {
 	size, kpack                  int
 	straight, transposed, panels streamSet       // AMX has no panels
 	reach                        *[3]streamReach // of S
-	far                          streamSet       // transposed, for farRows, or nil
+	far                          *farStream  // for farRows, or nil
 	block                        int             // T: bytes of a block of a row
 	pack                         PackFunc        // of panels, from rows along K
 	narrow                       streamSet       // P for stored panels, if they are not what panels takes
+}
+
+// farStream is what streamKernel has for processors on which rows are prefetched to the second-level cache: S, and T or nil.
+type farStream struct {
+	straight, transposed streamSet
+	reach                *[4]streamReach
 }
 
 var (
@@ -101,16 +114,20 @@ var (
 	streamPairs = streamKernel{&stream512, 2, 2, streamSet{streamS1Pairs, streamS2Pairs, streamS4Pairs, streamS8Pairs},
 		streamSet{streamT1Pairs, streamT2Pairs, streamT4Pairs, streamT8Pairs},
 		streamSet{streamP1Pairs, streamP2Pairs, streamP4Pairs, streamP8Pairs}, &reachPairs,
-		streamSet{streamFar1Pairs, streamFar2Pairs, streamFar4Pairs, streamFar8Pairs}, 64, packT32Pairs, nil}
+		&farStream{streamSet{streamSFar1Pairs, streamSFar2Pairs, streamSFar4Pairs, streamSFar8Pairs},
+			streamSet{streamTFar1Pairs, streamTFar2Pairs, streamTFar4Pairs, streamTFar8Pairs}, &reachFarPairs}, 64, packT32Pairs, nil}
 	streamWords = streamKernel{&stream512, 4, 1, streamSet{streamS1Words, streamS2Words, streamS4Words, streamS8Words},
 		streamSet{streamT1Words, streamT2Words, streamT4Words, streamT8Words},
 		streamSet{streamP1Words, streamP2Words, streamP4Words, streamP8Words}, &reach512,
-		streamSet{streamFar1Words, streamFar2Words, streamFar4Words, streamFar8Words}, 64, packT32Words, nil}
+		&farStream{streamSet{streamSFar1Words, streamSFar2Words, streamSFar4Words, streamSFar8Words},
+			streamSet{streamTFar1Words, streamTFar2Words, streamTFar4Words, streamTFar8Words}, &reachFar}, 64, packT32Words, nil}
 	streamBF16 = streamKernel{&stream512, 2, 1, streamSet{streamS1BF16, streamS2BF16, streamS4BF16, streamS8BF16},
-		streamSet{streamT1BF16, streamT2BF16, streamT4BF16, streamT8BF16}, streamWords.panels, &reach512, nil, 32, packT32BF16,
+		streamSet{streamT1BF16, streamT2BF16, streamT4BF16, streamT8BF16}, streamWords.panels, &reach512,
+		&farStream{streamSet{streamSFar1BF16, streamSFar2BF16, streamSFar4BF16, streamSFar8BF16}, nil, &reachFar}, 32, packT32BF16,
 		streamSet{streamP1BF16, streamP2BF16, streamP4BF16, streamP8BF16}}
 	streamF16 = streamKernel{&stream512, 2, 1, streamSet{streamS1F16, streamS2F16, streamS4F16, streamS8F16},
-		streamSet{streamT1F16, streamT2F16, streamT4F16, streamT8F16}, streamWords.panels, &reach512, nil, 32, packT32F16,
+		streamSet{streamT1F16, streamT2F16, streamT4F16, streamT8F16}, streamWords.panels, &reach512,
+		&farStream{streamSet{streamSFar1F16, streamSFar2F16, streamSFar4F16, streamSFar8F16}, nil, &reachFar}, 32, packT32F16,
 		streamSet{streamP1F16, streamP2F16, streamP4F16, streamP8F16}}
 
 	stream256Words = streamKernel{&stream256, 4, 1, streamSet{stream256S1Words, stream256S2Words, stream256S4Words},
@@ -186,9 +203,11 @@ func (c *streamBlock) storePart(n, width, m int, dst unsafe.Pointer, ldd int) {
 func (s *streamKernel) across(k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	c := streamBlocks.Get().(*streamBlock)
 	kernel := s.straight.of(m)
-	f := s.straight[kernel]
+	f, reach := s.straight[kernel], s.reachOf(m, stride)
+	if farRows && s.far != nil {
+		f, reach = s.far.straight[kernel], s.far.reach[kernel]
+	}
 	c.stride = stride
-	reach := s.reachOf(m, stride)
 	for j := 0; j < n; j += streamWidth {
 		c.n = min(n-j, streamWidth)
 		var part *streamBlock
@@ -252,8 +271,8 @@ func (s *streamKernel) along(k, m, n int, a, b unsafe.Pointer, stride int, src u
 	c.release()
 }
 
-// farRows asks for kernels that prefetch rows along K to the second-level cache: the first-level cache of Zen 4 has 8 ways. Intel's
-// processors, whose have 12, take 3 to 23 % longer so if B comes from further than the second-level cache; Zen 5 was not measured.
+// farRows asks for kernels that prefetch rows to the second-level cache: the first-level cache of Zen 4 has 8 ways. Intel's
+// processors, whose have 12, take 3 to 23 % longer so along K if B comes from further than the second-level cache; Zen 5 was not measured.
 var farRows = machine().halves()
 
 // blocks multiplies whole blocks of K. Some slots go through K at a time, to have as many independent sums, each by a vector of
@@ -266,8 +285,8 @@ func (s *streamKernel) blocks(c *streamBlock, blocks, m, n int, a, b unsafe.Poin
 	v := s.transposed.of(m)
 	kernels, slots := s.transposed, c.slots[:s.slots[v]]
 	ahead, lag := streamAhead, streamLag/s.block
-	if farRows && s.far != nil {
-		kernels, lag = s.far, 0
+	if farRows && s.far != nil && s.far.transposed != nil {
+		kernels, lag = s.far.transposed, 0
 		if len(slots) == 1 {
 			ahead = streamFar
 		}

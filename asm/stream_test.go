@@ -18,7 +18,7 @@ func forStreams(t *testing.T, f func(t *testing.T, kern *Kernel, typ Type, kCont
 					continue
 				}
 				name := fmt.Sprintf("%v/kContiguous=%v", typ, kContiguous)
-				if !kContiguous || fars(kern, typ) == 1 {
+				if fars(kern, typ, kContiguous) == 1 {
 					t.Run(name, func(t *testing.T) { f(t, kern, typ, kContiguous) })
 					continue
 				}

@@ -5,8 +5,8 @@ import "fmt"
 // The stream kernels multiply 1, 2, 4 or 8 rows of one panel of A by columns of B that are used once, so that reading B is
 // all that counts. What a call needs stands in a streamBlock, which DI points at: see stream_amd64.go.
 //
-// S reads rows of K as they lie, by as many columns as there are. T and Far read rows along K, of up to four slots, each a vector of
-// columns. P reads stored panels, by as many columns as there are accumulators.
+// S reads rows of K as they lie, by as many columns as there are. T reads rows along K, of up to four slots, each a vector of
+// columns. P reads stored panels, by as many columns as there are accumulators. SFar and TFar prefetch to the second-level cache.
 
 // streamRows are the numbers of rows of A for which there are kernels; those of AVX2 have up to 4.
 var streamRows = []int{1, 2, 4, 8}
@@ -17,7 +17,7 @@ type stream struct {
 	rows int  // of A
 	vecs int  // vectors of accumulators for each row
 	ymm  bool // 256-bit registers, otherwise 512-bit
-	far  bool // rows along K are prefetched to the second-level cache
+	far  bool // of S and T: rows are prefetched to the second-level cache
 }
 
 // streams returns the file of stream kernels.
@@ -27,7 +27,9 @@ func streams() []byte {
 	s.WriteString("#include \"go_asm.h\"\n")
 	for _, f := range []form{pairs, words, bf16, f16} {
 		for _, rows := range streamRows {
-			stream{f, rows, min(4, 16/rows), false, false}.straight(&s)
+			for _, far := range []bool{false, true} {
+				stream{f, rows, min(4, 16/rows), false, far}.straight(&s)
+			}
 		}
 	}
 	for _, f := range []form{pairs, words, bf16, f16} {
@@ -96,9 +98,24 @@ func (k stream) rank1(s *source, bs []int, apart int, fetch ...string) {
 			k.kernel().multiply(s, i*k.vecs+v, a+i%as, b)
 		}
 		for f := i * len(fetch) / k.rows; f < (i+1)*len(fetch)/k.rows; f++ {
-			s.op("PREFETCHT0 %s", fetch[f])
+			s.op("%s %s", k.prefetch(), fetch[f])
 		}
 	}
+}
+
+// prefetch returns the instruction, and suffix how the names of functions that have it go on.
+func (k stream) prefetch() string {
+	if k.far {
+		return "PREFETCHT1"
+	}
+	return "PREFETCHT0"
+}
+
+func (k stream) suffix() string {
+	if k.far {
+		return "Far"
+	}
+	return ""
 }
 
 // slotField returns word i of a field of a slot, an operand.
@@ -230,7 +247,7 @@ func (k stream) straight(s *source) {
 
 // straightStart opens a kernel for rows of K.
 func (k stream) straightStart(s *source) {
-	k.function(s, "S", k.vecs*k.kernel().bytes()/4)
+	k.function(s, "S"+k.suffix(), k.vecs*k.kernel().bytes()/4)
 	k.straightFields(s)
 }
 

@@ -17,11 +17,7 @@ func (k stream) transposed(s *source) {
 	}
 	first := func(slot int) int { return k.kernel().registers() - 8 + slot*k.rows }
 	addr := func(int) string { return "(AX)" }
-	what := "T"
-	if k.far {
-		what = "Far"
-	}
-	k.function(s, what, k.vecs*k.kernel().bytes()/4)
+	k.function(s, "T"+k.suffix(), k.vecs*k.kernel().bytes()/4)
 	for g := range k.vecs {
 		k.accumulators(s, g, first(g), 1, addr, nil)
 		s.startSlot(g)
@@ -134,7 +130,7 @@ func (k stream) word(s *source, slot, first, w, b int) {
 		s.op("PREFETCHT0 %d(AX)(%s*1)", 64*line, regs.fetch)
 	case !k.early():
 		s.slot(slot, "rows", w, "AX")
-		k.prefetch(s, slot)
+		k.fetchRow(s, slot)
 	}
 	for i := range k.rows {
 		if disp := 4 * (w*k.kernel().mr + i); k.kpack == 2 {
@@ -145,13 +141,9 @@ func (k stream) word(s *source, slot, first, w, b int) {
 	}
 }
 
-// prefetch prefetches for the row that AX points to.
-func (k stream) prefetch(s *source, slot int) {
-	op := "PREFETCHT0"
-	if k.far {
-		op = "PREFETCHT1"
-	}
-	s.op("%s (AX)(%s*1)", op, slotRegs[slot].fetch)
+// fetchRow prefetches for the row that AX points to.
+func (k stream) fetchRow(s *source, slot int) {
+	s.op("%s (AX)(%s*1)", k.prefetch(), slotRegs[slot].fetch)
 }
 
 // grouped reports whether fetchLines lines of a row are prefetched one after the other, of other rows in each block until all have had
@@ -194,7 +186,7 @@ func (k stream) halves(s *source, slot int) {
 				}
 			}
 			if k.early() {
-				k.prefetch(s, slot)
+				k.fetchRow(s, slot)
 			}
 		}
 	}
