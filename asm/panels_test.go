@@ -35,7 +35,10 @@ func TestStreamPanels(t *testing.T) {
 			if i%2 == 0 {
 				mul = kern.Ref
 			}
-			if err := c.check(a, b, src, dst, wanted, r, word, mul); err != nil {
+			restore := setFar(i%4 < 2)
+			err := c.check(a, b, src, dst, wanted, r, word, mul)
+			restore()
+			if err != nil {
 				t.Fatal(err)
 			}
 		}

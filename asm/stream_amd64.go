@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// The stream kernels in assembly. S and SFar read rows of K, T and TFar rows along K, P packed panels. The number is how many rows of A they
-// multiply, in the words of the packers: Pairs, Words, BF16 and F16 say what B holds.
+// The stream kernels in assembly. S reads rows of K, T rows along K, P packed panels; Far prefetches to the second-level cache. The
+// number is how many rows of A they multiply, in the words of the packers: Pairs, Words, BF16 and F16 say what B holds.
 
 // A streamBlock is what an assembly stream kernel works on.
 type streamBlock struct {
@@ -270,3 +270,51 @@ func streamP4F16(c *streamBlock)
 
 //go:noescape
 func streamP8F16(c *streamBlock)
+
+//go:noescape
+func streamPFar1Pairs(c *streamBlock)
+
+//go:noescape
+func streamPFar2Pairs(c *streamBlock)
+
+//go:noescape
+func streamPFar4Pairs(c *streamBlock)
+
+//go:noescape
+func streamPFar8Pairs(c *streamBlock)
+
+//go:noescape
+func streamPFar1Words(c *streamBlock)
+
+//go:noescape
+func streamPFar2Words(c *streamBlock)
+
+//go:noescape
+func streamPFar4Words(c *streamBlock)
+
+//go:noescape
+func streamPFar8Words(c *streamBlock)
+
+//go:noescape
+func streamPFar1BF16(c *streamBlock)
+
+//go:noescape
+func streamPFar2BF16(c *streamBlock)
+
+//go:noescape
+func streamPFar4BF16(c *streamBlock)
+
+//go:noescape
+func streamPFar8BF16(c *streamBlock)
+
+//go:noescape
+func streamPFar1F16(c *streamBlock)
+
+//go:noescape
+func streamPFar2F16(c *streamBlock)
+
+//go:noescape
+func streamPFar4F16(c *streamBlock)
+
+//go:noescape
+func streamPFar8F16(c *streamBlock)

@@ -95,16 +95,16 @@ type streamKernel struct {
 	size, kpack                  int
 	straight, transposed, panels streamSet       // AMX has no panels
 	reach                        *[3]streamReach // of S
-	far                          *farStream  // for farRows, or nil
+	far                          *farStream      // for farRows, or nil
 	block                        int             // T: bytes of a block of a row
 	pack                         PackFunc        // of panels, from rows along K
 	narrow                       streamSet       // P for stored panels, if they are not what panels takes
 }
 
-// farStream is what streamKernel has for processors on which rows are prefetched to the second-level cache: S, and T or nil.
+// farStream is what streamKernel has for processors on which B is prefetched to the second-level cache: S, T or nil, and P.
 type farStream struct {
-	straight, transposed streamSet
-	reach                *[4]streamReach
+	straight, transposed, panels streamSet
+	reach                        *[4]streamReach
 }
 
 var (
@@ -115,19 +115,23 @@ var (
 		streamSet{streamT1Pairs, streamT2Pairs, streamT4Pairs, streamT8Pairs},
 		streamSet{streamP1Pairs, streamP2Pairs, streamP4Pairs, streamP8Pairs}, &reachPairs,
 		&farStream{streamSet{streamSFar1Pairs, streamSFar2Pairs, streamSFar4Pairs, streamSFar8Pairs},
-			streamSet{streamTFar1Pairs, streamTFar2Pairs, streamTFar4Pairs, streamTFar8Pairs}, &reachFarPairs}, 64, packT32Pairs, nil}
+			streamSet{streamTFar1Pairs, streamTFar2Pairs, streamTFar4Pairs, streamTFar8Pairs},
+			streamSet{streamPFar1Pairs, streamPFar2Pairs, streamPFar4Pairs, streamPFar8Pairs}, &reachFarPairs}, 64, packT32Pairs, nil}
 	streamWords = streamKernel{&stream512, 4, 1, streamSet{streamS1Words, streamS2Words, streamS4Words, streamS8Words},
 		streamSet{streamT1Words, streamT2Words, streamT4Words, streamT8Words},
 		streamSet{streamP1Words, streamP2Words, streamP4Words, streamP8Words}, &reach512,
 		&farStream{streamSet{streamSFar1Words, streamSFar2Words, streamSFar4Words, streamSFar8Words},
-			streamSet{streamTFar1Words, streamTFar2Words, streamTFar4Words, streamTFar8Words}, &reachFar}, 64, packT32Words, nil}
+			streamSet{streamTFar1Words, streamTFar2Words, streamTFar4Words, streamTFar8Words},
+			streamSet{streamPFar1Words, streamPFar2Words, streamPFar4Words, streamPFar8Words}, &reachFar}, 64, packT32Words, nil}
 	streamBF16 = streamKernel{&stream512, 2, 1, streamSet{streamS1BF16, streamS2BF16, streamS4BF16, streamS8BF16},
 		streamSet{streamT1BF16, streamT2BF16, streamT4BF16, streamT8BF16}, streamWords.panels, &reach512,
-		&farStream{streamSet{streamSFar1BF16, streamSFar2BF16, streamSFar4BF16, streamSFar8BF16}, nil, &reachFar}, 32, packT32BF16,
+		&farStream{streamSet{streamSFar1BF16, streamSFar2BF16, streamSFar4BF16, streamSFar8BF16}, nil,
+			streamSet{streamPFar1BF16, streamPFar2BF16, streamPFar4BF16, streamPFar8BF16}, &reachFar}, 32, packT32BF16,
 		streamSet{streamP1BF16, streamP2BF16, streamP4BF16, streamP8BF16}}
 	streamF16 = streamKernel{&stream512, 2, 1, streamSet{streamS1F16, streamS2F16, streamS4F16, streamS8F16},
 		streamSet{streamT1F16, streamT2F16, streamT4F16, streamT8F16}, streamWords.panels, &reach512,
-		&farStream{streamSet{streamSFar1F16, streamSFar2F16, streamSFar4F16, streamSFar8F16}, nil, &reachFar}, 32, packT32F16,
+		&farStream{streamSet{streamSFar1F16, streamSFar2F16, streamSFar4F16, streamSFar8F16}, nil,
+			streamSet{streamPFar1F16, streamPFar2F16, streamPFar4F16, streamPFar8F16}, &reachFar}, 32, packT32F16,
 		streamSet{streamP1F16, streamP2F16, streamP4F16, streamP8F16}}
 
 	stream256Words = streamKernel{&stream256, 4, 1, streamSet{stream256S1Words, stream256S2Words, stream256S4Words},
@@ -271,7 +275,7 @@ func (s *streamKernel) along(k, m, n int, a, b unsafe.Pointer, stride int, src u
 	c.release()
 }
 
-// farRows asks for kernels that prefetch rows to the second-level cache: the first-level cache of Zen 4 has 8 ways. Intel's
+// farRows asks for kernels that prefetch B to the second-level cache: the first-level cache of Zen 4 has 8 ways. Intel's
 // processors, whose have 12, take 3 to 23 % longer so along K if B comes from further than the second-level cache; Zen 5 was not measured.
 var farRows = machine().halves()
 
@@ -377,7 +381,10 @@ func (s *streamKernel) columns(c *streamBlock, kern func(c *streamBlock), width,
 func (s *streamKernel) packed(k, m, n int, a, b unsafe.Pointer, pitch int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	c := streamBlocks.Get().(*streamBlock)
 	stored, v := s.panels, s.panels.of(m)
-	if s.narrow != nil {
+	switch {
+	case farRows && s.far != nil:
+		stored = s.far.panels
+	case s.narrow != nil:
 		stored = s.narrow
 	}
 	if m > 2 {

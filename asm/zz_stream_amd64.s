@@ -14054,6 +14054,83 @@ loop:
 	VZEROUPPER
 	RET
 
+// func streamPFar1Pairs(c *streamBlock)
+// 1 rows of A by 128 columns.
+TEXT ·streamPFar1Pairs(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	VMOVUPS 256(AX), Z4
+	VMOVUPS 320(AX), Z5
+	VMOVUPS 384(AX), Z6
+	VMOVUPS 448(AX), Z7
+	JMP start0x8
+
+zero0x8:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+start0x8:
+
+loop:
+	VMOVUPS 0(SI), Z16
+	VMOVUPS 64(SI), Z17
+	VMOVUPS 0(SI)(R9*1), Z18
+	VMOVUPS 64(SI)(R9*1), Z19
+	VMOVUPS 0(SI)(R9*2), Z20
+	VMOVUPS 64(SI)(R9*2), Z21
+	VMOVUPS 0(SI)(R10*1), Z22
+	VMOVUPS 64(SI)(R10*1), Z23
+	VBROADCASTSS 0(DX), Z24
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z0
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z17, Z24, Z1
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z24, Z2
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z19, Z24, Z3
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xE4 // VDPBF16PS Z20, Z24, Z4
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xED // VDPBF16PS Z21, Z24, Z5
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xF6 // VDPBF16PS Z22, Z24, Z6
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xFF // VDPBF16PS Z23, Z24, Z7
+	PREFETCHT1 4096(SI)
+	PREFETCHT1 4160(SI)
+	PREFETCHT1 4096(SI)(R9*1)
+	PREFETCHT1 4160(SI)(R9*1)
+	PREFETCHT1 4096(SI)(R9*2)
+	PREFETCHT1 4160(SI)(R9*2)
+	PREFETCHT1 4096(SI)(R10*1)
+	PREFETCHT1 4160(SI)(R10*1)
+	ADDQ $128, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, 448(AX)
+	VZEROUPPER
+	RET
+
 // func streamP2Pairs(c *streamBlock)
 // 2 rows of A by 128 columns.
 TEXT ·streamP2Pairs(SB), NOSPLIT, $0-8
@@ -14166,6 +14243,118 @@ loop:
 	VZEROUPPER
 	RET
 
+// func streamPFar2Pairs(c *streamBlock)
+// 2 rows of A by 128 columns.
+TEXT ·streamPFar2Pairs(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	VMOVUPS 256(AX), Z4
+	VMOVUPS 320(AX), Z5
+	VMOVUPS 384(AX), Z6
+	VMOVUPS 448(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	VMOVUPS 128(AX), Z10
+	VMOVUPS 192(AX), Z11
+	VMOVUPS 256(AX), Z12
+	VMOVUPS 320(AX), Z13
+	VMOVUPS 384(AX), Z14
+	VMOVUPS 448(AX), Z15
+	JMP start0x8
+
+zero0x8:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x8:
+
+loop:
+	VMOVUPS 0(SI), Z16
+	VMOVUPS 64(SI), Z17
+	VMOVUPS 0(SI)(R9*1), Z18
+	VMOVUPS 64(SI)(R9*1), Z19
+	VMOVUPS 0(SI)(R9*2), Z20
+	VMOVUPS 64(SI)(R9*2), Z21
+	VMOVUPS 0(SI)(R10*1), Z22
+	VMOVUPS 64(SI)(R10*1), Z23
+	VBROADCASTSS 0(DX), Z24
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z0
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z17, Z24, Z1
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z24, Z2
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z19, Z24, Z3
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xE4 // VDPBF16PS Z20, Z24, Z4
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xED // VDPBF16PS Z21, Z24, Z5
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xF6 // VDPBF16PS Z22, Z24, Z6
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xFF // VDPBF16PS Z23, Z24, Z7
+	PREFETCHT1 4096(SI)
+	PREFETCHT1 4160(SI)
+	PREFETCHT1 4096(SI)(R9*1)
+	PREFETCHT1 4160(SI)(R9*1)
+	VBROADCASTSS 4(DX), Z25
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z25, Z8
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z17, Z25, Z9
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z25, Z10
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z19, Z25, Z11
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xE4 // VDPBF16PS Z20, Z25, Z12
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xED // VDPBF16PS Z21, Z25, Z13
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xF6 // VDPBF16PS Z22, Z25, Z14
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xFF // VDPBF16PS Z23, Z25, Z15
+	PREFETCHT1 4096(SI)(R9*2)
+	PREFETCHT1 4160(SI)(R9*2)
+	PREFETCHT1 4096(SI)(R10*1)
+	PREFETCHT1 4160(SI)(R10*1)
+	ADDQ $128, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	VMOVUPS Z12, 256(AX)
+	VMOVUPS Z13, 320(AX)
+	VMOVUPS Z14, 384(AX)
+	VMOVUPS Z15, 448(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, 448(AX)
+	VZEROUPPER
+	RET
+
 // func streamP4Pairs(c *streamBlock)
 // 4 rows of A by 64 columns.
 TEXT ·streamP4Pairs(SB), NOSPLIT, $0-8
@@ -14249,6 +14438,116 @@ loop:
 	BYTE $0x62; BYTE $0x32; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z18, Z27, Z14
 	BYTE $0x62; BYTE $0x32; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z27, Z15
 	PREFETCHT0 8256(SI)(R9*1)
+	ADDQ $128, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z12, 0(AX)
+	VMOVUPS Z13, 64(AX)
+	VMOVUPS Z14, 128(AX)
+	VMOVUPS Z15, 192(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, 192(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VZEROUPPER
+	RET
+
+// func streamPFar4Pairs(c *streamBlock)
+// 4 rows of A by 64 columns.
+TEXT ·streamPFar4Pairs(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	VMOVUPS 128(AX), Z6
+	VMOVUPS 192(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	VMOVUPS 128(AX), Z10
+	VMOVUPS 192(AX), Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z12
+	VMOVUPS 64(AX), Z13
+	VMOVUPS 128(AX), Z14
+	VMOVUPS 192(AX), Z15
+	JMP start0x4
+
+zero0x4:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x4:
+
+loop:
+	VMOVUPS 0(SI), Z16
+	VMOVUPS 64(SI), Z17
+	VMOVUPS 0(SI)(R9*1), Z18
+	VMOVUPS 64(SI)(R9*1), Z19
+	VBROADCASTSS 0(DX), Z24
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z0
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z17, Z24, Z1
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z24, Z2
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z19, Z24, Z3
+	PREFETCHT1 8192(SI)
+	VBROADCASTSS 4(DX), Z25
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xE0 // VDPBF16PS Z16, Z25, Z4
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xE9 // VDPBF16PS Z17, Z25, Z5
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z18, Z25, Z6
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z25, Z7
+	PREFETCHT1 8256(SI)
+	VBROADCASTSS 8(DX), Z26
+	BYTE $0x62; BYTE $0x32; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z26, Z8
+	BYTE $0x62; BYTE $0x32; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z17, Z26, Z9
+	BYTE $0x62; BYTE $0x32; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xD2 // VDPBF16PS Z18, Z26, Z10
+	BYTE $0x62; BYTE $0x32; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xDB // VDPBF16PS Z19, Z26, Z11
+	PREFETCHT1 8192(SI)(R9*1)
+	VBROADCASTSS 12(DX), Z27
+	BYTE $0x62; BYTE $0x32; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xE0 // VDPBF16PS Z16, Z27, Z12
+	BYTE $0x62; BYTE $0x32; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xE9 // VDPBF16PS Z17, Z27, Z13
+	BYTE $0x62; BYTE $0x32; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xF2 // VDPBF16PS Z18, Z27, Z14
+	BYTE $0x62; BYTE $0x32; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xFB // VDPBF16PS Z19, Z27, Z15
+	PREFETCHT1 8256(SI)(R9*1)
 	ADDQ $128, SI
 	ADDQ $32, DX
 	DECQ CX
@@ -14394,6 +14693,124 @@ loop:
 	VZEROUPPER
 	RET
 
+// func streamPFar8Pairs(c *streamBlock)
+// 8 rows of A by 32 columns.
+TEXT ·streamPFar8Pairs(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS 0(AX), Z10
+	VMOVUPS 64(AX), Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VMOVUPS 0(AX), Z12
+	VMOVUPS 64(AX), Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VMOVUPS 0(AX), Z14
+	VMOVUPS 64(AX), Z15
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x2:
+
+loop:
+	VMOVUPS 0(SI), Z16
+	VMOVUPS 64(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z0
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z17, Z24, Z1
+	VBROADCASTSS 4(DX), Z25
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z16, Z25, Z2
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD9 // VDPBF16PS Z17, Z25, Z3
+	VBROADCASTSS 8(DX), Z26
+	BYTE $0x62; BYTE $0xB2; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xE0 // VDPBF16PS Z16, Z26, Z4
+	BYTE $0x62; BYTE $0xB2; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xE9 // VDPBF16PS Z17, Z26, Z5
+	VBROADCASTSS 12(DX), Z27
+	BYTE $0x62; BYTE $0xB2; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xF0 // VDPBF16PS Z16, Z27, Z6
+	BYTE $0x62; BYTE $0xB2; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xF9 // VDPBF16PS Z17, Z27, Z7
+	PREFETCHT1 16384(SI)
+	VBROADCASTSS 16(DX), Z24
+	BYTE $0x62; BYTE $0x32; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z8
+	BYTE $0x62; BYTE $0x32; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z17, Z24, Z9
+	VBROADCASTSS 20(DX), Z25
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z16, Z25, Z10
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD9 // VDPBF16PS Z17, Z25, Z11
+	VBROADCASTSS 24(DX), Z26
+	BYTE $0x62; BYTE $0x32; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xE0 // VDPBF16PS Z16, Z26, Z12
+	BYTE $0x62; BYTE $0x32; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xE9 // VDPBF16PS Z17, Z26, Z13
+	VBROADCASTSS 28(DX), Z27
+	BYTE $0x62; BYTE $0x32; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xF0 // VDPBF16PS Z16, Z27, Z14
+	BYTE $0x62; BYTE $0x32; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xF9 // VDPBF16PS Z17, Z27, Z15
+	PREFETCHT1 16448(SI)
+	ADDQ $128, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPS Z14, 0(AX)
+	VMOVUPS Z15, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPS Z12, 0(AX)
+	VMOVUPS Z13, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z10, 0(AX)
+	VMOVUPS Z11, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, 0(AX)
+	VMOVUPS Z7, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamP1Words(c *streamBlock)
 // 1 rows of A by 128 columns.
 TEXT ·streamP1Words(SB), NOSPLIT, $0-8
@@ -14455,6 +14872,83 @@ loop:
 	PREFETCHT0 4160(SI)(R9*2)
 	PREFETCHT0 4096(SI)(R10*1)
 	PREFETCHT0 4160(SI)(R10*1)
+	ADDQ $128, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, 448(AX)
+	VZEROUPPER
+	RET
+
+// func streamPFar1Words(c *streamBlock)
+// 1 rows of A by 128 columns.
+TEXT ·streamPFar1Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	VMOVUPS 256(AX), Z4
+	VMOVUPS 320(AX), Z5
+	VMOVUPS 384(AX), Z6
+	VMOVUPS 448(AX), Z7
+	JMP start0x8
+
+zero0x8:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+start0x8:
+
+loop:
+	VMOVDQU32 0(SI), Z16
+	VMOVDQU32 64(SI), Z17
+	VMOVDQU32 0(SI)(R9*1), Z18
+	VMOVDQU32 64(SI)(R9*1), Z19
+	VMOVDQU32 0(SI)(R9*2), Z20
+	VMOVDQU32 64(SI)(R9*2), Z21
+	VMOVDQU32 0(SI)(R10*1), Z22
+	VMOVDQU32 64(SI)(R10*1), Z23
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VFMADD231PS Z24, Z18, Z2
+	VFMADD231PS Z24, Z19, Z3
+	VFMADD231PS Z24, Z20, Z4
+	VFMADD231PS Z24, Z21, Z5
+	VFMADD231PS Z24, Z22, Z6
+	VFMADD231PS Z24, Z23, Z7
+	PREFETCHT1 4096(SI)
+	PREFETCHT1 4160(SI)
+	PREFETCHT1 4096(SI)(R9*1)
+	PREFETCHT1 4160(SI)(R9*1)
+	PREFETCHT1 4096(SI)(R9*2)
+	PREFETCHT1 4160(SI)(R9*2)
+	PREFETCHT1 4096(SI)(R10*1)
+	PREFETCHT1 4160(SI)(R10*1)
 	ADDQ $128, SI
 	ADDQ $32, DX
 	DECQ CX
@@ -14583,6 +15077,118 @@ loop:
 	VZEROUPPER
 	RET
 
+// func streamPFar2Words(c *streamBlock)
+// 2 rows of A by 128 columns.
+TEXT ·streamPFar2Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	VMOVUPS 256(AX), Z4
+	VMOVUPS 320(AX), Z5
+	VMOVUPS 384(AX), Z6
+	VMOVUPS 448(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	VMOVUPS 128(AX), Z10
+	VMOVUPS 192(AX), Z11
+	VMOVUPS 256(AX), Z12
+	VMOVUPS 320(AX), Z13
+	VMOVUPS 384(AX), Z14
+	VMOVUPS 448(AX), Z15
+	JMP start0x8
+
+zero0x8:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x8:
+
+loop:
+	VMOVDQU32 0(SI), Z16
+	VMOVDQU32 64(SI), Z17
+	VMOVDQU32 0(SI)(R9*1), Z18
+	VMOVDQU32 64(SI)(R9*1), Z19
+	VMOVDQU32 0(SI)(R9*2), Z20
+	VMOVDQU32 64(SI)(R9*2), Z21
+	VMOVDQU32 0(SI)(R10*1), Z22
+	VMOVDQU32 64(SI)(R10*1), Z23
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VFMADD231PS Z24, Z18, Z2
+	VFMADD231PS Z24, Z19, Z3
+	VFMADD231PS Z24, Z20, Z4
+	VFMADD231PS Z24, Z21, Z5
+	VFMADD231PS Z24, Z22, Z6
+	VFMADD231PS Z24, Z23, Z7
+	PREFETCHT1 4096(SI)
+	PREFETCHT1 4160(SI)
+	PREFETCHT1 4096(SI)(R9*1)
+	PREFETCHT1 4160(SI)(R9*1)
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z8
+	VFMADD231PS Z25, Z17, Z9
+	VFMADD231PS Z25, Z18, Z10
+	VFMADD231PS Z25, Z19, Z11
+	VFMADD231PS Z25, Z20, Z12
+	VFMADD231PS Z25, Z21, Z13
+	VFMADD231PS Z25, Z22, Z14
+	VFMADD231PS Z25, Z23, Z15
+	PREFETCHT1 4096(SI)(R9*2)
+	PREFETCHT1 4160(SI)(R9*2)
+	PREFETCHT1 4096(SI)(R10*1)
+	PREFETCHT1 4160(SI)(R10*1)
+	ADDQ $128, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	VMOVUPS Z12, 256(AX)
+	VMOVUPS Z13, 320(AX)
+	VMOVUPS Z14, 384(AX)
+	VMOVUPS Z15, 448(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, 448(AX)
+	VZEROUPPER
+	RET
+
 // func streamP4Words(c *streamBlock)
 // 4 rows of A by 64 columns.
 TEXT ·streamP4Words(SB), NOSPLIT, $0-8
@@ -14666,6 +15272,116 @@ loop:
 	VFMADD231PS Z27, Z18, Z14
 	VFMADD231PS Z27, Z19, Z15
 	PREFETCHT0 8256(SI)(R9*1)
+	ADDQ $128, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z12, 0(AX)
+	VMOVUPS Z13, 64(AX)
+	VMOVUPS Z14, 128(AX)
+	VMOVUPS Z15, 192(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, 192(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VZEROUPPER
+	RET
+
+// func streamPFar4Words(c *streamBlock)
+// 4 rows of A by 64 columns.
+TEXT ·streamPFar4Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	VMOVUPS 128(AX), Z6
+	VMOVUPS 192(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	VMOVUPS 128(AX), Z10
+	VMOVUPS 192(AX), Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z12
+	VMOVUPS 64(AX), Z13
+	VMOVUPS 128(AX), Z14
+	VMOVUPS 192(AX), Z15
+	JMP start0x4
+
+zero0x4:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x4:
+
+loop:
+	VMOVDQU32 0(SI), Z16
+	VMOVDQU32 64(SI), Z17
+	VMOVDQU32 0(SI)(R9*1), Z18
+	VMOVDQU32 64(SI)(R9*1), Z19
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VFMADD231PS Z24, Z18, Z2
+	VFMADD231PS Z24, Z19, Z3
+	PREFETCHT1 8192(SI)
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z4
+	VFMADD231PS Z25, Z17, Z5
+	VFMADD231PS Z25, Z18, Z6
+	VFMADD231PS Z25, Z19, Z7
+	PREFETCHT1 8256(SI)
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z8
+	VFMADD231PS Z26, Z17, Z9
+	VFMADD231PS Z26, Z18, Z10
+	VFMADD231PS Z26, Z19, Z11
+	PREFETCHT1 8192(SI)(R9*1)
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z12
+	VFMADD231PS Z27, Z17, Z13
+	VFMADD231PS Z27, Z18, Z14
+	VFMADD231PS Z27, Z19, Z15
+	PREFETCHT1 8256(SI)(R9*1)
 	ADDQ $128, SI
 	ADDQ $32, DX
 	DECQ CX
@@ -14811,6 +15527,124 @@ loop:
 	VZEROUPPER
 	RET
 
+// func streamPFar8Words(c *streamBlock)
+// 8 rows of A by 32 columns.
+TEXT ·streamPFar8Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS 0(AX), Z10
+	VMOVUPS 64(AX), Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VMOVUPS 0(AX), Z12
+	VMOVUPS 64(AX), Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VMOVUPS 0(AX), Z14
+	VMOVUPS 64(AX), Z15
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x2:
+
+loop:
+	VMOVDQU32 0(SI), Z16
+	VMOVDQU32 64(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	PREFETCHT1 16384(SI)
+	VBROADCASTSS 16(DX), Z24
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z17, Z9
+	VBROADCASTSS 20(DX), Z25
+	VFMADD231PS Z25, Z16, Z10
+	VFMADD231PS Z25, Z17, Z11
+	VBROADCASTSS 24(DX), Z26
+	VFMADD231PS Z26, Z16, Z12
+	VFMADD231PS Z26, Z17, Z13
+	VBROADCASTSS 28(DX), Z27
+	VFMADD231PS Z27, Z16, Z14
+	VFMADD231PS Z27, Z17, Z15
+	PREFETCHT1 16448(SI)
+	ADDQ $128, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPS Z14, 0(AX)
+	VMOVUPS Z15, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPS Z12, 0(AX)
+	VMOVUPS Z13, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z10, 0(AX)
+	VMOVUPS Z11, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, 0(AX)
+	VMOVUPS Z7, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamP1BF16(c *streamBlock)
 // 1 rows of A by 128 columns.
 TEXT ·streamP1BF16(SB), NOSPLIT, $0-8
@@ -14876,6 +15710,87 @@ loop:
 	PREFETCHT0 4096(SI)(R9*1)
 	PREFETCHT0 4096(SI)(R9*2)
 	PREFETCHT0 4096(SI)(R10*1)
+	ADDQ $64, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, 448(AX)
+	VZEROUPPER
+	RET
+
+// func streamPFar1BF16(c *streamBlock)
+// 1 rows of A by 128 columns.
+TEXT ·streamPFar1BF16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	VMOVUPS 256(AX), Z4
+	VMOVUPS 320(AX), Z5
+	VMOVUPS 384(AX), Z6
+	VMOVUPS 448(AX), Z7
+	JMP start0x8
+
+zero0x8:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+start0x8:
+
+loop:
+	VPMOVZXWD 0(SI), Z16
+	VPSLLD $16, Z16, Z16
+	VPMOVZXWD 32(SI), Z17
+	VPSLLD $16, Z17, Z17
+	VPMOVZXWD 0(SI)(R9*1), Z18
+	VPSLLD $16, Z18, Z18
+	VPMOVZXWD 32(SI)(R9*1), Z19
+	VPSLLD $16, Z19, Z19
+	VPMOVZXWD 0(SI)(R9*2), Z20
+	VPSLLD $16, Z20, Z20
+	VPMOVZXWD 32(SI)(R9*2), Z21
+	VPSLLD $16, Z21, Z21
+	VPMOVZXWD 0(SI)(R10*1), Z22
+	VPSLLD $16, Z22, Z22
+	VPMOVZXWD 32(SI)(R10*1), Z23
+	VPSLLD $16, Z23, Z23
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VFMADD231PS Z24, Z18, Z2
+	VFMADD231PS Z24, Z19, Z3
+	VFMADD231PS Z24, Z20, Z4
+	VFMADD231PS Z24, Z21, Z5
+	VFMADD231PS Z24, Z22, Z6
+	VFMADD231PS Z24, Z23, Z7
+	PREFETCHT1 4096(SI)
+	PREFETCHT1 4096(SI)(R9*1)
+	PREFETCHT1 4096(SI)(R9*2)
+	PREFETCHT1 4096(SI)(R10*1)
 	ADDQ $64, SI
 	ADDQ $32, DX
 	DECQ CX
@@ -15008,6 +15923,122 @@ loop:
 	VZEROUPPER
 	RET
 
+// func streamPFar2BF16(c *streamBlock)
+// 2 rows of A by 128 columns.
+TEXT ·streamPFar2BF16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	VMOVUPS 256(AX), Z4
+	VMOVUPS 320(AX), Z5
+	VMOVUPS 384(AX), Z6
+	VMOVUPS 448(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	VMOVUPS 128(AX), Z10
+	VMOVUPS 192(AX), Z11
+	VMOVUPS 256(AX), Z12
+	VMOVUPS 320(AX), Z13
+	VMOVUPS 384(AX), Z14
+	VMOVUPS 448(AX), Z15
+	JMP start0x8
+
+zero0x8:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x8:
+
+loop:
+	VPMOVZXWD 0(SI), Z16
+	VPSLLD $16, Z16, Z16
+	VPMOVZXWD 32(SI), Z17
+	VPSLLD $16, Z17, Z17
+	VPMOVZXWD 0(SI)(R9*1), Z18
+	VPSLLD $16, Z18, Z18
+	VPMOVZXWD 32(SI)(R9*1), Z19
+	VPSLLD $16, Z19, Z19
+	VPMOVZXWD 0(SI)(R9*2), Z20
+	VPSLLD $16, Z20, Z20
+	VPMOVZXWD 32(SI)(R9*2), Z21
+	VPSLLD $16, Z21, Z21
+	VPMOVZXWD 0(SI)(R10*1), Z22
+	VPSLLD $16, Z22, Z22
+	VPMOVZXWD 32(SI)(R10*1), Z23
+	VPSLLD $16, Z23, Z23
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VFMADD231PS Z24, Z18, Z2
+	VFMADD231PS Z24, Z19, Z3
+	VFMADD231PS Z24, Z20, Z4
+	VFMADD231PS Z24, Z21, Z5
+	VFMADD231PS Z24, Z22, Z6
+	VFMADD231PS Z24, Z23, Z7
+	PREFETCHT1 4096(SI)
+	PREFETCHT1 4096(SI)(R9*1)
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z8
+	VFMADD231PS Z25, Z17, Z9
+	VFMADD231PS Z25, Z18, Z10
+	VFMADD231PS Z25, Z19, Z11
+	VFMADD231PS Z25, Z20, Z12
+	VFMADD231PS Z25, Z21, Z13
+	VFMADD231PS Z25, Z22, Z14
+	VFMADD231PS Z25, Z23, Z15
+	PREFETCHT1 4096(SI)(R9*2)
+	PREFETCHT1 4096(SI)(R10*1)
+	ADDQ $64, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	VMOVUPS Z12, 256(AX)
+	VMOVUPS Z13, 320(AX)
+	VMOVUPS Z14, 384(AX)
+	VMOVUPS Z15, 448(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, 448(AX)
+	VZEROUPPER
+	RET
+
 // func streamP4BF16(c *streamBlock)
 // 4 rows of A by 64 columns.
 TEXT ·streamP4BF16(SB), NOSPLIT, $0-8
@@ -15093,6 +16124,118 @@ loop:
 	VFMADD231PS Z27, Z18, Z14
 	VFMADD231PS Z27, Z19, Z15
 	PREFETCHT0 8192(SI)(R9*1)
+	ADDQ $64, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z12, 0(AX)
+	VMOVUPS Z13, 64(AX)
+	VMOVUPS Z14, 128(AX)
+	VMOVUPS Z15, 192(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, 192(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VZEROUPPER
+	RET
+
+// func streamPFar4BF16(c *streamBlock)
+// 4 rows of A by 64 columns.
+TEXT ·streamPFar4BF16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	VMOVUPS 128(AX), Z6
+	VMOVUPS 192(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	VMOVUPS 128(AX), Z10
+	VMOVUPS 192(AX), Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z12
+	VMOVUPS 64(AX), Z13
+	VMOVUPS 128(AX), Z14
+	VMOVUPS 192(AX), Z15
+	JMP start0x4
+
+zero0x4:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x4:
+
+loop:
+	VPMOVZXWD 0(SI), Z16
+	VPSLLD $16, Z16, Z16
+	VPMOVZXWD 32(SI), Z17
+	VPSLLD $16, Z17, Z17
+	VPMOVZXWD 0(SI)(R9*1), Z18
+	VPSLLD $16, Z18, Z18
+	VPMOVZXWD 32(SI)(R9*1), Z19
+	VPSLLD $16, Z19, Z19
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VFMADD231PS Z24, Z18, Z2
+	VFMADD231PS Z24, Z19, Z3
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z4
+	VFMADD231PS Z25, Z17, Z5
+	VFMADD231PS Z25, Z18, Z6
+	VFMADD231PS Z25, Z19, Z7
+	PREFETCHT1 8192(SI)
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z8
+	VFMADD231PS Z26, Z17, Z9
+	VFMADD231PS Z26, Z18, Z10
+	VFMADD231PS Z26, Z19, Z11
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z12
+	VFMADD231PS Z27, Z17, Z13
+	VFMADD231PS Z27, Z18, Z14
+	VFMADD231PS Z27, Z19, Z15
+	PREFETCHT1 8192(SI)(R9*1)
 	ADDQ $64, SI
 	ADDQ $32, DX
 	DECQ CX
@@ -15239,6 +16382,125 @@ loop:
 	VZEROUPPER
 	RET
 
+// func streamPFar8BF16(c *streamBlock)
+// 8 rows of A by 32 columns.
+TEXT ·streamPFar8BF16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS 0(AX), Z10
+	VMOVUPS 64(AX), Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VMOVUPS 0(AX), Z12
+	VMOVUPS 64(AX), Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VMOVUPS 0(AX), Z14
+	VMOVUPS 64(AX), Z15
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x2:
+
+loop:
+	VPMOVZXWD 0(SI), Z16
+	VPSLLD $16, Z16, Z16
+	VPMOVZXWD 32(SI), Z17
+	VPSLLD $16, Z17, Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	VBROADCASTSS 16(DX), Z24
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z17, Z9
+	VBROADCASTSS 20(DX), Z25
+	VFMADD231PS Z25, Z16, Z10
+	VFMADD231PS Z25, Z17, Z11
+	VBROADCASTSS 24(DX), Z26
+	VFMADD231PS Z26, Z16, Z12
+	VFMADD231PS Z26, Z17, Z13
+	VBROADCASTSS 28(DX), Z27
+	VFMADD231PS Z27, Z16, Z14
+	VFMADD231PS Z27, Z17, Z15
+	PREFETCHT1 16384(SI)
+	ADDQ $64, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPS Z14, 0(AX)
+	VMOVUPS Z15, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPS Z12, 0(AX)
+	VMOVUPS Z13, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z10, 0(AX)
+	VMOVUPS Z11, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, 0(AX)
+	VMOVUPS Z7, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamP1F16(c *streamBlock)
 // 1 rows of A by 128 columns.
 TEXT ·streamP1F16(SB), NOSPLIT, $0-8
@@ -15296,6 +16558,79 @@ loop:
 	PREFETCHT0 4096(SI)(R9*1)
 	PREFETCHT0 4096(SI)(R9*2)
 	PREFETCHT0 4096(SI)(R10*1)
+	ADDQ $64, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, 448(AX)
+	VZEROUPPER
+	RET
+
+// func streamPFar1F16(c *streamBlock)
+// 1 rows of A by 128 columns.
+TEXT ·streamPFar1F16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	VMOVUPS 256(AX), Z4
+	VMOVUPS 320(AX), Z5
+	VMOVUPS 384(AX), Z6
+	VMOVUPS 448(AX), Z7
+	JMP start0x8
+
+zero0x8:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+start0x8:
+
+loop:
+	VCVTPH2PS 0(SI), Z16
+	VCVTPH2PS 32(SI), Z17
+	VCVTPH2PS 0(SI)(R9*1), Z18
+	VCVTPH2PS 32(SI)(R9*1), Z19
+	VCVTPH2PS 0(SI)(R9*2), Z20
+	VCVTPH2PS 32(SI)(R9*2), Z21
+	VCVTPH2PS 0(SI)(R10*1), Z22
+	VCVTPH2PS 32(SI)(R10*1), Z23
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VFMADD231PS Z24, Z18, Z2
+	VFMADD231PS Z24, Z19, Z3
+	VFMADD231PS Z24, Z20, Z4
+	VFMADD231PS Z24, Z21, Z5
+	VFMADD231PS Z24, Z22, Z6
+	VFMADD231PS Z24, Z23, Z7
+	PREFETCHT1 4096(SI)
+	PREFETCHT1 4096(SI)(R9*1)
+	PREFETCHT1 4096(SI)(R9*2)
+	PREFETCHT1 4096(SI)(R10*1)
 	ADDQ $64, SI
 	ADDQ $32, DX
 	DECQ CX
@@ -15395,6 +16730,114 @@ loop:
 	VFMADD231PS Z25, Z23, Z15
 	PREFETCHT0 4096(SI)(R9*2)
 	PREFETCHT0 4096(SI)(R10*1)
+	ADDQ $64, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	VMOVUPS Z12, 256(AX)
+	VMOVUPS Z13, 320(AX)
+	VMOVUPS Z14, 384(AX)
+	VMOVUPS Z15, 448(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, 448(AX)
+	VZEROUPPER
+	RET
+
+// func streamPFar2F16(c *streamBlock)
+// 2 rows of A by 128 columns.
+TEXT ·streamPFar2F16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	VMOVUPS 256(AX), Z4
+	VMOVUPS 320(AX), Z5
+	VMOVUPS 384(AX), Z6
+	VMOVUPS 448(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	VMOVUPS 128(AX), Z10
+	VMOVUPS 192(AX), Z11
+	VMOVUPS 256(AX), Z12
+	VMOVUPS 320(AX), Z13
+	VMOVUPS 384(AX), Z14
+	VMOVUPS 448(AX), Z15
+	JMP start0x8
+
+zero0x8:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x8:
+
+loop:
+	VCVTPH2PS 0(SI), Z16
+	VCVTPH2PS 32(SI), Z17
+	VCVTPH2PS 0(SI)(R9*1), Z18
+	VCVTPH2PS 32(SI)(R9*1), Z19
+	VCVTPH2PS 0(SI)(R9*2), Z20
+	VCVTPH2PS 32(SI)(R9*2), Z21
+	VCVTPH2PS 0(SI)(R10*1), Z22
+	VCVTPH2PS 32(SI)(R10*1), Z23
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VFMADD231PS Z24, Z18, Z2
+	VFMADD231PS Z24, Z19, Z3
+	VFMADD231PS Z24, Z20, Z4
+	VFMADD231PS Z24, Z21, Z5
+	VFMADD231PS Z24, Z22, Z6
+	VFMADD231PS Z24, Z23, Z7
+	PREFETCHT1 4096(SI)
+	PREFETCHT1 4096(SI)(R9*1)
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z8
+	VFMADD231PS Z25, Z17, Z9
+	VFMADD231PS Z25, Z18, Z10
+	VFMADD231PS Z25, Z19, Z11
+	VFMADD231PS Z25, Z20, Z12
+	VFMADD231PS Z25, Z21, Z13
+	VFMADD231PS Z25, Z22, Z14
+	VFMADD231PS Z25, Z23, Z15
+	PREFETCHT1 4096(SI)(R9*2)
+	PREFETCHT1 4096(SI)(R10*1)
 	ADDQ $64, SI
 	ADDQ $32, DX
 	DECQ CX
@@ -15528,6 +16971,114 @@ loop:
 	VZEROUPPER
 	RET
 
+// func streamPFar4F16(c *streamBlock)
+// 4 rows of A by 64 columns.
+TEXT ·streamPFar4F16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS 192(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	VMOVUPS 128(AX), Z6
+	VMOVUPS 192(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	VMOVUPS 128(AX), Z10
+	VMOVUPS 192(AX), Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z12
+	VMOVUPS 64(AX), Z13
+	VMOVUPS 128(AX), Z14
+	VMOVUPS 192(AX), Z15
+	JMP start0x4
+
+zero0x4:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x4:
+
+loop:
+	VCVTPH2PS 0(SI), Z16
+	VCVTPH2PS 32(SI), Z17
+	VCVTPH2PS 0(SI)(R9*1), Z18
+	VCVTPH2PS 32(SI)(R9*1), Z19
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VFMADD231PS Z24, Z18, Z2
+	VFMADD231PS Z24, Z19, Z3
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z4
+	VFMADD231PS Z25, Z17, Z5
+	VFMADD231PS Z25, Z18, Z6
+	VFMADD231PS Z25, Z19, Z7
+	PREFETCHT1 8192(SI)
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z8
+	VFMADD231PS Z26, Z17, Z9
+	VFMADD231PS Z26, Z18, Z10
+	VFMADD231PS Z26, Z19, Z11
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z12
+	VFMADD231PS Z27, Z17, Z13
+	VFMADD231PS Z27, Z18, Z14
+	VFMADD231PS Z27, Z19, Z15
+	PREFETCHT1 8192(SI)(R9*1)
+	ADDQ $64, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z12, 0(AX)
+	VMOVUPS Z13, 64(AX)
+	VMOVUPS Z14, 128(AX)
+	VMOVUPS Z15, 192(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, 192(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VZEROUPPER
+	RET
+
 // func streamP8F16(c *streamBlock)
 // 8 rows of A by 32 columns.
 TEXT ·streamP8F16(SB), NOSPLIT, $0-8
@@ -15614,6 +17165,123 @@ loop:
 	VFMADD231PS Z27, Z16, Z14
 	VFMADD231PS Z27, Z17, Z15
 	PREFETCHT0 16384(SI)
+	ADDQ $64, SI
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPS Z14, 0(AX)
+	VMOVUPS Z15, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPS Z12, 0(AX)
+	VMOVUPS Z13, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z10, 0(AX)
+	VMOVUPS Z11, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, 0(AX)
+	VMOVUPS Z7, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func streamPFar8F16(c *streamBlock)
+// 8 rows of A by 32 columns.
+TEXT ·streamPFar8F16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS 0(AX), Z10
+	VMOVUPS 64(AX), Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VMOVUPS 0(AX), Z12
+	VMOVUPS 64(AX), Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VMOVUPS 0(AX), Z14
+	VMOVUPS 64(AX), Z15
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+start0x2:
+
+loop:
+	VCVTPH2PS 0(SI), Z16
+	VCVTPH2PS 32(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	VBROADCASTSS 16(DX), Z24
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z17, Z9
+	VBROADCASTSS 20(DX), Z25
+	VFMADD231PS Z25, Z16, Z10
+	VFMADD231PS Z25, Z17, Z11
+	VBROADCASTSS 24(DX), Z26
+	VFMADD231PS Z26, Z16, Z12
+	VFMADD231PS Z26, Z17, Z13
+	VBROADCASTSS 28(DX), Z27
+	VFMADD231PS Z27, Z16, Z14
+	VFMADD231PS Z27, Z17, Z15
+	PREFETCHT1 16384(SI)
 	ADDQ $64, SI
 	ADDQ $32, DX
 	DECQ CX

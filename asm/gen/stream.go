@@ -6,7 +6,8 @@ import "fmt"
 // all that counts. What a call needs stands in a streamBlock, which DI points at: see stream_amd64.go.
 //
 // S reads rows of K as they lie, by as many columns as there are. T reads rows along K, of up to four slots, each a vector of
-// columns. P reads stored panels, by as many columns as there are accumulators. SFar and TFar prefetch to the second-level cache.
+// columns. P reads stored panels, by as many columns as there are accumulators. What ends in Far prefetches to the
+// second-level cache.
 
 // streamRows are the numbers of rows of A for which there are kernels; those of AVX2 have up to 4.
 var streamRows = []int{1, 2, 4, 8}
@@ -17,7 +18,7 @@ type stream struct {
 	rows int  // of A
 	vecs int  // vectors of accumulators for each row
 	ymm  bool // 256-bit registers, otherwise 512-bit
-	far  bool // of S and T: rows are prefetched to the second-level cache
+	far  bool // what is read is prefetched to the second-level cache
 }
 
 // streams returns the file of stream kernels.
@@ -43,7 +44,9 @@ func streams() []byte {
 	}
 	for _, f := range []form{pairs, words, bf16, f16} {
 		for _, rows := range streamRows {
-			stream{f, rows, min(8, 16/rows), false, false}.panels(&s)
+			for _, far := range []bool{false, true} {
+				stream{f, rows, min(8, 16/rows), false, far}.panels(&s)
+			}
 		}
 	}
 	for _, rows := range streamRows {
@@ -349,7 +352,7 @@ const panelsAhead = 16384
 //	DI streamBlock   R9 stride   R10 3·stride   SI B   DX A   CX words left
 func (k stream) panels(s *source) {
 	kern := k.kernel()
-	k.function(s, "P", k.vecs*kern.bytes()/4)
+	k.function(s, "P"+k.suffix(), k.vecs*kern.bytes()/4)
 	s.op("MOVQ streamBlock_stride(DI), R9")
 	s.op("MOVQ streamBlock_b(DI), SI")
 	s.op("MOVQ streamBlock_k(DI), CX")
