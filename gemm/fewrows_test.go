@@ -14,6 +14,7 @@ import (
 // TestFewRows compares products of few rows by a small B, plain, transposed or packed,
 // with those of the ring, bit for bit.
 func TestFewRows(t *testing.T) {
+	processors(t, 2)
 	t.Run("bf16-f32", testFewRows[float32, bf16.BF16])
 	t.Run("bf16-bf16", testFewRows[bf16.BF16, bf16.BF16])
 	t.Run("f16-f32", testFewRows[float32, float16.Float16])

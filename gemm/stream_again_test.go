@@ -2,7 +2,6 @@ package gemm_test
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -15,7 +14,7 @@ import (
 // K that nobody packs, as one processor does, and another if they are not too many. The
 // bits are those of the ring.
 func TestStreamAgain(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(5))
+	processors(t, 5)
 	defer gemm.PretendL2(1 << 10)()
 	t.Run("bf16-f32", testStreamAgain[float32, bf16.BF16])
 	t.Run("f32-f32", testStreamAgain[float32, float32])

@@ -29,6 +29,7 @@ func again[O gemm.Output, I gemm.Element](t *testing.T, o operands[O, I], s spec
 // TestStream multiplies few rows by a B too large for a cache. The bits are those
 // of the ring.
 func TestStream(t *testing.T) {
+	processors(t, 2)
 	t.Run("bf16-f32", testStream[float32, bf16.BF16])
 	t.Run("bf16-bf16", testStream[bf16.BF16, bf16.BF16])
 	t.Run("f16-f32", testStream[float32, float16.Float16])
@@ -193,6 +194,7 @@ func mostStreamed(kern *asm.Kernel, packs, sweeps bool, workers int) int {
 // TestStreamLong multiplies columns along a K that takes several calls of a kernel,
 // whole blocks of it and not. The bits are those of the ring.
 func TestStreamLong(t *testing.T) {
+	processors(t, 2)
 	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		if !k.Starves() || raceEnabled {
 			t.Skip("it reads columns as others do")
