@@ -19,9 +19,9 @@ func fars(k *Kernel, t Type, kContiguous bool) int {
 
 // setFar says whether rows are prefetched to the second-level cache, and returns what takes that back.
 func setFar(far bool) (restore func()) {
-	was := farRows
-	farRows = far
-	return func() { farRows = was }
+	was := farB
+	farB = far
+	return func() { farB = was }
 }
 
 // loops returns how many loops over K k has.

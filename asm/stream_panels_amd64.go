@@ -95,7 +95,7 @@ type streamKernel struct {
 	size, kpack                  int
 	straight, transposed, panels streamSet       // AMX has no panels
 	reach                        *[3]streamReach // of S
-	far                          *farStream      // for farRows, or nil
+	far                          *farStream      // for farB, or nil
 	block                        int             // T: bytes of a block of a row
 	pack                         PackFunc        // of panels, from rows along K
 	narrow                       streamSet       // P for stored panels, if they are not what panels takes
@@ -208,7 +208,7 @@ func (s *streamKernel) across(k, m, n int, a, b unsafe.Pointer, stride int, src 
 	c := streamBlocks.Get().(*streamBlock)
 	kernel := s.straight.of(m)
 	f, reach := s.straight[kernel], s.reachOf(m, stride)
-	if farRows && s.far != nil {
+	if farB && s.far != nil {
 		f, reach = s.far.straight[kernel], s.far.reach[kernel]
 	}
 	c.stride = stride
@@ -275,9 +275,9 @@ func (s *streamKernel) along(k, m, n int, a, b unsafe.Pointer, stride int, src u
 	c.release()
 }
 
-// farRows asks for kernels that prefetch B to the second-level cache: the first-level cache of Zen 4 has 8 ways. Intel's
+// farB asks for kernels that prefetch B to the second-level cache: the first-level cache of Zen 4 has 8 ways. Intel's
 // processors, whose have 12, take 3 to 23 % longer so along K if B comes from further than the second-level cache; Zen 5 was not measured.
-var farRows = machine().halves()
+var farB = machine().halves()
 
 // blocks multiplies whole blocks of K. Some slots go through K at a time, to have as many independent sums, each by a vector of
 // columns, and, unless rows are prefetched to the second-level cache, one some way behind the other: rows that lie a multiple of 4 KB apart share sets
@@ -289,7 +289,7 @@ func (s *streamKernel) blocks(c *streamBlock, blocks, m, n int, a, b unsafe.Poin
 	v := s.transposed.of(m)
 	kernels, slots := s.transposed, c.slots[:s.slots[v]]
 	ahead, lag := streamAhead, streamLag/s.block
-	if farRows && s.far != nil && s.far.transposed != nil {
+	if farB && s.far != nil && s.far.transposed != nil {
 		kernels, lag = s.far.transposed, 0
 		if len(slots) == 1 {
 			ahead = streamFar
@@ -382,7 +382,7 @@ func (s *streamKernel) packed(k, m, n int, a, b unsafe.Pointer, pitch int, src u
 	c := streamBlocks.Get().(*streamBlock)
 	stored, v := s.panels, s.panels.of(m)
 	switch {
-	case farRows && s.far != nil:
+	case farB && s.far != nil:
 		stored = s.far.panels
 	case s.narrow != nil:
 		stored = s.narrow
