@@ -224,6 +224,7 @@ func TestPackedGuard(t *testing.T) {
 
 // TestPackedMemory checks that a ring does without room for B.
 func TestPackedMemory(t *testing.T) {
+	processors(t, 2)
 	for _, arith := range arithmetics {
 		for _, d := range [][3]int{{8, 2000, 900}, {1000, 1000, 600}, {3000, 30, 2000}} {
 			a, b, c := gemm.NewMatrix[bf16.BF16](d[0], d[2]), gemm.NewMatrix[bf16.BF16](d[2], d[1]), gemm.NewMatrix[float32](d[0], d[1])

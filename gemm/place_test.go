@@ -133,7 +133,7 @@ func TestPlaceSums(t *testing.T) {
 
 func testPlaceSums[O gemm.Output, I gemm.Element](t *testing.T) {
 	processors(t, 2)
-	defer gemm.PretendL2(4 << 20)()
+	defer gemm.PretendL2(8 << 20)()
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		if k.Edge() == nil || k.Rows(typeOf[I]()) == nil {
 			t.Skip("A has to be packed, or C to be stored, in whole tiles")
