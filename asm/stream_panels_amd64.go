@@ -297,7 +297,7 @@ func (s *streamKernel) blocks(c *streamBlock, blocks, m, n int, a, b unsafe.Poin
 	}
 	vec := s.vec
 	width := len(slots) * vec // columns that are under way
-	c.near, c.next = (blocks*s.block+streamPiece-1)/streamPiece*streamPiece, width*stride
+	c.near, c.next = roundUp(blocks*s.block, streamPiece), width*stride
 	if ahead >= c.near {
 		ahead = c.next // the columns after these
 	}

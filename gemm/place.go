@@ -229,13 +229,13 @@ func (in *inlined) cut(workers, late int) (best slabbing, least int) {
 		}
 	}
 	if !in.own {
-		each := slabsEach
+		share := slabsEach
 		if in.few {
-			each /= 2 // every one of which packs its few rows again
+			share /= 2 // every one of which packs its few rows again
 		}
 		fewest := ceilDiv(panelsA, max(1, partFlops/tileFlops(k, in.words(in.k))))
 		for parts := min(fewest, panelsA, maxParts); parts <= panelsA && (parts <= maxParts || best.slabs == 0); parts++ {
-			try(ceilDiv(panelsA, parts), max(1, unitsB/(each*workers)))
+			try(ceilDiv(panelsA, parts), max(1, unitsB/(share*workers)))
 		}
 		return best, least
 	}

@@ -54,16 +54,7 @@ func tileMemory(op tileOp, tile int, m memory) []byte {
 		panic("SP is no index")
 	}
 	code := vex(index>>3, base>>3, 0, op.prefix, 0x4b)
-	var mod byte
-	disp := []byte{byte(m.disp), byte(m.disp >> 8), byte(m.disp >> 16), byte(m.disp >> 24)}
-	switch {
-	case m.disp == 0 && base&7 != 5:
-		mod, disp = 0, nil
-	case -128 <= m.disp && m.disp < 128:
-		mod, disp = 1, disp[:1]
-	default:
-		mod = 2
-	}
+	mod, disp := displacement(base, m.disp, 1)
 	const sib = 4
 	scale := byte(strings.Index("1 2 4 8", fmt.Sprint(m.scale)) / 2)
 	return append(append(code, mod<<6|byte(tile)<<3|sib, scale<<6|index&7<<3|base&7), disp...)
@@ -100,11 +91,7 @@ func (s *source) raw(code []byte, mnemonic string, args ...any) {
 
 // String returns the address in Go's syntax.
 func (m memory) String() string {
-	disp := ""
-	if m.disp != 0 {
-		disp = fmt.Sprint(m.disp)
-	}
-	return fmt.Sprintf("%s(%s)(%s*%d)", disp, m.base, m.index, m.scale)
+	return fmt.Sprintf("%s(%s*%d)", address(m.base, m.disp), m.index, m.scale)
 }
 
 func (s *source) tile(op tileOp, tile int, m memory) {

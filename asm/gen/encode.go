@@ -72,15 +72,20 @@ func evexBroadcast(op evexOp, dst, a int, base string, disp int) []byte {
 	if n&7 == 4 {
 		panic(op.name + " (" + base + ") takes another form")
 	}
-	code := evexPrefix(op, dst, a, int(n), 1)
-	modrm := byte(dst&7)<<3 | n&7
+	mod, bytes := displacement(n, disp, 4)
+	return append(append(evexPrefix(op, dst, a, int(n), 1), mod<<6|byte(dst&7)<<3|n&7), bytes...)
+}
+
+// displacement returns how a ModRM byte says that disp is added to a base register, and its bytes: one for few units, which are 1, or with
+// EVEX the size of what is read.
+func displacement(base byte, disp, unit int) (mod byte, bytes []byte) {
 	switch {
-	case disp == 0 && n&7 != 5:
-		return append(code, modrm)
-	case disp%4 == 0 && -128 <= disp/4 && disp/4 < 128:
-		return append(code, 1<<6|modrm, byte(disp/4))
+	case disp == 0 && base&7 != 5:
+		return 0, nil
+	case disp%unit == 0 && -128 <= disp/unit && disp/unit < 128:
+		return 1, []byte{byte(disp / unit)}
 	}
-	return append(code, 2<<6|modrm, byte(disp), byte(disp>>8), byte(disp>>16), byte(disp>>24))
+	return 2, []byte{byte(disp), byte(disp >> 8), byte(disp >> 16), byte(disp >> 24)}
 }
 
 // dotBF16 writes VDPBF16PS.
