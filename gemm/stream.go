@@ -95,7 +95,7 @@ func (p *product) mostRows(s *settings) int {
 		return sweptPairs
 	case wide && (p.packs() || p.ready()):
 		return sweptRows
-	case workers == 1 && p.sweeps(1):
+	case workers == 1 && p.sweeps(1), !many && p.readsAlong(workers):
 		return sweptRows
 	case many || p.b.packed || !p.packs() || p.n*p.k*p.b.elem.Size() <= bytesL2:
 		return streamRows

@@ -15,11 +15,13 @@ const (
 )
 
 const (
-	sweepFewest = 5    // rows for a kernel that sweeps, or reads columns as rows: it multiplies fewer where B lies
-	sweepRows   = 64   // most rows for either,
-	sweepSmall  = 48   // to sweep over a B that stays in a cache,
-	sweepMany   = 32   // and for many workers, whose rows of B are short
-	alongDepth  = 1024 // elements of K of B before the next panel of A reads them again
+	sweepFewest = 5       // rows for a kernel that sweeps, or reads columns as rows: it multiplies fewer where B lies
+	sweepRows   = 64      // most rows for either,
+	sweepSmall  = 48      // to sweep over a B that stays in a cache,
+	sweepMany   = 32      // and for many workers, whose rows of B are short
+	alongRows   = 128     // most rows to read columns as rows, where each worker has
+	alongEach   = 1 << 20 // elements of B
+	alongDepth  = 1024    // elements of K of B before the next panel of A reads them again
 	// Most rows by a B along K that kernels for few read again from a cache rather than pack
 	// it, where AVX-512 is carried out in halves, and on Intel's processors, where transposing
 	// takes longer, if B comes from further than the second-level caches. And bytes of a row
@@ -42,7 +44,7 @@ func (p *product) streamMode(workers int) streamMode {
 		if ceilDiv(p.m, k.MR) <= most && k.StreamPanels(p.b.elem) != nil {
 			return streamStored
 		}
-	case p.readsAlong():
+	case p.readsAlong(workers):
 		return streamAlong
 	case p.sweeps(workers):
 		return streamPieces
@@ -84,10 +86,14 @@ func (p *product) sweeps(workers int) bool {
 }
 
 // readsAlong reports whether the kernel is to read the columns of B, which lie along K, as
-// rows of A, as many as a tile has.
-func (p *product) readsAlong() bool {
-	k := p.kernel
-	return p.b.trans && sweepFewest <= p.m && p.m <= sweepRows && p.n >= k.MR && k.MR == k.NR && p.starves() && k.Rows(p.b.elem) != nil
+// rows of A, as many as a tile has. A B that is read once had better be read so for more rows
+// than one that stays in a cache.
+func (p *product) readsAlong(workers int) bool {
+	k, most := p.kernel, sweepRows
+	if p.n*p.k >= alongEach*workers {
+		most = alongRows
+	}
+	return p.b.trans && sweepFewest <= p.m && p.m <= most && p.n >= k.MR && k.MR == k.NR && p.starves() && k.Rows(p.b.elem) != nil
 }
 
 // sweepSlabs returns how many slabs so many workers sweep. Rows are read fastest if

@@ -166,7 +166,7 @@ func testStreamSwept[I gemm.Element](t *testing.T) {
 				s.opts = append(slices.Clip(opts), gemm.WithWorkers(workers))
 				st := again(t, o, s, old)
 				streamed := st.Route == "stream"
-				if most := mostStreamed(kern, kern.PackDepth(typeOf[I](), s.tb) > 0, !s.tb && kern.Sweeps(typeOf[I]()), workers); streamed != (m <= most) {
+				if most := mostStreamed(kern, kern.PackDepth(typeOf[I](), s.tb) > 0, s.tb, workers); streamed != (m <= most) {
 					t.Errorf("%d rows, %d workers: %v: streamed is %v, want %v", m, workers, st, streamed, m <= most)
 				}
 				same(t, dense(o.c), want, n)
@@ -178,14 +178,15 @@ func testStreamSwept[I gemm.Element](t *testing.T) {
 	})
 }
 
-// mostStreamed returns how many rows of A are streamed by a B of many columns.
-func mostStreamed(kern *asm.Kernel, packs, sweeps bool, workers int) int {
+// mostStreamed returns how many rows of A are streamed by a B of many columns, which with AMX
+// a few workers read as rows of A where they lie along K, and one sweeps otherwise.
+func mostStreamed(kern *asm.Kernel, packs, along bool, workers int) int {
 	switch {
 	case workers > 4 && kern.Starves(), packs && workers == 1 && kern.KPack > 1:
 		return 512
 	case packs && workers <= 2 && kern.Crowded():
 		return 192
-	case packs || sweeps && workers == 1:
+	case packs || kern.Starves() && (along || workers == 1):
 		return 128
 	}
 	return 64
@@ -199,8 +200,8 @@ func TestStreamLong(t *testing.T) {
 		if !k.Starves() || raceEnabled {
 			t.Skip("it reads columns as others do")
 		}
-		for i, depth := range []int{8192, 17000, 20_011} {
-			s := size(9+10*i, 77, depth, append(slices.Clip(opts), gemm.WithDepth(2))...)
+		for i, tc := range []struct{ m, n, k int }{{9, 77, 8192}, {19, 77, 17000}, {29, 77, 20_011}, {101, 301, 7011}} {
+			s := size(tc.m, tc.n, tc.k, append(slices.Clip(opts), gemm.WithDepth(2))...)
 			s.tb, s.seed = true, uint64(i)
 			o := build[float32, bf16.BF16](t, s)
 			old := slices.Clone(o.c.Data)
