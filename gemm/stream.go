@@ -30,7 +30,10 @@ const (
 	sharedAlong  = 3 << 17
 	sharedByPair = 31
 	sharedByFew  = 16
-	streamMin    = 1 << 18 // fewest elements of B; smaller ones stay in a cache
+	// Least elements of a B in rows of K that two workers with AMX had better pack once for both
+	// than sweep over, each for itself, unless the rows are as few as those of many workers.
+	pairLarge = 1 << 22
+	streamMin = 1 << 18 // fewest elements of B; smaller ones stay in a cache
 	// Workers look at every slab to find one, and at the context between slabs.
 	maxSlabs    = 1024     // most slabs, unless the workers are many
 	slabBytes   = 64 << 20 // most bytes of a slab that is read in place, unless rows of B become shorter than inPlaceLine
@@ -91,6 +94,8 @@ func (p *product) mostRows(s *settings) int {
 			return sharedByPair
 		}
 		return sharedByFew
+	case workers == pair && p.starves() && !p.b.trans && !p.b.packed && p.n*p.k >= pairLarge:
+		return sweepMany
 	case wide && p.starves() && !p.ready():
 		return sweptPairs
 	case wide && (p.packs() || p.ready()):

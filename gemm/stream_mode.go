@@ -16,10 +16,10 @@ const (
 
 const (
 	sweepFewest = 5       // rows for a kernel that sweeps, or reads columns as rows: it multiplies fewer where B lies
-	sweepRows   = 64      // most rows for either,
-	sweepSmall  = 48      // to sweep over a B that stays in a cache,
-	sweepMany   = 32      // and for many workers, whose rows of B are short
-	alongRows   = 128     // most rows to read columns as rows, where each worker has
+	sweepFew    = 48      // most rows for few workers to sweep, or one over a B that stays in a cache,
+	sweepMany   = 32      // and for many, whose rows of B are short
+	alongRows   = 64      // most rows to read columns as rows,
+	alongOnce   = 128     // and where each worker has
 	alongEach   = 1 << 20 // elements of B
 	alongDepth  = 1024    // elements of K of B before the next panel of A reads them again
 	// Most rows by a B along K that kernels for few read again from a cache rather than pack
@@ -73,14 +73,12 @@ func (p *product) inPlaceRows(workers int) int {
 // sweeps reports whether the kernel is to sweep over a B of rows of K. For many rows
 // it would go through their accumulators too often, unless B would be slower still.
 func (p *product) sweeps(workers int) bool {
-	most := sweepRows
+	most := sweptRows
 	switch {
 	case p.many(workers):
 		most = sweepMany
-	case p.n*p.k*p.b.elem.Size() < bytesL2:
-		most = sweepSmall
-	case workers == 1:
-		most = sweptRows
+	case workers > 1 || p.n*p.k*p.b.elem.Size() < bytesL2:
+		most = sweepFew
 	}
 	return !p.b.trans && !p.b.packed && sweepFewest <= p.m && p.m <= most && p.n >= asm.SweepN && p.k >= asm.SweepK && p.kernel.Sweeps(p.b.elem)
 }
@@ -89,9 +87,9 @@ func (p *product) sweeps(workers int) bool {
 // rows of A, as many as a tile has. A B that is read once had better be read so for more rows
 // than one that stays in a cache.
 func (p *product) readsAlong(workers int) bool {
-	k, most := p.kernel, sweepRows
+	k, most := p.kernel, alongRows
 	if p.n*p.k >= alongEach*workers {
-		most = alongRows
+		most = alongOnce
 	}
 	return p.b.trans && sweepFewest <= p.m && p.m <= most && p.n >= k.MR && k.MR == k.NR && p.starves() && k.Rows(p.b.elem) != nil
 }
