@@ -9,8 +9,8 @@ import (
 )
 
 // RoundRows rounds rows of n float32, which lie lds bytes apart, to elements of t, BF16 or F16, in rows ldd bytes apart, and brings
-// rows to come closer, as [CopyRows] does. Rows of src can be read up to a multiple of 8 elements. With past, and if the rows of dst are
-// whole lines of the cache, they are stored past the caches, for others to see after a [Fence].
+// rows to come closer, as [CopyRows] does. With past, and if the rows of dst are whole lines of the cache, they are stored past
+// the caches, for others to see after a [Fence].
 func RoundRows(t Type, dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int, past bool) {
 	if !hasF16C || n <= 0 {
 		roundRowsGeneric(t, dst, ldd, src, lds, rows, n)

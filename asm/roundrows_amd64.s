@@ -2,6 +2,13 @@
 
 #include "textflag.h"
 
+// firstEight is masks of dwords: the eight that begin n dwords before its middle have the first n.
+DATA ·firstEight<>+0(SB)/8, $-1
+DATA ·firstEight<>+8(SB)/8, $-1
+DATA ·firstEight<>+16(SB)/8, $-1
+DATA ·firstEight<>+24(SB)/8, $-1
+GLOBL ·firstEight<>(SB), RODATA|NOPTR, $64
+
 // ONES sets the constants of NEAR: Y13 is 1, Y14 0x7fff and Y15 the quiet bit in each dword.
 #define ONES \
 	VPCMPEQD Y13, Y13, Y13 \
@@ -43,6 +50,14 @@
 	ADDQ R8, DI \
 	ADDQ R9, SI \
 	DECQ BX
+
+// FIRST loads the AX elements of a row of src, 1 to 7, that begin at CX to x, and nothing after them. It changes R11.
+#define FIRST(x, mask) \
+	LEAQ       ·firstEight<>+32(SB), R11 \
+	NEGQ       AX                        \
+	VMOVDQU    (R11)(AX*4), mask         \
+	NEGQ       AX                        \
+	VMASKMOVPS (SI)(CX*4), mask, x
 
 // REST writes the AX elements, 1 to 7, that X0 begins with to R10. It changes X0.
 #define REST(two, one, done) \
@@ -91,17 +106,21 @@ eight:
 	SUBQ    CX, AX
 	JZ      next
 	LEAQ    (DI)(CX*2), R10
+	CMPQ    AX, $8
+	JLT     rest
 	VMOVUPS (SI)(CX*4), Y0
 	NEAR(Y0, Y2, Y3)
 	VEXTRACTI128 $1, Y0, X1
 	VPACKUSDW X1, X0, X0
-	CMPQ    AX, $8
-	JLT     rest
 	VMOVDQU X0, (R10)
 	ADDQ    $8, CX
 	JMP     eight
 
 rest:
+	FIRST(Y0, Y1)
+	NEAR(Y0, Y2, Y3)
+	VEXTRACTI128 $1, Y0, X1
+	VPACKUSDW X1, X0, X0
 	REST(two, one, next)
 
 next:
@@ -164,15 +183,16 @@ eight:
 	SUBQ      CX, AX
 	JZ        next
 	LEAQ      (DI)(CX*2), R10
-	VMOVUPS   (SI)(CX*4), Y0
-	VCVTPS2PH $0, Y0, X0
 	CMPQ      AX, $8
 	JLT       rest
-	VMOVDQU   X0, (R10)
+	VMOVUPS   (SI)(CX*4), Y0
+	VCVTPS2PH $0, Y0, (R10)
 	ADDQ      $8, CX
 	JMP       eight
 
 rest:
+	FIRST(Y0, Y1)
+	VCVTPS2PH $0, Y0, X0
 	REST(two, one, next)
 
 next:

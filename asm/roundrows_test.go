@@ -11,7 +11,7 @@ import (
 // the rows is written.
 func TestRoundRows(t *testing.T) {
 	const most = 300
-	src, dst := newGuarded(t, most*320), newGuarded(t, most*192)
+	src, dst := newGuarded(t, most*324), newGuarded(t, most*192)
 	want := make([]byte, len(dst.mem)+canary) // so that an address may be that of the end
 	r := rand.New(rand.NewPCG(72, 1))
 	turns := 3000
@@ -28,14 +28,14 @@ func TestRoundRows(t *testing.T) {
 		if i%50 == 0 {
 			rows = r.IntN(most)
 		}
-		lds, ldd := (n+7)/8*32+4*r.IntN(8), n*2+r.IntN(30)
+		lds, ldd := 4*(n+r.IntN(16)), n*2+r.IntN(30)
 		if i%4 == 0 {
 			n, ldd = n/32*32, (ldd+PastLine-1)/PastLine*PastLine
 		}
 		for j := range dst.mem {
 			dst.mem[j] = 0xa5
 		}
-		spanSrc, spanDst := max(0, (rows-1)*lds+(n+7)/8*32), max(0, (rows-1)*ldd+n*2)
+		spanSrc, spanDst := max(0, (rows-1)*lds+n*4), max(0, (rows-1)*ldd+n*2)
 		from, to := src.first(spanSrc), dst.first(spanDst)
 		if i%3 > 0 {
 			from, to = src.last(spanSrc), dst.last(spanDst)

@@ -1,0 +1,124 @@
+package gemm_test
+
+import (
+	"flag"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/x448/float16"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/gemm"
+)
+
+var soak = flag.Int("soak", 1, "multiply the products of TestAnywhere")
+
+// TestAnywhere multiplies products of any size, type, kernel and layout as machines of any
+// kind would, of which this may be none, by the route that each of them takes. The bits are
+// those of the ring, and nothing beside C is written. "-run Anywhere -args -soak 50" does
+// so for minutes.
+func TestAnywhere(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	turns := 200 * *soak
+	if testing.Short() || raceEnabled {
+		turns = 20
+	}
+	r := rand.New(rand.NewPCG(uint64(turns), 11))
+	routes := map[string]int{}
+	for range turns {
+		runtime.GOMAXPROCS([]int{1, 2, 3, 4, 6, 16}[r.IntN(6)])
+		restore := []func(){
+			gemm.PretendL2([]int{1, 256 << 10, 1 << 20, 2 << 20}[r.IntN(4)]), gemm.PretendL3([]int{-1, 8 << 20, 300 << 20}[r.IntN(3)]),
+			gemm.PretendIntel(r.IntN(2) == 0), gemm.PretendHalves(r.IntN(2) == 0),
+		}
+		route := []func(*testing.T, *rand.Rand) string{
+			anywhere[float32, bf16.BF16], anywhere[bf16.BF16, bf16.BF16], anywhere[float32, float16.Float16], anywhere[float32, float32], anywhere[float16.Float16, float32],
+		}[r.IntN(5)](t, r)
+		routes[route]++
+		for _, f := range restore {
+			f()
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	for _, route := range []string{"inline", "place", "stream", "ring"} {
+		if routes[route] == 0 {
+			t.Errorf("of %d products none took the route %q: %v", turns, route, routes)
+		}
+	}
+}
+
+// anywhere multiplies one product, and returns the route that it took.
+func anywhere[O gemm.Output, I gemm.Element](t *testing.T, r *rand.Rand) string {
+	const most, mostSlow = 100_000_000, 5_000_000 // multiply-adds
+	arith := arithmetics[r.IntN(8)/7]
+	names := kernelsOf(arith, typeOf[I]())
+	name := names[r.IntN(len(names))]
+	k, err := asm.SelectArithmetic(typeOf[I](), arith, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := size(extent(r), extent(r), extent(r))
+	for least := most; ; s.m, s.n, s.k = extent(r), extent(r), extent(r) {
+		if slowKernel(name) || raceEnabled {
+			least = mostSlow
+		}
+		if s.m*s.n*s.k <= least && max(s.m*s.k, s.k*s.n, s.m*s.n) <= 3<<20 {
+			break
+		}
+	}
+	s.seed, s.atStart = r.Uint64(), r.IntN(2) == 0
+	s.ta, s.tb, s.tc, s.packed = r.IntN(4) == 0, r.IntN(3) == 0, r.IntN(8) == 0, r.IntN(4) == 0
+	s.padA, s.padB, s.padC = r.IntN(3)*r.IntN(9), r.IntN(3)*r.IntN(9), r.IntN(3)*r.IntN(9)
+	if r.IntN(4) == 0 {
+		s.alpha, s.beta = 0.75, float32(r.IntN(3))-1
+	}
+	workers := r.IntN(2) * (1 + r.IntN(7))
+	what := []gemm.Option{gemm.WithArithmetic(arith), gemm.WithKernel(k.Name)}
+
+	e, err := gemm.New() // whose plans are for this machine only
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	o := build[O, I](t, s)
+	defer o.free()
+	var b gemm.AnyMatrix = o.b
+	if s.packed {
+		if b, err = gemm.Pack(o.b, what...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old := slices.Clone(o.c.Data)
+	var st gemm.Stats
+	multiply := func(opts ...gemm.Option) []O {
+		copy(o.c.Data, old)
+		if err := e.Multiply(o.c, o.a, b, slices.Concat(what, opts, []gemm.Option{gemm.WithAlpha(s.alpha), gemm.WithBeta(s.beta), gemm.WithStats(&st)})...); err != nil {
+			t.Fatalf("%+v: %v", s, err)
+		}
+		checkGaps(t, s, o.c, old)
+		return dense(o.c)
+	}
+	want := multiply(gemm.WithDepth(2), gemm.WithWorkers(2))
+	got := multiply(gemm.WithWorkers(workers))
+	if t.Failed() || !slices.EqualFunc(got, want, func(a, b O) bool { return bitsOf(a) == bitsOf(b) || to(a) != to(a) && to(b) != to(b) }) {
+		t.Errorf("%+v: %v on %d processors", s, st, runtime.GOMAXPROCS(0))
+		same(t, got, want, s.n)
+	}
+	return st.Route
+}
+
+// extent returns a number from 1 to 5000, as often small as large, and often one that
+// tiles and lines divide.
+func extent(r *rand.Rand) int {
+	n := int(math.Exp(r.Float64() * math.Log(5000)))
+	if unit := 1 << r.IntN(7); n > unit && r.IntN(3) > 0 {
+		n = n / unit * unit
+	}
+	return n
+}
