@@ -24,8 +24,9 @@ var soak = flag.Int("soak", 1, "multiply the products of TestAnywhere")
 func TestAnywhere(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	turns := 200 * *soak
-	if testing.Short() || raceEnabled {
-		turns = 20
+	few := testing.Short() || raceEnabled
+	if few {
+		turns = 30
 	}
 	r := rand.New(rand.NewPCG(uint64(turns), 11))
 	routes := map[string]int{}
@@ -46,8 +47,9 @@ func TestAnywhere(t *testing.T) {
 			return
 		}
 	}
+	t.Logf("products by route: %v", routes)
 	for _, route := range []string{"inline", "place", "stream", "ring"} {
-		if routes[route] == 0 {
+		if routes[route] == 0 && !few {
 			t.Errorf("of %d products none took the route %q: %v", turns, route, routes)
 		}
 	}
@@ -113,10 +115,10 @@ func anywhere[O gemm.Output, I gemm.Element](t *testing.T, r *rand.Rand) string 
 	return st.Route
 }
 
-// extent returns a number from 1 to 5000, as often small as large, and often one that
-// tiles and lines divide.
+// extent returns a number from 1 to 5000, of any magnitude, and often one that tiles and
+// lines divide.
 func extent(r *rand.Rand) int {
-	n := int(math.Exp(r.Float64() * math.Log(5000)))
+	n := int(math.Exp(math.Sqrt(r.Float64()) * math.Log(5000)))
 	if unit := 1 << r.IntN(7); n > unit && r.IntN(3) > 0 {
 		n = n / unit * unit
 	}
