@@ -150,6 +150,7 @@ type Kernel struct {
 	packA   [numTypes][2]PackFunc // by type and orientation, see packSlot
 	packB   [numTypes][2]PackFunc
 	stream  [numTypes][2]StreamFunc
+	paired  [numTypes]bool // stream for columns along K takes two panels of A
 	panels  [numTypes]PanelsFunc
 	sweep   func(s *Sweep)
 

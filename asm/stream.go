@@ -2,7 +2,7 @@ package asm
 
 import "unsafe"
 
-// A StreamFunc multiplies m rows of A, 1 to MR, by n columns of B that it reads where they lie, once:
+// A StreamFunc multiplies m rows of A, 1 to [Kernel.StreamMost], by n columns of B that it reads where they lie, once:
 //
 //	for i < m and j < n    acc = src == nil ? 0 : src(i, j)
 //	                       acc += row i of A · column j of B, k elements long, in the order of k
@@ -11,8 +11,8 @@ import "unsafe"
 // It is for products with so few rows of A that to pack B would take longer than to multiply it; the bits are those of
 // [Kernel.Mul] on packed panels, wherever K and the columns are cut.
 //
-// a is one panel of A of ceil(k/KPack) words, rounded up to a multiple of KStep, as [Kernel.PackA] makes it; its rows beyond m
-// are not used. b is element (0, 0) of B, and stride the bytes between the rows in which B lies in memory: rows of K, n elements
+// a is a panel of A of ceil(k/KPack) words, rounded up to a multiple of KStep, or for more than MR rows two, as [Kernel.PackA] makes
+// them; rows beyond m are not used. b is element (0, 0) of B, and stride the bytes between the rows in which B lies in memory: rows of K, n elements
 // long, or with kContiguous columns of B, k elements long. Nothing outside these k × n elements is read. src and dst are the
 // m × n accumulators, rows lds and ldd bytes apart; src may equal dst, and nothing else of dst is written. k, m and n are at
 // least 1.
@@ -42,6 +42,15 @@ func (k *Kernel) StreamRows(t Type) int {
 		return 0
 	case k.step == amxStep:
 		return streamTilesRows
+	}
+	return k.MR
+}
+
+// StreamMost returns the most rows of A that a call of Stream takes: MR, or twice as many. It reads a B again for those of a second
+// panel, unless one kernel multiplies both.
+func (k *Kernel) StreamMost(t Type, kContiguous bool) int {
+	if kContiguous && k.Accepts(t) && k.paired[t] {
+		return 2 * k.MR
 	}
 	return k.MR
 }
@@ -88,7 +97,8 @@ func panelsGeneric(kern *Kernel, mul KernelFunc, t Type) PanelsFunc {
 func streamGeneric(kern *Kernel, mul KernelFunc, t Type, kContiguous bool) StreamFunc {
 	return func(k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 		words, pitch := kern.Words(t, k), kern.NR*4
-		panel, tile := make([]uint32, kern.NR*words), make([]float32, kern.MR*kern.NR)
+		panels := (m + kern.MR - 1) / kern.MR
+		panel, tile := make([]uint32, kern.NR*words), make([]float32, panels*kern.MR*kern.NR)
 		acc := unsafe.Pointer(unsafe.SliceData(tile))
 		for j := 0; j < n; j += kern.NR {
 			here, column := min(kern.NR, n-j), unsafe.Add(b, j*t.Size())
@@ -100,7 +110,7 @@ func streamGeneric(kern *Kernel, mul KernelFunc, t Type, kContiguous bool) Strea
 			for i := 0; src != nil && i < m; i++ {
 				copy(tile[i*kern.NR:], unsafe.Slice((*float32)(unsafe.Add(src, i*lds+j*4)), here))
 			}
-			mul(words, 1, a, unsafe.Pointer(unsafe.SliceData(panel)), acc, pitch, acc, pitch)
+			mul(words, panels, a, unsafe.Pointer(unsafe.SliceData(panel)), acc, pitch, acc, pitch)
 			for i := range m {
 				copy(unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd+j*4)), here), tile[i*kern.NR:])
 			}

@@ -17,6 +17,7 @@ type streamBlock struct {
 	stride int            // S: bytes between the rows of B; P: between its panels
 	ahead  int            // S: bytes from what is read to what is prefetched
 	near   int            // S: with as many columns left, or fewer, another row is prefetched; T: so is another at this offset
+	apart  int            // T for more rows than a panel of A has: bytes from one panel to the next
 	lone   int            // T of AVX-512: not 0 if the first slot is to be multiplied, and the others to do nothing
 	next   int            // S: what leads from the end of a row to that one; T: its offset
 	b      unsafe.Pointer // S and P: B
@@ -32,8 +33,8 @@ type streamBlock struct {
 // of the last one that does.
 type streamSlot struct {
 	a    unsafe.Pointer     // the panel of A
-	src  [8]unsafe.Pointer  // the rows of the accumulators before, or nil
-	dst  [8]unsafe.Pointer  // and after
+	src  [16]unsafe.Pointer // the rows of the accumulators before, or nil
+	dst  [16]unsafe.Pointer // and after
 	rows [16]unsafe.Pointer // T: the columns of B
 
 	// T: how far in bytes A has been read, and the columns have been read and prefetched, and how far into the field rows those are that
@@ -176,6 +177,9 @@ func streamTFar4Pairs(c *streamBlock)
 func streamTFar8Pairs(c *streamBlock)
 
 //go:noescape
+func streamTFar16Pairs(c *streamBlock)
+
+//go:noescape
 func streamTFar1Words(c *streamBlock)
 
 //go:noescape
@@ -186,6 +190,9 @@ func streamTFar4Words(c *streamBlock)
 
 //go:noescape
 func streamTFar8Words(c *streamBlock)
+
+//go:noescape
+func streamTFar16Words(c *streamBlock)
 
 //go:noescape
 func streamT1Words(c *streamBlock)

@@ -33,11 +33,15 @@ func TestStreamAddresses(t *testing.T) {
 func testStreamAddresses(t *testing.T, kern *Kernel, typ Type, s *streamKernel) {
 	const blocks, most = 3, 100
 	k := blocks * s.block / s.size
-	for m := 1; m <= 4; m *= 2 {
+	rows := []int{1, 2, 4}
+	if two := s.together(2 * kern.MR); two > kern.MR {
+		rows = append(rows, two)
+	}
+	for _, m := range rows {
 		for _, n := range []int{1, 40, most} {
-			a, b, dst := make([]byte, kern.PanelA(k/kern.KPack)), make([]byte, most*k*s.size), make([]byte, m*most*4)
+			a, b, dst := make([]byte, (m+kern.MR-1)/kern.MR*kern.PanelA(k/kern.KPack)), make([]byte, most*k*s.size), make([]byte, m*most*4)
 			at := func(s []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
-			c := new(streamBlock)
+			c := &streamBlock{apart: kern.PanelA(k / kern.KPack)}
 			s.blocks(c, blocks, m, n, at(a), at(b), k*s.size, nil, 0, at(dst), most*4)
 			within := func(what string, p unsafe.Pointer, operands ...[]byte) {
 				for _, s := range operands {

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// A streamSet is the kernels for 1, 2, 4 and, but for AVX2, 8 rows of A.
+// A streamSet is the kernels for 1, 2, 4 and, but for AVX2, 8 rows of A, and where it pays for 16.
 type streamSet []func(c *streamBlock)
 
 // of returns the index of the kernel that multiplies m rows.
@@ -108,20 +108,20 @@ type farStream struct {
 }
 
 var (
-	stream512 = streamShape{mr: 8, nr: 32, vec: 16, masks: true, slots: []int{2, 2, 2, 1}, widths: []int{128, 128, 64, 32}, deep: []int{64, 64, 64, 32}}
+	stream512 = streamShape{mr: 8, nr: 32, vec: 16, masks: true, slots: []int{2, 2, 2, 1, 1}, widths: []int{128, 128, 64, 32}, deep: []int{64, 64, 64, 32}}
 	stream256 = streamShape{mr: avx2MR, nr: avx2NR, vec: avx2Vector, slots: []int{4, 4, 2}, widths: []int{avx2NR, avx2NR, avx2NR}}
 
 	streamPairs = streamKernel{&stream512, 2, 2, streamSet{streamS1Pairs, streamS2Pairs, streamS4Pairs, streamS8Pairs},
 		streamSet{streamT1Pairs, streamT2Pairs, streamT4Pairs, streamT8Pairs},
 		streamSet{streamP1Pairs, streamP2Pairs, streamP4Pairs, streamP8Pairs}, &reachPairs,
 		&farStream{streamSet{streamSFar1Pairs, streamSFar2Pairs, streamSFar4Pairs, streamSFar8Pairs},
-			streamSet{streamTFar1Pairs, streamTFar2Pairs, streamTFar4Pairs, streamTFar8Pairs},
+			streamSet{streamTFar1Pairs, streamTFar2Pairs, streamTFar4Pairs, streamTFar8Pairs, streamTFar16Pairs},
 			streamSet{streamPFar1Pairs, streamPFar2Pairs, streamPFar4Pairs, streamPFar8Pairs}, &reachFarPairs}, 64, packT32Pairs, nil}
 	streamWords = streamKernel{&stream512, 4, 1, streamSet{streamS1Words, streamS2Words, streamS4Words, streamS8Words},
 		streamSet{streamT1Words, streamT2Words, streamT4Words, streamT8Words},
 		streamSet{streamP1Words, streamP2Words, streamP4Words, streamP8Words}, &reach512,
 		&farStream{streamSet{streamSFar1Words, streamSFar2Words, streamSFar4Words, streamSFar8Words},
-			streamSet{streamTFar1Words, streamTFar2Words, streamTFar4Words, streamTFar8Words},
+			streamSet{streamTFar1Words, streamTFar2Words, streamTFar4Words, streamTFar8Words, streamTFar16Words},
 			streamSet{streamPFar1Words, streamPFar2Words, streamPFar4Words, streamPFar8Words}, &reachFar}, 64, packT32Words, nil}
 	streamBF16 = streamKernel{&stream512, 2, 1, streamSet{streamS1BF16, streamS2BF16, streamS4BF16, streamS8BF16},
 		streamSet{streamT1BF16, streamT2BF16, streamT4BF16, streamT8BF16}, streamWords.panels, &reach512,
@@ -150,8 +150,9 @@ func assembleStreams(k *Kernel) {
 	slots := func(s *streamKernel) [2]StreamFunc { return [2]StreamFunc{s.across, s.along} }
 	switch k.Name {
 	case "avx512bf16":
-		k.stream[BF16], k.panels[BF16] = slots(&streamPairs), streamPairs.packed
+		k.stream[BF16], k.panels[BF16], k.paired[BF16] = slots(&streamPairs), streamPairs.packed, true
 	case "avx512":
+		k.paired[F32] = true
 		k.stream[BF16], k.stream[F16], k.stream[F32] = slots(&streamBF16), slots(&streamF16), slots(&streamWords)
 		k.panels[BF16], k.panels[F16], k.panels[F32] = streamBF16.packed, streamF16.packed, streamWords.packed
 	case "avx2":
@@ -167,7 +168,7 @@ func (s *streamKernel) panelA(a unsafe.Pointer, k0 int) unsafe.Pointer {
 
 // accumulate says that the slot's m rows of accumulators go from src to dst.
 func (s *streamSlot) accumulate(m int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-	for i := range s.src {
+	for i := range s.src[:max(8, roundUp(m, 8))] {
 		row := min(i, m-1)
 		s.dst[i], s.src[i] = unsafe.Add(dst, row*ldd), nil
 		if src != nil {
@@ -261,8 +262,13 @@ func (s *streamKernel) along(k, m, n int, a, b unsafe.Pointer, stride int, src u
 	c := streamBlocks.Get().(*streamBlock)
 	block, length := s.block/s.size, streamLength/s.size
 	whole := k / block * block
+	c.apart = (k + s.kpack - 1) / s.kpack * s.mr * 4
 	for k0 := 0; k0 < whole; k0 += length {
-		s.blocks(c, min(whole-k0, length)/block, m, n, s.panelA(a, k0), unsafe.Add(b, k0*s.size), stride, src, lds, dst, ldd)
+		for i, rows := 0, 0; i < m; i += rows {
+			rows = s.together(m - i)
+			a := unsafe.Add(s.panelA(a, k0), i/s.mr*c.apart)
+			s.blocks(c, min(whole-k0, length)/block, rows, n, a, unsafe.Add(b, k0*s.size), stride, forward(src, i*lds), lds, unsafe.Add(dst, i*ldd), ldd)
+		}
 		src, lds = dst, ldd
 	}
 	switch {
@@ -270,9 +276,21 @@ func (s *streamKernel) along(k, m, n int, a, b unsafe.Pointer, stride int, src u
 	case s.panels == nil:
 		s.restTile(c, k-whole, m, n, s.panelA(a, whole), unsafe.Add(b, whole*s.size), stride, src, lds, dst, ldd)
 	default:
-		s.rest(c, k-whole, m, n, s.panelA(a, whole), unsafe.Add(b, whole*s.size), stride, src, lds, dst, ldd)
+		for i := 0; i < m; i += s.mr {
+			a := unsafe.Add(a, i/s.mr*c.apart)
+			s.rest(c, k-whole, min(m-i, s.mr), n, s.panelA(a, whole), unsafe.Add(b, whole*s.size), stride, forward(src, i*lds), lds, unsafe.Add(dst, i*ldd), ldd)
+		}
 	}
 	c.release()
+}
+
+// together returns how many rows of A, of which there are m, blocks had better multiply by what it reads of B. Up to half a panel
+// takes less than the rest of a large kernel's rows.
+func (s *streamKernel) together(m int) int {
+	if farB && s.far != nil && m > s.mr+s.mr/2 && len(s.far.transposed) > s.far.transposed.of(2*s.mr) {
+		return min(m, 2*s.mr)
+	}
+	return min(m, s.mr)
 }
 
 // farB asks for kernels that prefetch B to the second-level cache: the first-level cache of Zen 4 has 8 ways. Intel's

@@ -55,6 +55,13 @@ func TestStreamWhere(t *testing.T) {
 			case tiles:
 				rows = 8
 			}
+			most := kern.MR
+			if vectors && kern.NR == 32 && typ.Size()*kern.KPack == 4 {
+				most *= 2
+			}
+			if got := []int{kern.StreamMost(typ, false), kern.StreamMost(typ, true)}; got[0] != kern.MR || got[1] != most {
+				t.Errorf("%s takes %d rows of %v, want %d, and %d along K", kern.Name, got, typ, kern.MR, most)
+			}
 			if got := kern.StreamRows(typ); got != rows {
 				t.Errorf("%s streams %d rows of %v, want %d", kern.Name, got, typ, rows)
 			}
@@ -76,7 +83,8 @@ type streamCase struct {
 type streamMemory struct{ a, b, src, dst, want guarded }
 
 func newStreamMemory(t *testing.T, kern *Kernel, typ Type, k, n int) streamMemory {
-	a, b, c := kern.PanelA(kern.Words(typ, k)), (k+9)*(n+9)*4, kern.MR*(n+9)*4
+	most := kern.StreamMost(typ, true)
+	a, b, c := most/kern.MR*kern.PanelA(kern.Words(typ, k)), (k+9)*(n+9)*4, most*(n+9)*4
 	return streamMemory{newGuarded(t, a), newGuarded(t, b), newGuarded(t, c), newGuarded(t, c), newGuarded(t, c)}
 }
 
@@ -100,17 +108,17 @@ func (c streamCase) check(mem streamMemory, r *rand.Rand, word func(r *rand.Rand
 			*(*uint16)(unsafe.Add(p, bytes-2)) = uint16(word(r, kpack))
 		}
 	}
-	words := c.kern.Words(c.typ, c.k)
-	as := unsafe.Slice((*uint32)(mem.a.last(words*c.kern.MR*4)), words*c.kern.MR)
+	panels, words := (c.m+c.kern.MR-1)/c.kern.MR, c.kern.Words(c.typ, c.k)
+	as := unsafe.Slice((*uint32)(mem.a.last(panels*words*c.kern.MR*4)), panels*words*c.kern.MR)
 	clear(as)
 	for kd := range (c.k + c.kern.KPack - 1) / c.kern.KPack {
-		for i := range c.kern.MR {
+		for i := range panels * c.kern.MR {
 			// Rows beyond m are there, but make no difference.
 			w := word(r, c.kern.KPack)
 			if kd*c.kern.KPack+1 == c.k && c.kern.KPack == 2 {
 				w &= 0xffff
 			}
-			as[wordA(c.kern, kd, i)] = w
+			as[i/c.kern.MR*words*c.kern.MR+wordA(c.kern, kd, i%c.kern.MR)] = w
 		}
 	}
 	a := unsafe.Pointer(unsafe.SliceData(as))
@@ -162,7 +170,7 @@ func TestStream(t *testing.T) {
 		r := rand.New(rand.NewPCG(7, uint64(typ)))
 		turn := 0
 		for k := 1; k <= maxK; k++ {
-			for m := 1; m <= kern.MR; m++ {
+			for m := 1; m <= kern.StreamMost(typ, kContiguous); m++ {
 				for n := 1; n <= maxN; n++ {
 					turn++
 					if few := raceEnabled || testing.Short(); few && turn%53 != 0 || turn%7 != 0 && k > 6 && n > 6 {
@@ -187,7 +195,7 @@ func TestStreamTwin(t *testing.T) {
 		mem := newStreamMemory(t, kern, typ, 90, 140)
 		r := rand.New(rand.NewPCG(8, uint64(typ)))
 		for _, o := range operands {
-			for m := 1; m <= kern.MR; m++ {
+			for m := 1; m <= kern.StreamMost(typ, kContiguous); m++ {
 				c := streamCase{kern, typ, kContiguous, 1 + r.IntN(90), m, 1 + r.IntN(140), m % 3, false}
 				if err := c.check(mem, r, o.word, kern.Ref); err != nil {
 					t.Fatalf("%s: %v", o.name, err)
@@ -209,8 +217,8 @@ func TestStreamLong(t *testing.T) {
 		r := rand.New(rand.NewPCG(9, uint64(typ)))
 		for _, shape := range shapes {
 			mem := newStreamMemory(t, kern, typ, shape[0], shape[1])
-			for m := 1; m <= kern.MR; m++ {
-				if few := raceEnabled || kern.step == amxStep; few && m != 3 && m != kern.MR {
+			for m := 1; m <= kern.StreamMost(typ, kContiguous); m++ {
+				if few := raceEnabled || kern.step == amxStep; few && m != 3 && m != kern.StreamMost(typ, kContiguous) {
 					continue
 				}
 				c := streamCase{kern, typ, kContiguous, shape[0], m, shape[1], m % 3, false}

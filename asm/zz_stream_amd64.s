@@ -5094,329 +5094,6 @@ next:
 	VZEROUPPER
 	RET
 
-// func streamTFar1Pairs(c *streamBlock)
-// 1 rows of A by 32 columns.
-TEXT ·streamTFar1Pairs(SB), NOSPLIT, $0-8
-	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-
-start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z25
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z25, Z25, Z25
-
-start1x1:
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-
-loop:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	VMOVUPS 32(AX)(SI*1), Y8
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	VMOVUPS 32(AX)(SI*1), Y12
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y1
-	VMOVUPS 32(AX)(SI*1), Y9
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	VMOVUPS 32(AX)(SI*1), Y13
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	VMOVUPS 32(AX)(SI*1), Y10
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y6
-	VMOVUPS 32(AX)(SI*1), Y14
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	VMOVUPS 32(AX)(SI*1), Y11
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	VMOVUPS 32(AX)(SI*1), Y15
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
-	PREFETCHT1 (AX)(R10*1)
-	VUNPCKLPS Z3, Z2, Z16
-	VUNPCKHPS Z3, Z2, Z17
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z16, Z2, Z0
-	VUNPCKHPD Z16, Z2, Z1
-	VUNPCKLPD Z17, Z3, Z2
-	VUNPCKHPD Z17, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z16
-	VUNPCKHPS Z7, Z6, Z17
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z16, Z6, Z4
-	VUNPCKHPD Z16, Z6, Z5
-	VUNPCKLPD Z17, Z7, Z6
-	VUNPCKHPD Z17, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z16
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VSHUFF32X4 $0x88, Z5, Z1, Z17
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VSHUFF32X4 $0x88, Z6, Z2, Z18
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VSHUFF32X4 $0x88, Z7, Z3, Z19
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
-	VUNPCKLPS Z11, Z10, Z16
-	VUNPCKHPS Z11, Z10, Z17
-	VUNPCKLPS Z9, Z8, Z10
-	VUNPCKHPS Z9, Z8, Z11
-	VUNPCKLPD Z16, Z10, Z8
-	VUNPCKHPD Z16, Z10, Z9
-	VUNPCKLPD Z17, Z11, Z10
-	VUNPCKHPD Z17, Z11, Z11
-	VUNPCKLPS Z15, Z14, Z16
-	VUNPCKHPS Z15, Z14, Z17
-	VUNPCKLPS Z13, Z12, Z14
-	VUNPCKHPS Z13, Z12, Z15
-	VUNPCKLPD Z16, Z14, Z12
-	VUNPCKHPD Z16, Z14, Z13
-	VUNPCKLPD Z17, Z15, Z14
-	VUNPCKHPD Z17, Z15, Z15
-	VSHUFF32X4 $0x88, Z12, Z8, Z16
-	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VSHUFF32X4 $0x88, Z13, Z9, Z17
-	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VSHUFF32X4 $0x88, Z14, Z10, Z18
-	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VSHUFF32X4 $0x88, Z15, Z11, Z19
-	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
-	ADDQ $512, DX
-	ADDQ $64, SI
-	ADDQ $64, R10
-	CMPQ R10, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R10
-	CMPQ streamBlock_lone(DI), $0
-	JNE next
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y0
-	VMOVUPS 32(AX)(BX*1), Y8
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y4
-	VMOVUPS 32(AX)(BX*1), Y12
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y1
-	VMOVUPS 32(AX)(BX*1), Y9
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y5
-	VMOVUPS 32(AX)(BX*1), Y13
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y2
-	VMOVUPS 32(AX)(BX*1), Y10
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y6
-	VMOVUPS 32(AX)(BX*1), Y14
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y3
-	VMOVUPS 32(AX)(BX*1), Y11
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y7
-	VMOVUPS 32(AX)(BX*1), Y15
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
-	PREFETCHT1 (AX)(R11*1)
-	VUNPCKLPS Z3, Z2, Z16
-	VUNPCKHPS Z3, Z2, Z17
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z16, Z2, Z0
-	VUNPCKHPD Z16, Z2, Z1
-	VUNPCKLPD Z17, Z3, Z2
-	VUNPCKHPD Z17, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z16
-	VUNPCKHPS Z7, Z6, Z17
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z16, Z6, Z4
-	VUNPCKHPD Z16, Z6, Z5
-	VUNPCKLPD Z17, Z7, Z6
-	VUNPCKHPD Z17, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z16
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VSHUFF32X4 $0x88, Z5, Z1, Z17
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VSHUFF32X4 $0x88, Z6, Z2, Z18
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VSHUFF32X4 $0x88, Z7, Z3, Z19
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x09 // VDPBF16PS.BCST (R9), Z16, Z25
-	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x08 // VDPBF16PS.BCST 32(R9), Z17, Z25
-	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x10 // VDPBF16PS.BCST 64(R9), Z18, Z25
-	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x18 // VDPBF16PS.BCST 96(R9), Z19, Z25
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x20 // VDPBF16PS.BCST 128(R9), Z4, Z25
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x28 // VDPBF16PS.BCST 160(R9), Z5, Z25
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x30 // VDPBF16PS.BCST 192(R9), Z6, Z25
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x38 // VDPBF16PS.BCST 224(R9), Z7, Z25
-	VUNPCKLPS Z11, Z10, Z16
-	VUNPCKHPS Z11, Z10, Z17
-	VUNPCKLPS Z9, Z8, Z10
-	VUNPCKHPS Z9, Z8, Z11
-	VUNPCKLPD Z16, Z10, Z8
-	VUNPCKHPD Z16, Z10, Z9
-	VUNPCKLPD Z17, Z11, Z10
-	VUNPCKHPD Z17, Z11, Z11
-	VUNPCKLPS Z15, Z14, Z16
-	VUNPCKHPS Z15, Z14, Z17
-	VUNPCKLPS Z13, Z12, Z14
-	VUNPCKHPS Z13, Z12, Z15
-	VUNPCKLPD Z16, Z14, Z12
-	VUNPCKHPD Z16, Z14, Z13
-	VUNPCKLPD Z17, Z15, Z14
-	VUNPCKHPD Z17, Z15, Z15
-	VSHUFF32X4 $0x88, Z12, Z8, Z16
-	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VSHUFF32X4 $0x88, Z13, Z9, Z17
-	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VSHUFF32X4 $0x88, Z14, Z10, Z18
-	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VSHUFF32X4 $0x88, Z15, Z11, Z19
-	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x40 // VDPBF16PS.BCST 256(R9), Z16, Z25
-	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x48 // VDPBF16PS.BCST 288(R9), Z17, Z25
-	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x50 // VDPBF16PS.BCST 320(R9), Z18, Z25
-	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x58 // VDPBF16PS.BCST 352(R9), Z19, Z25
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x60 // VDPBF16PS.BCST 384(R9), Z12, Z25
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x68 // VDPBF16PS.BCST 416(R9), Z13, Z25
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x70 // VDPBF16PS.BCST 448(R9), Z14, Z25
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x78 // VDPBF16PS.BCST 480(R9), Z15, Z25
-	ADDQ $512, R9
-	ADDQ $64, BX
-	ADDQ $64, R11
-	CMPQ R11, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R11
-
-next:
-	DECQ streamBlock_k(DI)
-	JNZ loop
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z25, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
-	VZEROUPPER
-	RET
-
 // func streamT2Pairs(c *streamBlock)
 // 2 rows of A by 32 columns.
 TEXT ·streamT2Pairs(SB), NOSPLIT, $0-8
@@ -5803,371 +5480,6 @@ next:
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ R12, (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI)
-	VZEROUPPER
-	RET
-
-// func streamTFar2Pairs(c *streamBlock)
-// 2 rows of A by 32 columns.
-TEXT ·streamTFar2Pairs(SB), NOSPLIT, $0-8
-	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-
-start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z27
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
-
-start1x1:
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-
-loop:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	VMOVUPS 32(AX)(SI*1), Y8
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	VMOVUPS 32(AX)(SI*1), Y12
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y1
-	VMOVUPS 32(AX)(SI*1), Y9
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	VMOVUPS 32(AX)(SI*1), Y13
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	VMOVUPS 32(AX)(SI*1), Y10
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y6
-	VMOVUPS 32(AX)(SI*1), Y14
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	VMOVUPS 32(AX)(SI*1), Y11
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	VMOVUPS 32(AX)(SI*1), Y15
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
-	PREFETCHT1 (AX)(R10*1)
-	VUNPCKLPS Z3, Z2, Z16
-	VUNPCKHPS Z3, Z2, Z17
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z16, Z2, Z0
-	VUNPCKHPD Z16, Z2, Z1
-	VUNPCKLPD Z17, Z3, Z2
-	VUNPCKHPD Z17, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z16
-	VUNPCKHPS Z7, Z6, Z17
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z16, Z6, Z4
-	VUNPCKHPD Z16, Z6, Z5
-	VUNPCKLPD Z17, Z7, Z6
-	VUNPCKHPD Z17, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z16
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VSHUFF32X4 $0x88, Z5, Z1, Z17
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VSHUFF32X4 $0x88, Z6, Z2, Z18
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VSHUFF32X4 $0x88, Z7, Z3, Z19
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x01 // VDPBF16PS.BCST 4(DX), Z16, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x09 // VDPBF16PS.BCST 36(DX), Z17, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x11 // VDPBF16PS.BCST 68(DX), Z18, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x19 // VDPBF16PS.BCST 100(DX), Z19, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x21 // VDPBF16PS.BCST 132(DX), Z4, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x29 // VDPBF16PS.BCST 164(DX), Z5, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x31 // VDPBF16PS.BCST 196(DX), Z6, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x39 // VDPBF16PS.BCST 228(DX), Z7, Z25
-	VUNPCKLPS Z11, Z10, Z16
-	VUNPCKHPS Z11, Z10, Z17
-	VUNPCKLPS Z9, Z8, Z10
-	VUNPCKHPS Z9, Z8, Z11
-	VUNPCKLPD Z16, Z10, Z8
-	VUNPCKHPD Z16, Z10, Z9
-	VUNPCKLPD Z17, Z11, Z10
-	VUNPCKHPD Z17, Z11, Z11
-	VUNPCKLPS Z15, Z14, Z16
-	VUNPCKHPS Z15, Z14, Z17
-	VUNPCKLPS Z13, Z12, Z14
-	VUNPCKHPS Z13, Z12, Z15
-	VUNPCKLPD Z16, Z14, Z12
-	VUNPCKHPD Z16, Z14, Z13
-	VUNPCKLPD Z17, Z15, Z14
-	VUNPCKHPD Z17, Z15, Z15
-	VSHUFF32X4 $0x88, Z12, Z8, Z16
-	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VSHUFF32X4 $0x88, Z13, Z9, Z17
-	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VSHUFF32X4 $0x88, Z14, Z10, Z18
-	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VSHUFF32X4 $0x88, Z15, Z11, Z19
-	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x41 // VDPBF16PS.BCST 260(DX), Z16, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x49 // VDPBF16PS.BCST 292(DX), Z17, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x51 // VDPBF16PS.BCST 324(DX), Z18, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x59 // VDPBF16PS.BCST 356(DX), Z19, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x61 // VDPBF16PS.BCST 388(DX), Z12, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x69 // VDPBF16PS.BCST 420(DX), Z13, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x71 // VDPBF16PS.BCST 452(DX), Z14, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x79 // VDPBF16PS.BCST 484(DX), Z15, Z25
-	ADDQ $512, DX
-	ADDQ $64, SI
-	ADDQ $64, R10
-	CMPQ R10, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R10
-	CMPQ streamBlock_lone(DI), $0
-	JNE next
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y0
-	VMOVUPS 32(AX)(BX*1), Y8
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y4
-	VMOVUPS 32(AX)(BX*1), Y12
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y1
-	VMOVUPS 32(AX)(BX*1), Y9
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y5
-	VMOVUPS 32(AX)(BX*1), Y13
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y2
-	VMOVUPS 32(AX)(BX*1), Y10
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y6
-	VMOVUPS 32(AX)(BX*1), Y14
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y3
-	VMOVUPS 32(AX)(BX*1), Y11
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y7
-	VMOVUPS 32(AX)(BX*1), Y15
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
-	PREFETCHT1 (AX)(R11*1)
-	VUNPCKLPS Z3, Z2, Z16
-	VUNPCKHPS Z3, Z2, Z17
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z16, Z2, Z0
-	VUNPCKHPD Z16, Z2, Z1
-	VUNPCKLPD Z17, Z3, Z2
-	VUNPCKHPD Z17, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z16
-	VUNPCKHPS Z7, Z6, Z17
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z16, Z6, Z4
-	VUNPCKHPD Z16, Z6, Z5
-	VUNPCKLPD Z17, Z7, Z6
-	VUNPCKHPD Z17, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z16
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VSHUFF32X4 $0x88, Z5, Z1, Z17
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VSHUFF32X4 $0x88, Z6, Z2, Z18
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VSHUFF32X4 $0x88, Z7, Z3, Z19
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x11 // VDPBF16PS.BCST (R9), Z16, Z26
-	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x01 // VDPBF16PS.BCST 4(R9), Z16, Z27
-	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x08 // VDPBF16PS.BCST 32(R9), Z17, Z26
-	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x09 // VDPBF16PS.BCST 36(R9), Z17, Z27
-	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x10 // VDPBF16PS.BCST 64(R9), Z18, Z26
-	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x11 // VDPBF16PS.BCST 68(R9), Z18, Z27
-	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x18 // VDPBF16PS.BCST 96(R9), Z19, Z26
-	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x19 // VDPBF16PS.BCST 100(R9), Z19, Z27
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x20 // VDPBF16PS.BCST 128(R9), Z4, Z26
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x21 // VDPBF16PS.BCST 132(R9), Z4, Z27
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x28 // VDPBF16PS.BCST 160(R9), Z5, Z26
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x29 // VDPBF16PS.BCST 164(R9), Z5, Z27
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x30 // VDPBF16PS.BCST 192(R9), Z6, Z26
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x31 // VDPBF16PS.BCST 196(R9), Z6, Z27
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x38 // VDPBF16PS.BCST 224(R9), Z7, Z26
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x39 // VDPBF16PS.BCST 228(R9), Z7, Z27
-	VUNPCKLPS Z11, Z10, Z16
-	VUNPCKHPS Z11, Z10, Z17
-	VUNPCKLPS Z9, Z8, Z10
-	VUNPCKHPS Z9, Z8, Z11
-	VUNPCKLPD Z16, Z10, Z8
-	VUNPCKHPD Z16, Z10, Z9
-	VUNPCKLPD Z17, Z11, Z10
-	VUNPCKHPD Z17, Z11, Z11
-	VUNPCKLPS Z15, Z14, Z16
-	VUNPCKHPS Z15, Z14, Z17
-	VUNPCKLPS Z13, Z12, Z14
-	VUNPCKHPS Z13, Z12, Z15
-	VUNPCKLPD Z16, Z14, Z12
-	VUNPCKHPD Z16, Z14, Z13
-	VUNPCKLPD Z17, Z15, Z14
-	VUNPCKHPD Z17, Z15, Z15
-	VSHUFF32X4 $0x88, Z12, Z8, Z16
-	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VSHUFF32X4 $0x88, Z13, Z9, Z17
-	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VSHUFF32X4 $0x88, Z14, Z10, Z18
-	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VSHUFF32X4 $0x88, Z15, Z11, Z19
-	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x40 // VDPBF16PS.BCST 256(R9), Z16, Z26
-	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x41 // VDPBF16PS.BCST 260(R9), Z16, Z27
-	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x48 // VDPBF16PS.BCST 288(R9), Z17, Z26
-	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x49 // VDPBF16PS.BCST 292(R9), Z17, Z27
-	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x50 // VDPBF16PS.BCST 320(R9), Z18, Z26
-	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x51 // VDPBF16PS.BCST 324(R9), Z18, Z27
-	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x58 // VDPBF16PS.BCST 352(R9), Z19, Z26
-	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x59 // VDPBF16PS.BCST 356(R9), Z19, Z27
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x60 // VDPBF16PS.BCST 384(R9), Z12, Z26
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x61 // VDPBF16PS.BCST 388(R9), Z12, Z27
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x68 // VDPBF16PS.BCST 416(R9), Z13, Z26
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x69 // VDPBF16PS.BCST 420(R9), Z13, Z27
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x70 // VDPBF16PS.BCST 448(R9), Z14, Z26
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x71 // VDPBF16PS.BCST 452(R9), Z14, Z27
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x78 // VDPBF16PS.BCST 480(R9), Z15, Z26
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x79 // VDPBF16PS.BCST 484(R9), Z15, Z27
-	ADDQ $512, R9
-	ADDQ $64, BX
-	ADDQ $64, R11
-	CMPQ R11, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R11
-
-next:
-	DECQ streamBlock_k(DI)
-	JNZ loop
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z27, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z26, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -6644,455 +5956,6 @@ next:
 	VZEROUPPER
 	RET
 
-// func streamTFar4Pairs(c *streamBlock)
-// 4 rows of A by 32 columns.
-TEXT ·streamTFar4Pairs(SB), NOSPLIT, $0-8
-	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z27
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
-
-start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z29
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z31
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z28, Z28, Z28
-	VPXORD Z29, Z29, Z29
-	VPXORD Z30, Z30, Z30
-	VPXORD Z31, Z31, Z31
-
-start1x1:
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-
-loop:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	VMOVUPS 32(AX)(SI*1), Y8
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	VMOVUPS 32(AX)(SI*1), Y12
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y1
-	VMOVUPS 32(AX)(SI*1), Y9
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	VMOVUPS 32(AX)(SI*1), Y13
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	VMOVUPS 32(AX)(SI*1), Y10
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y6
-	VMOVUPS 32(AX)(SI*1), Y14
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	VMOVUPS 32(AX)(SI*1), Y11
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	VMOVUPS 32(AX)(SI*1), Y15
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
-	PREFETCHT1 (AX)(R10*1)
-	VUNPCKLPS Z3, Z2, Z16
-	VUNPCKHPS Z3, Z2, Z17
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z16, Z2, Z0
-	VUNPCKHPD Z16, Z2, Z1
-	VUNPCKLPD Z17, Z3, Z2
-	VUNPCKHPD Z17, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z16
-	VUNPCKHPS Z7, Z6, Z17
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z16, Z6, Z4
-	VUNPCKHPD Z16, Z6, Z5
-	VUNPCKLPD Z17, Z7, Z6
-	VUNPCKHPD Z17, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z16
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VSHUFF32X4 $0x88, Z5, Z1, Z17
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VSHUFF32X4 $0x88, Z6, Z2, Z18
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VSHUFF32X4 $0x88, Z7, Z3, Z19
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x01 // VDPBF16PS.BCST 4(DX), Z16, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST 8(DX), Z16, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x03 // VDPBF16PS.BCST 12(DX), Z16, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x09 // VDPBF16PS.BCST 36(DX), Z17, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x0A // VDPBF16PS.BCST 40(DX), Z17, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x0B // VDPBF16PS.BCST 44(DX), Z17, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x11 // VDPBF16PS.BCST 68(DX), Z18, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x12 // VDPBF16PS.BCST 72(DX), Z18, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x13 // VDPBF16PS.BCST 76(DX), Z18, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x19 // VDPBF16PS.BCST 100(DX), Z19, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x1A // VDPBF16PS.BCST 104(DX), Z19, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x1B // VDPBF16PS.BCST 108(DX), Z19, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x21 // VDPBF16PS.BCST 132(DX), Z4, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x22 // VDPBF16PS.BCST 136(DX), Z4, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x23 // VDPBF16PS.BCST 140(DX), Z4, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x29 // VDPBF16PS.BCST 164(DX), Z5, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x2A // VDPBF16PS.BCST 168(DX), Z5, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x2B // VDPBF16PS.BCST 172(DX), Z5, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x31 // VDPBF16PS.BCST 196(DX), Z6, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x32 // VDPBF16PS.BCST 200(DX), Z6, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x33 // VDPBF16PS.BCST 204(DX), Z6, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x39 // VDPBF16PS.BCST 228(DX), Z7, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x3A // VDPBF16PS.BCST 232(DX), Z7, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x3B // VDPBF16PS.BCST 236(DX), Z7, Z27
-	VUNPCKLPS Z11, Z10, Z16
-	VUNPCKHPS Z11, Z10, Z17
-	VUNPCKLPS Z9, Z8, Z10
-	VUNPCKHPS Z9, Z8, Z11
-	VUNPCKLPD Z16, Z10, Z8
-	VUNPCKHPD Z16, Z10, Z9
-	VUNPCKLPD Z17, Z11, Z10
-	VUNPCKHPD Z17, Z11, Z11
-	VUNPCKLPS Z15, Z14, Z16
-	VUNPCKHPS Z15, Z14, Z17
-	VUNPCKLPS Z13, Z12, Z14
-	VUNPCKHPS Z13, Z12, Z15
-	VUNPCKLPD Z16, Z14, Z12
-	VUNPCKHPD Z16, Z14, Z13
-	VUNPCKLPD Z17, Z15, Z14
-	VUNPCKHPD Z17, Z15, Z15
-	VSHUFF32X4 $0x88, Z12, Z8, Z16
-	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VSHUFF32X4 $0x88, Z13, Z9, Z17
-	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VSHUFF32X4 $0x88, Z14, Z10, Z18
-	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VSHUFF32X4 $0x88, Z15, Z11, Z19
-	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x41 // VDPBF16PS.BCST 260(DX), Z16, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x42 // VDPBF16PS.BCST 264(DX), Z16, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x43 // VDPBF16PS.BCST 268(DX), Z16, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x49 // VDPBF16PS.BCST 292(DX), Z17, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x4A // VDPBF16PS.BCST 296(DX), Z17, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x4B // VDPBF16PS.BCST 300(DX), Z17, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x51 // VDPBF16PS.BCST 324(DX), Z18, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x52 // VDPBF16PS.BCST 328(DX), Z18, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x53 // VDPBF16PS.BCST 332(DX), Z18, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x59 // VDPBF16PS.BCST 356(DX), Z19, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x5A // VDPBF16PS.BCST 360(DX), Z19, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x5B // VDPBF16PS.BCST 364(DX), Z19, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x61 // VDPBF16PS.BCST 388(DX), Z12, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x62 // VDPBF16PS.BCST 392(DX), Z12, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x63 // VDPBF16PS.BCST 396(DX), Z12, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x69 // VDPBF16PS.BCST 420(DX), Z13, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x6A // VDPBF16PS.BCST 424(DX), Z13, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x6B // VDPBF16PS.BCST 428(DX), Z13, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x71 // VDPBF16PS.BCST 452(DX), Z14, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x72 // VDPBF16PS.BCST 456(DX), Z14, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x73 // VDPBF16PS.BCST 460(DX), Z14, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x79 // VDPBF16PS.BCST 484(DX), Z15, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x7A // VDPBF16PS.BCST 488(DX), Z15, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x7B // VDPBF16PS.BCST 492(DX), Z15, Z27
-	ADDQ $512, DX
-	ADDQ $64, SI
-	ADDQ $64, R10
-	CMPQ R10, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R10
-	CMPQ streamBlock_lone(DI), $0
-	JNE next
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y0
-	VMOVUPS 32(AX)(BX*1), Y8
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y4
-	VMOVUPS 32(AX)(BX*1), Y12
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y1
-	VMOVUPS 32(AX)(BX*1), Y9
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y5
-	VMOVUPS 32(AX)(BX*1), Y13
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y2
-	VMOVUPS 32(AX)(BX*1), Y10
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y6
-	VMOVUPS 32(AX)(BX*1), Y14
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y3
-	VMOVUPS 32(AX)(BX*1), Y11
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y7
-	VMOVUPS 32(AX)(BX*1), Y15
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
-	PREFETCHT1 (AX)(R11*1)
-	VUNPCKLPS Z3, Z2, Z16
-	VUNPCKHPS Z3, Z2, Z17
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z16, Z2, Z0
-	VUNPCKHPD Z16, Z2, Z1
-	VUNPCKLPD Z17, Z3, Z2
-	VUNPCKHPD Z17, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z16
-	VUNPCKHPS Z7, Z6, Z17
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z16, Z6, Z4
-	VUNPCKHPD Z16, Z6, Z5
-	VUNPCKLPD Z17, Z7, Z6
-	VUNPCKHPD Z17, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z16
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VSHUFF32X4 $0x88, Z5, Z1, Z17
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VSHUFF32X4 $0x88, Z6, Z2, Z18
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VSHUFF32X4 $0x88, Z7, Z3, Z19
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x21 // VDPBF16PS.BCST (R9), Z16, Z28
-	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x01 // VDPBF16PS.BCST 4(R9), Z16, Z29
-	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x02 // VDPBF16PS.BCST 8(R9), Z16, Z30
-	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x03 // VDPBF16PS.BCST 12(R9), Z16, Z31
-	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x08 // VDPBF16PS.BCST 32(R9), Z17, Z28
-	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x09 // VDPBF16PS.BCST 36(R9), Z17, Z29
-	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x0A // VDPBF16PS.BCST 40(R9), Z17, Z30
-	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x0B // VDPBF16PS.BCST 44(R9), Z17, Z31
-	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x10 // VDPBF16PS.BCST 64(R9), Z18, Z28
-	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x11 // VDPBF16PS.BCST 68(R9), Z18, Z29
-	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x12 // VDPBF16PS.BCST 72(R9), Z18, Z30
-	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x13 // VDPBF16PS.BCST 76(R9), Z18, Z31
-	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x18 // VDPBF16PS.BCST 96(R9), Z19, Z28
-	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x19 // VDPBF16PS.BCST 100(R9), Z19, Z29
-	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x1A // VDPBF16PS.BCST 104(R9), Z19, Z30
-	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x1B // VDPBF16PS.BCST 108(R9), Z19, Z31
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x20 // VDPBF16PS.BCST 128(R9), Z4, Z28
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x21 // VDPBF16PS.BCST 132(R9), Z4, Z29
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x22 // VDPBF16PS.BCST 136(R9), Z4, Z30
-	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x23 // VDPBF16PS.BCST 140(R9), Z4, Z31
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x28 // VDPBF16PS.BCST 160(R9), Z5, Z28
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x29 // VDPBF16PS.BCST 164(R9), Z5, Z29
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x2A // VDPBF16PS.BCST 168(R9), Z5, Z30
-	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x2B // VDPBF16PS.BCST 172(R9), Z5, Z31
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x30 // VDPBF16PS.BCST 192(R9), Z6, Z28
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x31 // VDPBF16PS.BCST 196(R9), Z6, Z29
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x32 // VDPBF16PS.BCST 200(R9), Z6, Z30
-	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x33 // VDPBF16PS.BCST 204(R9), Z6, Z31
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x38 // VDPBF16PS.BCST 224(R9), Z7, Z28
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x39 // VDPBF16PS.BCST 228(R9), Z7, Z29
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x3A // VDPBF16PS.BCST 232(R9), Z7, Z30
-	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x3B // VDPBF16PS.BCST 236(R9), Z7, Z31
-	VUNPCKLPS Z11, Z10, Z16
-	VUNPCKHPS Z11, Z10, Z17
-	VUNPCKLPS Z9, Z8, Z10
-	VUNPCKHPS Z9, Z8, Z11
-	VUNPCKLPD Z16, Z10, Z8
-	VUNPCKHPD Z16, Z10, Z9
-	VUNPCKLPD Z17, Z11, Z10
-	VUNPCKHPD Z17, Z11, Z11
-	VUNPCKLPS Z15, Z14, Z16
-	VUNPCKHPS Z15, Z14, Z17
-	VUNPCKLPS Z13, Z12, Z14
-	VUNPCKHPS Z13, Z12, Z15
-	VUNPCKLPD Z16, Z14, Z12
-	VUNPCKHPD Z16, Z14, Z13
-	VUNPCKLPD Z17, Z15, Z14
-	VUNPCKHPD Z17, Z15, Z15
-	VSHUFF32X4 $0x88, Z12, Z8, Z16
-	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VSHUFF32X4 $0x88, Z13, Z9, Z17
-	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VSHUFF32X4 $0x88, Z14, Z10, Z18
-	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VSHUFF32X4 $0x88, Z15, Z11, Z19
-	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x40 // VDPBF16PS.BCST 256(R9), Z16, Z28
-	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x41 // VDPBF16PS.BCST 260(R9), Z16, Z29
-	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x42 // VDPBF16PS.BCST 264(R9), Z16, Z30
-	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x43 // VDPBF16PS.BCST 268(R9), Z16, Z31
-	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x48 // VDPBF16PS.BCST 288(R9), Z17, Z28
-	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x49 // VDPBF16PS.BCST 292(R9), Z17, Z29
-	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x4A // VDPBF16PS.BCST 296(R9), Z17, Z30
-	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x4B // VDPBF16PS.BCST 300(R9), Z17, Z31
-	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x50 // VDPBF16PS.BCST 320(R9), Z18, Z28
-	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x51 // VDPBF16PS.BCST 324(R9), Z18, Z29
-	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x52 // VDPBF16PS.BCST 328(R9), Z18, Z30
-	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x53 // VDPBF16PS.BCST 332(R9), Z18, Z31
-	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x58 // VDPBF16PS.BCST 352(R9), Z19, Z28
-	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x59 // VDPBF16PS.BCST 356(R9), Z19, Z29
-	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x5A // VDPBF16PS.BCST 360(R9), Z19, Z30
-	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x5B // VDPBF16PS.BCST 364(R9), Z19, Z31
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x60 // VDPBF16PS.BCST 384(R9), Z12, Z28
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x61 // VDPBF16PS.BCST 388(R9), Z12, Z29
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x62 // VDPBF16PS.BCST 392(R9), Z12, Z30
-	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x63 // VDPBF16PS.BCST 396(R9), Z12, Z31
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x68 // VDPBF16PS.BCST 416(R9), Z13, Z28
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x69 // VDPBF16PS.BCST 420(R9), Z13, Z29
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x6A // VDPBF16PS.BCST 424(R9), Z13, Z30
-	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x6B // VDPBF16PS.BCST 428(R9), Z13, Z31
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x70 // VDPBF16PS.BCST 448(R9), Z14, Z28
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x71 // VDPBF16PS.BCST 452(R9), Z14, Z29
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x72 // VDPBF16PS.BCST 456(R9), Z14, Z30
-	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x73 // VDPBF16PS.BCST 460(R9), Z14, Z31
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x78 // VDPBF16PS.BCST 480(R9), Z15, Z28
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x79 // VDPBF16PS.BCST 484(R9), Z15, Z29
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x7A // VDPBF16PS.BCST 488(R9), Z15, Z30
-	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x7B // VDPBF16PS.BCST 492(R9), Z15, Z31
-	ADDQ $512, R9
-	ADDQ $64, BX
-	ADDQ $64, R11
-	CMPQ R11, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R11
-
-next:
-	DECQ streamBlock_k(DI)
-	JNZ loop
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z31, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z30, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z29, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z28, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z27, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z26, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
-	VZEROUPPER
-	RET
-
 // func streamT8Pairs(c *streamBlock)
 // 8 rows of A by 16 columns.
 TEXT ·streamT8Pairs(SB), NOSPLIT, $0-8
@@ -7414,334 +6277,6 @@ same0:
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ R12, (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI)
-	VZEROUPPER
-	RET
-
-// func streamTFar8Pairs(c *streamBlock)
-// 8 rows of A by 16 columns.
-TEXT ·streamTFar8Pairs(SB), NOSPLIT, $0-8
-	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
-	VMOVUPS (AX), Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
-	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
-	VMOVUPS (AX), Z31
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
-	VPXORD Z28, Z28, Z28
-	VPXORD Z29, Z29, Z29
-	VPXORD Z30, Z30, Z30
-	VPXORD Z31, Z31, Z31
-
-start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-
-loop:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	VMOVUPS 32(AX)(SI*1), Y8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	VMOVUPS 32(AX)(SI*1), Y12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y1
-	VMOVUPS 32(AX)(SI*1), Y9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	VMOVUPS 32(AX)(SI*1), Y13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	VMOVUPS 32(AX)(SI*1), Y10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y6
-	VMOVUPS 32(AX)(SI*1), Y14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	VMOVUPS 32(AX)(SI*1), Y11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	VMOVUPS 32(AX)(SI*1), Y15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
-	VUNPCKLPS Z3, Z2, Z16
-	VUNPCKHPS Z3, Z2, Z17
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z16, Z2, Z0
-	VUNPCKHPD Z16, Z2, Z1
-	VUNPCKLPD Z17, Z3, Z2
-	VUNPCKHPD Z17, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z16
-	VUNPCKHPS Z7, Z6, Z17
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z16, Z6, Z4
-	VUNPCKHPD Z16, Z6, Z5
-	VUNPCKLPD Z17, Z7, Z6
-	VUNPCKHPD Z17, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z16
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VSHUFF32X4 $0x88, Z5, Z1, Z17
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VSHUFF32X4 $0x88, Z6, Z2, Z18
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VSHUFF32X4 $0x88, Z7, Z3, Z19
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x01 // VDPBF16PS.BCST 4(DX), Z16, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST 8(DX), Z16, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x03 // VDPBF16PS.BCST 12(DX), Z16, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x04 // VDPBF16PS.BCST 16(DX), Z16, Z28
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x05 // VDPBF16PS.BCST 20(DX), Z16, Z29
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x06 // VDPBF16PS.BCST 24(DX), Z16, Z30
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x07 // VDPBF16PS.BCST 28(DX), Z16, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x09 // VDPBF16PS.BCST 36(DX), Z17, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x0A // VDPBF16PS.BCST 40(DX), Z17, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x0B // VDPBF16PS.BCST 44(DX), Z17, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x0C // VDPBF16PS.BCST 48(DX), Z17, Z28
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x0D // VDPBF16PS.BCST 52(DX), Z17, Z29
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x0E // VDPBF16PS.BCST 56(DX), Z17, Z30
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x0F // VDPBF16PS.BCST 60(DX), Z17, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x11 // VDPBF16PS.BCST 68(DX), Z18, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x12 // VDPBF16PS.BCST 72(DX), Z18, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x13 // VDPBF16PS.BCST 76(DX), Z18, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x14 // VDPBF16PS.BCST 80(DX), Z18, Z28
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x15 // VDPBF16PS.BCST 84(DX), Z18, Z29
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x16 // VDPBF16PS.BCST 88(DX), Z18, Z30
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x17 // VDPBF16PS.BCST 92(DX), Z18, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x19 // VDPBF16PS.BCST 100(DX), Z19, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x1A // VDPBF16PS.BCST 104(DX), Z19, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x1B // VDPBF16PS.BCST 108(DX), Z19, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x1C // VDPBF16PS.BCST 112(DX), Z19, Z28
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x1D // VDPBF16PS.BCST 116(DX), Z19, Z29
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x1E // VDPBF16PS.BCST 120(DX), Z19, Z30
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x1F // VDPBF16PS.BCST 124(DX), Z19, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x21 // VDPBF16PS.BCST 132(DX), Z4, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x22 // VDPBF16PS.BCST 136(DX), Z4, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x23 // VDPBF16PS.BCST 140(DX), Z4, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x24 // VDPBF16PS.BCST 144(DX), Z4, Z28
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x25 // VDPBF16PS.BCST 148(DX), Z4, Z29
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x26 // VDPBF16PS.BCST 152(DX), Z4, Z30
-	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x27 // VDPBF16PS.BCST 156(DX), Z4, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x29 // VDPBF16PS.BCST 164(DX), Z5, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x2A // VDPBF16PS.BCST 168(DX), Z5, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x2B // VDPBF16PS.BCST 172(DX), Z5, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x2C // VDPBF16PS.BCST 176(DX), Z5, Z28
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x2D // VDPBF16PS.BCST 180(DX), Z5, Z29
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x2E // VDPBF16PS.BCST 184(DX), Z5, Z30
-	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x2F // VDPBF16PS.BCST 188(DX), Z5, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x31 // VDPBF16PS.BCST 196(DX), Z6, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x32 // VDPBF16PS.BCST 200(DX), Z6, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x33 // VDPBF16PS.BCST 204(DX), Z6, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x34 // VDPBF16PS.BCST 208(DX), Z6, Z28
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x35 // VDPBF16PS.BCST 212(DX), Z6, Z29
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x36 // VDPBF16PS.BCST 216(DX), Z6, Z30
-	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x37 // VDPBF16PS.BCST 220(DX), Z6, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x39 // VDPBF16PS.BCST 228(DX), Z7, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x3A // VDPBF16PS.BCST 232(DX), Z7, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x3B // VDPBF16PS.BCST 236(DX), Z7, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x3C // VDPBF16PS.BCST 240(DX), Z7, Z28
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x3D // VDPBF16PS.BCST 244(DX), Z7, Z29
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x3E // VDPBF16PS.BCST 248(DX), Z7, Z30
-	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x3F // VDPBF16PS.BCST 252(DX), Z7, Z31
-	VUNPCKLPS Z11, Z10, Z16
-	VUNPCKHPS Z11, Z10, Z17
-	VUNPCKLPS Z9, Z8, Z10
-	VUNPCKHPS Z9, Z8, Z11
-	VUNPCKLPD Z16, Z10, Z8
-	VUNPCKHPD Z16, Z10, Z9
-	VUNPCKLPD Z17, Z11, Z10
-	VUNPCKHPD Z17, Z11, Z11
-	VUNPCKLPS Z15, Z14, Z16
-	VUNPCKHPS Z15, Z14, Z17
-	VUNPCKLPS Z13, Z12, Z14
-	VUNPCKHPS Z13, Z12, Z15
-	VUNPCKLPD Z16, Z14, Z12
-	VUNPCKHPD Z16, Z14, Z13
-	VUNPCKLPD Z17, Z15, Z14
-	VUNPCKHPD Z17, Z15, Z15
-	VSHUFF32X4 $0x88, Z12, Z8, Z16
-	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VSHUFF32X4 $0x88, Z13, Z9, Z17
-	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VSHUFF32X4 $0x88, Z14, Z10, Z18
-	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VSHUFF32X4 $0x88, Z15, Z11, Z19
-	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x41 // VDPBF16PS.BCST 260(DX), Z16, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x42 // VDPBF16PS.BCST 264(DX), Z16, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x43 // VDPBF16PS.BCST 268(DX), Z16, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x44 // VDPBF16PS.BCST 272(DX), Z16, Z28
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x45 // VDPBF16PS.BCST 276(DX), Z16, Z29
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x46 // VDPBF16PS.BCST 280(DX), Z16, Z30
-	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x47 // VDPBF16PS.BCST 284(DX), Z16, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x49 // VDPBF16PS.BCST 292(DX), Z17, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x4A // VDPBF16PS.BCST 296(DX), Z17, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x4B // VDPBF16PS.BCST 300(DX), Z17, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x4C // VDPBF16PS.BCST 304(DX), Z17, Z28
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x4D // VDPBF16PS.BCST 308(DX), Z17, Z29
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x4E // VDPBF16PS.BCST 312(DX), Z17, Z30
-	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x4F // VDPBF16PS.BCST 316(DX), Z17, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x51 // VDPBF16PS.BCST 324(DX), Z18, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x52 // VDPBF16PS.BCST 328(DX), Z18, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x53 // VDPBF16PS.BCST 332(DX), Z18, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x54 // VDPBF16PS.BCST 336(DX), Z18, Z28
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x55 // VDPBF16PS.BCST 340(DX), Z18, Z29
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x56 // VDPBF16PS.BCST 344(DX), Z18, Z30
-	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x57 // VDPBF16PS.BCST 348(DX), Z18, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x59 // VDPBF16PS.BCST 356(DX), Z19, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x5A // VDPBF16PS.BCST 360(DX), Z19, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x5B // VDPBF16PS.BCST 364(DX), Z19, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x5C // VDPBF16PS.BCST 368(DX), Z19, Z28
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x5D // VDPBF16PS.BCST 372(DX), Z19, Z29
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x5E // VDPBF16PS.BCST 376(DX), Z19, Z30
-	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x5F // VDPBF16PS.BCST 380(DX), Z19, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x61 // VDPBF16PS.BCST 388(DX), Z12, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x62 // VDPBF16PS.BCST 392(DX), Z12, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x63 // VDPBF16PS.BCST 396(DX), Z12, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x64 // VDPBF16PS.BCST 400(DX), Z12, Z28
-	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x65 // VDPBF16PS.BCST 404(DX), Z12, Z29
-	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x66 // VDPBF16PS.BCST 408(DX), Z12, Z30
-	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x67 // VDPBF16PS.BCST 412(DX), Z12, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x69 // VDPBF16PS.BCST 420(DX), Z13, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x6A // VDPBF16PS.BCST 424(DX), Z13, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x6B // VDPBF16PS.BCST 428(DX), Z13, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x6C // VDPBF16PS.BCST 432(DX), Z13, Z28
-	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x6D // VDPBF16PS.BCST 436(DX), Z13, Z29
-	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x6E // VDPBF16PS.BCST 440(DX), Z13, Z30
-	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x6F // VDPBF16PS.BCST 444(DX), Z13, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x71 // VDPBF16PS.BCST 452(DX), Z14, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x72 // VDPBF16PS.BCST 456(DX), Z14, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x73 // VDPBF16PS.BCST 460(DX), Z14, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x74 // VDPBF16PS.BCST 464(DX), Z14, Z28
-	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x75 // VDPBF16PS.BCST 468(DX), Z14, Z29
-	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x76 // VDPBF16PS.BCST 472(DX), Z14, Z30
-	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x77 // VDPBF16PS.BCST 476(DX), Z14, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
-	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x79 // VDPBF16PS.BCST 484(DX), Z15, Z25
-	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x7A // VDPBF16PS.BCST 488(DX), Z15, Z26
-	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x7B // VDPBF16PS.BCST 492(DX), Z15, Z27
-	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x7C // VDPBF16PS.BCST 496(DX), Z15, Z28
-	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x7D // VDPBF16PS.BCST 500(DX), Z15, Z29
-	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x7E // VDPBF16PS.BCST 504(DX), Z15, Z30
-	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x7F // VDPBF16PS.BCST 508(DX), Z15, Z31
-	ADDQ $512, DX
-	ADDQ $64, SI
-	ADDQ $64, R10
-	CMPQ R10, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R10
-	DECQ streamBlock_k(DI)
-	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
-	VMOVUPS Z31, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
-	VMOVUPS Z30, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
-	VMOVUPS Z29, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
-	VMOVUPS Z28, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z27, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z26, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -8089,329 +6624,6 @@ next:
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ R12, (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI)
-	VZEROUPPER
-	RET
-
-// func streamTFar1Words(c *streamBlock)
-// 1 rows of A by 32 columns.
-TEXT ·streamTFar1Words(SB), NOSPLIT, $0-8
-	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-
-start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z25
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z25, Z25, Z25
-
-start1x1:
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-
-loop:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	VMOVUPS 32(AX)(SI*1), Y8
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	VMOVUPS 32(AX)(SI*1), Y12
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y1
-	VMOVUPS 32(AX)(SI*1), Y9
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	VMOVUPS 32(AX)(SI*1), Y13
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	VMOVUPS 32(AX)(SI*1), Y10
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y6
-	VMOVUPS 32(AX)(SI*1), Y14
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	VMOVUPS 32(AX)(SI*1), Y11
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	VMOVUPS 32(AX)(SI*1), Y15
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
-	PREFETCHT1 (AX)(R10*1)
-	VUNPCKLPS Z3, Z2, Z16
-	VUNPCKHPS Z3, Z2, Z17
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z16, Z2, Z0
-	VUNPCKHPD Z16, Z2, Z1
-	VUNPCKLPD Z17, Z3, Z2
-	VUNPCKHPD Z17, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z16
-	VUNPCKHPS Z7, Z6, Z17
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z16, Z6, Z4
-	VUNPCKHPD Z16, Z6, Z5
-	VUNPCKLPD Z17, Z7, Z6
-	VUNPCKHPD Z17, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z16
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VSHUFF32X4 $0x88, Z5, Z1, Z17
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VSHUFF32X4 $0x88, Z6, Z2, Z18
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VSHUFF32X4 $0x88, Z7, Z3, Z19
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VFMADD231PS.BCST (DX), Z16, Z24
-	VFMADD231PS.BCST 32(DX), Z17, Z24
-	VFMADD231PS.BCST 64(DX), Z18, Z24
-	VFMADD231PS.BCST 96(DX), Z19, Z24
-	VFMADD231PS.BCST 128(DX), Z4, Z24
-	VFMADD231PS.BCST 160(DX), Z5, Z24
-	VFMADD231PS.BCST 192(DX), Z6, Z24
-	VFMADD231PS.BCST 224(DX), Z7, Z24
-	VUNPCKLPS Z11, Z10, Z16
-	VUNPCKHPS Z11, Z10, Z17
-	VUNPCKLPS Z9, Z8, Z10
-	VUNPCKHPS Z9, Z8, Z11
-	VUNPCKLPD Z16, Z10, Z8
-	VUNPCKHPD Z16, Z10, Z9
-	VUNPCKLPD Z17, Z11, Z10
-	VUNPCKHPD Z17, Z11, Z11
-	VUNPCKLPS Z15, Z14, Z16
-	VUNPCKHPS Z15, Z14, Z17
-	VUNPCKLPS Z13, Z12, Z14
-	VUNPCKHPS Z13, Z12, Z15
-	VUNPCKLPD Z16, Z14, Z12
-	VUNPCKHPD Z16, Z14, Z13
-	VUNPCKLPD Z17, Z15, Z14
-	VUNPCKHPD Z17, Z15, Z15
-	VSHUFF32X4 $0x88, Z12, Z8, Z16
-	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VSHUFF32X4 $0x88, Z13, Z9, Z17
-	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VSHUFF32X4 $0x88, Z14, Z10, Z18
-	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VSHUFF32X4 $0x88, Z15, Z11, Z19
-	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	VFMADD231PS.BCST 256(DX), Z16, Z24
-	VFMADD231PS.BCST 288(DX), Z17, Z24
-	VFMADD231PS.BCST 320(DX), Z18, Z24
-	VFMADD231PS.BCST 352(DX), Z19, Z24
-	VFMADD231PS.BCST 384(DX), Z12, Z24
-	VFMADD231PS.BCST 416(DX), Z13, Z24
-	VFMADD231PS.BCST 448(DX), Z14, Z24
-	VFMADD231PS.BCST 480(DX), Z15, Z24
-	ADDQ $512, DX
-	ADDQ $64, SI
-	ADDQ $64, R10
-	CMPQ R10, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R10
-	CMPQ streamBlock_lone(DI), $0
-	JNE next
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y0
-	VMOVUPS 32(AX)(BX*1), Y8
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y4
-	VMOVUPS 32(AX)(BX*1), Y12
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y1
-	VMOVUPS 32(AX)(BX*1), Y9
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y5
-	VMOVUPS 32(AX)(BX*1), Y13
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y2
-	VMOVUPS 32(AX)(BX*1), Y10
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y6
-	VMOVUPS 32(AX)(BX*1), Y14
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y3
-	VMOVUPS 32(AX)(BX*1), Y11
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y7
-	VMOVUPS 32(AX)(BX*1), Y15
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
-	PREFETCHT1 (AX)(R11*1)
-	VUNPCKLPS Z3, Z2, Z16
-	VUNPCKHPS Z3, Z2, Z17
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z16, Z2, Z0
-	VUNPCKHPD Z16, Z2, Z1
-	VUNPCKLPD Z17, Z3, Z2
-	VUNPCKHPD Z17, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z16
-	VUNPCKHPS Z7, Z6, Z17
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z16, Z6, Z4
-	VUNPCKHPD Z16, Z6, Z5
-	VUNPCKLPD Z17, Z7, Z6
-	VUNPCKHPD Z17, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z16
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VSHUFF32X4 $0x88, Z5, Z1, Z17
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VSHUFF32X4 $0x88, Z6, Z2, Z18
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VSHUFF32X4 $0x88, Z7, Z3, Z19
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VFMADD231PS.BCST (R9), Z16, Z25
-	VFMADD231PS.BCST 32(R9), Z17, Z25
-	VFMADD231PS.BCST 64(R9), Z18, Z25
-	VFMADD231PS.BCST 96(R9), Z19, Z25
-	VFMADD231PS.BCST 128(R9), Z4, Z25
-	VFMADD231PS.BCST 160(R9), Z5, Z25
-	VFMADD231PS.BCST 192(R9), Z6, Z25
-	VFMADD231PS.BCST 224(R9), Z7, Z25
-	VUNPCKLPS Z11, Z10, Z16
-	VUNPCKHPS Z11, Z10, Z17
-	VUNPCKLPS Z9, Z8, Z10
-	VUNPCKHPS Z9, Z8, Z11
-	VUNPCKLPD Z16, Z10, Z8
-	VUNPCKHPD Z16, Z10, Z9
-	VUNPCKLPD Z17, Z11, Z10
-	VUNPCKHPD Z17, Z11, Z11
-	VUNPCKLPS Z15, Z14, Z16
-	VUNPCKHPS Z15, Z14, Z17
-	VUNPCKLPS Z13, Z12, Z14
-	VUNPCKHPS Z13, Z12, Z15
-	VUNPCKLPD Z16, Z14, Z12
-	VUNPCKHPD Z16, Z14, Z13
-	VUNPCKLPD Z17, Z15, Z14
-	VUNPCKHPD Z17, Z15, Z15
-	VSHUFF32X4 $0x88, Z12, Z8, Z16
-	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VSHUFF32X4 $0x88, Z13, Z9, Z17
-	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VSHUFF32X4 $0x88, Z14, Z10, Z18
-	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VSHUFF32X4 $0x88, Z15, Z11, Z19
-	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	VFMADD231PS.BCST 256(R9), Z16, Z25
-	VFMADD231PS.BCST 288(R9), Z17, Z25
-	VFMADD231PS.BCST 320(R9), Z18, Z25
-	VFMADD231PS.BCST 352(R9), Z19, Z25
-	VFMADD231PS.BCST 384(R9), Z12, Z25
-	VFMADD231PS.BCST 416(R9), Z13, Z25
-	VFMADD231PS.BCST 448(R9), Z14, Z25
-	VFMADD231PS.BCST 480(R9), Z15, Z25
-	ADDQ $512, R9
-	ADDQ $64, BX
-	ADDQ $64, R11
-	CMPQ R11, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R11
-
-next:
-	DECQ streamBlock_k(DI)
-	JNZ loop
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z25, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -8801,371 +7013,6 @@ next:
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ R12, (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI)
-	VZEROUPPER
-	RET
-
-// func streamTFar2Words(c *streamBlock)
-// 2 rows of A by 32 columns.
-TEXT ·streamTFar2Words(SB), NOSPLIT, $0-8
-	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-
-start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z27
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
-
-start1x1:
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-
-loop:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	VMOVUPS 32(AX)(SI*1), Y8
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	VMOVUPS 32(AX)(SI*1), Y12
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y1
-	VMOVUPS 32(AX)(SI*1), Y9
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	VMOVUPS 32(AX)(SI*1), Y13
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	VMOVUPS 32(AX)(SI*1), Y10
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y6
-	VMOVUPS 32(AX)(SI*1), Y14
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	VMOVUPS 32(AX)(SI*1), Y11
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	VMOVUPS 32(AX)(SI*1), Y15
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
-	PREFETCHT1 (AX)(R10*1)
-	VUNPCKLPS Z3, Z2, Z16
-	VUNPCKHPS Z3, Z2, Z17
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z16, Z2, Z0
-	VUNPCKHPD Z16, Z2, Z1
-	VUNPCKLPD Z17, Z3, Z2
-	VUNPCKHPD Z17, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z16
-	VUNPCKHPS Z7, Z6, Z17
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z16, Z6, Z4
-	VUNPCKHPD Z16, Z6, Z5
-	VUNPCKLPD Z17, Z7, Z6
-	VUNPCKHPD Z17, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z16
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VSHUFF32X4 $0x88, Z5, Z1, Z17
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VSHUFF32X4 $0x88, Z6, Z2, Z18
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VSHUFF32X4 $0x88, Z7, Z3, Z19
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VFMADD231PS.BCST (DX), Z16, Z24
-	VFMADD231PS.BCST 4(DX), Z16, Z25
-	VFMADD231PS.BCST 32(DX), Z17, Z24
-	VFMADD231PS.BCST 36(DX), Z17, Z25
-	VFMADD231PS.BCST 64(DX), Z18, Z24
-	VFMADD231PS.BCST 68(DX), Z18, Z25
-	VFMADD231PS.BCST 96(DX), Z19, Z24
-	VFMADD231PS.BCST 100(DX), Z19, Z25
-	VFMADD231PS.BCST 128(DX), Z4, Z24
-	VFMADD231PS.BCST 132(DX), Z4, Z25
-	VFMADD231PS.BCST 160(DX), Z5, Z24
-	VFMADD231PS.BCST 164(DX), Z5, Z25
-	VFMADD231PS.BCST 192(DX), Z6, Z24
-	VFMADD231PS.BCST 196(DX), Z6, Z25
-	VFMADD231PS.BCST 224(DX), Z7, Z24
-	VFMADD231PS.BCST 228(DX), Z7, Z25
-	VUNPCKLPS Z11, Z10, Z16
-	VUNPCKHPS Z11, Z10, Z17
-	VUNPCKLPS Z9, Z8, Z10
-	VUNPCKHPS Z9, Z8, Z11
-	VUNPCKLPD Z16, Z10, Z8
-	VUNPCKHPD Z16, Z10, Z9
-	VUNPCKLPD Z17, Z11, Z10
-	VUNPCKHPD Z17, Z11, Z11
-	VUNPCKLPS Z15, Z14, Z16
-	VUNPCKHPS Z15, Z14, Z17
-	VUNPCKLPS Z13, Z12, Z14
-	VUNPCKHPS Z13, Z12, Z15
-	VUNPCKLPD Z16, Z14, Z12
-	VUNPCKHPD Z16, Z14, Z13
-	VUNPCKLPD Z17, Z15, Z14
-	VUNPCKHPD Z17, Z15, Z15
-	VSHUFF32X4 $0x88, Z12, Z8, Z16
-	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VSHUFF32X4 $0x88, Z13, Z9, Z17
-	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VSHUFF32X4 $0x88, Z14, Z10, Z18
-	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VSHUFF32X4 $0x88, Z15, Z11, Z19
-	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	VFMADD231PS.BCST 256(DX), Z16, Z24
-	VFMADD231PS.BCST 260(DX), Z16, Z25
-	VFMADD231PS.BCST 288(DX), Z17, Z24
-	VFMADD231PS.BCST 292(DX), Z17, Z25
-	VFMADD231PS.BCST 320(DX), Z18, Z24
-	VFMADD231PS.BCST 324(DX), Z18, Z25
-	VFMADD231PS.BCST 352(DX), Z19, Z24
-	VFMADD231PS.BCST 356(DX), Z19, Z25
-	VFMADD231PS.BCST 384(DX), Z12, Z24
-	VFMADD231PS.BCST 388(DX), Z12, Z25
-	VFMADD231PS.BCST 416(DX), Z13, Z24
-	VFMADD231PS.BCST 420(DX), Z13, Z25
-	VFMADD231PS.BCST 448(DX), Z14, Z24
-	VFMADD231PS.BCST 452(DX), Z14, Z25
-	VFMADD231PS.BCST 480(DX), Z15, Z24
-	VFMADD231PS.BCST 484(DX), Z15, Z25
-	ADDQ $512, DX
-	ADDQ $64, SI
-	ADDQ $64, R10
-	CMPQ R10, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R10
-	CMPQ streamBlock_lone(DI), $0
-	JNE next
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y0
-	VMOVUPS 32(AX)(BX*1), Y8
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y4
-	VMOVUPS 32(AX)(BX*1), Y12
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y1
-	VMOVUPS 32(AX)(BX*1), Y9
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y5
-	VMOVUPS 32(AX)(BX*1), Y13
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y2
-	VMOVUPS 32(AX)(BX*1), Y10
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y6
-	VMOVUPS 32(AX)(BX*1), Y14
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y3
-	VMOVUPS 32(AX)(BX*1), Y11
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y7
-	VMOVUPS 32(AX)(BX*1), Y15
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
-	PREFETCHT1 (AX)(R11*1)
-	VUNPCKLPS Z3, Z2, Z16
-	VUNPCKHPS Z3, Z2, Z17
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z16, Z2, Z0
-	VUNPCKHPD Z16, Z2, Z1
-	VUNPCKLPD Z17, Z3, Z2
-	VUNPCKHPD Z17, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z16
-	VUNPCKHPS Z7, Z6, Z17
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z16, Z6, Z4
-	VUNPCKHPD Z16, Z6, Z5
-	VUNPCKLPD Z17, Z7, Z6
-	VUNPCKHPD Z17, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z16
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VSHUFF32X4 $0x88, Z5, Z1, Z17
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VSHUFF32X4 $0x88, Z6, Z2, Z18
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VSHUFF32X4 $0x88, Z7, Z3, Z19
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VFMADD231PS.BCST (R9), Z16, Z26
-	VFMADD231PS.BCST 4(R9), Z16, Z27
-	VFMADD231PS.BCST 32(R9), Z17, Z26
-	VFMADD231PS.BCST 36(R9), Z17, Z27
-	VFMADD231PS.BCST 64(R9), Z18, Z26
-	VFMADD231PS.BCST 68(R9), Z18, Z27
-	VFMADD231PS.BCST 96(R9), Z19, Z26
-	VFMADD231PS.BCST 100(R9), Z19, Z27
-	VFMADD231PS.BCST 128(R9), Z4, Z26
-	VFMADD231PS.BCST 132(R9), Z4, Z27
-	VFMADD231PS.BCST 160(R9), Z5, Z26
-	VFMADD231PS.BCST 164(R9), Z5, Z27
-	VFMADD231PS.BCST 192(R9), Z6, Z26
-	VFMADD231PS.BCST 196(R9), Z6, Z27
-	VFMADD231PS.BCST 224(R9), Z7, Z26
-	VFMADD231PS.BCST 228(R9), Z7, Z27
-	VUNPCKLPS Z11, Z10, Z16
-	VUNPCKHPS Z11, Z10, Z17
-	VUNPCKLPS Z9, Z8, Z10
-	VUNPCKHPS Z9, Z8, Z11
-	VUNPCKLPD Z16, Z10, Z8
-	VUNPCKHPD Z16, Z10, Z9
-	VUNPCKLPD Z17, Z11, Z10
-	VUNPCKHPD Z17, Z11, Z11
-	VUNPCKLPS Z15, Z14, Z16
-	VUNPCKHPS Z15, Z14, Z17
-	VUNPCKLPS Z13, Z12, Z14
-	VUNPCKHPS Z13, Z12, Z15
-	VUNPCKLPD Z16, Z14, Z12
-	VUNPCKHPD Z16, Z14, Z13
-	VUNPCKLPD Z17, Z15, Z14
-	VUNPCKHPD Z17, Z15, Z15
-	VSHUFF32X4 $0x88, Z12, Z8, Z16
-	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VSHUFF32X4 $0x88, Z13, Z9, Z17
-	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VSHUFF32X4 $0x88, Z14, Z10, Z18
-	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VSHUFF32X4 $0x88, Z15, Z11, Z19
-	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	VFMADD231PS.BCST 256(R9), Z16, Z26
-	VFMADD231PS.BCST 260(R9), Z16, Z27
-	VFMADD231PS.BCST 288(R9), Z17, Z26
-	VFMADD231PS.BCST 292(R9), Z17, Z27
-	VFMADD231PS.BCST 320(R9), Z18, Z26
-	VFMADD231PS.BCST 324(R9), Z18, Z27
-	VFMADD231PS.BCST 352(R9), Z19, Z26
-	VFMADD231PS.BCST 356(R9), Z19, Z27
-	VFMADD231PS.BCST 384(R9), Z12, Z26
-	VFMADD231PS.BCST 388(R9), Z12, Z27
-	VFMADD231PS.BCST 416(R9), Z13, Z26
-	VFMADD231PS.BCST 420(R9), Z13, Z27
-	VFMADD231PS.BCST 448(R9), Z14, Z26
-	VFMADD231PS.BCST 452(R9), Z14, Z27
-	VFMADD231PS.BCST 480(R9), Z15, Z26
-	VFMADD231PS.BCST 484(R9), Z15, Z27
-	ADDQ $512, R9
-	ADDQ $64, BX
-	ADDQ $64, R11
-	CMPQ R11, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R11
-
-next:
-	DECQ streamBlock_k(DI)
-	JNZ loop
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z27, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z26, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -9642,455 +7489,6 @@ next:
 	VZEROUPPER
 	RET
 
-// func streamTFar4Words(c *streamBlock)
-// 4 rows of A by 32 columns.
-TEXT ·streamTFar4Words(SB), NOSPLIT, $0-8
-	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z27
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
-
-start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z29
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z31
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z28, Z28, Z28
-	VPXORD Z29, Z29, Z29
-	VPXORD Z30, Z30, Z30
-	VPXORD Z31, Z31, Z31
-
-start1x1:
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-
-loop:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	VMOVUPS 32(AX)(SI*1), Y8
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	VMOVUPS 32(AX)(SI*1), Y12
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y1
-	VMOVUPS 32(AX)(SI*1), Y9
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	VMOVUPS 32(AX)(SI*1), Y13
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	VMOVUPS 32(AX)(SI*1), Y10
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y6
-	VMOVUPS 32(AX)(SI*1), Y14
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	VMOVUPS 32(AX)(SI*1), Y11
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	VMOVUPS 32(AX)(SI*1), Y15
-	PREFETCHT1 (AX)(R10*1)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
-	PREFETCHT1 (AX)(R10*1)
-	VUNPCKLPS Z3, Z2, Z16
-	VUNPCKHPS Z3, Z2, Z17
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z16, Z2, Z0
-	VUNPCKHPD Z16, Z2, Z1
-	VUNPCKLPD Z17, Z3, Z2
-	VUNPCKHPD Z17, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z16
-	VUNPCKHPS Z7, Z6, Z17
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z16, Z6, Z4
-	VUNPCKHPD Z16, Z6, Z5
-	VUNPCKLPD Z17, Z7, Z6
-	VUNPCKHPD Z17, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z16
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VSHUFF32X4 $0x88, Z5, Z1, Z17
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VSHUFF32X4 $0x88, Z6, Z2, Z18
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VSHUFF32X4 $0x88, Z7, Z3, Z19
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VFMADD231PS.BCST (DX), Z16, Z24
-	VFMADD231PS.BCST 4(DX), Z16, Z25
-	VFMADD231PS.BCST 8(DX), Z16, Z26
-	VFMADD231PS.BCST 12(DX), Z16, Z27
-	VFMADD231PS.BCST 32(DX), Z17, Z24
-	VFMADD231PS.BCST 36(DX), Z17, Z25
-	VFMADD231PS.BCST 40(DX), Z17, Z26
-	VFMADD231PS.BCST 44(DX), Z17, Z27
-	VFMADD231PS.BCST 64(DX), Z18, Z24
-	VFMADD231PS.BCST 68(DX), Z18, Z25
-	VFMADD231PS.BCST 72(DX), Z18, Z26
-	VFMADD231PS.BCST 76(DX), Z18, Z27
-	VFMADD231PS.BCST 96(DX), Z19, Z24
-	VFMADD231PS.BCST 100(DX), Z19, Z25
-	VFMADD231PS.BCST 104(DX), Z19, Z26
-	VFMADD231PS.BCST 108(DX), Z19, Z27
-	VFMADD231PS.BCST 128(DX), Z4, Z24
-	VFMADD231PS.BCST 132(DX), Z4, Z25
-	VFMADD231PS.BCST 136(DX), Z4, Z26
-	VFMADD231PS.BCST 140(DX), Z4, Z27
-	VFMADD231PS.BCST 160(DX), Z5, Z24
-	VFMADD231PS.BCST 164(DX), Z5, Z25
-	VFMADD231PS.BCST 168(DX), Z5, Z26
-	VFMADD231PS.BCST 172(DX), Z5, Z27
-	VFMADD231PS.BCST 192(DX), Z6, Z24
-	VFMADD231PS.BCST 196(DX), Z6, Z25
-	VFMADD231PS.BCST 200(DX), Z6, Z26
-	VFMADD231PS.BCST 204(DX), Z6, Z27
-	VFMADD231PS.BCST 224(DX), Z7, Z24
-	VFMADD231PS.BCST 228(DX), Z7, Z25
-	VFMADD231PS.BCST 232(DX), Z7, Z26
-	VFMADD231PS.BCST 236(DX), Z7, Z27
-	VUNPCKLPS Z11, Z10, Z16
-	VUNPCKHPS Z11, Z10, Z17
-	VUNPCKLPS Z9, Z8, Z10
-	VUNPCKHPS Z9, Z8, Z11
-	VUNPCKLPD Z16, Z10, Z8
-	VUNPCKHPD Z16, Z10, Z9
-	VUNPCKLPD Z17, Z11, Z10
-	VUNPCKHPD Z17, Z11, Z11
-	VUNPCKLPS Z15, Z14, Z16
-	VUNPCKHPS Z15, Z14, Z17
-	VUNPCKLPS Z13, Z12, Z14
-	VUNPCKHPS Z13, Z12, Z15
-	VUNPCKLPD Z16, Z14, Z12
-	VUNPCKHPD Z16, Z14, Z13
-	VUNPCKLPD Z17, Z15, Z14
-	VUNPCKHPD Z17, Z15, Z15
-	VSHUFF32X4 $0x88, Z12, Z8, Z16
-	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VSHUFF32X4 $0x88, Z13, Z9, Z17
-	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VSHUFF32X4 $0x88, Z14, Z10, Z18
-	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VSHUFF32X4 $0x88, Z15, Z11, Z19
-	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	VFMADD231PS.BCST 256(DX), Z16, Z24
-	VFMADD231PS.BCST 260(DX), Z16, Z25
-	VFMADD231PS.BCST 264(DX), Z16, Z26
-	VFMADD231PS.BCST 268(DX), Z16, Z27
-	VFMADD231PS.BCST 288(DX), Z17, Z24
-	VFMADD231PS.BCST 292(DX), Z17, Z25
-	VFMADD231PS.BCST 296(DX), Z17, Z26
-	VFMADD231PS.BCST 300(DX), Z17, Z27
-	VFMADD231PS.BCST 320(DX), Z18, Z24
-	VFMADD231PS.BCST 324(DX), Z18, Z25
-	VFMADD231PS.BCST 328(DX), Z18, Z26
-	VFMADD231PS.BCST 332(DX), Z18, Z27
-	VFMADD231PS.BCST 352(DX), Z19, Z24
-	VFMADD231PS.BCST 356(DX), Z19, Z25
-	VFMADD231PS.BCST 360(DX), Z19, Z26
-	VFMADD231PS.BCST 364(DX), Z19, Z27
-	VFMADD231PS.BCST 384(DX), Z12, Z24
-	VFMADD231PS.BCST 388(DX), Z12, Z25
-	VFMADD231PS.BCST 392(DX), Z12, Z26
-	VFMADD231PS.BCST 396(DX), Z12, Z27
-	VFMADD231PS.BCST 416(DX), Z13, Z24
-	VFMADD231PS.BCST 420(DX), Z13, Z25
-	VFMADD231PS.BCST 424(DX), Z13, Z26
-	VFMADD231PS.BCST 428(DX), Z13, Z27
-	VFMADD231PS.BCST 448(DX), Z14, Z24
-	VFMADD231PS.BCST 452(DX), Z14, Z25
-	VFMADD231PS.BCST 456(DX), Z14, Z26
-	VFMADD231PS.BCST 460(DX), Z14, Z27
-	VFMADD231PS.BCST 480(DX), Z15, Z24
-	VFMADD231PS.BCST 484(DX), Z15, Z25
-	VFMADD231PS.BCST 488(DX), Z15, Z26
-	VFMADD231PS.BCST 492(DX), Z15, Z27
-	ADDQ $512, DX
-	ADDQ $64, SI
-	ADDQ $64, R10
-	CMPQ R10, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R10
-	CMPQ streamBlock_lone(DI), $0
-	JNE next
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y0
-	VMOVUPS 32(AX)(BX*1), Y8
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y4
-	VMOVUPS 32(AX)(BX*1), Y12
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y1
-	VMOVUPS 32(AX)(BX*1), Y9
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y5
-	VMOVUPS 32(AX)(BX*1), Y13
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y2
-	VMOVUPS 32(AX)(BX*1), Y10
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y6
-	VMOVUPS 32(AX)(BX*1), Y14
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y3
-	VMOVUPS 32(AX)(BX*1), Y11
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(BX*1), Y7
-	VMOVUPS 32(AX)(BX*1), Y15
-	PREFETCHT1 (AX)(R11*1)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
-	PREFETCHT1 (AX)(R11*1)
-	VUNPCKLPS Z3, Z2, Z16
-	VUNPCKHPS Z3, Z2, Z17
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z16, Z2, Z0
-	VUNPCKHPD Z16, Z2, Z1
-	VUNPCKLPD Z17, Z3, Z2
-	VUNPCKHPD Z17, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z16
-	VUNPCKHPS Z7, Z6, Z17
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z16, Z6, Z4
-	VUNPCKHPD Z16, Z6, Z5
-	VUNPCKLPD Z17, Z7, Z6
-	VUNPCKHPD Z17, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z16
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VSHUFF32X4 $0x88, Z5, Z1, Z17
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VSHUFF32X4 $0x88, Z6, Z2, Z18
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VSHUFF32X4 $0x88, Z7, Z3, Z19
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	VFMADD231PS.BCST (R9), Z16, Z28
-	VFMADD231PS.BCST 4(R9), Z16, Z29
-	VFMADD231PS.BCST 8(R9), Z16, Z30
-	VFMADD231PS.BCST 12(R9), Z16, Z31
-	VFMADD231PS.BCST 32(R9), Z17, Z28
-	VFMADD231PS.BCST 36(R9), Z17, Z29
-	VFMADD231PS.BCST 40(R9), Z17, Z30
-	VFMADD231PS.BCST 44(R9), Z17, Z31
-	VFMADD231PS.BCST 64(R9), Z18, Z28
-	VFMADD231PS.BCST 68(R9), Z18, Z29
-	VFMADD231PS.BCST 72(R9), Z18, Z30
-	VFMADD231PS.BCST 76(R9), Z18, Z31
-	VFMADD231PS.BCST 96(R9), Z19, Z28
-	VFMADD231PS.BCST 100(R9), Z19, Z29
-	VFMADD231PS.BCST 104(R9), Z19, Z30
-	VFMADD231PS.BCST 108(R9), Z19, Z31
-	VFMADD231PS.BCST 128(R9), Z4, Z28
-	VFMADD231PS.BCST 132(R9), Z4, Z29
-	VFMADD231PS.BCST 136(R9), Z4, Z30
-	VFMADD231PS.BCST 140(R9), Z4, Z31
-	VFMADD231PS.BCST 160(R9), Z5, Z28
-	VFMADD231PS.BCST 164(R9), Z5, Z29
-	VFMADD231PS.BCST 168(R9), Z5, Z30
-	VFMADD231PS.BCST 172(R9), Z5, Z31
-	VFMADD231PS.BCST 192(R9), Z6, Z28
-	VFMADD231PS.BCST 196(R9), Z6, Z29
-	VFMADD231PS.BCST 200(R9), Z6, Z30
-	VFMADD231PS.BCST 204(R9), Z6, Z31
-	VFMADD231PS.BCST 224(R9), Z7, Z28
-	VFMADD231PS.BCST 228(R9), Z7, Z29
-	VFMADD231PS.BCST 232(R9), Z7, Z30
-	VFMADD231PS.BCST 236(R9), Z7, Z31
-	VUNPCKLPS Z11, Z10, Z16
-	VUNPCKHPS Z11, Z10, Z17
-	VUNPCKLPS Z9, Z8, Z10
-	VUNPCKHPS Z9, Z8, Z11
-	VUNPCKLPD Z16, Z10, Z8
-	VUNPCKHPD Z16, Z10, Z9
-	VUNPCKLPD Z17, Z11, Z10
-	VUNPCKHPD Z17, Z11, Z11
-	VUNPCKLPS Z15, Z14, Z16
-	VUNPCKHPS Z15, Z14, Z17
-	VUNPCKLPS Z13, Z12, Z14
-	VUNPCKHPS Z13, Z12, Z15
-	VUNPCKLPD Z16, Z14, Z12
-	VUNPCKHPD Z16, Z14, Z13
-	VUNPCKLPD Z17, Z15, Z14
-	VUNPCKHPD Z17, Z15, Z15
-	VSHUFF32X4 $0x88, Z12, Z8, Z16
-	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VSHUFF32X4 $0x88, Z13, Z9, Z17
-	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VSHUFF32X4 $0x88, Z14, Z10, Z18
-	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VSHUFF32X4 $0x88, Z15, Z11, Z19
-	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	VFMADD231PS.BCST 256(R9), Z16, Z28
-	VFMADD231PS.BCST 260(R9), Z16, Z29
-	VFMADD231PS.BCST 264(R9), Z16, Z30
-	VFMADD231PS.BCST 268(R9), Z16, Z31
-	VFMADD231PS.BCST 288(R9), Z17, Z28
-	VFMADD231PS.BCST 292(R9), Z17, Z29
-	VFMADD231PS.BCST 296(R9), Z17, Z30
-	VFMADD231PS.BCST 300(R9), Z17, Z31
-	VFMADD231PS.BCST 320(R9), Z18, Z28
-	VFMADD231PS.BCST 324(R9), Z18, Z29
-	VFMADD231PS.BCST 328(R9), Z18, Z30
-	VFMADD231PS.BCST 332(R9), Z18, Z31
-	VFMADD231PS.BCST 352(R9), Z19, Z28
-	VFMADD231PS.BCST 356(R9), Z19, Z29
-	VFMADD231PS.BCST 360(R9), Z19, Z30
-	VFMADD231PS.BCST 364(R9), Z19, Z31
-	VFMADD231PS.BCST 384(R9), Z12, Z28
-	VFMADD231PS.BCST 388(R9), Z12, Z29
-	VFMADD231PS.BCST 392(R9), Z12, Z30
-	VFMADD231PS.BCST 396(R9), Z12, Z31
-	VFMADD231PS.BCST 416(R9), Z13, Z28
-	VFMADD231PS.BCST 420(R9), Z13, Z29
-	VFMADD231PS.BCST 424(R9), Z13, Z30
-	VFMADD231PS.BCST 428(R9), Z13, Z31
-	VFMADD231PS.BCST 448(R9), Z14, Z28
-	VFMADD231PS.BCST 452(R9), Z14, Z29
-	VFMADD231PS.BCST 456(R9), Z14, Z30
-	VFMADD231PS.BCST 460(R9), Z14, Z31
-	VFMADD231PS.BCST 480(R9), Z15, Z28
-	VFMADD231PS.BCST 484(R9), Z15, Z29
-	VFMADD231PS.BCST 488(R9), Z15, Z30
-	VFMADD231PS.BCST 492(R9), Z15, Z31
-	ADDQ $512, R9
-	ADDQ $64, BX
-	ADDQ $64, R11
-	CMPQ R11, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R11
-
-next:
-	DECQ streamBlock_k(DI)
-	JNZ loop
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z31, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z30, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z29, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z28, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z27, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z26, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
-	VZEROUPPER
-	RET
-
 // func streamT8Words(c *streamBlock)
 // 8 rows of A by 16 columns.
 TEXT ·streamT8Words(SB), NOSPLIT, $0-8
@@ -10412,334 +7810,6 @@ same0:
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ R12, (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI)
-	VZEROUPPER
-	RET
-
-// func streamTFar8Words(c *streamBlock)
-// 8 rows of A by 16 columns.
-TEXT ·streamTFar8Words(SB), NOSPLIT, $0-8
-	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
-	VMOVUPS (AX), Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
-	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
-	VMOVUPS (AX), Z31
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
-	VPXORD Z28, Z28, Z28
-	VPXORD Z29, Z29, Z29
-	VPXORD Z30, Z30, Z30
-	VPXORD Z31, Z31, Z31
-
-start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-
-loop:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y0
-	VMOVUPS 32(AX)(SI*1), Y8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y4
-	VMOVUPS 32(AX)(SI*1), Y12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y1
-	VMOVUPS 32(AX)(SI*1), Y9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y5
-	VMOVUPS 32(AX)(SI*1), Y13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y2
-	VMOVUPS 32(AX)(SI*1), Y10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y6
-	VMOVUPS 32(AX)(SI*1), Y14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y3
-	VMOVUPS 32(AX)(SI*1), Y11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	VMOVUPS 0(AX)(SI*1), Y7
-	VMOVUPS 32(AX)(SI*1), Y15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
-	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
-	VUNPCKLPS Z3, Z2, Z16
-	VUNPCKHPS Z3, Z2, Z17
-	VUNPCKLPS Z1, Z0, Z2
-	VUNPCKHPS Z1, Z0, Z3
-	VUNPCKLPD Z16, Z2, Z0
-	VUNPCKHPD Z16, Z2, Z1
-	VUNPCKLPD Z17, Z3, Z2
-	VUNPCKHPD Z17, Z3, Z3
-	VUNPCKLPS Z7, Z6, Z16
-	VUNPCKHPS Z7, Z6, Z17
-	VUNPCKLPS Z5, Z4, Z6
-	VUNPCKHPS Z5, Z4, Z7
-	VUNPCKLPD Z16, Z6, Z4
-	VUNPCKHPD Z16, Z6, Z5
-	VUNPCKLPD Z17, Z7, Z6
-	VUNPCKHPD Z17, Z7, Z7
-	VSHUFF32X4 $0x88, Z4, Z0, Z16
-	VSHUFF32X4 $0xdd, Z4, Z0, Z4
-	VSHUFF32X4 $0x88, Z5, Z1, Z17
-	VSHUFF32X4 $0xdd, Z5, Z1, Z5
-	VSHUFF32X4 $0x88, Z6, Z2, Z18
-	VSHUFF32X4 $0xdd, Z6, Z2, Z6
-	VSHUFF32X4 $0x88, Z7, Z3, Z19
-	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VFMADD231PS.BCST (DX), Z16, Z24
-	VFMADD231PS.BCST 4(DX), Z16, Z25
-	VFMADD231PS.BCST 8(DX), Z16, Z26
-	VFMADD231PS.BCST 12(DX), Z16, Z27
-	VFMADD231PS.BCST 16(DX), Z16, Z28
-	VFMADD231PS.BCST 20(DX), Z16, Z29
-	VFMADD231PS.BCST 24(DX), Z16, Z30
-	VFMADD231PS.BCST 28(DX), Z16, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VFMADD231PS.BCST 32(DX), Z17, Z24
-	VFMADD231PS.BCST 36(DX), Z17, Z25
-	VFMADD231PS.BCST 40(DX), Z17, Z26
-	VFMADD231PS.BCST 44(DX), Z17, Z27
-	VFMADD231PS.BCST 48(DX), Z17, Z28
-	VFMADD231PS.BCST 52(DX), Z17, Z29
-	VFMADD231PS.BCST 56(DX), Z17, Z30
-	VFMADD231PS.BCST 60(DX), Z17, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VFMADD231PS.BCST 64(DX), Z18, Z24
-	VFMADD231PS.BCST 68(DX), Z18, Z25
-	VFMADD231PS.BCST 72(DX), Z18, Z26
-	VFMADD231PS.BCST 76(DX), Z18, Z27
-	VFMADD231PS.BCST 80(DX), Z18, Z28
-	VFMADD231PS.BCST 84(DX), Z18, Z29
-	VFMADD231PS.BCST 88(DX), Z18, Z30
-	VFMADD231PS.BCST 92(DX), Z18, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VFMADD231PS.BCST 96(DX), Z19, Z24
-	VFMADD231PS.BCST 100(DX), Z19, Z25
-	VFMADD231PS.BCST 104(DX), Z19, Z26
-	VFMADD231PS.BCST 108(DX), Z19, Z27
-	VFMADD231PS.BCST 112(DX), Z19, Z28
-	VFMADD231PS.BCST 116(DX), Z19, Z29
-	VFMADD231PS.BCST 120(DX), Z19, Z30
-	VFMADD231PS.BCST 124(DX), Z19, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VFMADD231PS.BCST 128(DX), Z4, Z24
-	VFMADD231PS.BCST 132(DX), Z4, Z25
-	VFMADD231PS.BCST 136(DX), Z4, Z26
-	VFMADD231PS.BCST 140(DX), Z4, Z27
-	VFMADD231PS.BCST 144(DX), Z4, Z28
-	VFMADD231PS.BCST 148(DX), Z4, Z29
-	VFMADD231PS.BCST 152(DX), Z4, Z30
-	VFMADD231PS.BCST 156(DX), Z4, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VFMADD231PS.BCST 160(DX), Z5, Z24
-	VFMADD231PS.BCST 164(DX), Z5, Z25
-	VFMADD231PS.BCST 168(DX), Z5, Z26
-	VFMADD231PS.BCST 172(DX), Z5, Z27
-	VFMADD231PS.BCST 176(DX), Z5, Z28
-	VFMADD231PS.BCST 180(DX), Z5, Z29
-	VFMADD231PS.BCST 184(DX), Z5, Z30
-	VFMADD231PS.BCST 188(DX), Z5, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VFMADD231PS.BCST 192(DX), Z6, Z24
-	VFMADD231PS.BCST 196(DX), Z6, Z25
-	VFMADD231PS.BCST 200(DX), Z6, Z26
-	VFMADD231PS.BCST 204(DX), Z6, Z27
-	VFMADD231PS.BCST 208(DX), Z6, Z28
-	VFMADD231PS.BCST 212(DX), Z6, Z29
-	VFMADD231PS.BCST 216(DX), Z6, Z30
-	VFMADD231PS.BCST 220(DX), Z6, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VFMADD231PS.BCST 224(DX), Z7, Z24
-	VFMADD231PS.BCST 228(DX), Z7, Z25
-	VFMADD231PS.BCST 232(DX), Z7, Z26
-	VFMADD231PS.BCST 236(DX), Z7, Z27
-	VFMADD231PS.BCST 240(DX), Z7, Z28
-	VFMADD231PS.BCST 244(DX), Z7, Z29
-	VFMADD231PS.BCST 248(DX), Z7, Z30
-	VFMADD231PS.BCST 252(DX), Z7, Z31
-	VUNPCKLPS Z11, Z10, Z16
-	VUNPCKHPS Z11, Z10, Z17
-	VUNPCKLPS Z9, Z8, Z10
-	VUNPCKHPS Z9, Z8, Z11
-	VUNPCKLPD Z16, Z10, Z8
-	VUNPCKHPD Z16, Z10, Z9
-	VUNPCKLPD Z17, Z11, Z10
-	VUNPCKHPD Z17, Z11, Z11
-	VUNPCKLPS Z15, Z14, Z16
-	VUNPCKHPS Z15, Z14, Z17
-	VUNPCKLPS Z13, Z12, Z14
-	VUNPCKHPS Z13, Z12, Z15
-	VUNPCKLPD Z16, Z14, Z12
-	VUNPCKHPD Z16, Z14, Z13
-	VUNPCKLPD Z17, Z15, Z14
-	VUNPCKHPD Z17, Z15, Z15
-	VSHUFF32X4 $0x88, Z12, Z8, Z16
-	VSHUFF32X4 $0xdd, Z12, Z8, Z12
-	VSHUFF32X4 $0x88, Z13, Z9, Z17
-	VSHUFF32X4 $0xdd, Z13, Z9, Z13
-	VSHUFF32X4 $0x88, Z14, Z10, Z18
-	VSHUFF32X4 $0xdd, Z14, Z10, Z14
-	VSHUFF32X4 $0x88, Z15, Z11, Z19
-	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VFMADD231PS.BCST 256(DX), Z16, Z24
-	VFMADD231PS.BCST 260(DX), Z16, Z25
-	VFMADD231PS.BCST 264(DX), Z16, Z26
-	VFMADD231PS.BCST 268(DX), Z16, Z27
-	VFMADD231PS.BCST 272(DX), Z16, Z28
-	VFMADD231PS.BCST 276(DX), Z16, Z29
-	VFMADD231PS.BCST 280(DX), Z16, Z30
-	VFMADD231PS.BCST 284(DX), Z16, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VFMADD231PS.BCST 288(DX), Z17, Z24
-	VFMADD231PS.BCST 292(DX), Z17, Z25
-	VFMADD231PS.BCST 296(DX), Z17, Z26
-	VFMADD231PS.BCST 300(DX), Z17, Z27
-	VFMADD231PS.BCST 304(DX), Z17, Z28
-	VFMADD231PS.BCST 308(DX), Z17, Z29
-	VFMADD231PS.BCST 312(DX), Z17, Z30
-	VFMADD231PS.BCST 316(DX), Z17, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VFMADD231PS.BCST 320(DX), Z18, Z24
-	VFMADD231PS.BCST 324(DX), Z18, Z25
-	VFMADD231PS.BCST 328(DX), Z18, Z26
-	VFMADD231PS.BCST 332(DX), Z18, Z27
-	VFMADD231PS.BCST 336(DX), Z18, Z28
-	VFMADD231PS.BCST 340(DX), Z18, Z29
-	VFMADD231PS.BCST 344(DX), Z18, Z30
-	VFMADD231PS.BCST 348(DX), Z18, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VFMADD231PS.BCST 352(DX), Z19, Z24
-	VFMADD231PS.BCST 356(DX), Z19, Z25
-	VFMADD231PS.BCST 360(DX), Z19, Z26
-	VFMADD231PS.BCST 364(DX), Z19, Z27
-	VFMADD231PS.BCST 368(DX), Z19, Z28
-	VFMADD231PS.BCST 372(DX), Z19, Z29
-	VFMADD231PS.BCST 376(DX), Z19, Z30
-	VFMADD231PS.BCST 380(DX), Z19, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VFMADD231PS.BCST 384(DX), Z12, Z24
-	VFMADD231PS.BCST 388(DX), Z12, Z25
-	VFMADD231PS.BCST 392(DX), Z12, Z26
-	VFMADD231PS.BCST 396(DX), Z12, Z27
-	VFMADD231PS.BCST 400(DX), Z12, Z28
-	VFMADD231PS.BCST 404(DX), Z12, Z29
-	VFMADD231PS.BCST 408(DX), Z12, Z30
-	VFMADD231PS.BCST 412(DX), Z12, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VFMADD231PS.BCST 416(DX), Z13, Z24
-	VFMADD231PS.BCST 420(DX), Z13, Z25
-	VFMADD231PS.BCST 424(DX), Z13, Z26
-	VFMADD231PS.BCST 428(DX), Z13, Z27
-	VFMADD231PS.BCST 432(DX), Z13, Z28
-	VFMADD231PS.BCST 436(DX), Z13, Z29
-	VFMADD231PS.BCST 440(DX), Z13, Z30
-	VFMADD231PS.BCST 444(DX), Z13, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VFMADD231PS.BCST 448(DX), Z14, Z24
-	VFMADD231PS.BCST 452(DX), Z14, Z25
-	VFMADD231PS.BCST 456(DX), Z14, Z26
-	VFMADD231PS.BCST 460(DX), Z14, Z27
-	VFMADD231PS.BCST 464(DX), Z14, Z28
-	VFMADD231PS.BCST 468(DX), Z14, Z29
-	VFMADD231PS.BCST 472(DX), Z14, Z30
-	VFMADD231PS.BCST 476(DX), Z14, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
-	PREFETCHT1 (AX)(R10*1)
-	VFMADD231PS.BCST 480(DX), Z15, Z24
-	VFMADD231PS.BCST 484(DX), Z15, Z25
-	VFMADD231PS.BCST 488(DX), Z15, Z26
-	VFMADD231PS.BCST 492(DX), Z15, Z27
-	VFMADD231PS.BCST 496(DX), Z15, Z28
-	VFMADD231PS.BCST 500(DX), Z15, Z29
-	VFMADD231PS.BCST 504(DX), Z15, Z30
-	VFMADD231PS.BCST 508(DX), Z15, Z31
-	ADDQ $512, DX
-	ADDQ $64, SI
-	ADDQ $64, R10
-	CMPQ R10, streamBlock_near(DI)
-	CMOVQEQ streamBlock_next(DI), R10
-	DECQ streamBlock_k(DI)
-	JNZ loop
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
-	VMOVUPS Z31, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
-	VMOVUPS Z30, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
-	VMOVUPS Z29, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
-	VMOVUPS Z28, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z27, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z26, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
-	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -13970,6 +11040,3970 @@ loop:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamTFar1Pairs(c *streamBlock)
+// 1 rows of A by 32 columns.
+TEXT ·streamTFar1Pairs(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z24
+	JMP start0x1
+
+zero0x1:
+	VPXORD Z24, Z24, Z24
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z25
+	JMP start1x1
+
+zero1x1:
+	VPXORD Z25, Z25, Z25
+
+start1x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	CMPQ streamBlock_lone(DI), $0
+	JNE next
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y0
+	VMOVUPS 32(AX)(BX*1), Y8
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y4
+	VMOVUPS 32(AX)(BX*1), Y12
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y1
+	VMOVUPS 32(AX)(BX*1), Y9
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y5
+	VMOVUPS 32(AX)(BX*1), Y13
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y10
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y6
+	VMOVUPS 32(AX)(BX*1), Y14
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y3
+	VMOVUPS 32(AX)(BX*1), Y11
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y7
+	VMOVUPS 32(AX)(BX*1), Y15
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
+	PREFETCHT1 (AX)(R11*1)
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x09 // VDPBF16PS.BCST (R9), Z16, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x08 // VDPBF16PS.BCST 32(R9), Z17, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x10 // VDPBF16PS.BCST 64(R9), Z18, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x18 // VDPBF16PS.BCST 96(R9), Z19, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x20 // VDPBF16PS.BCST 128(R9), Z4, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x28 // VDPBF16PS.BCST 160(R9), Z5, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x30 // VDPBF16PS.BCST 192(R9), Z6, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x38 // VDPBF16PS.BCST 224(R9), Z7, Z25
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x40 // VDPBF16PS.BCST 256(R9), Z16, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x48 // VDPBF16PS.BCST 288(R9), Z17, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x50 // VDPBF16PS.BCST 320(R9), Z18, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x58 // VDPBF16PS.BCST 352(R9), Z19, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x60 // VDPBF16PS.BCST 384(R9), Z12, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x68 // VDPBF16PS.BCST 416(R9), Z13, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x70 // VDPBF16PS.BCST 448(R9), Z14, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x78 // VDPBF16PS.BCST 480(R9), Z15, Z25
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+
+next:
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z25, (AX)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamTFar2Pairs(c *streamBlock)
+// 2 rows of A by 32 columns.
+TEXT ·streamTFar2Pairs(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z25
+	JMP start0x1
+
+zero0x1:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z26
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z27
+	JMP start1x1
+
+zero1x1:
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+
+start1x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x01 // VDPBF16PS.BCST 4(DX), Z16, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x09 // VDPBF16PS.BCST 36(DX), Z17, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x11 // VDPBF16PS.BCST 68(DX), Z18, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x19 // VDPBF16PS.BCST 100(DX), Z19, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x21 // VDPBF16PS.BCST 132(DX), Z4, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x29 // VDPBF16PS.BCST 164(DX), Z5, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x31 // VDPBF16PS.BCST 196(DX), Z6, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x39 // VDPBF16PS.BCST 228(DX), Z7, Z25
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x41 // VDPBF16PS.BCST 260(DX), Z16, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x49 // VDPBF16PS.BCST 292(DX), Z17, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x51 // VDPBF16PS.BCST 324(DX), Z18, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x59 // VDPBF16PS.BCST 356(DX), Z19, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x61 // VDPBF16PS.BCST 388(DX), Z12, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x69 // VDPBF16PS.BCST 420(DX), Z13, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x71 // VDPBF16PS.BCST 452(DX), Z14, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x79 // VDPBF16PS.BCST 484(DX), Z15, Z25
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	CMPQ streamBlock_lone(DI), $0
+	JNE next
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y0
+	VMOVUPS 32(AX)(BX*1), Y8
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y4
+	VMOVUPS 32(AX)(BX*1), Y12
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y1
+	VMOVUPS 32(AX)(BX*1), Y9
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y5
+	VMOVUPS 32(AX)(BX*1), Y13
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y10
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y6
+	VMOVUPS 32(AX)(BX*1), Y14
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y3
+	VMOVUPS 32(AX)(BX*1), Y11
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y7
+	VMOVUPS 32(AX)(BX*1), Y15
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
+	PREFETCHT1 (AX)(R11*1)
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x11 // VDPBF16PS.BCST (R9), Z16, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x01 // VDPBF16PS.BCST 4(R9), Z16, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x08 // VDPBF16PS.BCST 32(R9), Z17, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x09 // VDPBF16PS.BCST 36(R9), Z17, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x10 // VDPBF16PS.BCST 64(R9), Z18, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x11 // VDPBF16PS.BCST 68(R9), Z18, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x18 // VDPBF16PS.BCST 96(R9), Z19, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x19 // VDPBF16PS.BCST 100(R9), Z19, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x20 // VDPBF16PS.BCST 128(R9), Z4, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x21 // VDPBF16PS.BCST 132(R9), Z4, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x28 // VDPBF16PS.BCST 160(R9), Z5, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x29 // VDPBF16PS.BCST 164(R9), Z5, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x30 // VDPBF16PS.BCST 192(R9), Z6, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x31 // VDPBF16PS.BCST 196(R9), Z6, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x38 // VDPBF16PS.BCST 224(R9), Z7, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x39 // VDPBF16PS.BCST 228(R9), Z7, Z27
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x40 // VDPBF16PS.BCST 256(R9), Z16, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x41 // VDPBF16PS.BCST 260(R9), Z16, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x48 // VDPBF16PS.BCST 288(R9), Z17, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x49 // VDPBF16PS.BCST 292(R9), Z17, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x50 // VDPBF16PS.BCST 320(R9), Z18, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x51 // VDPBF16PS.BCST 324(R9), Z18, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x58 // VDPBF16PS.BCST 352(R9), Z19, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x59 // VDPBF16PS.BCST 356(R9), Z19, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x60 // VDPBF16PS.BCST 384(R9), Z12, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x61 // VDPBF16PS.BCST 388(R9), Z12, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x68 // VDPBF16PS.BCST 416(R9), Z13, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x69 // VDPBF16PS.BCST 420(R9), Z13, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x70 // VDPBF16PS.BCST 448(R9), Z14, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x71 // VDPBF16PS.BCST 452(R9), Z14, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x78 // VDPBF16PS.BCST 480(R9), Z15, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x79 // VDPBF16PS.BCST 484(R9), Z15, Z27
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+
+next:
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z27, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z26, (AX)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamTFar4Pairs(c *streamBlock)
+// 4 rows of A by 32 columns.
+TEXT ·streamTFar4Pairs(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Z27
+	JMP start0x1
+
+zero0x1:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z29
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Z31
+	JMP start1x1
+
+zero1x1:
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+
+start1x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x01 // VDPBF16PS.BCST 4(DX), Z16, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST 8(DX), Z16, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x03 // VDPBF16PS.BCST 12(DX), Z16, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x09 // VDPBF16PS.BCST 36(DX), Z17, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x0A // VDPBF16PS.BCST 40(DX), Z17, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x0B // VDPBF16PS.BCST 44(DX), Z17, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x11 // VDPBF16PS.BCST 68(DX), Z18, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x12 // VDPBF16PS.BCST 72(DX), Z18, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x13 // VDPBF16PS.BCST 76(DX), Z18, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x19 // VDPBF16PS.BCST 100(DX), Z19, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x1A // VDPBF16PS.BCST 104(DX), Z19, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x1B // VDPBF16PS.BCST 108(DX), Z19, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x21 // VDPBF16PS.BCST 132(DX), Z4, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x22 // VDPBF16PS.BCST 136(DX), Z4, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x23 // VDPBF16PS.BCST 140(DX), Z4, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x29 // VDPBF16PS.BCST 164(DX), Z5, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x2A // VDPBF16PS.BCST 168(DX), Z5, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x2B // VDPBF16PS.BCST 172(DX), Z5, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x31 // VDPBF16PS.BCST 196(DX), Z6, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x32 // VDPBF16PS.BCST 200(DX), Z6, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x33 // VDPBF16PS.BCST 204(DX), Z6, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x39 // VDPBF16PS.BCST 228(DX), Z7, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x3A // VDPBF16PS.BCST 232(DX), Z7, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x3B // VDPBF16PS.BCST 236(DX), Z7, Z27
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x41 // VDPBF16PS.BCST 260(DX), Z16, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x42 // VDPBF16PS.BCST 264(DX), Z16, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x43 // VDPBF16PS.BCST 268(DX), Z16, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x49 // VDPBF16PS.BCST 292(DX), Z17, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x4A // VDPBF16PS.BCST 296(DX), Z17, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x4B // VDPBF16PS.BCST 300(DX), Z17, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x51 // VDPBF16PS.BCST 324(DX), Z18, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x52 // VDPBF16PS.BCST 328(DX), Z18, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x53 // VDPBF16PS.BCST 332(DX), Z18, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x59 // VDPBF16PS.BCST 356(DX), Z19, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x5A // VDPBF16PS.BCST 360(DX), Z19, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x5B // VDPBF16PS.BCST 364(DX), Z19, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x61 // VDPBF16PS.BCST 388(DX), Z12, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x62 // VDPBF16PS.BCST 392(DX), Z12, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x63 // VDPBF16PS.BCST 396(DX), Z12, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x69 // VDPBF16PS.BCST 420(DX), Z13, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x6A // VDPBF16PS.BCST 424(DX), Z13, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x6B // VDPBF16PS.BCST 428(DX), Z13, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x71 // VDPBF16PS.BCST 452(DX), Z14, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x72 // VDPBF16PS.BCST 456(DX), Z14, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x73 // VDPBF16PS.BCST 460(DX), Z14, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x79 // VDPBF16PS.BCST 484(DX), Z15, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x7A // VDPBF16PS.BCST 488(DX), Z15, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x7B // VDPBF16PS.BCST 492(DX), Z15, Z27
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	CMPQ streamBlock_lone(DI), $0
+	JNE next
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y0
+	VMOVUPS 32(AX)(BX*1), Y8
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y4
+	VMOVUPS 32(AX)(BX*1), Y12
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y1
+	VMOVUPS 32(AX)(BX*1), Y9
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y5
+	VMOVUPS 32(AX)(BX*1), Y13
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y10
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y6
+	VMOVUPS 32(AX)(BX*1), Y14
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y3
+	VMOVUPS 32(AX)(BX*1), Y11
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y7
+	VMOVUPS 32(AX)(BX*1), Y15
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
+	PREFETCHT1 (AX)(R11*1)
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x21 // VDPBF16PS.BCST (R9), Z16, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x01 // VDPBF16PS.BCST 4(R9), Z16, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x02 // VDPBF16PS.BCST 8(R9), Z16, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x03 // VDPBF16PS.BCST 12(R9), Z16, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x08 // VDPBF16PS.BCST 32(R9), Z17, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x09 // VDPBF16PS.BCST 36(R9), Z17, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x0A // VDPBF16PS.BCST 40(R9), Z17, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x0B // VDPBF16PS.BCST 44(R9), Z17, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x10 // VDPBF16PS.BCST 64(R9), Z18, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x11 // VDPBF16PS.BCST 68(R9), Z18, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x12 // VDPBF16PS.BCST 72(R9), Z18, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x13 // VDPBF16PS.BCST 76(R9), Z18, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x18 // VDPBF16PS.BCST 96(R9), Z19, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x19 // VDPBF16PS.BCST 100(R9), Z19, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x1A // VDPBF16PS.BCST 104(R9), Z19, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x1B // VDPBF16PS.BCST 108(R9), Z19, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x20 // VDPBF16PS.BCST 128(R9), Z4, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x21 // VDPBF16PS.BCST 132(R9), Z4, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x22 // VDPBF16PS.BCST 136(R9), Z4, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x23 // VDPBF16PS.BCST 140(R9), Z4, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x28 // VDPBF16PS.BCST 160(R9), Z5, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x29 // VDPBF16PS.BCST 164(R9), Z5, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x2A // VDPBF16PS.BCST 168(R9), Z5, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x2B // VDPBF16PS.BCST 172(R9), Z5, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x30 // VDPBF16PS.BCST 192(R9), Z6, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x31 // VDPBF16PS.BCST 196(R9), Z6, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x32 // VDPBF16PS.BCST 200(R9), Z6, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x33 // VDPBF16PS.BCST 204(R9), Z6, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x38 // VDPBF16PS.BCST 224(R9), Z7, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x39 // VDPBF16PS.BCST 228(R9), Z7, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x3A // VDPBF16PS.BCST 232(R9), Z7, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x3B // VDPBF16PS.BCST 236(R9), Z7, Z31
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x40 // VDPBF16PS.BCST 256(R9), Z16, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x41 // VDPBF16PS.BCST 260(R9), Z16, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x42 // VDPBF16PS.BCST 264(R9), Z16, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x43 // VDPBF16PS.BCST 268(R9), Z16, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x48 // VDPBF16PS.BCST 288(R9), Z17, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x49 // VDPBF16PS.BCST 292(R9), Z17, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x4A // VDPBF16PS.BCST 296(R9), Z17, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x4B // VDPBF16PS.BCST 300(R9), Z17, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x50 // VDPBF16PS.BCST 320(R9), Z18, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x51 // VDPBF16PS.BCST 324(R9), Z18, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x52 // VDPBF16PS.BCST 328(R9), Z18, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x53 // VDPBF16PS.BCST 332(R9), Z18, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x58 // VDPBF16PS.BCST 352(R9), Z19, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x59 // VDPBF16PS.BCST 356(R9), Z19, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x5A // VDPBF16PS.BCST 360(R9), Z19, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x5B // VDPBF16PS.BCST 364(R9), Z19, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x60 // VDPBF16PS.BCST 384(R9), Z12, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x61 // VDPBF16PS.BCST 388(R9), Z12, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x62 // VDPBF16PS.BCST 392(R9), Z12, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x63 // VDPBF16PS.BCST 396(R9), Z12, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x68 // VDPBF16PS.BCST 416(R9), Z13, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x69 // VDPBF16PS.BCST 420(R9), Z13, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x6A // VDPBF16PS.BCST 424(R9), Z13, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x6B // VDPBF16PS.BCST 428(R9), Z13, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x70 // VDPBF16PS.BCST 448(R9), Z14, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x71 // VDPBF16PS.BCST 452(R9), Z14, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x72 // VDPBF16PS.BCST 456(R9), Z14, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x73 // VDPBF16PS.BCST 460(R9), Z14, Z31
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x78 // VDPBF16PS.BCST 480(R9), Z15, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x79 // VDPBF16PS.BCST 484(R9), Z15, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x7A // VDPBF16PS.BCST 488(R9), Z15, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x7B // VDPBF16PS.BCST 492(R9), Z15, Z31
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+
+next:
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z31, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z30, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z29, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z28, (AX)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z27, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z26, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamTFar8Pairs(c *streamBlock)
+// 8 rows of A by 16 columns.
+TEXT ·streamTFar8Pairs(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS (AX), Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS (AX), Z29
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VMOVUPS (AX), Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VMOVUPS (AX), Z31
+	JMP start0x1
+
+zero0x1:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+
+loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x01 // VDPBF16PS.BCST 4(DX), Z16, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST 8(DX), Z16, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x03 // VDPBF16PS.BCST 12(DX), Z16, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x04 // VDPBF16PS.BCST 16(DX), Z16, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x05 // VDPBF16PS.BCST 20(DX), Z16, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x06 // VDPBF16PS.BCST 24(DX), Z16, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x07 // VDPBF16PS.BCST 28(DX), Z16, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x09 // VDPBF16PS.BCST 36(DX), Z17, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x0A // VDPBF16PS.BCST 40(DX), Z17, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x0B // VDPBF16PS.BCST 44(DX), Z17, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x0C // VDPBF16PS.BCST 48(DX), Z17, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x0D // VDPBF16PS.BCST 52(DX), Z17, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x0E // VDPBF16PS.BCST 56(DX), Z17, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x0F // VDPBF16PS.BCST 60(DX), Z17, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x11 // VDPBF16PS.BCST 68(DX), Z18, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x12 // VDPBF16PS.BCST 72(DX), Z18, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x13 // VDPBF16PS.BCST 76(DX), Z18, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x14 // VDPBF16PS.BCST 80(DX), Z18, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x15 // VDPBF16PS.BCST 84(DX), Z18, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x16 // VDPBF16PS.BCST 88(DX), Z18, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x17 // VDPBF16PS.BCST 92(DX), Z18, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x19 // VDPBF16PS.BCST 100(DX), Z19, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x1A // VDPBF16PS.BCST 104(DX), Z19, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x1B // VDPBF16PS.BCST 108(DX), Z19, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x1C // VDPBF16PS.BCST 112(DX), Z19, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x1D // VDPBF16PS.BCST 116(DX), Z19, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x1E // VDPBF16PS.BCST 120(DX), Z19, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x1F // VDPBF16PS.BCST 124(DX), Z19, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x21 // VDPBF16PS.BCST 132(DX), Z4, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x22 // VDPBF16PS.BCST 136(DX), Z4, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x23 // VDPBF16PS.BCST 140(DX), Z4, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x24 // VDPBF16PS.BCST 144(DX), Z4, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x25 // VDPBF16PS.BCST 148(DX), Z4, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x26 // VDPBF16PS.BCST 152(DX), Z4, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x27 // VDPBF16PS.BCST 156(DX), Z4, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x29 // VDPBF16PS.BCST 164(DX), Z5, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x2A // VDPBF16PS.BCST 168(DX), Z5, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x2B // VDPBF16PS.BCST 172(DX), Z5, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x2C // VDPBF16PS.BCST 176(DX), Z5, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x2D // VDPBF16PS.BCST 180(DX), Z5, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x2E // VDPBF16PS.BCST 184(DX), Z5, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x2F // VDPBF16PS.BCST 188(DX), Z5, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x31 // VDPBF16PS.BCST 196(DX), Z6, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x32 // VDPBF16PS.BCST 200(DX), Z6, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x33 // VDPBF16PS.BCST 204(DX), Z6, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x34 // VDPBF16PS.BCST 208(DX), Z6, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x35 // VDPBF16PS.BCST 212(DX), Z6, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x36 // VDPBF16PS.BCST 216(DX), Z6, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x37 // VDPBF16PS.BCST 220(DX), Z6, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x39 // VDPBF16PS.BCST 228(DX), Z7, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x3A // VDPBF16PS.BCST 232(DX), Z7, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x3B // VDPBF16PS.BCST 236(DX), Z7, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x3C // VDPBF16PS.BCST 240(DX), Z7, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x3D // VDPBF16PS.BCST 244(DX), Z7, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x3E // VDPBF16PS.BCST 248(DX), Z7, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x3F // VDPBF16PS.BCST 252(DX), Z7, Z31
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x41 // VDPBF16PS.BCST 260(DX), Z16, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x42 // VDPBF16PS.BCST 264(DX), Z16, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x43 // VDPBF16PS.BCST 268(DX), Z16, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x44 // VDPBF16PS.BCST 272(DX), Z16, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x45 // VDPBF16PS.BCST 276(DX), Z16, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x46 // VDPBF16PS.BCST 280(DX), Z16, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x47 // VDPBF16PS.BCST 284(DX), Z16, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x49 // VDPBF16PS.BCST 292(DX), Z17, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x4A // VDPBF16PS.BCST 296(DX), Z17, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x4B // VDPBF16PS.BCST 300(DX), Z17, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x4C // VDPBF16PS.BCST 304(DX), Z17, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x4D // VDPBF16PS.BCST 308(DX), Z17, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x4E // VDPBF16PS.BCST 312(DX), Z17, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x4F // VDPBF16PS.BCST 316(DX), Z17, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x51 // VDPBF16PS.BCST 324(DX), Z18, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x52 // VDPBF16PS.BCST 328(DX), Z18, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x53 // VDPBF16PS.BCST 332(DX), Z18, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x54 // VDPBF16PS.BCST 336(DX), Z18, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x55 // VDPBF16PS.BCST 340(DX), Z18, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x56 // VDPBF16PS.BCST 344(DX), Z18, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x57 // VDPBF16PS.BCST 348(DX), Z18, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x59 // VDPBF16PS.BCST 356(DX), Z19, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x5A // VDPBF16PS.BCST 360(DX), Z19, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x5B // VDPBF16PS.BCST 364(DX), Z19, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x5C // VDPBF16PS.BCST 368(DX), Z19, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x5D // VDPBF16PS.BCST 372(DX), Z19, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x5E // VDPBF16PS.BCST 376(DX), Z19, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x5F // VDPBF16PS.BCST 380(DX), Z19, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x61 // VDPBF16PS.BCST 388(DX), Z12, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x62 // VDPBF16PS.BCST 392(DX), Z12, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x63 // VDPBF16PS.BCST 396(DX), Z12, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x64 // VDPBF16PS.BCST 400(DX), Z12, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x65 // VDPBF16PS.BCST 404(DX), Z12, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x66 // VDPBF16PS.BCST 408(DX), Z12, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x67 // VDPBF16PS.BCST 412(DX), Z12, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x69 // VDPBF16PS.BCST 420(DX), Z13, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x6A // VDPBF16PS.BCST 424(DX), Z13, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x6B // VDPBF16PS.BCST 428(DX), Z13, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x6C // VDPBF16PS.BCST 432(DX), Z13, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x6D // VDPBF16PS.BCST 436(DX), Z13, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x6E // VDPBF16PS.BCST 440(DX), Z13, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x6F // VDPBF16PS.BCST 444(DX), Z13, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x71 // VDPBF16PS.BCST 452(DX), Z14, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x72 // VDPBF16PS.BCST 456(DX), Z14, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x73 // VDPBF16PS.BCST 460(DX), Z14, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x74 // VDPBF16PS.BCST 464(DX), Z14, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x75 // VDPBF16PS.BCST 468(DX), Z14, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x76 // VDPBF16PS.BCST 472(DX), Z14, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x77 // VDPBF16PS.BCST 476(DX), Z14, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x79 // VDPBF16PS.BCST 484(DX), Z15, Z25
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x7A // VDPBF16PS.BCST 488(DX), Z15, Z26
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x7B // VDPBF16PS.BCST 492(DX), Z15, Z27
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x7C // VDPBF16PS.BCST 496(DX), Z15, Z28
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x7D // VDPBF16PS.BCST 500(DX), Z15, Z29
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x7E // VDPBF16PS.BCST 504(DX), Z15, Z30
+	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x7F // VDPBF16PS.BCST 508(DX), Z15, Z31
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPS Z31, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPS Z30, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z29, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z28, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z27, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z26, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamTFar16Pairs(c *streamBlock)
+// 16 rows of A by 16 columns.
+TEXT ·streamTFar16Pairs(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Z19
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS (AX), Z20
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS (AX), Z21
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VMOVUPS (AX), Z22
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VMOVUPS (AX), Z23
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+64)(DI), AX
+	VMOVUPS (AX), Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+72)(DI), AX
+	VMOVUPS (AX), Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+80)(DI), AX
+	VMOVUPS (AX), Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+88)(DI), AX
+	VMOVUPS (AX), Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+96)(DI), AX
+	VMOVUPS (AX), Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+104)(DI), AX
+	VMOVUPS (AX), Z29
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+112)(DI), AX
+	VMOVUPS (AX), Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+120)(DI), AX
+	VMOVUPS (AX), Z31
+	JMP start0x1
+
+zero0x1:
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ streamBlock_apart(DI), R9
+	ADDQ DX, R9
+	LEAQ streamBlock_room+63(DI), R8
+	ANDQ $-64, R8
+
+loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	VMOVUPS Z8, 0(R8)
+	VMOVUPS Z9, 64(R8)
+	VMOVUPS Z10, 128(R8)
+	VMOVUPS Z11, 192(R8)
+	VMOVUPS Z12, 256(R8)
+	VMOVUPS Z13, 320(R8)
+	VMOVUPS Z14, 384(R8)
+	VMOVUPS Z15, 448(R8)
+	VUNPCKLPS Z3, Z2, Z8
+	VUNPCKHPS Z3, Z2, Z9
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z8, Z2, Z0
+	VUNPCKHPD Z8, Z2, Z1
+	VUNPCKLPD Z9, Z3, Z2
+	VUNPCKHPD Z9, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z8
+	VUNPCKHPS Z7, Z6, Z9
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z8, Z6, Z4
+	VUNPCKHPD Z8, Z6, Z5
+	VUNPCKLPD Z9, Z7, Z6
+	VUNPCKHPD Z9, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z8
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z9
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z10
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z11
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0xE2; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z8, Z16
+	BYTE $0x62; BYTE $0xE2; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x01 // VDPBF16PS.BCST 4(DX), Z8, Z17
+	BYTE $0x62; BYTE $0xE2; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST 8(DX), Z8, Z18
+	BYTE $0x62; BYTE $0xE2; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x03 // VDPBF16PS.BCST 12(DX), Z8, Z19
+	BYTE $0x62; BYTE $0xE2; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x04 // VDPBF16PS.BCST 16(DX), Z8, Z20
+	BYTE $0x62; BYTE $0xE2; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x05 // VDPBF16PS.BCST 20(DX), Z8, Z21
+	BYTE $0x62; BYTE $0xE2; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x06 // VDPBF16PS.BCST 24(DX), Z8, Z22
+	BYTE $0x62; BYTE $0xE2; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x07 // VDPBF16PS.BCST 28(DX), Z8, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x01 // VDPBF16PS.BCST (R9), Z8, Z24
+	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x01 // VDPBF16PS.BCST 4(R9), Z8, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x02 // VDPBF16PS.BCST 8(R9), Z8, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x03 // VDPBF16PS.BCST 12(R9), Z8, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x04 // VDPBF16PS.BCST 16(R9), Z8, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x05 // VDPBF16PS.BCST 20(R9), Z8, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x06 // VDPBF16PS.BCST 24(R9), Z8, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x07 // VDPBF16PS.BCST 28(R9), Z8, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0xE2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z9, Z16
+	BYTE $0x62; BYTE $0xE2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x09 // VDPBF16PS.BCST 36(DX), Z9, Z17
+	BYTE $0x62; BYTE $0xE2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x0A // VDPBF16PS.BCST 40(DX), Z9, Z18
+	BYTE $0x62; BYTE $0xE2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x0B // VDPBF16PS.BCST 44(DX), Z9, Z19
+	BYTE $0x62; BYTE $0xE2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x0C // VDPBF16PS.BCST 48(DX), Z9, Z20
+	BYTE $0x62; BYTE $0xE2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x0D // VDPBF16PS.BCST 52(DX), Z9, Z21
+	BYTE $0x62; BYTE $0xE2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x0E // VDPBF16PS.BCST 56(DX), Z9, Z22
+	BYTE $0x62; BYTE $0xE2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x0F // VDPBF16PS.BCST 60(DX), Z9, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x41; BYTE $0x08 // VDPBF16PS.BCST 32(R9), Z9, Z24
+	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x09 // VDPBF16PS.BCST 36(R9), Z9, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x0A // VDPBF16PS.BCST 40(R9), Z9, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x0B // VDPBF16PS.BCST 44(R9), Z9, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x0C // VDPBF16PS.BCST 48(R9), Z9, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x0D // VDPBF16PS.BCST 52(R9), Z9, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x0E // VDPBF16PS.BCST 56(R9), Z9, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x0F // VDPBF16PS.BCST 60(R9), Z9, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0xE2; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z10, Z16
+	BYTE $0x62; BYTE $0xE2; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x11 // VDPBF16PS.BCST 68(DX), Z10, Z17
+	BYTE $0x62; BYTE $0xE2; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x12 // VDPBF16PS.BCST 72(DX), Z10, Z18
+	BYTE $0x62; BYTE $0xE2; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x13 // VDPBF16PS.BCST 76(DX), Z10, Z19
+	BYTE $0x62; BYTE $0xE2; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x14 // VDPBF16PS.BCST 80(DX), Z10, Z20
+	BYTE $0x62; BYTE $0xE2; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x15 // VDPBF16PS.BCST 84(DX), Z10, Z21
+	BYTE $0x62; BYTE $0xE2; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x16 // VDPBF16PS.BCST 88(DX), Z10, Z22
+	BYTE $0x62; BYTE $0xE2; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x17 // VDPBF16PS.BCST 92(DX), Z10, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x41; BYTE $0x10 // VDPBF16PS.BCST 64(R9), Z10, Z24
+	BYTE $0x62; BYTE $0x42; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x11 // VDPBF16PS.BCST 68(R9), Z10, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x12 // VDPBF16PS.BCST 72(R9), Z10, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x13 // VDPBF16PS.BCST 76(R9), Z10, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x14 // VDPBF16PS.BCST 80(R9), Z10, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x15 // VDPBF16PS.BCST 84(R9), Z10, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x16 // VDPBF16PS.BCST 88(R9), Z10, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x17 // VDPBF16PS.BCST 92(R9), Z10, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0xE2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z11, Z16
+	BYTE $0x62; BYTE $0xE2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x19 // VDPBF16PS.BCST 100(DX), Z11, Z17
+	BYTE $0x62; BYTE $0xE2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x1A // VDPBF16PS.BCST 104(DX), Z11, Z18
+	BYTE $0x62; BYTE $0xE2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x1B // VDPBF16PS.BCST 108(DX), Z11, Z19
+	BYTE $0x62; BYTE $0xE2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x1C // VDPBF16PS.BCST 112(DX), Z11, Z20
+	BYTE $0x62; BYTE $0xE2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x1D // VDPBF16PS.BCST 116(DX), Z11, Z21
+	BYTE $0x62; BYTE $0xE2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x1E // VDPBF16PS.BCST 120(DX), Z11, Z22
+	BYTE $0x62; BYTE $0xE2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x1F // VDPBF16PS.BCST 124(DX), Z11, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x41; BYTE $0x18 // VDPBF16PS.BCST 96(R9), Z11, Z24
+	BYTE $0x62; BYTE $0x42; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x19 // VDPBF16PS.BCST 100(R9), Z11, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x1A // VDPBF16PS.BCST 104(R9), Z11, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x1B // VDPBF16PS.BCST 108(R9), Z11, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x1C // VDPBF16PS.BCST 112(R9), Z11, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x1D // VDPBF16PS.BCST 116(R9), Z11, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x1E // VDPBF16PS.BCST 120(R9), Z11, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x1F // VDPBF16PS.BCST 124(R9), Z11, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0xE2; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z16
+	BYTE $0x62; BYTE $0xE2; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x21 // VDPBF16PS.BCST 132(DX), Z4, Z17
+	BYTE $0x62; BYTE $0xE2; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x22 // VDPBF16PS.BCST 136(DX), Z4, Z18
+	BYTE $0x62; BYTE $0xE2; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x23 // VDPBF16PS.BCST 140(DX), Z4, Z19
+	BYTE $0x62; BYTE $0xE2; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x24 // VDPBF16PS.BCST 144(DX), Z4, Z20
+	BYTE $0x62; BYTE $0xE2; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x25 // VDPBF16PS.BCST 148(DX), Z4, Z21
+	BYTE $0x62; BYTE $0xE2; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x26 // VDPBF16PS.BCST 152(DX), Z4, Z22
+	BYTE $0x62; BYTE $0xE2; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x27 // VDPBF16PS.BCST 156(DX), Z4, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x41; BYTE $0x20 // VDPBF16PS.BCST 128(R9), Z4, Z24
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x21 // VDPBF16PS.BCST 132(R9), Z4, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x22 // VDPBF16PS.BCST 136(R9), Z4, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x23 // VDPBF16PS.BCST 140(R9), Z4, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x24 // VDPBF16PS.BCST 144(R9), Z4, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x25 // VDPBF16PS.BCST 148(R9), Z4, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x26 // VDPBF16PS.BCST 152(R9), Z4, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x27 // VDPBF16PS.BCST 156(R9), Z4, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0xE2; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z16
+	BYTE $0x62; BYTE $0xE2; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x29 // VDPBF16PS.BCST 164(DX), Z5, Z17
+	BYTE $0x62; BYTE $0xE2; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x2A // VDPBF16PS.BCST 168(DX), Z5, Z18
+	BYTE $0x62; BYTE $0xE2; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x2B // VDPBF16PS.BCST 172(DX), Z5, Z19
+	BYTE $0x62; BYTE $0xE2; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x2C // VDPBF16PS.BCST 176(DX), Z5, Z20
+	BYTE $0x62; BYTE $0xE2; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x2D // VDPBF16PS.BCST 180(DX), Z5, Z21
+	BYTE $0x62; BYTE $0xE2; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x2E // VDPBF16PS.BCST 184(DX), Z5, Z22
+	BYTE $0x62; BYTE $0xE2; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x2F // VDPBF16PS.BCST 188(DX), Z5, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x41; BYTE $0x28 // VDPBF16PS.BCST 160(R9), Z5, Z24
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x29 // VDPBF16PS.BCST 164(R9), Z5, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x2A // VDPBF16PS.BCST 168(R9), Z5, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x2B // VDPBF16PS.BCST 172(R9), Z5, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x2C // VDPBF16PS.BCST 176(R9), Z5, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x2D // VDPBF16PS.BCST 180(R9), Z5, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x2E // VDPBF16PS.BCST 184(R9), Z5, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x2F // VDPBF16PS.BCST 188(R9), Z5, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0xE2; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z16
+	BYTE $0x62; BYTE $0xE2; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x31 // VDPBF16PS.BCST 196(DX), Z6, Z17
+	BYTE $0x62; BYTE $0xE2; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x32 // VDPBF16PS.BCST 200(DX), Z6, Z18
+	BYTE $0x62; BYTE $0xE2; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x33 // VDPBF16PS.BCST 204(DX), Z6, Z19
+	BYTE $0x62; BYTE $0xE2; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x34 // VDPBF16PS.BCST 208(DX), Z6, Z20
+	BYTE $0x62; BYTE $0xE2; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x35 // VDPBF16PS.BCST 212(DX), Z6, Z21
+	BYTE $0x62; BYTE $0xE2; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x36 // VDPBF16PS.BCST 216(DX), Z6, Z22
+	BYTE $0x62; BYTE $0xE2; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x37 // VDPBF16PS.BCST 220(DX), Z6, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x41; BYTE $0x30 // VDPBF16PS.BCST 192(R9), Z6, Z24
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x31 // VDPBF16PS.BCST 196(R9), Z6, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x32 // VDPBF16PS.BCST 200(R9), Z6, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x33 // VDPBF16PS.BCST 204(R9), Z6, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x34 // VDPBF16PS.BCST 208(R9), Z6, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x35 // VDPBF16PS.BCST 212(R9), Z6, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x36 // VDPBF16PS.BCST 216(R9), Z6, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x37 // VDPBF16PS.BCST 220(R9), Z6, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0xE2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z16
+	BYTE $0x62; BYTE $0xE2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x39 // VDPBF16PS.BCST 228(DX), Z7, Z17
+	BYTE $0x62; BYTE $0xE2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x3A // VDPBF16PS.BCST 232(DX), Z7, Z18
+	BYTE $0x62; BYTE $0xE2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x3B // VDPBF16PS.BCST 236(DX), Z7, Z19
+	BYTE $0x62; BYTE $0xE2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x3C // VDPBF16PS.BCST 240(DX), Z7, Z20
+	BYTE $0x62; BYTE $0xE2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x3D // VDPBF16PS.BCST 244(DX), Z7, Z21
+	BYTE $0x62; BYTE $0xE2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x3E // VDPBF16PS.BCST 248(DX), Z7, Z22
+	BYTE $0x62; BYTE $0xE2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x3F // VDPBF16PS.BCST 252(DX), Z7, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x41; BYTE $0x38 // VDPBF16PS.BCST 224(R9), Z7, Z24
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x39 // VDPBF16PS.BCST 228(R9), Z7, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x3A // VDPBF16PS.BCST 232(R9), Z7, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x3B // VDPBF16PS.BCST 236(R9), Z7, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x3C // VDPBF16PS.BCST 240(R9), Z7, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x3D // VDPBF16PS.BCST 244(R9), Z7, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x3E // VDPBF16PS.BCST 248(R9), Z7, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x3F // VDPBF16PS.BCST 252(R9), Z7, Z31
+	VMOVUPS 0(R8), Z0
+	VMOVUPS 64(R8), Z1
+	VMOVUPS 128(R8), Z2
+	VMOVUPS 192(R8), Z3
+	VMOVUPS 256(R8), Z4
+	VMOVUPS 320(R8), Z5
+	VMOVUPS 384(R8), Z6
+	VMOVUPS 448(R8), Z7
+	VUNPCKLPS Z3, Z2, Z8
+	VUNPCKHPS Z3, Z2, Z9
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z8, Z2, Z0
+	VUNPCKHPD Z8, Z2, Z1
+	VUNPCKLPD Z9, Z3, Z2
+	VUNPCKHPD Z9, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z8
+	VUNPCKHPS Z7, Z6, Z9
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z8, Z6, Z4
+	VUNPCKHPD Z8, Z6, Z5
+	VUNPCKLPD Z9, Z7, Z6
+	VUNPCKHPD Z9, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z8
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z9
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z10
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z11
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0xE2; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z8, Z16
+	BYTE $0x62; BYTE $0xE2; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x41 // VDPBF16PS.BCST 260(DX), Z8, Z17
+	BYTE $0x62; BYTE $0xE2; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x42 // VDPBF16PS.BCST 264(DX), Z8, Z18
+	BYTE $0x62; BYTE $0xE2; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x43 // VDPBF16PS.BCST 268(DX), Z8, Z19
+	BYTE $0x62; BYTE $0xE2; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x44 // VDPBF16PS.BCST 272(DX), Z8, Z20
+	BYTE $0x62; BYTE $0xE2; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x45 // VDPBF16PS.BCST 276(DX), Z8, Z21
+	BYTE $0x62; BYTE $0xE2; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x46 // VDPBF16PS.BCST 280(DX), Z8, Z22
+	BYTE $0x62; BYTE $0xE2; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x47 // VDPBF16PS.BCST 284(DX), Z8, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x41; BYTE $0x40 // VDPBF16PS.BCST 256(R9), Z8, Z24
+	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x41 // VDPBF16PS.BCST 260(R9), Z8, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x42 // VDPBF16PS.BCST 264(R9), Z8, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x43 // VDPBF16PS.BCST 268(R9), Z8, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x44 // VDPBF16PS.BCST 272(R9), Z8, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x45 // VDPBF16PS.BCST 276(R9), Z8, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x46 // VDPBF16PS.BCST 280(R9), Z8, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x3E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x47 // VDPBF16PS.BCST 284(R9), Z8, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0xE2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z9, Z16
+	BYTE $0x62; BYTE $0xE2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x49 // VDPBF16PS.BCST 292(DX), Z9, Z17
+	BYTE $0x62; BYTE $0xE2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x4A // VDPBF16PS.BCST 296(DX), Z9, Z18
+	BYTE $0x62; BYTE $0xE2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x4B // VDPBF16PS.BCST 300(DX), Z9, Z19
+	BYTE $0x62; BYTE $0xE2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x4C // VDPBF16PS.BCST 304(DX), Z9, Z20
+	BYTE $0x62; BYTE $0xE2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x4D // VDPBF16PS.BCST 308(DX), Z9, Z21
+	BYTE $0x62; BYTE $0xE2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x4E // VDPBF16PS.BCST 312(DX), Z9, Z22
+	BYTE $0x62; BYTE $0xE2; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x4F // VDPBF16PS.BCST 316(DX), Z9, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x41; BYTE $0x48 // VDPBF16PS.BCST 288(R9), Z9, Z24
+	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x49 // VDPBF16PS.BCST 292(R9), Z9, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x4A // VDPBF16PS.BCST 296(R9), Z9, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x4B // VDPBF16PS.BCST 300(R9), Z9, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x4C // VDPBF16PS.BCST 304(R9), Z9, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x4D // VDPBF16PS.BCST 308(R9), Z9, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x4E // VDPBF16PS.BCST 312(R9), Z9, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x36; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x4F // VDPBF16PS.BCST 316(R9), Z9, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0xE2; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z10, Z16
+	BYTE $0x62; BYTE $0xE2; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x51 // VDPBF16PS.BCST 324(DX), Z10, Z17
+	BYTE $0x62; BYTE $0xE2; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x52 // VDPBF16PS.BCST 328(DX), Z10, Z18
+	BYTE $0x62; BYTE $0xE2; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x53 // VDPBF16PS.BCST 332(DX), Z10, Z19
+	BYTE $0x62; BYTE $0xE2; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x54 // VDPBF16PS.BCST 336(DX), Z10, Z20
+	BYTE $0x62; BYTE $0xE2; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x55 // VDPBF16PS.BCST 340(DX), Z10, Z21
+	BYTE $0x62; BYTE $0xE2; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x56 // VDPBF16PS.BCST 344(DX), Z10, Z22
+	BYTE $0x62; BYTE $0xE2; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x57 // VDPBF16PS.BCST 348(DX), Z10, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x41; BYTE $0x50 // VDPBF16PS.BCST 320(R9), Z10, Z24
+	BYTE $0x62; BYTE $0x42; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x51 // VDPBF16PS.BCST 324(R9), Z10, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x52 // VDPBF16PS.BCST 328(R9), Z10, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x53 // VDPBF16PS.BCST 332(R9), Z10, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x54 // VDPBF16PS.BCST 336(R9), Z10, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x55 // VDPBF16PS.BCST 340(R9), Z10, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x56 // VDPBF16PS.BCST 344(R9), Z10, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x2E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x57 // VDPBF16PS.BCST 348(R9), Z10, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0xE2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z11, Z16
+	BYTE $0x62; BYTE $0xE2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x59 // VDPBF16PS.BCST 356(DX), Z11, Z17
+	BYTE $0x62; BYTE $0xE2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x5A // VDPBF16PS.BCST 360(DX), Z11, Z18
+	BYTE $0x62; BYTE $0xE2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x5B // VDPBF16PS.BCST 364(DX), Z11, Z19
+	BYTE $0x62; BYTE $0xE2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x5C // VDPBF16PS.BCST 368(DX), Z11, Z20
+	BYTE $0x62; BYTE $0xE2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x5D // VDPBF16PS.BCST 372(DX), Z11, Z21
+	BYTE $0x62; BYTE $0xE2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x5E // VDPBF16PS.BCST 376(DX), Z11, Z22
+	BYTE $0x62; BYTE $0xE2; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x5F // VDPBF16PS.BCST 380(DX), Z11, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x41; BYTE $0x58 // VDPBF16PS.BCST 352(R9), Z11, Z24
+	BYTE $0x62; BYTE $0x42; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x59 // VDPBF16PS.BCST 356(R9), Z11, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x5A // VDPBF16PS.BCST 360(R9), Z11, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x5B // VDPBF16PS.BCST 364(R9), Z11, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x5C // VDPBF16PS.BCST 368(R9), Z11, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x5D // VDPBF16PS.BCST 372(R9), Z11, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x5E // VDPBF16PS.BCST 376(R9), Z11, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x26; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x5F // VDPBF16PS.BCST 380(R9), Z11, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0xE2; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z4, Z16
+	BYTE $0x62; BYTE $0xE2; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x61 // VDPBF16PS.BCST 388(DX), Z4, Z17
+	BYTE $0x62; BYTE $0xE2; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x62 // VDPBF16PS.BCST 392(DX), Z4, Z18
+	BYTE $0x62; BYTE $0xE2; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x63 // VDPBF16PS.BCST 396(DX), Z4, Z19
+	BYTE $0x62; BYTE $0xE2; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x64 // VDPBF16PS.BCST 400(DX), Z4, Z20
+	BYTE $0x62; BYTE $0xE2; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x65 // VDPBF16PS.BCST 404(DX), Z4, Z21
+	BYTE $0x62; BYTE $0xE2; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x66 // VDPBF16PS.BCST 408(DX), Z4, Z22
+	BYTE $0x62; BYTE $0xE2; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x67 // VDPBF16PS.BCST 412(DX), Z4, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x41; BYTE $0x60 // VDPBF16PS.BCST 384(R9), Z4, Z24
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x61 // VDPBF16PS.BCST 388(R9), Z4, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x62 // VDPBF16PS.BCST 392(R9), Z4, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x63 // VDPBF16PS.BCST 396(R9), Z4, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x64 // VDPBF16PS.BCST 400(R9), Z4, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x65 // VDPBF16PS.BCST 404(R9), Z4, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x66 // VDPBF16PS.BCST 408(R9), Z4, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x67 // VDPBF16PS.BCST 412(R9), Z4, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0xE2; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z5, Z16
+	BYTE $0x62; BYTE $0xE2; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x69 // VDPBF16PS.BCST 420(DX), Z5, Z17
+	BYTE $0x62; BYTE $0xE2; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x6A // VDPBF16PS.BCST 424(DX), Z5, Z18
+	BYTE $0x62; BYTE $0xE2; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x6B // VDPBF16PS.BCST 428(DX), Z5, Z19
+	BYTE $0x62; BYTE $0xE2; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x6C // VDPBF16PS.BCST 432(DX), Z5, Z20
+	BYTE $0x62; BYTE $0xE2; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x6D // VDPBF16PS.BCST 436(DX), Z5, Z21
+	BYTE $0x62; BYTE $0xE2; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x6E // VDPBF16PS.BCST 440(DX), Z5, Z22
+	BYTE $0x62; BYTE $0xE2; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x6F // VDPBF16PS.BCST 444(DX), Z5, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x41; BYTE $0x68 // VDPBF16PS.BCST 416(R9), Z5, Z24
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x69 // VDPBF16PS.BCST 420(R9), Z5, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x6A // VDPBF16PS.BCST 424(R9), Z5, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x6B // VDPBF16PS.BCST 428(R9), Z5, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x6C // VDPBF16PS.BCST 432(R9), Z5, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x6D // VDPBF16PS.BCST 436(R9), Z5, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x6E // VDPBF16PS.BCST 440(R9), Z5, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x6F // VDPBF16PS.BCST 444(R9), Z5, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0xE2; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z6, Z16
+	BYTE $0x62; BYTE $0xE2; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x71 // VDPBF16PS.BCST 452(DX), Z6, Z17
+	BYTE $0x62; BYTE $0xE2; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x72 // VDPBF16PS.BCST 456(DX), Z6, Z18
+	BYTE $0x62; BYTE $0xE2; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x73 // VDPBF16PS.BCST 460(DX), Z6, Z19
+	BYTE $0x62; BYTE $0xE2; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x74 // VDPBF16PS.BCST 464(DX), Z6, Z20
+	BYTE $0x62; BYTE $0xE2; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x75 // VDPBF16PS.BCST 468(DX), Z6, Z21
+	BYTE $0x62; BYTE $0xE2; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x76 // VDPBF16PS.BCST 472(DX), Z6, Z22
+	BYTE $0x62; BYTE $0xE2; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x77 // VDPBF16PS.BCST 476(DX), Z6, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x41; BYTE $0x70 // VDPBF16PS.BCST 448(R9), Z6, Z24
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x71 // VDPBF16PS.BCST 452(R9), Z6, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x72 // VDPBF16PS.BCST 456(R9), Z6, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x73 // VDPBF16PS.BCST 460(R9), Z6, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x74 // VDPBF16PS.BCST 464(R9), Z6, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x75 // VDPBF16PS.BCST 468(R9), Z6, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x76 // VDPBF16PS.BCST 472(R9), Z6, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x77 // VDPBF16PS.BCST 476(R9), Z6, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	BYTE $0x62; BYTE $0xE2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z7, Z16
+	BYTE $0x62; BYTE $0xE2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x79 // VDPBF16PS.BCST 484(DX), Z7, Z17
+	BYTE $0x62; BYTE $0xE2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x7A // VDPBF16PS.BCST 488(DX), Z7, Z18
+	BYTE $0x62; BYTE $0xE2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x7B // VDPBF16PS.BCST 492(DX), Z7, Z19
+	BYTE $0x62; BYTE $0xE2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x7C // VDPBF16PS.BCST 496(DX), Z7, Z20
+	BYTE $0x62; BYTE $0xE2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x7D // VDPBF16PS.BCST 500(DX), Z7, Z21
+	BYTE $0x62; BYTE $0xE2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x7E // VDPBF16PS.BCST 504(DX), Z7, Z22
+	BYTE $0x62; BYTE $0xE2; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x7F // VDPBF16PS.BCST 508(DX), Z7, Z23
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x41; BYTE $0x78 // VDPBF16PS.BCST 480(R9), Z7, Z24
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x79 // VDPBF16PS.BCST 484(R9), Z7, Z25
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x7A // VDPBF16PS.BCST 488(R9), Z7, Z26
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x7B // VDPBF16PS.BCST 492(R9), Z7, Z27
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x7C // VDPBF16PS.BCST 496(R9), Z7, Z28
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x7D // VDPBF16PS.BCST 500(R9), Z7, Z29
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x7E // VDPBF16PS.BCST 504(R9), Z7, Z30
+	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x7F // VDPBF16PS.BCST 508(R9), Z7, Z31
+	ADDQ $512, DX
+	ADDQ $512, R9
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+120)(DI), AX
+	VMOVUPS Z31, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+112)(DI), AX
+	VMOVUPS Z30, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+104)(DI), AX
+	VMOVUPS Z29, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+96)(DI), AX
+	VMOVUPS Z28, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+88)(DI), AX
+	VMOVUPS Z27, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+80)(DI), AX
+	VMOVUPS Z26, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+72)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+64)(DI), AX
+	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPS Z23, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPS Z22, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z21, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z20, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z19, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z18, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z17, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z16, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamTFar1Words(c *streamBlock)
+// 1 rows of A by 32 columns.
+TEXT ·streamTFar1Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z24
+	JMP start0x1
+
+zero0x1:
+	VPXORD Z24, Z24, Z24
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z25
+	JMP start1x1
+
+zero1x1:
+	VPXORD Z25, Z25, Z25
+
+start1x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VFMADD231PS.BCST (DX), Z16, Z24
+	VFMADD231PS.BCST 32(DX), Z17, Z24
+	VFMADD231PS.BCST 64(DX), Z18, Z24
+	VFMADD231PS.BCST 96(DX), Z19, Z24
+	VFMADD231PS.BCST 128(DX), Z4, Z24
+	VFMADD231PS.BCST 160(DX), Z5, Z24
+	VFMADD231PS.BCST 192(DX), Z6, Z24
+	VFMADD231PS.BCST 224(DX), Z7, Z24
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	VFMADD231PS.BCST 256(DX), Z16, Z24
+	VFMADD231PS.BCST 288(DX), Z17, Z24
+	VFMADD231PS.BCST 320(DX), Z18, Z24
+	VFMADD231PS.BCST 352(DX), Z19, Z24
+	VFMADD231PS.BCST 384(DX), Z12, Z24
+	VFMADD231PS.BCST 416(DX), Z13, Z24
+	VFMADD231PS.BCST 448(DX), Z14, Z24
+	VFMADD231PS.BCST 480(DX), Z15, Z24
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	CMPQ streamBlock_lone(DI), $0
+	JNE next
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y0
+	VMOVUPS 32(AX)(BX*1), Y8
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y4
+	VMOVUPS 32(AX)(BX*1), Y12
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y1
+	VMOVUPS 32(AX)(BX*1), Y9
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y5
+	VMOVUPS 32(AX)(BX*1), Y13
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y10
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y6
+	VMOVUPS 32(AX)(BX*1), Y14
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y3
+	VMOVUPS 32(AX)(BX*1), Y11
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y7
+	VMOVUPS 32(AX)(BX*1), Y15
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
+	PREFETCHT1 (AX)(R11*1)
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VFMADD231PS.BCST (R9), Z16, Z25
+	VFMADD231PS.BCST 32(R9), Z17, Z25
+	VFMADD231PS.BCST 64(R9), Z18, Z25
+	VFMADD231PS.BCST 96(R9), Z19, Z25
+	VFMADD231PS.BCST 128(R9), Z4, Z25
+	VFMADD231PS.BCST 160(R9), Z5, Z25
+	VFMADD231PS.BCST 192(R9), Z6, Z25
+	VFMADD231PS.BCST 224(R9), Z7, Z25
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	VFMADD231PS.BCST 256(R9), Z16, Z25
+	VFMADD231PS.BCST 288(R9), Z17, Z25
+	VFMADD231PS.BCST 320(R9), Z18, Z25
+	VFMADD231PS.BCST 352(R9), Z19, Z25
+	VFMADD231PS.BCST 384(R9), Z12, Z25
+	VFMADD231PS.BCST 416(R9), Z13, Z25
+	VFMADD231PS.BCST 448(R9), Z14, Z25
+	VFMADD231PS.BCST 480(R9), Z15, Z25
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+
+next:
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z25, (AX)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamTFar2Words(c *streamBlock)
+// 2 rows of A by 32 columns.
+TEXT ·streamTFar2Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z25
+	JMP start0x1
+
+zero0x1:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z26
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z27
+	JMP start1x1
+
+zero1x1:
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+
+start1x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VFMADD231PS.BCST (DX), Z16, Z24
+	VFMADD231PS.BCST 4(DX), Z16, Z25
+	VFMADD231PS.BCST 32(DX), Z17, Z24
+	VFMADD231PS.BCST 36(DX), Z17, Z25
+	VFMADD231PS.BCST 64(DX), Z18, Z24
+	VFMADD231PS.BCST 68(DX), Z18, Z25
+	VFMADD231PS.BCST 96(DX), Z19, Z24
+	VFMADD231PS.BCST 100(DX), Z19, Z25
+	VFMADD231PS.BCST 128(DX), Z4, Z24
+	VFMADD231PS.BCST 132(DX), Z4, Z25
+	VFMADD231PS.BCST 160(DX), Z5, Z24
+	VFMADD231PS.BCST 164(DX), Z5, Z25
+	VFMADD231PS.BCST 192(DX), Z6, Z24
+	VFMADD231PS.BCST 196(DX), Z6, Z25
+	VFMADD231PS.BCST 224(DX), Z7, Z24
+	VFMADD231PS.BCST 228(DX), Z7, Z25
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	VFMADD231PS.BCST 256(DX), Z16, Z24
+	VFMADD231PS.BCST 260(DX), Z16, Z25
+	VFMADD231PS.BCST 288(DX), Z17, Z24
+	VFMADD231PS.BCST 292(DX), Z17, Z25
+	VFMADD231PS.BCST 320(DX), Z18, Z24
+	VFMADD231PS.BCST 324(DX), Z18, Z25
+	VFMADD231PS.BCST 352(DX), Z19, Z24
+	VFMADD231PS.BCST 356(DX), Z19, Z25
+	VFMADD231PS.BCST 384(DX), Z12, Z24
+	VFMADD231PS.BCST 388(DX), Z12, Z25
+	VFMADD231PS.BCST 416(DX), Z13, Z24
+	VFMADD231PS.BCST 420(DX), Z13, Z25
+	VFMADD231PS.BCST 448(DX), Z14, Z24
+	VFMADD231PS.BCST 452(DX), Z14, Z25
+	VFMADD231PS.BCST 480(DX), Z15, Z24
+	VFMADD231PS.BCST 484(DX), Z15, Z25
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	CMPQ streamBlock_lone(DI), $0
+	JNE next
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y0
+	VMOVUPS 32(AX)(BX*1), Y8
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y4
+	VMOVUPS 32(AX)(BX*1), Y12
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y1
+	VMOVUPS 32(AX)(BX*1), Y9
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y5
+	VMOVUPS 32(AX)(BX*1), Y13
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y10
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y6
+	VMOVUPS 32(AX)(BX*1), Y14
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y3
+	VMOVUPS 32(AX)(BX*1), Y11
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y7
+	VMOVUPS 32(AX)(BX*1), Y15
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
+	PREFETCHT1 (AX)(R11*1)
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VFMADD231PS.BCST (R9), Z16, Z26
+	VFMADD231PS.BCST 4(R9), Z16, Z27
+	VFMADD231PS.BCST 32(R9), Z17, Z26
+	VFMADD231PS.BCST 36(R9), Z17, Z27
+	VFMADD231PS.BCST 64(R9), Z18, Z26
+	VFMADD231PS.BCST 68(R9), Z18, Z27
+	VFMADD231PS.BCST 96(R9), Z19, Z26
+	VFMADD231PS.BCST 100(R9), Z19, Z27
+	VFMADD231PS.BCST 128(R9), Z4, Z26
+	VFMADD231PS.BCST 132(R9), Z4, Z27
+	VFMADD231PS.BCST 160(R9), Z5, Z26
+	VFMADD231PS.BCST 164(R9), Z5, Z27
+	VFMADD231PS.BCST 192(R9), Z6, Z26
+	VFMADD231PS.BCST 196(R9), Z6, Z27
+	VFMADD231PS.BCST 224(R9), Z7, Z26
+	VFMADD231PS.BCST 228(R9), Z7, Z27
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	VFMADD231PS.BCST 256(R9), Z16, Z26
+	VFMADD231PS.BCST 260(R9), Z16, Z27
+	VFMADD231PS.BCST 288(R9), Z17, Z26
+	VFMADD231PS.BCST 292(R9), Z17, Z27
+	VFMADD231PS.BCST 320(R9), Z18, Z26
+	VFMADD231PS.BCST 324(R9), Z18, Z27
+	VFMADD231PS.BCST 352(R9), Z19, Z26
+	VFMADD231PS.BCST 356(R9), Z19, Z27
+	VFMADD231PS.BCST 384(R9), Z12, Z26
+	VFMADD231PS.BCST 388(R9), Z12, Z27
+	VFMADD231PS.BCST 416(R9), Z13, Z26
+	VFMADD231PS.BCST 420(R9), Z13, Z27
+	VFMADD231PS.BCST 448(R9), Z14, Z26
+	VFMADD231PS.BCST 452(R9), Z14, Z27
+	VFMADD231PS.BCST 480(R9), Z15, Z26
+	VFMADD231PS.BCST 484(R9), Z15, Z27
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+
+next:
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z27, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z26, (AX)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamTFar4Words(c *streamBlock)
+// 4 rows of A by 32 columns.
+TEXT ·streamTFar4Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Z27
+	JMP start0x1
+
+zero0x1:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z29
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Z31
+	JMP start1x1
+
+zero1x1:
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+
+start1x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VFMADD231PS.BCST (DX), Z16, Z24
+	VFMADD231PS.BCST 4(DX), Z16, Z25
+	VFMADD231PS.BCST 8(DX), Z16, Z26
+	VFMADD231PS.BCST 12(DX), Z16, Z27
+	VFMADD231PS.BCST 32(DX), Z17, Z24
+	VFMADD231PS.BCST 36(DX), Z17, Z25
+	VFMADD231PS.BCST 40(DX), Z17, Z26
+	VFMADD231PS.BCST 44(DX), Z17, Z27
+	VFMADD231PS.BCST 64(DX), Z18, Z24
+	VFMADD231PS.BCST 68(DX), Z18, Z25
+	VFMADD231PS.BCST 72(DX), Z18, Z26
+	VFMADD231PS.BCST 76(DX), Z18, Z27
+	VFMADD231PS.BCST 96(DX), Z19, Z24
+	VFMADD231PS.BCST 100(DX), Z19, Z25
+	VFMADD231PS.BCST 104(DX), Z19, Z26
+	VFMADD231PS.BCST 108(DX), Z19, Z27
+	VFMADD231PS.BCST 128(DX), Z4, Z24
+	VFMADD231PS.BCST 132(DX), Z4, Z25
+	VFMADD231PS.BCST 136(DX), Z4, Z26
+	VFMADD231PS.BCST 140(DX), Z4, Z27
+	VFMADD231PS.BCST 160(DX), Z5, Z24
+	VFMADD231PS.BCST 164(DX), Z5, Z25
+	VFMADD231PS.BCST 168(DX), Z5, Z26
+	VFMADD231PS.BCST 172(DX), Z5, Z27
+	VFMADD231PS.BCST 192(DX), Z6, Z24
+	VFMADD231PS.BCST 196(DX), Z6, Z25
+	VFMADD231PS.BCST 200(DX), Z6, Z26
+	VFMADD231PS.BCST 204(DX), Z6, Z27
+	VFMADD231PS.BCST 224(DX), Z7, Z24
+	VFMADD231PS.BCST 228(DX), Z7, Z25
+	VFMADD231PS.BCST 232(DX), Z7, Z26
+	VFMADD231PS.BCST 236(DX), Z7, Z27
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	VFMADD231PS.BCST 256(DX), Z16, Z24
+	VFMADD231PS.BCST 260(DX), Z16, Z25
+	VFMADD231PS.BCST 264(DX), Z16, Z26
+	VFMADD231PS.BCST 268(DX), Z16, Z27
+	VFMADD231PS.BCST 288(DX), Z17, Z24
+	VFMADD231PS.BCST 292(DX), Z17, Z25
+	VFMADD231PS.BCST 296(DX), Z17, Z26
+	VFMADD231PS.BCST 300(DX), Z17, Z27
+	VFMADD231PS.BCST 320(DX), Z18, Z24
+	VFMADD231PS.BCST 324(DX), Z18, Z25
+	VFMADD231PS.BCST 328(DX), Z18, Z26
+	VFMADD231PS.BCST 332(DX), Z18, Z27
+	VFMADD231PS.BCST 352(DX), Z19, Z24
+	VFMADD231PS.BCST 356(DX), Z19, Z25
+	VFMADD231PS.BCST 360(DX), Z19, Z26
+	VFMADD231PS.BCST 364(DX), Z19, Z27
+	VFMADD231PS.BCST 384(DX), Z12, Z24
+	VFMADD231PS.BCST 388(DX), Z12, Z25
+	VFMADD231PS.BCST 392(DX), Z12, Z26
+	VFMADD231PS.BCST 396(DX), Z12, Z27
+	VFMADD231PS.BCST 416(DX), Z13, Z24
+	VFMADD231PS.BCST 420(DX), Z13, Z25
+	VFMADD231PS.BCST 424(DX), Z13, Z26
+	VFMADD231PS.BCST 428(DX), Z13, Z27
+	VFMADD231PS.BCST 448(DX), Z14, Z24
+	VFMADD231PS.BCST 452(DX), Z14, Z25
+	VFMADD231PS.BCST 456(DX), Z14, Z26
+	VFMADD231PS.BCST 460(DX), Z14, Z27
+	VFMADD231PS.BCST 480(DX), Z15, Z24
+	VFMADD231PS.BCST 484(DX), Z15, Z25
+	VFMADD231PS.BCST 488(DX), Z15, Z26
+	VFMADD231PS.BCST 492(DX), Z15, Z27
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	CMPQ streamBlock_lone(DI), $0
+	JNE next
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y0
+	VMOVUPS 32(AX)(BX*1), Y8
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z8, Z8
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y4
+	VMOVUPS 32(AX)(BX*1), Y12
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z12, Z12
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y1
+	VMOVUPS 32(AX)(BX*1), Y9
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z9, Z9
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y5
+	VMOVUPS 32(AX)(BX*1), Y13
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z13, Z13
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y10
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z10, Z10
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y6
+	VMOVUPS 32(AX)(BX*1), Y14
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z14, Z14
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y3
+	VMOVUPS 32(AX)(BX*1), Y11
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z11, Z11
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(BX*1), Y7
+	VMOVUPS 32(AX)(BX*1), Y15
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(BX*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(BX*1), Z15, Z15
+	PREFETCHT1 (AX)(R11*1)
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	VFMADD231PS.BCST (R9), Z16, Z28
+	VFMADD231PS.BCST 4(R9), Z16, Z29
+	VFMADD231PS.BCST 8(R9), Z16, Z30
+	VFMADD231PS.BCST 12(R9), Z16, Z31
+	VFMADD231PS.BCST 32(R9), Z17, Z28
+	VFMADD231PS.BCST 36(R9), Z17, Z29
+	VFMADD231PS.BCST 40(R9), Z17, Z30
+	VFMADD231PS.BCST 44(R9), Z17, Z31
+	VFMADD231PS.BCST 64(R9), Z18, Z28
+	VFMADD231PS.BCST 68(R9), Z18, Z29
+	VFMADD231PS.BCST 72(R9), Z18, Z30
+	VFMADD231PS.BCST 76(R9), Z18, Z31
+	VFMADD231PS.BCST 96(R9), Z19, Z28
+	VFMADD231PS.BCST 100(R9), Z19, Z29
+	VFMADD231PS.BCST 104(R9), Z19, Z30
+	VFMADD231PS.BCST 108(R9), Z19, Z31
+	VFMADD231PS.BCST 128(R9), Z4, Z28
+	VFMADD231PS.BCST 132(R9), Z4, Z29
+	VFMADD231PS.BCST 136(R9), Z4, Z30
+	VFMADD231PS.BCST 140(R9), Z4, Z31
+	VFMADD231PS.BCST 160(R9), Z5, Z28
+	VFMADD231PS.BCST 164(R9), Z5, Z29
+	VFMADD231PS.BCST 168(R9), Z5, Z30
+	VFMADD231PS.BCST 172(R9), Z5, Z31
+	VFMADD231PS.BCST 192(R9), Z6, Z28
+	VFMADD231PS.BCST 196(R9), Z6, Z29
+	VFMADD231PS.BCST 200(R9), Z6, Z30
+	VFMADD231PS.BCST 204(R9), Z6, Z31
+	VFMADD231PS.BCST 224(R9), Z7, Z28
+	VFMADD231PS.BCST 228(R9), Z7, Z29
+	VFMADD231PS.BCST 232(R9), Z7, Z30
+	VFMADD231PS.BCST 236(R9), Z7, Z31
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	VFMADD231PS.BCST 256(R9), Z16, Z28
+	VFMADD231PS.BCST 260(R9), Z16, Z29
+	VFMADD231PS.BCST 264(R9), Z16, Z30
+	VFMADD231PS.BCST 268(R9), Z16, Z31
+	VFMADD231PS.BCST 288(R9), Z17, Z28
+	VFMADD231PS.BCST 292(R9), Z17, Z29
+	VFMADD231PS.BCST 296(R9), Z17, Z30
+	VFMADD231PS.BCST 300(R9), Z17, Z31
+	VFMADD231PS.BCST 320(R9), Z18, Z28
+	VFMADD231PS.BCST 324(R9), Z18, Z29
+	VFMADD231PS.BCST 328(R9), Z18, Z30
+	VFMADD231PS.BCST 332(R9), Z18, Z31
+	VFMADD231PS.BCST 352(R9), Z19, Z28
+	VFMADD231PS.BCST 356(R9), Z19, Z29
+	VFMADD231PS.BCST 360(R9), Z19, Z30
+	VFMADD231PS.BCST 364(R9), Z19, Z31
+	VFMADD231PS.BCST 384(R9), Z12, Z28
+	VFMADD231PS.BCST 388(R9), Z12, Z29
+	VFMADD231PS.BCST 392(R9), Z12, Z30
+	VFMADD231PS.BCST 396(R9), Z12, Z31
+	VFMADD231PS.BCST 416(R9), Z13, Z28
+	VFMADD231PS.BCST 420(R9), Z13, Z29
+	VFMADD231PS.BCST 424(R9), Z13, Z30
+	VFMADD231PS.BCST 428(R9), Z13, Z31
+	VFMADD231PS.BCST 448(R9), Z14, Z28
+	VFMADD231PS.BCST 452(R9), Z14, Z29
+	VFMADD231PS.BCST 456(R9), Z14, Z30
+	VFMADD231PS.BCST 460(R9), Z14, Z31
+	VFMADD231PS.BCST 480(R9), Z15, Z28
+	VFMADD231PS.BCST 484(R9), Z15, Z29
+	VFMADD231PS.BCST 488(R9), Z15, Z30
+	VFMADD231PS.BCST 492(R9), Z15, Z31
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+
+next:
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z31, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z30, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z29, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z28, (AX)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z27, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z26, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamTFar8Words(c *streamBlock)
+// 8 rows of A by 16 columns.
+TEXT ·streamTFar8Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS (AX), Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS (AX), Z29
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VMOVUPS (AX), Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VMOVUPS (AX), Z31
+	JMP start0x1
+
+zero0x1:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+
+loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	VUNPCKLPS Z3, Z2, Z16
+	VUNPCKHPS Z3, Z2, Z17
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z16, Z2, Z0
+	VUNPCKHPD Z16, Z2, Z1
+	VUNPCKLPD Z17, Z3, Z2
+	VUNPCKHPD Z17, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z16
+	VUNPCKHPS Z7, Z6, Z17
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z16, Z6, Z4
+	VUNPCKHPD Z16, Z6, Z5
+	VUNPCKLPD Z17, Z7, Z6
+	VUNPCKHPD Z17, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST (DX), Z16, Z24
+	VFMADD231PS.BCST 4(DX), Z16, Z25
+	VFMADD231PS.BCST 8(DX), Z16, Z26
+	VFMADD231PS.BCST 12(DX), Z16, Z27
+	VFMADD231PS.BCST 16(DX), Z16, Z28
+	VFMADD231PS.BCST 20(DX), Z16, Z29
+	VFMADD231PS.BCST 24(DX), Z16, Z30
+	VFMADD231PS.BCST 28(DX), Z16, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 32(DX), Z17, Z24
+	VFMADD231PS.BCST 36(DX), Z17, Z25
+	VFMADD231PS.BCST 40(DX), Z17, Z26
+	VFMADD231PS.BCST 44(DX), Z17, Z27
+	VFMADD231PS.BCST 48(DX), Z17, Z28
+	VFMADD231PS.BCST 52(DX), Z17, Z29
+	VFMADD231PS.BCST 56(DX), Z17, Z30
+	VFMADD231PS.BCST 60(DX), Z17, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 64(DX), Z18, Z24
+	VFMADD231PS.BCST 68(DX), Z18, Z25
+	VFMADD231PS.BCST 72(DX), Z18, Z26
+	VFMADD231PS.BCST 76(DX), Z18, Z27
+	VFMADD231PS.BCST 80(DX), Z18, Z28
+	VFMADD231PS.BCST 84(DX), Z18, Z29
+	VFMADD231PS.BCST 88(DX), Z18, Z30
+	VFMADD231PS.BCST 92(DX), Z18, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 96(DX), Z19, Z24
+	VFMADD231PS.BCST 100(DX), Z19, Z25
+	VFMADD231PS.BCST 104(DX), Z19, Z26
+	VFMADD231PS.BCST 108(DX), Z19, Z27
+	VFMADD231PS.BCST 112(DX), Z19, Z28
+	VFMADD231PS.BCST 116(DX), Z19, Z29
+	VFMADD231PS.BCST 120(DX), Z19, Z30
+	VFMADD231PS.BCST 124(DX), Z19, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 128(DX), Z4, Z24
+	VFMADD231PS.BCST 132(DX), Z4, Z25
+	VFMADD231PS.BCST 136(DX), Z4, Z26
+	VFMADD231PS.BCST 140(DX), Z4, Z27
+	VFMADD231PS.BCST 144(DX), Z4, Z28
+	VFMADD231PS.BCST 148(DX), Z4, Z29
+	VFMADD231PS.BCST 152(DX), Z4, Z30
+	VFMADD231PS.BCST 156(DX), Z4, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 160(DX), Z5, Z24
+	VFMADD231PS.BCST 164(DX), Z5, Z25
+	VFMADD231PS.BCST 168(DX), Z5, Z26
+	VFMADD231PS.BCST 172(DX), Z5, Z27
+	VFMADD231PS.BCST 176(DX), Z5, Z28
+	VFMADD231PS.BCST 180(DX), Z5, Z29
+	VFMADD231PS.BCST 184(DX), Z5, Z30
+	VFMADD231PS.BCST 188(DX), Z5, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 192(DX), Z6, Z24
+	VFMADD231PS.BCST 196(DX), Z6, Z25
+	VFMADD231PS.BCST 200(DX), Z6, Z26
+	VFMADD231PS.BCST 204(DX), Z6, Z27
+	VFMADD231PS.BCST 208(DX), Z6, Z28
+	VFMADD231PS.BCST 212(DX), Z6, Z29
+	VFMADD231PS.BCST 216(DX), Z6, Z30
+	VFMADD231PS.BCST 220(DX), Z6, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 224(DX), Z7, Z24
+	VFMADD231PS.BCST 228(DX), Z7, Z25
+	VFMADD231PS.BCST 232(DX), Z7, Z26
+	VFMADD231PS.BCST 236(DX), Z7, Z27
+	VFMADD231PS.BCST 240(DX), Z7, Z28
+	VFMADD231PS.BCST 244(DX), Z7, Z29
+	VFMADD231PS.BCST 248(DX), Z7, Z30
+	VFMADD231PS.BCST 252(DX), Z7, Z31
+	VUNPCKLPS Z11, Z10, Z16
+	VUNPCKHPS Z11, Z10, Z17
+	VUNPCKLPS Z9, Z8, Z10
+	VUNPCKHPS Z9, Z8, Z11
+	VUNPCKLPD Z16, Z10, Z8
+	VUNPCKHPD Z16, Z10, Z9
+	VUNPCKLPD Z17, Z11, Z10
+	VUNPCKHPD Z17, Z11, Z11
+	VUNPCKLPS Z15, Z14, Z16
+	VUNPCKHPS Z15, Z14, Z17
+	VUNPCKLPS Z13, Z12, Z14
+	VUNPCKHPS Z13, Z12, Z15
+	VUNPCKLPD Z16, Z14, Z12
+	VUNPCKHPD Z16, Z14, Z13
+	VUNPCKLPD Z17, Z15, Z14
+	VUNPCKHPD Z17, Z15, Z15
+	VSHUFF32X4 $0x88, Z12, Z8, Z16
+	VSHUFF32X4 $0xdd, Z12, Z8, Z12
+	VSHUFF32X4 $0x88, Z13, Z9, Z17
+	VSHUFF32X4 $0xdd, Z13, Z9, Z13
+	VSHUFF32X4 $0x88, Z14, Z10, Z18
+	VSHUFF32X4 $0xdd, Z14, Z10, Z14
+	VSHUFF32X4 $0x88, Z15, Z11, Z19
+	VSHUFF32X4 $0xdd, Z15, Z11, Z15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 256(DX), Z16, Z24
+	VFMADD231PS.BCST 260(DX), Z16, Z25
+	VFMADD231PS.BCST 264(DX), Z16, Z26
+	VFMADD231PS.BCST 268(DX), Z16, Z27
+	VFMADD231PS.BCST 272(DX), Z16, Z28
+	VFMADD231PS.BCST 276(DX), Z16, Z29
+	VFMADD231PS.BCST 280(DX), Z16, Z30
+	VFMADD231PS.BCST 284(DX), Z16, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 288(DX), Z17, Z24
+	VFMADD231PS.BCST 292(DX), Z17, Z25
+	VFMADD231PS.BCST 296(DX), Z17, Z26
+	VFMADD231PS.BCST 300(DX), Z17, Z27
+	VFMADD231PS.BCST 304(DX), Z17, Z28
+	VFMADD231PS.BCST 308(DX), Z17, Z29
+	VFMADD231PS.BCST 312(DX), Z17, Z30
+	VFMADD231PS.BCST 316(DX), Z17, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 320(DX), Z18, Z24
+	VFMADD231PS.BCST 324(DX), Z18, Z25
+	VFMADD231PS.BCST 328(DX), Z18, Z26
+	VFMADD231PS.BCST 332(DX), Z18, Z27
+	VFMADD231PS.BCST 336(DX), Z18, Z28
+	VFMADD231PS.BCST 340(DX), Z18, Z29
+	VFMADD231PS.BCST 344(DX), Z18, Z30
+	VFMADD231PS.BCST 348(DX), Z18, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 352(DX), Z19, Z24
+	VFMADD231PS.BCST 356(DX), Z19, Z25
+	VFMADD231PS.BCST 360(DX), Z19, Z26
+	VFMADD231PS.BCST 364(DX), Z19, Z27
+	VFMADD231PS.BCST 368(DX), Z19, Z28
+	VFMADD231PS.BCST 372(DX), Z19, Z29
+	VFMADD231PS.BCST 376(DX), Z19, Z30
+	VFMADD231PS.BCST 380(DX), Z19, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 384(DX), Z12, Z24
+	VFMADD231PS.BCST 388(DX), Z12, Z25
+	VFMADD231PS.BCST 392(DX), Z12, Z26
+	VFMADD231PS.BCST 396(DX), Z12, Z27
+	VFMADD231PS.BCST 400(DX), Z12, Z28
+	VFMADD231PS.BCST 404(DX), Z12, Z29
+	VFMADD231PS.BCST 408(DX), Z12, Z30
+	VFMADD231PS.BCST 412(DX), Z12, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 416(DX), Z13, Z24
+	VFMADD231PS.BCST 420(DX), Z13, Z25
+	VFMADD231PS.BCST 424(DX), Z13, Z26
+	VFMADD231PS.BCST 428(DX), Z13, Z27
+	VFMADD231PS.BCST 432(DX), Z13, Z28
+	VFMADD231PS.BCST 436(DX), Z13, Z29
+	VFMADD231PS.BCST 440(DX), Z13, Z30
+	VFMADD231PS.BCST 444(DX), Z13, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 448(DX), Z14, Z24
+	VFMADD231PS.BCST 452(DX), Z14, Z25
+	VFMADD231PS.BCST 456(DX), Z14, Z26
+	VFMADD231PS.BCST 460(DX), Z14, Z27
+	VFMADD231PS.BCST 464(DX), Z14, Z28
+	VFMADD231PS.BCST 468(DX), Z14, Z29
+	VFMADD231PS.BCST 472(DX), Z14, Z30
+	VFMADD231PS.BCST 476(DX), Z14, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 480(DX), Z15, Z24
+	VFMADD231PS.BCST 484(DX), Z15, Z25
+	VFMADD231PS.BCST 488(DX), Z15, Z26
+	VFMADD231PS.BCST 492(DX), Z15, Z27
+	VFMADD231PS.BCST 496(DX), Z15, Z28
+	VFMADD231PS.BCST 500(DX), Z15, Z29
+	VFMADD231PS.BCST 504(DX), Z15, Z30
+	VFMADD231PS.BCST 508(DX), Z15, Z31
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPS Z31, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPS Z30, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z29, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z28, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z27, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z26, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamTFar16Words(c *streamBlock)
+// 16 rows of A by 16 columns.
+TEXT ·streamTFar16Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS (AX), Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS (AX), Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS (AX), Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS (AX), Z19
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS (AX), Z20
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS (AX), Z21
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VMOVUPS (AX), Z22
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VMOVUPS (AX), Z23
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+64)(DI), AX
+	VMOVUPS (AX), Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+72)(DI), AX
+	VMOVUPS (AX), Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+80)(DI), AX
+	VMOVUPS (AX), Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+88)(DI), AX
+	VMOVUPS (AX), Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+96)(DI), AX
+	VMOVUPS (AX), Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+104)(DI), AX
+	VMOVUPS (AX), Z29
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+112)(DI), AX
+	VMOVUPS (AX), Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+120)(DI), AX
+	VMOVUPS (AX), Z31
+	JMP start0x1
+
+zero0x1:
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ streamBlock_apart(DI), R9
+	ADDQ DX, R9
+	LEAQ streamBlock_room+63(DI), R8
+	ANDQ $-64, R8
+
+loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y0
+	VMOVUPS 32(AX)(SI*1), Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z0, Z0
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z8, Z8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y4
+	VMOVUPS 32(AX)(SI*1), Y12
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z4, Z4
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z12, Z12
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y1
+	VMOVUPS 32(AX)(SI*1), Y9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z1, Z1
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z9, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y5
+	VMOVUPS 32(AX)(SI*1), Y13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z5, Z5
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z13, Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z2, Z2
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z10, Z10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y14
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z6, Z6
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z14, Z14
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y3
+	VMOVUPS 32(AX)(SI*1), Y11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z3, Z3
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	VMOVUPS 0(AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	VINSERTF64X4 $1, 0(AX)(SI*1), Z7, Z7
+	VINSERTF64X4 $1, 32(AX)(SI*1), Z15, Z15
+	VMOVUPS Z8, 0(R8)
+	VMOVUPS Z9, 64(R8)
+	VMOVUPS Z10, 128(R8)
+	VMOVUPS Z11, 192(R8)
+	VMOVUPS Z12, 256(R8)
+	VMOVUPS Z13, 320(R8)
+	VMOVUPS Z14, 384(R8)
+	VMOVUPS Z15, 448(R8)
+	VUNPCKLPS Z3, Z2, Z8
+	VUNPCKHPS Z3, Z2, Z9
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z8, Z2, Z0
+	VUNPCKHPD Z8, Z2, Z1
+	VUNPCKLPD Z9, Z3, Z2
+	VUNPCKHPD Z9, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z8
+	VUNPCKHPS Z7, Z6, Z9
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z8, Z6, Z4
+	VUNPCKHPD Z8, Z6, Z5
+	VUNPCKLPD Z9, Z7, Z6
+	VUNPCKHPD Z9, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z8
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z9
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z10
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z11
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST (DX), Z8, Z16
+	VFMADD231PS.BCST 4(DX), Z8, Z17
+	VFMADD231PS.BCST 8(DX), Z8, Z18
+	VFMADD231PS.BCST 12(DX), Z8, Z19
+	VFMADD231PS.BCST 16(DX), Z8, Z20
+	VFMADD231PS.BCST 20(DX), Z8, Z21
+	VFMADD231PS.BCST 24(DX), Z8, Z22
+	VFMADD231PS.BCST 28(DX), Z8, Z23
+	VFMADD231PS.BCST (R9), Z8, Z24
+	VFMADD231PS.BCST 4(R9), Z8, Z25
+	VFMADD231PS.BCST 8(R9), Z8, Z26
+	VFMADD231PS.BCST 12(R9), Z8, Z27
+	VFMADD231PS.BCST 16(R9), Z8, Z28
+	VFMADD231PS.BCST 20(R9), Z8, Z29
+	VFMADD231PS.BCST 24(R9), Z8, Z30
+	VFMADD231PS.BCST 28(R9), Z8, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 32(DX), Z9, Z16
+	VFMADD231PS.BCST 36(DX), Z9, Z17
+	VFMADD231PS.BCST 40(DX), Z9, Z18
+	VFMADD231PS.BCST 44(DX), Z9, Z19
+	VFMADD231PS.BCST 48(DX), Z9, Z20
+	VFMADD231PS.BCST 52(DX), Z9, Z21
+	VFMADD231PS.BCST 56(DX), Z9, Z22
+	VFMADD231PS.BCST 60(DX), Z9, Z23
+	VFMADD231PS.BCST 32(R9), Z9, Z24
+	VFMADD231PS.BCST 36(R9), Z9, Z25
+	VFMADD231PS.BCST 40(R9), Z9, Z26
+	VFMADD231PS.BCST 44(R9), Z9, Z27
+	VFMADD231PS.BCST 48(R9), Z9, Z28
+	VFMADD231PS.BCST 52(R9), Z9, Z29
+	VFMADD231PS.BCST 56(R9), Z9, Z30
+	VFMADD231PS.BCST 60(R9), Z9, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 64(DX), Z10, Z16
+	VFMADD231PS.BCST 68(DX), Z10, Z17
+	VFMADD231PS.BCST 72(DX), Z10, Z18
+	VFMADD231PS.BCST 76(DX), Z10, Z19
+	VFMADD231PS.BCST 80(DX), Z10, Z20
+	VFMADD231PS.BCST 84(DX), Z10, Z21
+	VFMADD231PS.BCST 88(DX), Z10, Z22
+	VFMADD231PS.BCST 92(DX), Z10, Z23
+	VFMADD231PS.BCST 64(R9), Z10, Z24
+	VFMADD231PS.BCST 68(R9), Z10, Z25
+	VFMADD231PS.BCST 72(R9), Z10, Z26
+	VFMADD231PS.BCST 76(R9), Z10, Z27
+	VFMADD231PS.BCST 80(R9), Z10, Z28
+	VFMADD231PS.BCST 84(R9), Z10, Z29
+	VFMADD231PS.BCST 88(R9), Z10, Z30
+	VFMADD231PS.BCST 92(R9), Z10, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 96(DX), Z11, Z16
+	VFMADD231PS.BCST 100(DX), Z11, Z17
+	VFMADD231PS.BCST 104(DX), Z11, Z18
+	VFMADD231PS.BCST 108(DX), Z11, Z19
+	VFMADD231PS.BCST 112(DX), Z11, Z20
+	VFMADD231PS.BCST 116(DX), Z11, Z21
+	VFMADD231PS.BCST 120(DX), Z11, Z22
+	VFMADD231PS.BCST 124(DX), Z11, Z23
+	VFMADD231PS.BCST 96(R9), Z11, Z24
+	VFMADD231PS.BCST 100(R9), Z11, Z25
+	VFMADD231PS.BCST 104(R9), Z11, Z26
+	VFMADD231PS.BCST 108(R9), Z11, Z27
+	VFMADD231PS.BCST 112(R9), Z11, Z28
+	VFMADD231PS.BCST 116(R9), Z11, Z29
+	VFMADD231PS.BCST 120(R9), Z11, Z30
+	VFMADD231PS.BCST 124(R9), Z11, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 128(DX), Z4, Z16
+	VFMADD231PS.BCST 132(DX), Z4, Z17
+	VFMADD231PS.BCST 136(DX), Z4, Z18
+	VFMADD231PS.BCST 140(DX), Z4, Z19
+	VFMADD231PS.BCST 144(DX), Z4, Z20
+	VFMADD231PS.BCST 148(DX), Z4, Z21
+	VFMADD231PS.BCST 152(DX), Z4, Z22
+	VFMADD231PS.BCST 156(DX), Z4, Z23
+	VFMADD231PS.BCST 128(R9), Z4, Z24
+	VFMADD231PS.BCST 132(R9), Z4, Z25
+	VFMADD231PS.BCST 136(R9), Z4, Z26
+	VFMADD231PS.BCST 140(R9), Z4, Z27
+	VFMADD231PS.BCST 144(R9), Z4, Z28
+	VFMADD231PS.BCST 148(R9), Z4, Z29
+	VFMADD231PS.BCST 152(R9), Z4, Z30
+	VFMADD231PS.BCST 156(R9), Z4, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 160(DX), Z5, Z16
+	VFMADD231PS.BCST 164(DX), Z5, Z17
+	VFMADD231PS.BCST 168(DX), Z5, Z18
+	VFMADD231PS.BCST 172(DX), Z5, Z19
+	VFMADD231PS.BCST 176(DX), Z5, Z20
+	VFMADD231PS.BCST 180(DX), Z5, Z21
+	VFMADD231PS.BCST 184(DX), Z5, Z22
+	VFMADD231PS.BCST 188(DX), Z5, Z23
+	VFMADD231PS.BCST 160(R9), Z5, Z24
+	VFMADD231PS.BCST 164(R9), Z5, Z25
+	VFMADD231PS.BCST 168(R9), Z5, Z26
+	VFMADD231PS.BCST 172(R9), Z5, Z27
+	VFMADD231PS.BCST 176(R9), Z5, Z28
+	VFMADD231PS.BCST 180(R9), Z5, Z29
+	VFMADD231PS.BCST 184(R9), Z5, Z30
+	VFMADD231PS.BCST 188(R9), Z5, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 192(DX), Z6, Z16
+	VFMADD231PS.BCST 196(DX), Z6, Z17
+	VFMADD231PS.BCST 200(DX), Z6, Z18
+	VFMADD231PS.BCST 204(DX), Z6, Z19
+	VFMADD231PS.BCST 208(DX), Z6, Z20
+	VFMADD231PS.BCST 212(DX), Z6, Z21
+	VFMADD231PS.BCST 216(DX), Z6, Z22
+	VFMADD231PS.BCST 220(DX), Z6, Z23
+	VFMADD231PS.BCST 192(R9), Z6, Z24
+	VFMADD231PS.BCST 196(R9), Z6, Z25
+	VFMADD231PS.BCST 200(R9), Z6, Z26
+	VFMADD231PS.BCST 204(R9), Z6, Z27
+	VFMADD231PS.BCST 208(R9), Z6, Z28
+	VFMADD231PS.BCST 212(R9), Z6, Z29
+	VFMADD231PS.BCST 216(R9), Z6, Z30
+	VFMADD231PS.BCST 220(R9), Z6, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 224(DX), Z7, Z16
+	VFMADD231PS.BCST 228(DX), Z7, Z17
+	VFMADD231PS.BCST 232(DX), Z7, Z18
+	VFMADD231PS.BCST 236(DX), Z7, Z19
+	VFMADD231PS.BCST 240(DX), Z7, Z20
+	VFMADD231PS.BCST 244(DX), Z7, Z21
+	VFMADD231PS.BCST 248(DX), Z7, Z22
+	VFMADD231PS.BCST 252(DX), Z7, Z23
+	VFMADD231PS.BCST 224(R9), Z7, Z24
+	VFMADD231PS.BCST 228(R9), Z7, Z25
+	VFMADD231PS.BCST 232(R9), Z7, Z26
+	VFMADD231PS.BCST 236(R9), Z7, Z27
+	VFMADD231PS.BCST 240(R9), Z7, Z28
+	VFMADD231PS.BCST 244(R9), Z7, Z29
+	VFMADD231PS.BCST 248(R9), Z7, Z30
+	VFMADD231PS.BCST 252(R9), Z7, Z31
+	VMOVUPS 0(R8), Z0
+	VMOVUPS 64(R8), Z1
+	VMOVUPS 128(R8), Z2
+	VMOVUPS 192(R8), Z3
+	VMOVUPS 256(R8), Z4
+	VMOVUPS 320(R8), Z5
+	VMOVUPS 384(R8), Z6
+	VMOVUPS 448(R8), Z7
+	VUNPCKLPS Z3, Z2, Z8
+	VUNPCKHPS Z3, Z2, Z9
+	VUNPCKLPS Z1, Z0, Z2
+	VUNPCKHPS Z1, Z0, Z3
+	VUNPCKLPD Z8, Z2, Z0
+	VUNPCKHPD Z8, Z2, Z1
+	VUNPCKLPD Z9, Z3, Z2
+	VUNPCKHPD Z9, Z3, Z3
+	VUNPCKLPS Z7, Z6, Z8
+	VUNPCKHPS Z7, Z6, Z9
+	VUNPCKLPS Z5, Z4, Z6
+	VUNPCKHPS Z5, Z4, Z7
+	VUNPCKLPD Z8, Z6, Z4
+	VUNPCKHPD Z8, Z6, Z5
+	VUNPCKLPD Z9, Z7, Z6
+	VUNPCKHPD Z9, Z7, Z7
+	VSHUFF32X4 $0x88, Z4, Z0, Z8
+	VSHUFF32X4 $0xdd, Z4, Z0, Z4
+	VSHUFF32X4 $0x88, Z5, Z1, Z9
+	VSHUFF32X4 $0xdd, Z5, Z1, Z5
+	VSHUFF32X4 $0x88, Z6, Z2, Z10
+	VSHUFF32X4 $0xdd, Z6, Z2, Z6
+	VSHUFF32X4 $0x88, Z7, Z3, Z11
+	VSHUFF32X4 $0xdd, Z7, Z3, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 256(DX), Z8, Z16
+	VFMADD231PS.BCST 260(DX), Z8, Z17
+	VFMADD231PS.BCST 264(DX), Z8, Z18
+	VFMADD231PS.BCST 268(DX), Z8, Z19
+	VFMADD231PS.BCST 272(DX), Z8, Z20
+	VFMADD231PS.BCST 276(DX), Z8, Z21
+	VFMADD231PS.BCST 280(DX), Z8, Z22
+	VFMADD231PS.BCST 284(DX), Z8, Z23
+	VFMADD231PS.BCST 256(R9), Z8, Z24
+	VFMADD231PS.BCST 260(R9), Z8, Z25
+	VFMADD231PS.BCST 264(R9), Z8, Z26
+	VFMADD231PS.BCST 268(R9), Z8, Z27
+	VFMADD231PS.BCST 272(R9), Z8, Z28
+	VFMADD231PS.BCST 276(R9), Z8, Z29
+	VFMADD231PS.BCST 280(R9), Z8, Z30
+	VFMADD231PS.BCST 284(R9), Z8, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 288(DX), Z9, Z16
+	VFMADD231PS.BCST 292(DX), Z9, Z17
+	VFMADD231PS.BCST 296(DX), Z9, Z18
+	VFMADD231PS.BCST 300(DX), Z9, Z19
+	VFMADD231PS.BCST 304(DX), Z9, Z20
+	VFMADD231PS.BCST 308(DX), Z9, Z21
+	VFMADD231PS.BCST 312(DX), Z9, Z22
+	VFMADD231PS.BCST 316(DX), Z9, Z23
+	VFMADD231PS.BCST 288(R9), Z9, Z24
+	VFMADD231PS.BCST 292(R9), Z9, Z25
+	VFMADD231PS.BCST 296(R9), Z9, Z26
+	VFMADD231PS.BCST 300(R9), Z9, Z27
+	VFMADD231PS.BCST 304(R9), Z9, Z28
+	VFMADD231PS.BCST 308(R9), Z9, Z29
+	VFMADD231PS.BCST 312(R9), Z9, Z30
+	VFMADD231PS.BCST 316(R9), Z9, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 320(DX), Z10, Z16
+	VFMADD231PS.BCST 324(DX), Z10, Z17
+	VFMADD231PS.BCST 328(DX), Z10, Z18
+	VFMADD231PS.BCST 332(DX), Z10, Z19
+	VFMADD231PS.BCST 336(DX), Z10, Z20
+	VFMADD231PS.BCST 340(DX), Z10, Z21
+	VFMADD231PS.BCST 344(DX), Z10, Z22
+	VFMADD231PS.BCST 348(DX), Z10, Z23
+	VFMADD231PS.BCST 320(R9), Z10, Z24
+	VFMADD231PS.BCST 324(R9), Z10, Z25
+	VFMADD231PS.BCST 328(R9), Z10, Z26
+	VFMADD231PS.BCST 332(R9), Z10, Z27
+	VFMADD231PS.BCST 336(R9), Z10, Z28
+	VFMADD231PS.BCST 340(R9), Z10, Z29
+	VFMADD231PS.BCST 344(R9), Z10, Z30
+	VFMADD231PS.BCST 348(R9), Z10, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 352(DX), Z11, Z16
+	VFMADD231PS.BCST 356(DX), Z11, Z17
+	VFMADD231PS.BCST 360(DX), Z11, Z18
+	VFMADD231PS.BCST 364(DX), Z11, Z19
+	VFMADD231PS.BCST 368(DX), Z11, Z20
+	VFMADD231PS.BCST 372(DX), Z11, Z21
+	VFMADD231PS.BCST 376(DX), Z11, Z22
+	VFMADD231PS.BCST 380(DX), Z11, Z23
+	VFMADD231PS.BCST 352(R9), Z11, Z24
+	VFMADD231PS.BCST 356(R9), Z11, Z25
+	VFMADD231PS.BCST 360(R9), Z11, Z26
+	VFMADD231PS.BCST 364(R9), Z11, Z27
+	VFMADD231PS.BCST 368(R9), Z11, Z28
+	VFMADD231PS.BCST 372(R9), Z11, Z29
+	VFMADD231PS.BCST 376(R9), Z11, Z30
+	VFMADD231PS.BCST 380(R9), Z11, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 384(DX), Z4, Z16
+	VFMADD231PS.BCST 388(DX), Z4, Z17
+	VFMADD231PS.BCST 392(DX), Z4, Z18
+	VFMADD231PS.BCST 396(DX), Z4, Z19
+	VFMADD231PS.BCST 400(DX), Z4, Z20
+	VFMADD231PS.BCST 404(DX), Z4, Z21
+	VFMADD231PS.BCST 408(DX), Z4, Z22
+	VFMADD231PS.BCST 412(DX), Z4, Z23
+	VFMADD231PS.BCST 384(R9), Z4, Z24
+	VFMADD231PS.BCST 388(R9), Z4, Z25
+	VFMADD231PS.BCST 392(R9), Z4, Z26
+	VFMADD231PS.BCST 396(R9), Z4, Z27
+	VFMADD231PS.BCST 400(R9), Z4, Z28
+	VFMADD231PS.BCST 404(R9), Z4, Z29
+	VFMADD231PS.BCST 408(R9), Z4, Z30
+	VFMADD231PS.BCST 412(R9), Z4, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 416(DX), Z5, Z16
+	VFMADD231PS.BCST 420(DX), Z5, Z17
+	VFMADD231PS.BCST 424(DX), Z5, Z18
+	VFMADD231PS.BCST 428(DX), Z5, Z19
+	VFMADD231PS.BCST 432(DX), Z5, Z20
+	VFMADD231PS.BCST 436(DX), Z5, Z21
+	VFMADD231PS.BCST 440(DX), Z5, Z22
+	VFMADD231PS.BCST 444(DX), Z5, Z23
+	VFMADD231PS.BCST 416(R9), Z5, Z24
+	VFMADD231PS.BCST 420(R9), Z5, Z25
+	VFMADD231PS.BCST 424(R9), Z5, Z26
+	VFMADD231PS.BCST 428(R9), Z5, Z27
+	VFMADD231PS.BCST 432(R9), Z5, Z28
+	VFMADD231PS.BCST 436(R9), Z5, Z29
+	VFMADD231PS.BCST 440(R9), Z5, Z30
+	VFMADD231PS.BCST 444(R9), Z5, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 448(DX), Z6, Z16
+	VFMADD231PS.BCST 452(DX), Z6, Z17
+	VFMADD231PS.BCST 456(DX), Z6, Z18
+	VFMADD231PS.BCST 460(DX), Z6, Z19
+	VFMADD231PS.BCST 464(DX), Z6, Z20
+	VFMADD231PS.BCST 468(DX), Z6, Z21
+	VFMADD231PS.BCST 472(DX), Z6, Z22
+	VFMADD231PS.BCST 476(DX), Z6, Z23
+	VFMADD231PS.BCST 448(R9), Z6, Z24
+	VFMADD231PS.BCST 452(R9), Z6, Z25
+	VFMADD231PS.BCST 456(R9), Z6, Z26
+	VFMADD231PS.BCST 460(R9), Z6, Z27
+	VFMADD231PS.BCST 464(R9), Z6, Z28
+	VFMADD231PS.BCST 468(R9), Z6, Z29
+	VFMADD231PS.BCST 472(R9), Z6, Z30
+	VFMADD231PS.BCST 476(R9), Z6, Z31
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT1 (AX)(R10*1)
+	VFMADD231PS.BCST 480(DX), Z7, Z16
+	VFMADD231PS.BCST 484(DX), Z7, Z17
+	VFMADD231PS.BCST 488(DX), Z7, Z18
+	VFMADD231PS.BCST 492(DX), Z7, Z19
+	VFMADD231PS.BCST 496(DX), Z7, Z20
+	VFMADD231PS.BCST 500(DX), Z7, Z21
+	VFMADD231PS.BCST 504(DX), Z7, Z22
+	VFMADD231PS.BCST 508(DX), Z7, Z23
+	VFMADD231PS.BCST 480(R9), Z7, Z24
+	VFMADD231PS.BCST 484(R9), Z7, Z25
+	VFMADD231PS.BCST 488(R9), Z7, Z26
+	VFMADD231PS.BCST 492(R9), Z7, Z27
+	VFMADD231PS.BCST 496(R9), Z7, Z28
+	VFMADD231PS.BCST 500(R9), Z7, Z29
+	VFMADD231PS.BCST 504(R9), Z7, Z30
+	VFMADD231PS.BCST 508(R9), Z7, Z31
+	ADDQ $512, DX
+	ADDQ $512, R9
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	DECQ streamBlock_k(DI)
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+120)(DI), AX
+	VMOVUPS Z31, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+112)(DI), AX
+	VMOVUPS Z30, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+104)(DI), AX
+	VMOVUPS Z29, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+96)(DI), AX
+	VMOVUPS Z28, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+88)(DI), AX
+	VMOVUPS Z27, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+80)(DI), AX
+	VMOVUPS Z26, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+72)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+64)(DI), AX
+	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	VMOVUPS Z23, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	VMOVUPS Z22, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z21, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z20, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z19, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z18, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z17, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z16, (AX)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)

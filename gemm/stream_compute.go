@@ -140,14 +140,14 @@ func (st *stream) computeInPlace(mem unsafe.Pointer, item, col, n int) {
 // stay in a cache until the last panel has read them. The sums before and after are rows
 // ldd bytes apart.
 func (st *stream) readPlace(k, n int, a, b, src, dst unsafe.Pointer, ldd int) {
-	rows, cols, pitch := st.kernel.MR, n, st.b.pitch()
+	most, cols, pitch := st.kernel.StreamMost(st.b.elem, st.b.trans), n, st.b.pitch()
 	if st.panelsA > 1 {
 		cols = max(1, againBytes/(k*st.b.elem.Size())/fewColumns) * fewColumns
 	}
 	for j := 0; j < n; j += cols {
-		for i := range st.panelsA {
-			a, at := unsafe.Add(a, i*st.kernel.PanelA(st.words(k))), i*rows*ldd+j*4
-			st.inPlace(k, min(rows, st.m-i*rows), min(cols, n-j), a, unsafe.Add(b, j*pitch), pitch, forward(src, at), ldd, unsafe.Add(dst, at), ldd)
+		for i := 0; i < st.m; i += most {
+			a, at := unsafe.Add(a, i/st.kernel.MR*st.kernel.PanelA(st.words(k))), i*ldd+j*4
+			st.inPlace(k, min(most, st.m-i), min(cols, n-j), a, unsafe.Add(b, j*pitch), pitch, forward(src, at), ldd, unsafe.Add(dst, at), ldd)
 		}
 	}
 }

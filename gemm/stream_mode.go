@@ -22,11 +22,11 @@ const (
 	alongOnce   = 128     // and where each worker has
 	alongEach   = 1 << 20 // elements of B
 	alongDepth  = 1024    // elements of K of B before the next panel of A reads them again
-	// Most rows by a B along K that kernels for few read again from a cache rather than pack
-	// it, where AVX-512 is carried out in halves, and on Intel's processors, where transposing
+	// Most rows by a B along K that kernels for few read, and read again from a cache, rather than
+	// pack it, where AVX-512 is carried out in halves, and on Intel's processors, where transposing
 	// takes longer, if B comes from further than the second-level caches. And bytes of a row
 	// of such a B at a time, and of all of those.
-	againRows  = 24
+	againRows  = 48
 	againIntel = 12
 	againRow   = 16 << 10
 	againBytes = 256 << 10

@@ -12,6 +12,10 @@ import "fmt"
 // streamRows are the numbers of rows of A for which there are kernels; those of AVX2 have up to 4.
 var streamRows = []int{1, 2, 4, 8}
 
+// alongMost is the number of rows, of two panels, of the largest kernels for rows along K, which all prefetch to the
+// second-level cache.
+const alongMost = 16
+
 // A stream describes one of the kernels.
 type stream struct {
 	form
@@ -35,12 +39,14 @@ func streams() []byte {
 	}
 	for _, f := range []form{pairs, words, bf16, f16} {
 		for _, rows := range streamRows {
-			k := stream{f, rows, min(2, 8/rows), false, false}
-			k.transposed(&s)
-			if k.far = true; f == pairs || f == words {
-				k.transposed(&s)
-			}
+			stream{f, rows, min(2, 8/rows), false, false}.transposed(&s)
 		}
+	}
+	for _, f := range []form{pairs, words} {
+		for _, rows := range streamRows {
+			stream{f, rows, min(2, 8/rows), false, true}.transposed(&s)
+		}
+		stream{f, alongMost, 1, false, true}.transposed(&s)
 	}
 	for _, f := range []form{pairs, words, bf16, f16} {
 		for _, rows := range streamRows {
