@@ -65,6 +65,7 @@ type stream struct {
 	span      int // blocks of an item
 	jobPanels int // panels of A in a copy job, of a block after the other
 	mode      streamMode
+	apart     bool           // no sums wait in C
 	inPlace   asm.StreamFunc // of streamInPlace
 	panels    asm.PanelsFunc // of streamStored
 	mapA      tile.PanelMap
@@ -136,6 +137,9 @@ func (p *product) streamDepth(mode streamMode, workers int) int {
 		}
 	case streamInPlace:
 		if p.m > p.kernel.MR {
+			if !p.b.trans {
+				return againDeep
+			}
 			row := againRow
 			if p.many(workers) {
 				row /= 2 // for items
@@ -191,7 +195,7 @@ func (st *stream) init(p *product, workers int) error {
 		st.inPlace = k.Stream(p.b.elem, p.b.trans)
 		block = min(inPlaceCols, inPlaceAcc/(p.m*4)) / k.NR
 		slabs := workers
-		if p.many(workers) || workers > 1 && st.panelsA > 1 {
+		if p.many(workers) || workers > 1 && st.panelsA > 1 && p.b.trans {
 			slabs *= slabsEach // the slowest of many would keep the others waiting
 		}
 		cols = min(ceilDiv(panels, slabs), block, widest)
@@ -209,6 +213,9 @@ func (st *stream) init(p *product, workers int) error {
 	st.cols, st.block, st.group = cols*k.NR, block*k.NR, cmp.Or(group, block)*k.NR
 	st.slabs = ceilDiv(p.n, st.cols)
 	st.cut(workers)
+	// Who adds to C every few rows of K takes its lines from others who do, even if only
+	// because the processor expects to need the next ones.
+	st.apart = workers > 1 && st.items == 1
 	var err error
 	st.mapA, err = tile.NewPanelMap(tile.PanelConfig{
 		Kernel: k, Side: side, Type: p.a.elem, Global: p.a.memory(),

@@ -25,11 +25,14 @@ const (
 	// Most rows by a B along K that kernels for few read, and read again from a cache, rather than
 	// pack it, where AVX-512 is carried out in halves, and on Intel's processors, where transposing
 	// takes longer, if B comes from further than the second-level caches. And bytes of a row
-	// of such a B at a time, and of all of those.
+	// of such a B at a time, and of all of those. Of a B in rows of K that is worth it for few
+	// rows more than the kernels take at once.
 	againRows  = 48
 	againIntel = 12
 	againRow   = 16 << 10
 	againBytes = 256 << 10
+	againPlain = 12
+	againDeep  = 64 // elements of K
 )
 
 // streamMode returns the fastest mode for so many workers.
@@ -61,9 +64,12 @@ func (p *product) streamMode(workers int) streamMode {
 func (p *product) inPlaceRows(workers int) int {
 	k, size := p.kernel, p.b.elem.Size()
 	switch {
-	case !p.b.trans || p.starves() || !p.inVectors() || size*k.KPack < 4:
-	case halved:
+	case p.starves() || !p.inVectors() || size*k.KPack < 4:
+	case halved && p.b.trans:
 		return againRows
+	case halved && workers <= pair:
+		return againPlain
+	case !p.b.trans:
 	case intel && k.KPack == 1 && workers <= few && p.n*p.k*size > 2*workers*bytesL2:
 		return againIntel
 	}
