@@ -54,6 +54,7 @@ func generate() map[string][]byte {
 		"zz_amx_amd64.s":      amx(),
 		"zz_hopper_amd64.s":   hopperFile(),
 		"zz_stream_amd64.s":   streams(),
+		"zz_streamt_amd64.s":  streamsAlong(),
 		"zz_edge_amd64.s":     edges(),
 		"zz_unpacked_amd64.s": unpacked(),
 	}

@@ -25,7 +25,7 @@ type stream struct {
 	far  bool // what is read is prefetched to the second-level cache
 }
 
-// streams returns the file of stream kernels.
+// streams returns the file of the stream kernels for rows of K and for panels.
 func streams() []byte {
 	var s source
 	s.WriteString(header)
@@ -39,17 +39,6 @@ func streams() []byte {
 	}
 	for _, f := range []form{pairs, words, bf16, f16} {
 		for _, rows := range streamRows {
-			stream{f, rows, min(2, 8/rows), false, false}.transposed(&s)
-		}
-	}
-	for _, f := range []form{pairs, words} {
-		for _, rows := range streamRows {
-			stream{f, rows, min(2, 8/rows), false, true}.transposed(&s)
-		}
-		stream{f, alongMost, 1, false, true}.transposed(&s)
-	}
-	for _, f := range []form{pairs, words, bf16, f16} {
-		for _, rows := range streamRows {
 			for _, far := range []bool{false, true} {
 				stream{f, rows, min(8, 16/rows), false, far}.panels(&s)
 			}
@@ -57,9 +46,6 @@ func streams() []byte {
 	}
 	for _, rows := range streamRows {
 		stream{bf16, rows, min(4, 16/rows), false, false}.tiles(&s)
-	}
-	for _, rows := range streamRows {
-		stream{pairs, rows, max(1, min(2, 4/rows)), false, false}.tilesAlong(&s)
 	}
 	streams256(&s)
 	s.words("streamInterleave", interleave())

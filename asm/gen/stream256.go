@@ -4,16 +4,11 @@ import "fmt"
 
 // The stream kernels of AVX2 have no masks: columns that are not whole vectors are for the caller to copy.
 
-// streams256 writes them.
+// streams256 writes those for rows of K and for panels.
 func streams256(s *source) {
 	for _, f := range []form{words, bf16, f16} {
 		for _, rows := range streamRows[:3] {
 			stream{f, rows, 8 / rows, true, false}.straight256(s)
-		}
-	}
-	for _, f := range []form{words, bf16, f16} {
-		for _, rows := range streamRows[:3] {
-			stream{f, rows, min(4, 8/rows), true, false}.transposed(s)
 		}
 	}
 	for _, f := range []form{words, bf16, f16} {
