@@ -12,10 +12,10 @@ import "unsafe"
 // [Kernel.Mul] on packed panels, wherever K and the columns are cut.
 //
 // a is a panel of A of ceil(k/KPack) words, rounded up to a multiple of KStep, or for more than MR rows two, as [Kernel.PackA] makes
-// them; rows beyond m are not used. b is element (0, 0) of B, and stride the bytes between the rows in which B lies in memory: rows of K, n elements
-// long, or with kContiguous columns of B, k elements long. Nothing outside these k × n elements is read. src and dst are the
-// m × n accumulators, rows lds and ldd bytes apart; src may equal dst, and nothing else of dst is written. k, m and n are at
-// least 1.
+// them; rows beyond m are not used. b is element (0, 0) of B, and stride the bytes between the rows in which B lies in memory: rows
+// of K, n elements long, or with kContiguous columns of B, k elements long. Nothing outside these k × n elements is read. src and
+// dst are the m × n accumulators, rows lds and ldd bytes apart; src may equal dst, and nothing else of dst is written. k, m and n
+// are at least 1.
 //
 // A call may be as large as one likes: it is made of short calls of assembly. It reads fastest what is long in memory: the
 // rows that it reads should be 1 KB or more where they are rows of K, and 4 KB or more where they are columns of B.

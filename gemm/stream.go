@@ -213,8 +213,8 @@ func (st *stream) init(p *product, workers int) error {
 	st.cols, st.block, st.group = cols*k.NR, block*k.NR, cmp.Or(group, block)*k.NR
 	st.slabs = ceilDiv(p.n, st.cols)
 	st.cut(workers)
-	// Who adds to C every few rows of K takes its lines from others who do, even if only
-	// because the processor expects to need the next ones.
+	// Workers that add to C every few rows of K take its lines from each other, though each
+	// has columns of its own: a processor fetches the lines after them, too.
 	st.apart = workers > 1 && st.items == 1
 	var err error
 	st.mapA, err = tile.NewPanelMap(tile.PanelConfig{
