@@ -168,7 +168,7 @@ func (s *streamKernel) panelA(a unsafe.Pointer, k0 int) unsafe.Pointer {
 
 // accumulate says that the slot's m rows of accumulators go from src to dst.
 func (s *streamSlot) accumulate(m int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-	for i := range s.src[:max(8, roundUp(m, 8))] {
+	for i := range s.src[:roundUp(m, 8)] {
 		row := min(i, m-1)
 		s.dst[i], s.src[i] = unsafe.Add(dst, row*ldd), nil
 		if src != nil {

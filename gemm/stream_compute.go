@@ -140,17 +140,18 @@ func (st *stream) computeInPlace(mem unsafe.Pointer, item, col, n int) {
 // stay in a cache until the last panel has read them. The sums before and after are rows
 // ldd bytes apart.
 func (st *stream) readPlace(k, n int, a, b, src, dst unsafe.Pointer, ldd int) {
-	most, cols, pitch, apart := st.kernel.StreamMost(st.b.elem, st.b.trans), n, st.b.pitch(), st.b.elem.Size()
+	most, cols := st.kernel.StreamMost(st.b.elem, st.b.trans), n
 	if st.panelsA > 1 {
-		cols = max(1, againBytes/(k*apart)/fewColumns) * fewColumns
+		cols = max(1, againBytes/(k*st.b.elem.Size())/fewColumns) * fewColumns
 	}
+	pitch, column := st.b.pitch(), st.b.elem.Size()
 	if st.b.trans {
-		apart = pitch // from one column to the next
+		column = pitch
 	}
 	for j := 0; j < n; j += cols {
 		for i := 0; i < st.m; i += most {
 			a, at := unsafe.Add(a, i/st.kernel.MR*st.kernel.PanelA(st.words(k))), i*ldd+j*4
-			st.inPlace(k, min(most, st.m-i), min(cols, n-j), a, unsafe.Add(b, j*apart), pitch, forward(src, at), ldd, unsafe.Add(dst, at), ldd)
+			st.inPlace(k, min(most, st.m-i), min(cols, n-j), a, unsafe.Add(b, j*column), pitch, forward(src, at), ldd, unsafe.Add(dst, at), ldd)
 		}
 	}
 }
@@ -207,7 +208,7 @@ func (st *stream) panel(words, n int, a, b unsafe.Pointer, sizeB int, src, dst u
 // in what outlasts the item, or in mem.
 func (st *stream) sums(mem unsafe.Pointer, item, col, n int) (src, dst unsafe.Pointer, pitch int) {
 	switch {
-	case st.direct() && !st.apart:
+	case st.addsToC():
 		dst, pitch = st.c.at(0, col), st.c.pitch()
 	case st.acc != nil:
 		dst, pitch = unsafe.Add(st.acc, col*4), st.n*4
@@ -223,7 +224,7 @@ func (st *stream) sums(mem unsafe.Pointer, item, col, n int) (src, dst unsafe.Po
 // finish writes the sums of the last item, whose rows are pitch bytes apart, to C, if they
 // are not there yet.
 func (st *stream) finish(sums unsafe.Pointer, pitch, item, col, n int) {
-	if (st.apart || !st.direct()) && item == st.items-1 {
+	if !st.addsToC() && item == st.items-1 {
 		st.storeWide(col, sums, pitch, st.m, n)
 	}
 }
