@@ -103,7 +103,8 @@ func (in *inlined) unit() int {
 	return in.kernel.NR
 }
 
-// runFewRows computes the columns from .. to-1.
+// runFewRows computes the columns from .. to-1. Beside the columns of other workers their
+// sums had better not be added to in C, see [stream.ownSums].
 func (in *inlined) runFewRows(from, to int) {
 	k, cols, depth := in.kernel, to-from, in.k
 	if in.b.packed {
@@ -112,7 +113,8 @@ func (in *inlined) runFewRows(from, to int) {
 	s := scratches.Get().(*scratch)
 	a := s.at()
 	dst, ldd := in.c.at(0, from), in.c.pitch()
-	if !in.direct() {
+	inC := in.direct() && cols == in.n
+	if !inC {
 		dst, ldd = unsafe.Add(a, scratchBytes/2), cols*4
 	}
 	var src unsafe.Pointer
@@ -126,7 +128,7 @@ func (in *inlined) runFewRows(from, to int) {
 		}
 		src = dst
 	}
-	if !in.direct() {
+	if !inC {
 		in.storeWide(from, dst, ldd, in.m, cols)
 	}
 	scratches.Put(s)

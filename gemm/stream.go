@@ -65,7 +65,7 @@ type stream struct {
 	span      int // blocks of an item
 	jobPanels int // panels of A in a copy job, of a block after the other
 	mode      streamMode
-	ownSums   bool           // of which none wait in C
+	ownSums   bool           // each worker adds to sums of its own, not to those in C
 	inPlace   asm.StreamFunc // of streamInPlace
 	panels    asm.PanelsFunc // of streamStored
 	mapA      tile.PanelMap
@@ -215,7 +215,7 @@ func (st *stream) init(p *product, workers int) error {
 	st.cut(workers)
 	// Workers that add to C every few rows of K take its lines from each other, though each
 	// has columns of its own: a processor fetches the lines after them, too.
-	st.ownSums = workers > 1 && st.items == 1
+	st.ownSums = workers > 1
 	var err error
 	st.mapA, err = tile.NewPanelMap(tile.PanelConfig{
 		Kernel: k, Side: side, Type: p.a.elem, Global: p.a.memory(),
@@ -254,7 +254,7 @@ func (st *stream) bytesA() int { return st.panelsA * st.kernel.PanelA(st.words(s
 // bytesAcc returns the size of the accumulators that outlast an item.
 func (st *stream) bytesAcc() int {
 	switch {
-	case st.items == 1 || st.summing() && st.addsToC():
+	case st.items == 1 || st.summing() && st.direct():
 		return 0
 	case st.summing():
 		return st.m * st.n * 4

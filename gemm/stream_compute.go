@@ -203,28 +203,39 @@ func (st *stream) panel(words, n int, a, b unsafe.Pointer, sizeB int, src, dst u
 	}
 }
 
-// sums returns where the sums of n columns come from, nil for the first item, where
-// they go, and the bytes between their rows: in C, if that holds them as they are,
-// in what outlasts the item, or in mem.
+// sums returns the rows of sums of n columns, in C or in mem, the bytes between them, and what
+// to add to: nil, or after the first item the sums, which wait for it elsewhere.
 func (st *stream) sums(mem unsafe.Pointer, item, col, n int) (src, dst unsafe.Pointer, pitch int) {
-	switch {
-	case st.addsToC():
-		dst, pitch = st.c.at(0, col), st.c.pitch()
-	case st.acc != nil:
-		dst, pitch = unsafe.Add(st.acc, col*4), st.n*4
-	default:
-		dst, pitch = mem, n*4
+	if st.addsToC() {
+		return nil, st.c.at(0, col), st.c.pitch()
 	}
+	dst, pitch = mem, n*4
 	if item > 0 {
+		from, lds := st.waiting(col)
+		asm.CopyRows(dst, pitch, from, lds, st.m, n*4)
 		src = dst
 	}
 	return src, dst, pitch
 }
 
-// finish writes the sums of the last item, whose rows are pitch bytes apart, to C, if they
-// are not there yet.
+// finish writes the sums of n columns, whose rows are pitch bytes apart, to C, or to where
+// they wait for the next item.
 func (st *stream) finish(sums unsafe.Pointer, pitch, item, col, n int) {
-	if !st.addsToC() && item == st.items-1 {
+	switch {
+	case st.addsToC():
+	case item == st.items-1:
 		st.storeWide(col, sums, pitch, st.m, n)
+	default:
+		to, ldd := st.waiting(col)
+		asm.CopyRows(to, ldd, sums, pitch, st.m, n*4)
 	}
+}
+
+// waiting returns where sums from column col on wait for the next item, which another worker
+// may take, and the bytes between their rows: in C, if that holds them as they are.
+func (st *stream) waiting(col int) (at unsafe.Pointer, pitch int) {
+	if st.direct() {
+		return st.c.at(0, col), st.c.pitch()
+	}
+	return unsafe.Add(st.acc, col*4), st.n * 4
 }
