@@ -62,6 +62,7 @@ func assembleAMX(k *Kernel) {
 	k.packA[BF16] = packers512TilesA()
 	k.packB[BF16] = packers512TilesB()
 	k.stream[BF16] = [2]StreamFunc{acrossTiles, alongTiles}
+	k.panels[BF16] = storedTiles
 }
 
 // packers512TilesA returns the packers into panels of A, by orientation.

@@ -24,6 +24,13 @@ func setFar(far bool) (restore func()) {
 	return func() { farB = was }
 }
 
+// setFour says whether 3 and 4 rows by panels take a kernel of their own, and returns what takes that back.
+func setFour(four bool) (restore func()) {
+	was := panelsPace
+	panelsPace.four = four
+	return func() { panelsPace = was }
+}
+
 // loops returns how many loops over K k has.
 func loops(k *Kernel) int {
 	if k.strips == stripsAVX512 {

@@ -11,5 +11,8 @@ func fars(k *Kernel, t Type, kContiguous bool) int { return 1 }
 // setFar says where rows are prefetched to, for the kernels that have a choice; here none has.
 func setFar(far bool) (restore func()) { return func() {} }
 
+// setFour is for those, too.
+func setFour(four bool) (restore func()) { return func() {} }
+
 // loops returns how many loops over K k has.
 func loops(k *Kernel) int { return 1 }

@@ -15,7 +15,7 @@ type streamBlock struct {
 	k      int            // S: elements of K; T: blocks of K, counted down; P: words of K; at least one
 	n      int            // S: columns
 	stride int            // S: bytes between the rows of B; P: between its panels
-	ahead  int            // S: bytes from what is read to what is prefetched
+	ahead  int            // S and P: bytes from what is read to what is prefetched
 	near   int            // S: with as many columns left, or fewer, another row is prefetched; T: so is another at this offset
 	apart  int            // T for more rows than a panel of A has: bytes from one panel to the next
 	lone   int            // T of AVX-512: not 0 if the first slot is to be multiplied, and the others to do nothing

@@ -33,15 +33,20 @@ func forStreams(t *testing.T, f func(t *testing.T, kern *Kernel, typ Type, kCont
 	})
 }
 
-// streaming are the kernels that read B where it lies, and panels of it, in assembly; AMX and its model read no panels.
+// streaming are the kernels that read B where it lies, and panels of it, in assembly; AMX and its model do, too, see [streams].
 var streaming = []string{"avx512bf16", "avx512", "avx2"}
+
+// streams reports whether a kernel does so.
+func streams(kern *Kernel) bool {
+	return assembled && (slices.Contains(streaming, kern.Name) || kern.step == amxStep && machine().lacks(isaAVX512) == nil)
+}
 
 // TestStreamWhere checks which kernels have stream kernels.
 func TestStreamWhere(t *testing.T) {
 	for _, kern := range Kernels() {
 		for typ := range Type(numTypes) {
 			vectors := assembled && slices.Contains(streaming, kern.Name) && kern.Accepts(typ)
-			tiles := assembled && kern.step == amxStep && typ == BF16 && machine().lacks(isaAVX512) == nil
+			tiles := streams(kern) && kern.step == amxStep && typ == BF16
 			for _, kContiguous := range []bool{false, true} {
 				want := vectors || tiles
 				if got := kern.Stream(typ, kContiguous) != nil; got != want {

@@ -4,7 +4,7 @@ package asm
 
 import "unsafe"
 
-// The stream kernels that compute as AMX does; see dotTile. S takes a tile of K or less at a time, T whole tiles.
+// The stream kernels that compute as AMX does; see dotTile. S takes a tile of K or less at a time, T and P whole tiles.
 
 //go:noescape
 func streamS1Tiles(c *streamBlock)
@@ -30,12 +30,25 @@ func streamT4Tiles(c *streamBlock)
 //go:noescape
 func streamT8Tiles(c *streamBlock)
 
+//go:noescape
+func streamP1Tiles(c *streamBlock)
+
+//go:noescape
+func streamP2Tiles(c *streamBlock)
+
+//go:noescape
+func streamP4Tiles(c *streamBlock)
+
 var (
-	streamTilesShape = streamShape{mr: amxMR, nr: amxNR, vec: 16, slots: []int{2, 2, 1, 1}}
+	streamTilesShape = streamShape{mr: amxMR, nr: amxNR, vec: 16, slots: []int{2, 2, 1, 1}, widths: []int{amxNR, amxNR, amxNR}}
 	streamTiles      = streamKernel{streamShape: &streamTilesShape, size: 2, kpack: 2, block: tileLine,
 		straight:   streamSet{streamS1Tiles, streamS2Tiles, streamS4Tiles, streamS8Tiles},
-		transposed: streamSet{streamT1Tiles, streamT2Tiles, streamT4Tiles, streamT8Tiles}}
+		transposed: streamSet{streamT1Tiles, streamT2Tiles, streamT4Tiles, streamT8Tiles},
+		panels:     streamSet{streamP1Tiles, streamP2Tiles, streamP4Tiles}}
 )
+
+// streamTilesStored is how many rows of A the kernels for panels multiply.
+const streamTilesStored = 4
 
 // tileLine is the bytes of a row of a tile.
 const tileLine = amxStep * 4
@@ -70,6 +83,13 @@ func acrossTiles(k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointe
 func alongTiles(k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	for i := 0; i < m; i += streamTilesRows {
 		streamTiles.along(k, min(m-i, streamTilesRows), n, unsafe.Add(a, i*tileLine), b, stride, forward(src, i*lds), lds, unsafe.Add(dst, i*ldd), ldd)
+	}
+}
+
+// storedTiles is the PanelsFunc of AMX: through all of B for every streamTilesStored rows of A.
+func storedTiles(k, m, n int, a, b unsafe.Pointer, pitch int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	for i := 0; i < m; i += streamTilesStored {
+		streamTiles.packed(k, min(m-i, streamTilesStored), n, unsafe.Add(a, i*tileLine), b, pitch, forward(src, i*lds), lds, unsafe.Add(dst, i*ldd), ldd)
 	}
 }
 

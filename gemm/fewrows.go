@@ -18,12 +18,16 @@ const (
 	moreTurned  = 192 << 10
 	wholeTurned = 8 << 10
 	// How many times the second-level caches of several workers hold a B of which each takes
-	// columns, in rows of K, and packed or along K; and most bytes of the first. As how many
+	// columns, in rows of K of 16-bit elements and of others, along K, and packed; and most
+	// bytes of the first two. As how many
 	// rows one counts there, because it waits for B, and for its transposition. And most
 	// rows that are packed sooner than a worker is late, so that each takes a slab only.
-	timesPlain  = 3
+	timesShort  = 3
+	timesPlain  = 2
 	timesAlong  = 2
-	mostPlain   = 8 << 20
+	timesPacked = 1
+	mostShort   = 8 << 20
+	mostPlain   = 12 << 20
 	rowsFetched = 8
 	rowsTurned  = 16
 	fewPacked   = 4
@@ -50,17 +54,22 @@ func (p *product) fewRows() bool {
 // sharesFew reports whether so many workers had better take columns of p each than
 // stream it, or leave it to one: to start a ring takes longer than what each has to do.
 func (p *product) sharesFew(workers int) bool {
-	rows, size, times := p.kernel.StreamRows(p.b.elem), p.n*p.k*p.b.elem.Size(), timesAlong
+	rows, size := p.kernel.StreamRows(p.b.elem), p.n*p.k*p.b.elem.Size()
 	if p.starves() {
 		rows = sweepFewest - 1
 	}
-	if !p.b.trans && !p.b.packed {
-		times = timesPlain
-		if size > mostPlain {
-			return false
-		}
+	most := workers * bytesL2
+	switch {
+	case p.b.packed:
+		most /= timesPacked
+	case p.b.trans:
+		most /= timesAlong
+	case p.b.elem.Size() == 2:
+		most = min(most/timesShort, mostShort)
+	default:
+		most = min(most/timesPlain, mostPlain)
 	}
-	return workers >= ownLeast && p.m <= rows && size*times <= workers*bytesL2 && p.streamsFew()
+	return workers >= ownLeast && p.m <= rows && size <= most && p.streamsFew()
 }
 
 // streamsFew reports whether there is a kernel that streams B, and room for A and sums.

@@ -99,9 +99,6 @@ func testFewRowsShared[O gemm.Output, I gemm.Element](t *testing.T) {
 			if tc.m > k.StreamRows(typeOf[I]()) {
 				continue
 			}
-			if tc.packed && k.StreamPanels(typeOf[I]()) == nil {
-				tc.route = "stream" // AMX multiplies the panels tile by tile
-			}
 			s := size(tc.m, tc.n, tc.k)
 			s.tb, s.packed, s.seed, s.padC = tc.tb, tc.packed, uint64(i), i%2
 			if i%3 == 1 {

@@ -40,11 +40,7 @@ func (p *product) streamMode(workers int) streamMode {
 	k := p.kernel
 	switch {
 	case p.b.packed:
-		most := packedPanels
-		if p.narrow() {
-			most = narrowPanels
-		}
-		if ceilDiv(p.m, k.MR) <= most && k.StreamPanels(p.b.elem) != nil {
+		if p.m <= p.storedRows() && k.StreamPanels(p.b.elem) != nil {
 			return streamStored
 		}
 	case p.readsAlong(workers):
@@ -58,6 +54,18 @@ func (p *product) streamMode(workers int) streamMode {
 		return streamSwept
 	}
 	return streamPanels
+}
+
+// storedRows returns the most rows of A that kernels for few multiply by a packed B.
+func (p *product) storedRows() int {
+	switch mr := p.kernel.MR; {
+	case p.starves():
+		return sweepFewest - 1
+	case p.narrow():
+		return narrowPanels * mr
+	default:
+		return packedPanels * mr
+	}
 }
 
 // inPlaceRows returns the most rows of A that kernels for few multiply by a B where it lies.

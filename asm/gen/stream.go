@@ -12,6 +12,9 @@ import "fmt"
 // streamRows are the numbers of rows of A for which there are kernels; those of AVX2 have up to 4.
 var streamRows = []int{1, 2, 4, 8}
 
+// tileRows are those of the kernels for panels of AMX, which is faster itself at more.
+var tileRows = []int{1, 2, 4}
+
 // alongMost is the number of rows, of two panels, of the largest kernels for rows along K, which all prefetch to the
 // second-level cache.
 const alongMost = 16
@@ -46,6 +49,9 @@ func streams() []byte {
 	}
 	for _, rows := range streamRows {
 		stream{bf16, rows, min(4, 16/rows), false, false}.tiles(&s)
+	}
+	for _, rows := range tileRows {
+		stream{bf16, rows, 2, false, false}.tilesStored(&s)
 	}
 	streams256(&s)
 	s.words("streamInterleave", interleave())
@@ -335,13 +341,9 @@ func (k stream) load(s *source, addr string, reg int) {
 	}
 }
 
-// panelsAhead is how far in bytes the kernels for panels prefetch, in all the panels together. Nearer or further they are slower:
-// 8 rows reach .55 of the peak with 4 KB, .65 with 8, .80 with 16, .77 with 32 and .73 with 64.
-const panelsAhead = 16384
-
 // panels writes the kernel for panels that lie stride bytes apart.
 //
-//	DI streamBlock   R9 stride   R10 3·stride   SI B   DX A   CX words left
+//	DI streamBlock   R9 stride   R10 3·stride   SI B   R11 what is prefetched   DX A   CX words left
 func (k stream) panels(s *source) {
 	kern := k.kernel()
 	k.function(s, "P"+k.suffix(), k.vecs*kern.bytes()/4)
@@ -350,6 +352,7 @@ func (k stream) panels(s *source) {
 	s.op("MOVQ streamBlock_k(DI), CX")
 	s.slot(0, "a", 0, "DX")
 	s.op("LEAQ (R9)(R9*2), R10")
+	k.aimAhead(s)
 	addr := func(v int) string { return fmt.Sprintf("%d(AX)", v*kern.bytes()) }
 	k.accumulators(s, 0, 0, k.vecs, addr, nil)
 	s.label("loop")
@@ -363,16 +366,23 @@ func (k stream) panels(s *source) {
 		k.load(s, fmt.Sprintf("%d(SI)%s", o, at), b+v)
 		bs = append(bs, b+v)
 		if o%64 == 0 {
-			fetch = append(fetch, fmt.Sprintf("%d(SI)%s", panelsAhead*kern.vecs/max(kern.vecs, k.vecs)+o, at))
+			fetch = append(fetch, fmt.Sprintf("%d(R11)%s", o, at))
 		}
 	}
 	k.rank1(s, bs, 4, fetch...)
 	s.op("ADDQ $%d, SI", kern.vecs*vec)
+	s.op("ADDQ $%d, R11", kern.vecs*vec)
 	s.op("ADDQ $%d, DX", 4*kern.mr)
 	s.op("DECQ CX")
 	s.op("JNZ loop")
 	k.store(s, 0, 0, k.vecs, addr, nil)
 	s.ret()
+}
+
+// aimAhead sets R11 to what is prefetched when SI is what is read of a panel.
+func (k stream) aimAhead(s *source) {
+	s.op("MOVQ streamBlock_ahead(DI), R11")
+	s.op("ADDQ SI, R11")
 }
 
 // interleave makes pairs of the elements of two rows, in the vectors low and high, with the tables of interleave in Z30 and Z31:
