@@ -66,6 +66,9 @@ func streamS2Pairs(c *streamBlock)
 func streamS4Pairs(c *streamBlock)
 
 //go:noescape
+func streamS6Pairs(c *streamBlock)
+
+//go:noescape
 func streamS8Pairs(c *streamBlock)
 
 //go:noescape
@@ -76,6 +79,9 @@ func streamS2Words(c *streamBlock)
 
 //go:noescape
 func streamS4Words(c *streamBlock)
+
+//go:noescape
+func streamS6Words(c *streamBlock)
 
 //go:noescape
 func streamS8Words(c *streamBlock)
@@ -90,6 +96,9 @@ func streamS2BF16(c *streamBlock)
 func streamS4BF16(c *streamBlock)
 
 //go:noescape
+func streamS6BF16(c *streamBlock)
+
+//go:noescape
 func streamS8BF16(c *streamBlock)
 
 //go:noescape
@@ -100,6 +109,9 @@ func streamS2F16(c *streamBlock)
 
 //go:noescape
 func streamS4F16(c *streamBlock)
+
+//go:noescape
+func streamS6F16(c *streamBlock)
 
 //go:noescape
 func streamS8F16(c *streamBlock)
@@ -114,6 +126,9 @@ func streamSFar2Pairs(c *streamBlock)
 func streamSFar4Pairs(c *streamBlock)
 
 //go:noescape
+func streamSFar6Pairs(c *streamBlock)
+
+//go:noescape
 func streamSFar8Pairs(c *streamBlock)
 
 //go:noescape
@@ -124,6 +139,9 @@ func streamSFar2Words(c *streamBlock)
 
 //go:noescape
 func streamSFar4Words(c *streamBlock)
+
+//go:noescape
+func streamSFar6Words(c *streamBlock)
 
 //go:noescape
 func streamSFar8Words(c *streamBlock)
@@ -138,6 +156,9 @@ func streamSFar2BF16(c *streamBlock)
 func streamSFar4BF16(c *streamBlock)
 
 //go:noescape
+func streamSFar6BF16(c *streamBlock)
+
+//go:noescape
 func streamSFar8BF16(c *streamBlock)
 
 //go:noescape
@@ -148,6 +169,9 @@ func streamSFar2F16(c *streamBlock)
 
 //go:noescape
 func streamSFar4F16(c *streamBlock)
+
+//go:noescape
+func streamSFar6F16(c *streamBlock)
 
 //go:noescape
 func streamSFar8F16(c *streamBlock)
@@ -162,6 +186,9 @@ func streamT2Pairs(c *streamBlock)
 func streamT4Pairs(c *streamBlock)
 
 //go:noescape
+func streamT6Pairs(c *streamBlock)
+
+//go:noescape
 func streamT8Pairs(c *streamBlock)
 
 //go:noescape
@@ -172,6 +199,9 @@ func streamTFar2Pairs(c *streamBlock)
 
 //go:noescape
 func streamTFar4Pairs(c *streamBlock)
+
+//go:noescape
+func streamTFar6Pairs(c *streamBlock)
 
 //go:noescape
 func streamTFar8Pairs(c *streamBlock)
@@ -189,6 +219,9 @@ func streamTFar2Words(c *streamBlock)
 func streamTFar4Words(c *streamBlock)
 
 //go:noescape
+func streamTFar6Words(c *streamBlock)
+
+//go:noescape
 func streamTFar8Words(c *streamBlock)
 
 //go:noescape
@@ -204,6 +237,9 @@ func streamT2Words(c *streamBlock)
 func streamT4Words(c *streamBlock)
 
 //go:noescape
+func streamT6Words(c *streamBlock)
+
+//go:noescape
 func streamT8Words(c *streamBlock)
 
 //go:noescape
@@ -214,6 +250,9 @@ func streamT2BF16(c *streamBlock)
 
 //go:noescape
 func streamT4BF16(c *streamBlock)
+
+//go:noescape
+func streamT6BF16(c *streamBlock)
 
 //go:noescape
 func streamT8BF16(c *streamBlock)
@@ -228,6 +267,9 @@ func streamT2F16(c *streamBlock)
 func streamT4F16(c *streamBlock)
 
 //go:noescape
+func streamT6F16(c *streamBlock)
+
+//go:noescape
 func streamT8F16(c *streamBlock)
 
 //go:noescape
@@ -238,6 +280,9 @@ func streamP2Pairs(c *streamBlock)
 
 //go:noescape
 func streamP4Pairs(c *streamBlock)
+
+//go:noescape
+func streamP6Pairs(c *streamBlock)
 
 //go:noescape
 func streamP8Pairs(c *streamBlock)
@@ -252,6 +297,9 @@ func streamP2Words(c *streamBlock)
 func streamP4Words(c *streamBlock)
 
 //go:noescape
+func streamP6Words(c *streamBlock)
+
+//go:noescape
 func streamP8Words(c *streamBlock)
 
 //go:noescape
@@ -262,6 +310,9 @@ func streamP2BF16(c *streamBlock)
 
 //go:noescape
 func streamP4BF16(c *streamBlock)
+
+//go:noescape
+func streamP6BF16(c *streamBlock)
 
 //go:noescape
 func streamP8BF16(c *streamBlock)
@@ -276,6 +327,9 @@ func streamP2F16(c *streamBlock)
 func streamP4F16(c *streamBlock)
 
 //go:noescape
+func streamP6F16(c *streamBlock)
+
+//go:noescape
 func streamP8F16(c *streamBlock)
 
 //go:noescape
@@ -286,6 +340,9 @@ func streamPFar2Pairs(c *streamBlock)
 
 //go:noescape
 func streamPFar4Pairs(c *streamBlock)
+
+//go:noescape
+func streamPFar6Pairs(c *streamBlock)
 
 //go:noescape
 func streamPFar8Pairs(c *streamBlock)
@@ -300,6 +357,9 @@ func streamPFar2Words(c *streamBlock)
 func streamPFar4Words(c *streamBlock)
 
 //go:noescape
+func streamPFar6Words(c *streamBlock)
+
+//go:noescape
 func streamPFar8Words(c *streamBlock)
 
 //go:noescape
@@ -312,6 +372,9 @@ func streamPFar2BF16(c *streamBlock)
 func streamPFar4BF16(c *streamBlock)
 
 //go:noescape
+func streamPFar6BF16(c *streamBlock)
+
+//go:noescape
 func streamPFar8BF16(c *streamBlock)
 
 //go:noescape
@@ -322,6 +385,9 @@ func streamPFar2F16(c *streamBlock)
 
 //go:noescape
 func streamPFar4F16(c *streamBlock)
+
+//go:noescape
+func streamPFar6F16(c *streamBlock)
 
 //go:noescape
 func streamPFar8F16(c *streamBlock)

@@ -8,11 +8,18 @@ import (
 	"unsafe"
 )
 
-// A streamSet is the kernels for 1, 2, 4 and, but for AVX2, 8 rows of A, and where it pays for 16.
+// A streamSet is the kernels for 1, 2, 4 and, but for AVX2, 6 and 8 rows of A, and where it pays for 16.
 type streamSet []func(c *streamBlock)
 
 // of returns the index of the kernel that multiplies m rows.
-func (streamSet) of(m int) int { return bits.Len(uint(m - 1)) }
+func (streamSet) of(m int) int {
+	switch n := bits.Len(uint(m - 1)); {
+	case m > 6:
+		return n + 1
+	default:
+		return n
+	}
+}
 
 // A streamShape is what the stream kernels of an instruction set have in common.
 type streamShape struct {
@@ -39,11 +46,11 @@ var (
 	reach256   = [3]streamReach{{8, 2048}, {8, 2048}, {8, 2048}}
 )
 
-// The reach of the kernels that prefetch to the second-level cache, for 1, 2, up to 4 and up to 8 rows of A, wherever rows of K lie,
+// The reach of the kernels that prefetch to the second-level cache, for 1, 2, up to 4, up to 6 and up to 8 rows of A, wherever rows of K lie,
 // measured on Zen 4.
 var (
-	reachFar      = [4]streamReach{{8, 2048}, {8, 2048}, {16, 1024}, {32, 1024}}
-	reachFarPairs = [4]streamReach{{8, 2048}, {8, 2048}, {32, 1024}, {32, 1024}}
+	reachFar      = [5]streamReach{{8, 2048}, {8, 2048}, {16, 1024}, {32, 1024}, {32, 1024}}
+	reachFarPairs = [5]streamReach{{8, 2048}, {8, 2048}, {32, 1024}, {48, 1024}, {32, 1024}}
 )
 
 // A processor of Intel's reads columns of few bytes best a few rows ahead, and down K in one call if the accumulators stay in
@@ -104,35 +111,35 @@ type streamKernel struct {
 // farStream is what streamKernel has for processors on which B is prefetched to the second-level cache: S, T or nil, and P.
 type farStream struct {
 	straight, transposed, panels streamSet
-	reach                        *[4]streamReach
+	reach                        *[5]streamReach
 }
 
 var (
-	stream512 = streamShape{mr: 8, nr: 32, vec: 16, masks: true, slots: []int{2, 2, 2, 1, 1}, widths: []int{128, 128, 64, 32}, deep: []int{64, 64, 64, 32}}
+	stream512 = streamShape{mr: 8, nr: 32, vec: 16, masks: true, slots: []int{2, 2, 2, 1, 1, 1}, widths: []int{128, 128, 64, 32, 32}, deep: []int{64, 64, 64, 32, 32}}
 	stream256 = streamShape{mr: avx2MR, nr: avx2NR, vec: avx2Vector, slots: []int{4, 4, 2}, widths: []int{avx2NR, avx2NR, avx2NR}}
 
-	streamPairs = streamKernel{&stream512, 2, 2, streamSet{streamS1Pairs, streamS2Pairs, streamS4Pairs, streamS8Pairs},
-		streamSet{streamT1Pairs, streamT2Pairs, streamT4Pairs, streamT8Pairs},
-		streamSet{streamP1Pairs, streamP2Pairs, streamP4Pairs, streamP8Pairs}, &reachPairs,
-		&farStream{streamSet{streamSFar1Pairs, streamSFar2Pairs, streamSFar4Pairs, streamSFar8Pairs},
-			streamSet{streamTFar1Pairs, streamTFar2Pairs, streamTFar4Pairs, streamTFar8Pairs, streamTFar16Pairs},
-			streamSet{streamPFar1Pairs, streamPFar2Pairs, streamPFar4Pairs, streamPFar8Pairs}, &reachFarPairs}, 64, packT32Pairs, nil}
-	streamWords = streamKernel{&stream512, 4, 1, streamSet{streamS1Words, streamS2Words, streamS4Words, streamS8Words},
-		streamSet{streamT1Words, streamT2Words, streamT4Words, streamT8Words},
-		streamSet{streamP1Words, streamP2Words, streamP4Words, streamP8Words}, &reach512,
-		&farStream{streamSet{streamSFar1Words, streamSFar2Words, streamSFar4Words, streamSFar8Words},
-			streamSet{streamTFar1Words, streamTFar2Words, streamTFar4Words, streamTFar8Words, streamTFar16Words},
-			streamSet{streamPFar1Words, streamPFar2Words, streamPFar4Words, streamPFar8Words}, &reachFar}, 64, packT32Words, nil}
-	streamBF16 = streamKernel{&stream512, 2, 1, streamSet{streamS1BF16, streamS2BF16, streamS4BF16, streamS8BF16},
-		streamSet{streamT1BF16, streamT2BF16, streamT4BF16, streamT8BF16}, streamWords.panels, &reach512,
-		&farStream{streamSet{streamSFar1BF16, streamSFar2BF16, streamSFar4BF16, streamSFar8BF16}, nil,
-			streamSet{streamPFar1BF16, streamPFar2BF16, streamPFar4BF16, streamPFar8BF16}, &reachFar}, 32, packT32BF16,
-		streamSet{streamP1BF16, streamP2BF16, streamP4BF16, streamP8BF16}}
-	streamF16 = streamKernel{&stream512, 2, 1, streamSet{streamS1F16, streamS2F16, streamS4F16, streamS8F16},
-		streamSet{streamT1F16, streamT2F16, streamT4F16, streamT8F16}, streamWords.panels, &reach512,
-		&farStream{streamSet{streamSFar1F16, streamSFar2F16, streamSFar4F16, streamSFar8F16}, nil,
-			streamSet{streamPFar1F16, streamPFar2F16, streamPFar4F16, streamPFar8F16}, &reachFar}, 32, packT32F16,
-		streamSet{streamP1F16, streamP2F16, streamP4F16, streamP8F16}}
+	streamPairs = streamKernel{&stream512, 2, 2, streamSet{streamS1Pairs, streamS2Pairs, streamS4Pairs, streamS6Pairs, streamS8Pairs},
+		streamSet{streamT1Pairs, streamT2Pairs, streamT4Pairs, streamT6Pairs, streamT8Pairs},
+		streamSet{streamP1Pairs, streamP2Pairs, streamP4Pairs, streamP6Pairs, streamP8Pairs}, &reachPairs,
+		&farStream{streamSet{streamSFar1Pairs, streamSFar2Pairs, streamSFar4Pairs, streamSFar6Pairs, streamSFar8Pairs},
+			streamSet{streamTFar1Pairs, streamTFar2Pairs, streamTFar4Pairs, streamTFar6Pairs, streamTFar8Pairs, streamTFar16Pairs},
+			streamSet{streamPFar1Pairs, streamPFar2Pairs, streamPFar4Pairs, streamPFar6Pairs, streamPFar8Pairs}, &reachFarPairs}, 64, packT32Pairs, nil}
+	streamWords = streamKernel{&stream512, 4, 1, streamSet{streamS1Words, streamS2Words, streamS4Words, streamS6Words, streamS8Words},
+		streamSet{streamT1Words, streamT2Words, streamT4Words, streamT6Words, streamT8Words},
+		streamSet{streamP1Words, streamP2Words, streamP4Words, streamP6Words, streamP8Words}, &reach512,
+		&farStream{streamSet{streamSFar1Words, streamSFar2Words, streamSFar4Words, streamSFar6Words, streamSFar8Words},
+			streamSet{streamTFar1Words, streamTFar2Words, streamTFar4Words, streamTFar6Words, streamTFar8Words, streamTFar16Words},
+			streamSet{streamPFar1Words, streamPFar2Words, streamPFar4Words, streamPFar6Words, streamPFar8Words}, &reachFar}, 64, packT32Words, nil}
+	streamBF16 = streamKernel{&stream512, 2, 1, streamSet{streamS1BF16, streamS2BF16, streamS4BF16, streamS6BF16, streamS8BF16},
+		streamSet{streamT1BF16, streamT2BF16, streamT4BF16, streamT6BF16, streamT8BF16}, streamWords.panels, &reach512,
+		&farStream{streamSet{streamSFar1BF16, streamSFar2BF16, streamSFar4BF16, streamSFar6BF16, streamSFar8BF16}, nil,
+			streamSet{streamPFar1BF16, streamPFar2BF16, streamPFar4BF16, streamPFar6BF16, streamPFar8BF16}, &reachFar}, 32, packT32BF16,
+		streamSet{streamP1BF16, streamP2BF16, streamP4BF16, streamP6BF16, streamP8BF16}}
+	streamF16 = streamKernel{&stream512, 2, 1, streamSet{streamS1F16, streamS2F16, streamS4F16, streamS6F16, streamS8F16},
+		streamSet{streamT1F16, streamT2F16, streamT4F16, streamT6F16, streamT8F16}, streamWords.panels, &reach512,
+		&farStream{streamSet{streamSFar1F16, streamSFar2F16, streamSFar4F16, streamSFar6F16, streamSFar8F16}, nil,
+			streamSet{streamPFar1F16, streamPFar2F16, streamPFar4F16, streamPFar6F16, streamPFar8F16}, &reachFar}, 32, packT32F16,
+		streamSet{streamP1F16, streamP2F16, streamP4F16, streamP6F16, streamP8F16}}
 
 	stream256Words = streamKernel{&stream256, 4, 1, streamSet{stream256S1Words, stream256S2Words, stream256S4Words},
 		streamSet{stream256T1Words, stream256T2Words, stream256T4Words},

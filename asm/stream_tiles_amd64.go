@@ -16,6 +16,9 @@ func streamS2Tiles(c *streamBlock)
 func streamS4Tiles(c *streamBlock)
 
 //go:noescape
+func streamS6Tiles(c *streamBlock)
+
+//go:noescape
 func streamS8Tiles(c *streamBlock)
 
 //go:noescape
@@ -26,6 +29,9 @@ func streamT2Tiles(c *streamBlock)
 
 //go:noescape
 func streamT4Tiles(c *streamBlock)
+
+//go:noescape
+func streamT6Tiles(c *streamBlock)
 
 //go:noescape
 func streamT8Tiles(c *streamBlock)
@@ -40,10 +46,10 @@ func streamP2Tiles(c *streamBlock)
 func streamP4Tiles(c *streamBlock)
 
 var (
-	streamTilesShape = streamShape{mr: amxMR, nr: amxNR, vec: 16, slots: []int{2, 2, 1, 1}, widths: []int{amxNR, amxNR, amxNR}}
+	streamTilesShape = streamShape{mr: amxMR, nr: amxNR, vec: 16, slots: []int{2, 2, 1, 1, 1}, widths: []int{amxNR, amxNR, amxNR}}
 	streamTiles      = streamKernel{streamShape: &streamTilesShape, size: 2, kpack: 2, block: tileLine,
-		straight:   streamSet{streamS1Tiles, streamS2Tiles, streamS4Tiles, streamS8Tiles},
-		transposed: streamSet{streamT1Tiles, streamT2Tiles, streamT4Tiles, streamT8Tiles},
+		straight:   streamSet{streamS1Tiles, streamS2Tiles, streamS4Tiles, streamS6Tiles, streamS8Tiles},
+		transposed: streamSet{streamT1Tiles, streamT2Tiles, streamT4Tiles, streamT6Tiles, streamT8Tiles},
 		panels:     streamSet{streamP1Tiles, streamP2Tiles, streamP4Tiles}}
 )
 

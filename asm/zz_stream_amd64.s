@@ -929,6 +929,408 @@ store:
 	VZEROUPPER
 	RET
 
+// func streamS6Pairs(c *streamBlock)
+// 6 rows of A by 32 columns.
+TEXT ·streamS6Pairs(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+	KXNORQ K1, K1, K1
+	KXNORQ K2, K2, K2
+	KXNORQ K3, K3, K3
+	KXNORQ K4, K4, K4
+	KXNORQ K5, K5, K5
+	KXNORQ K6, K6, K6
+	VPXORD Z29, Z29, Z29
+	VMOVDQU32 ·streamInterleave<>+0(SB), Z30
+	VMOVDQU32 ·streamInterleave<>+64(SB), Z31
+
+block:
+	CMPQ BX, $32
+	JGE full
+	MOVQ $-1, AX
+	BZHIQ BX, AX, AX
+	KMOVQ AX, K5
+	KMOVQ AX, K1
+	SHRQ $16, AX
+	KMOVQ AX, K2
+	SHRQ $16, AX
+	KMOVQ AX, K6
+
+full:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $2, CX
+	JL rest
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+	LEAQ (R13)(R9*1), R12
+	TESTQ $128, R8
+	JNZ odd
+
+loop:
+	VMOVDQU16.Z 0(SI), K5, Z16
+	VMOVDQU16.Z 0(SI)(R9*1), K5, Z18
+	VMOVDQA64 Z16, Z20
+	VPERMT2W Z18, Z30, Z16
+	VPERMT2W Z18, Z31, Z20
+	VBROADCASTSS 0(DX), Z24
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z0
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xCC // VDPBF16PS Z20, Z24, Z1
+	VBROADCASTSS 4(DX), Z25
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z16, Z25, Z2
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xDC // VDPBF16PS Z20, Z25, Z3
+	PREFETCHT0 0(SI)(R13*1)
+	VBROADCASTSS 8(DX), Z26
+	BYTE $0x62; BYTE $0xB2; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xE0 // VDPBF16PS Z16, Z26, Z4
+	BYTE $0x62; BYTE $0xB2; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xEC // VDPBF16PS Z20, Z26, Z5
+	PREFETCHT0 0(SI)(R12*1)
+	VBROADCASTSS 12(DX), Z27
+	BYTE $0x62; BYTE $0xB2; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xF0 // VDPBF16PS Z16, Z27, Z6
+	BYTE $0x62; BYTE $0xB2; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xFC // VDPBF16PS Z20, Z27, Z7
+	VBROADCASTSS 16(DX), Z24
+	BYTE $0x62; BYTE $0x32; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z8
+	BYTE $0x62; BYTE $0x32; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xCC // VDPBF16PS Z20, Z24, Z9
+	PREFETCHT0 64(SI)(R13*1)
+	VBROADCASTSS 20(DX), Z25
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z16, Z25, Z10
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xDC // VDPBF16PS Z20, Z25, Z11
+	PREFETCHT0 64(SI)(R12*1)
+	LEAQ (SI)(R9*2), SI
+	ADDQ $32, DX
+	SUBQ $2, CX
+	JGE loop
+	JMP rest
+
+odd:
+	VMOVDQU16.Z 0(SI), K5, Z16
+	VMOVDQU16.Z 0(SI)(R9*1), K5, Z18
+	VMOVDQA64 Z16, Z20
+	VPERMT2W Z18, Z30, Z16
+	VPERMT2W Z18, Z31, Z20
+	VBROADCASTSS 0(DX), Z24
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z0
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xCC // VDPBF16PS Z20, Z24, Z1
+	VBROADCASTSS 4(DX), Z25
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z16, Z25, Z2
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xDC // VDPBF16PS Z20, Z25, Z3
+	VBROADCASTSS 8(DX), Z26
+	BYTE $0x62; BYTE $0xB2; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xE0 // VDPBF16PS Z16, Z26, Z4
+	BYTE $0x62; BYTE $0xB2; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xEC // VDPBF16PS Z20, Z26, Z5
+	VBROADCASTSS 12(DX), Z27
+	BYTE $0x62; BYTE $0xB2; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xF0 // VDPBF16PS Z16, Z27, Z6
+	BYTE $0x62; BYTE $0xB2; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xFC // VDPBF16PS Z20, Z27, Z7
+	VBROADCASTSS 16(DX), Z24
+	BYTE $0x62; BYTE $0x32; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z8
+	BYTE $0x62; BYTE $0x32; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xCC // VDPBF16PS Z20, Z24, Z9
+	VBROADCASTSS 20(DX), Z25
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z16, Z25, Z10
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xDC // VDPBF16PS Z20, Z25, Z11
+	LEAQ (SI)(R9*2), SI
+	ADDQ $32, DX
+	SUBQ $2, CX
+	JGE odd
+
+rest:
+	// An odd K has no second row.
+	CMPQ CX, $-1
+	JNE store
+	VMOVDQU16.Z 0(SI), K5, Z16
+	VMOVDQA64 Z16, Z20
+	VPERMT2W Z29, Z30, Z16
+	VPERMT2W Z29, Z31, Z20
+	VBROADCASTSS 0(DX), Z24
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z0
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xCC // VDPBF16PS Z20, Z24, Z1
+	VBROADCASTSS 4(DX), Z25
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z16, Z25, Z2
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xDC // VDPBF16PS Z20, Z25, Z3
+	VBROADCASTSS 8(DX), Z26
+	BYTE $0x62; BYTE $0xB2; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xE0 // VDPBF16PS Z16, Z26, Z4
+	BYTE $0x62; BYTE $0xB2; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xEC // VDPBF16PS Z20, Z26, Z5
+	VBROADCASTSS 12(DX), Z27
+	BYTE $0x62; BYTE $0xB2; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xF0 // VDPBF16PS Z16, Z27, Z6
+	BYTE $0x62; BYTE $0xB2; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xFC // VDPBF16PS Z20, Z27, Z7
+	VBROADCASTSS 16(DX), Z24
+	BYTE $0x62; BYTE $0x32; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z8
+	BYTE $0x62; BYTE $0x32; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xCC // VDPBF16PS Z20, Z24, Z9
+	VBROADCASTSS 20(DX), Z25
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z16, Z25, Z10
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xDC // VDPBF16PS Z20, Z25, Z11
+
+store:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z10, K1, 0(AX)(R8*1)
+	VMOVUPS Z11, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z8, K1, 0(AX)(R8*1)
+	VMOVUPS Z9, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, K1, 0(AX)(R8*1)
+	VMOVUPS Z7, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, K1, 0(AX)(R8*1)
+	VMOVUPS Z5, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, K1, 0(AX)(R8*1)
+	VMOVUPS Z3, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, K1, 0(AX)(R8*1)
+	VMOVUPS Z1, K2, 64(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $128, R8
+	SUBQ $32, BX
+	JG block
+	VZEROUPPER
+	RET
+
+// func streamSFar6Pairs(c *streamBlock)
+// 6 rows of A by 32 columns.
+TEXT ·streamSFar6Pairs(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+	KXNORQ K1, K1, K1
+	KXNORQ K2, K2, K2
+	KXNORQ K3, K3, K3
+	KXNORQ K4, K4, K4
+	KXNORQ K5, K5, K5
+	KXNORQ K6, K6, K6
+	VPXORD Z29, Z29, Z29
+	VMOVDQU32 ·streamInterleave<>+0(SB), Z30
+	VMOVDQU32 ·streamInterleave<>+64(SB), Z31
+
+block:
+	CMPQ BX, $32
+	JGE full
+	MOVQ $-1, AX
+	BZHIQ BX, AX, AX
+	KMOVQ AX, K5
+	KMOVQ AX, K1
+	SHRQ $16, AX
+	KMOVQ AX, K2
+	SHRQ $16, AX
+	KMOVQ AX, K6
+
+full:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $2, CX
+	JL rest
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+	LEAQ (R13)(R9*1), R12
+	TESTQ $128, R8
+	JNZ odd
+
+loop:
+	VMOVDQU16.Z 0(SI), K5, Z16
+	VMOVDQU16.Z 0(SI)(R9*1), K5, Z18
+	VMOVDQA64 Z16, Z20
+	VPERMT2W Z18, Z30, Z16
+	VPERMT2W Z18, Z31, Z20
+	VBROADCASTSS 0(DX), Z24
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z0
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xCC // VDPBF16PS Z20, Z24, Z1
+	VBROADCASTSS 4(DX), Z25
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z16, Z25, Z2
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xDC // VDPBF16PS Z20, Z25, Z3
+	PREFETCHT1 0(SI)(R13*1)
+	VBROADCASTSS 8(DX), Z26
+	BYTE $0x62; BYTE $0xB2; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xE0 // VDPBF16PS Z16, Z26, Z4
+	BYTE $0x62; BYTE $0xB2; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xEC // VDPBF16PS Z20, Z26, Z5
+	PREFETCHT1 0(SI)(R12*1)
+	VBROADCASTSS 12(DX), Z27
+	BYTE $0x62; BYTE $0xB2; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xF0 // VDPBF16PS Z16, Z27, Z6
+	BYTE $0x62; BYTE $0xB2; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xFC // VDPBF16PS Z20, Z27, Z7
+	VBROADCASTSS 16(DX), Z24
+	BYTE $0x62; BYTE $0x32; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z8
+	BYTE $0x62; BYTE $0x32; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xCC // VDPBF16PS Z20, Z24, Z9
+	PREFETCHT1 64(SI)(R13*1)
+	VBROADCASTSS 20(DX), Z25
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z16, Z25, Z10
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xDC // VDPBF16PS Z20, Z25, Z11
+	PREFETCHT1 64(SI)(R12*1)
+	LEAQ (SI)(R9*2), SI
+	ADDQ $32, DX
+	SUBQ $2, CX
+	JGE loop
+	JMP rest
+
+odd:
+	VMOVDQU16.Z 0(SI), K5, Z16
+	VMOVDQU16.Z 0(SI)(R9*1), K5, Z18
+	VMOVDQA64 Z16, Z20
+	VPERMT2W Z18, Z30, Z16
+	VPERMT2W Z18, Z31, Z20
+	VBROADCASTSS 0(DX), Z24
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z0
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xCC // VDPBF16PS Z20, Z24, Z1
+	VBROADCASTSS 4(DX), Z25
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z16, Z25, Z2
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xDC // VDPBF16PS Z20, Z25, Z3
+	VBROADCASTSS 8(DX), Z26
+	BYTE $0x62; BYTE $0xB2; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xE0 // VDPBF16PS Z16, Z26, Z4
+	BYTE $0x62; BYTE $0xB2; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xEC // VDPBF16PS Z20, Z26, Z5
+	VBROADCASTSS 12(DX), Z27
+	BYTE $0x62; BYTE $0xB2; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xF0 // VDPBF16PS Z16, Z27, Z6
+	BYTE $0x62; BYTE $0xB2; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xFC // VDPBF16PS Z20, Z27, Z7
+	VBROADCASTSS 16(DX), Z24
+	BYTE $0x62; BYTE $0x32; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z8
+	BYTE $0x62; BYTE $0x32; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xCC // VDPBF16PS Z20, Z24, Z9
+	VBROADCASTSS 20(DX), Z25
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z16, Z25, Z10
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xDC // VDPBF16PS Z20, Z25, Z11
+	LEAQ (SI)(R9*2), SI
+	ADDQ $32, DX
+	SUBQ $2, CX
+	JGE odd
+
+rest:
+	// An odd K has no second row.
+	CMPQ CX, $-1
+	JNE store
+	VMOVDQU16.Z 0(SI), K5, Z16
+	VMOVDQA64 Z16, Z20
+	VPERMT2W Z29, Z30, Z16
+	VPERMT2W Z29, Z31, Z20
+	VBROADCASTSS 0(DX), Z24
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z0
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xCC // VDPBF16PS Z20, Z24, Z1
+	VBROADCASTSS 4(DX), Z25
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z16, Z25, Z2
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xDC // VDPBF16PS Z20, Z25, Z3
+	VBROADCASTSS 8(DX), Z26
+	BYTE $0x62; BYTE $0xB2; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xE0 // VDPBF16PS Z16, Z26, Z4
+	BYTE $0x62; BYTE $0xB2; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xEC // VDPBF16PS Z20, Z26, Z5
+	VBROADCASTSS 12(DX), Z27
+	BYTE $0x62; BYTE $0xB2; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xF0 // VDPBF16PS Z16, Z27, Z6
+	BYTE $0x62; BYTE $0xB2; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xFC // VDPBF16PS Z20, Z27, Z7
+	VBROADCASTSS 16(DX), Z24
+	BYTE $0x62; BYTE $0x32; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z8
+	BYTE $0x62; BYTE $0x32; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xCC // VDPBF16PS Z20, Z24, Z9
+	VBROADCASTSS 20(DX), Z25
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z16, Z25, Z10
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xDC // VDPBF16PS Z20, Z25, Z11
+
+store:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z10, K1, 0(AX)(R8*1)
+	VMOVUPS Z11, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z8, K1, 0(AX)(R8*1)
+	VMOVUPS Z9, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, K1, 0(AX)(R8*1)
+	VMOVUPS Z7, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, K1, 0(AX)(R8*1)
+	VMOVUPS Z5, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, K1, 0(AX)(R8*1)
+	VMOVUPS Z3, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, K1, 0(AX)(R8*1)
+	VMOVUPS Z1, K2, 64(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $128, R8
+	SUBQ $32, BX
+	JG block
+	VZEROUPPER
+	RET
+
 // func streamS8Pairs(c *streamBlock)
 // 8 rows of A by 32 columns.
 TEXT ·streamS8Pairs(SB), NOSPLIT, $0-8
@@ -2127,6 +2529,338 @@ store:
 	VZEROUPPER
 	RET
 
+// func streamS6Words(c *streamBlock)
+// 6 rows of A by 32 columns.
+TEXT ·streamS6Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+	KXNORQ K1, K1, K1
+	KXNORQ K2, K2, K2
+	KXNORQ K3, K3, K3
+	KXNORQ K4, K4, K4
+	KXNORQ K5, K5, K5
+	KXNORQ K6, K6, K6
+
+block:
+	CMPQ BX, $32
+	JGE full
+	MOVQ $-1, AX
+	BZHIQ BX, AX, AX
+	KMOVQ AX, K5
+	KMOVQ AX, K1
+	SHRQ $16, AX
+	KMOVQ AX, K2
+	SHRQ $16, AX
+	KMOVQ AX, K6
+
+full:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	JL rest
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+	TESTQ $128, R8
+	JNZ odd
+
+loop:
+	VMOVDQU32.Z 0(SI), K1, Z16
+	VMOVDQU32.Z 64(SI), K2, Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	PREFETCHT0 0(SI)(R13*1)
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	PREFETCHT0 64(SI)(R13*1)
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	VBROADCASTSS 16(DX), Z24
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z17, Z9
+	PREFETCHT0 128(SI)(R13*1)
+	VBROADCASTSS 20(DX), Z25
+	VFMADD231PS Z25, Z16, Z10
+	VFMADD231PS Z25, Z17, Z11
+	PREFETCHT0 192(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE loop
+	JMP rest
+
+odd:
+	VMOVDQU32.Z 0(SI), K1, Z16
+	VMOVDQU32.Z 64(SI), K2, Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	VBROADCASTSS 16(DX), Z24
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z17, Z9
+	VBROADCASTSS 20(DX), Z25
+	VFMADD231PS Z25, Z16, Z10
+	VFMADD231PS Z25, Z17, Z11
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE odd
+
+rest:
+
+store:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z10, K1, 0(AX)(R8*1)
+	VMOVUPS Z11, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z8, K1, 0(AX)(R8*1)
+	VMOVUPS Z9, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, K1, 0(AX)(R8*1)
+	VMOVUPS Z7, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, K1, 0(AX)(R8*1)
+	VMOVUPS Z5, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, K1, 0(AX)(R8*1)
+	VMOVUPS Z3, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, K1, 0(AX)(R8*1)
+	VMOVUPS Z1, K2, 64(AX)(R8*1)
+	ADDQ $128, R10
+	ADDQ $128, R8
+	SUBQ $32, BX
+	JG block
+	VZEROUPPER
+	RET
+
+// func streamSFar6Words(c *streamBlock)
+// 6 rows of A by 32 columns.
+TEXT ·streamSFar6Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+	KXNORQ K1, K1, K1
+	KXNORQ K2, K2, K2
+	KXNORQ K3, K3, K3
+	KXNORQ K4, K4, K4
+	KXNORQ K5, K5, K5
+	KXNORQ K6, K6, K6
+
+block:
+	CMPQ BX, $32
+	JGE full
+	MOVQ $-1, AX
+	BZHIQ BX, AX, AX
+	KMOVQ AX, K5
+	KMOVQ AX, K1
+	SHRQ $16, AX
+	KMOVQ AX, K2
+	SHRQ $16, AX
+	KMOVQ AX, K6
+
+full:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	JL rest
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+	TESTQ $128, R8
+	JNZ odd
+
+loop:
+	VMOVDQU32.Z 0(SI), K1, Z16
+	VMOVDQU32.Z 64(SI), K2, Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	PREFETCHT1 0(SI)(R13*1)
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	PREFETCHT1 64(SI)(R13*1)
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	VBROADCASTSS 16(DX), Z24
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z17, Z9
+	PREFETCHT1 128(SI)(R13*1)
+	VBROADCASTSS 20(DX), Z25
+	VFMADD231PS Z25, Z16, Z10
+	VFMADD231PS Z25, Z17, Z11
+	PREFETCHT1 192(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE loop
+	JMP rest
+
+odd:
+	VMOVDQU32.Z 0(SI), K1, Z16
+	VMOVDQU32.Z 64(SI), K2, Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	VBROADCASTSS 16(DX), Z24
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z17, Z9
+	VBROADCASTSS 20(DX), Z25
+	VFMADD231PS Z25, Z16, Z10
+	VFMADD231PS Z25, Z17, Z11
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE odd
+
+rest:
+
+store:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z10, K1, 0(AX)(R8*1)
+	VMOVUPS Z11, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z8, K1, 0(AX)(R8*1)
+	VMOVUPS Z9, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, K1, 0(AX)(R8*1)
+	VMOVUPS Z7, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, K1, 0(AX)(R8*1)
+	VMOVUPS Z5, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, K1, 0(AX)(R8*1)
+	VMOVUPS Z3, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, K1, 0(AX)(R8*1)
+	VMOVUPS Z1, K2, 64(AX)(R8*1)
+	ADDQ $128, R10
+	ADDQ $128, R8
+	SUBQ $32, BX
+	JG block
+	VZEROUPPER
+	RET
+
 // func streamS8Words(c *streamBlock)
 // 8 rows of A by 32 columns.
 TEXT ·streamS8Words(SB), NOSPLIT, $0-8
@@ -3255,6 +3989,342 @@ store:
 	VZEROUPPER
 	RET
 
+// func streamS6BF16(c *streamBlock)
+// 6 rows of A by 32 columns.
+TEXT ·streamS6BF16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+	KXNORQ K1, K1, K1
+	KXNORQ K2, K2, K2
+	KXNORQ K3, K3, K3
+	KXNORQ K4, K4, K4
+	KXNORQ K5, K5, K5
+	KXNORQ K6, K6, K6
+
+block:
+	CMPQ BX, $32
+	JGE full
+	MOVQ $-1, AX
+	BZHIQ BX, AX, AX
+	KMOVQ AX, K5
+	KMOVQ AX, K1
+	SHRQ $16, AX
+	KMOVQ AX, K2
+	SHRQ $16, AX
+	KMOVQ AX, K6
+
+full:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	JL rest
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+	TESTQ $128, R8
+	JNZ odd
+
+loop:
+	VPMOVZXWD.Z 0(SI), K1, Z16
+	VPSLLD $16, Z16, Z16
+	VPMOVZXWD.Z 32(SI), K2, Z17
+	VPSLLD $16, Z17, Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	PREFETCHT0 0(SI)(R13*1)
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	VBROADCASTSS 16(DX), Z24
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z17, Z9
+	VBROADCASTSS 20(DX), Z25
+	VFMADD231PS Z25, Z16, Z10
+	VFMADD231PS Z25, Z17, Z11
+	PREFETCHT0 64(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE loop
+	JMP rest
+
+odd:
+	VPMOVZXWD.Z 0(SI), K1, Z16
+	VPSLLD $16, Z16, Z16
+	VPMOVZXWD.Z 32(SI), K2, Z17
+	VPSLLD $16, Z17, Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	VBROADCASTSS 16(DX), Z24
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z17, Z9
+	VBROADCASTSS 20(DX), Z25
+	VFMADD231PS Z25, Z16, Z10
+	VFMADD231PS Z25, Z17, Z11
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE odd
+
+rest:
+
+store:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z10, K1, 0(AX)(R8*1)
+	VMOVUPS Z11, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z8, K1, 0(AX)(R8*1)
+	VMOVUPS Z9, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, K1, 0(AX)(R8*1)
+	VMOVUPS Z7, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, K1, 0(AX)(R8*1)
+	VMOVUPS Z5, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, K1, 0(AX)(R8*1)
+	VMOVUPS Z3, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, K1, 0(AX)(R8*1)
+	VMOVUPS Z1, K2, 64(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $128, R8
+	SUBQ $32, BX
+	JG block
+	VZEROUPPER
+	RET
+
+// func streamSFar6BF16(c *streamBlock)
+// 6 rows of A by 32 columns.
+TEXT ·streamSFar6BF16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+	KXNORQ K1, K1, K1
+	KXNORQ K2, K2, K2
+	KXNORQ K3, K3, K3
+	KXNORQ K4, K4, K4
+	KXNORQ K5, K5, K5
+	KXNORQ K6, K6, K6
+
+block:
+	CMPQ BX, $32
+	JGE full
+	MOVQ $-1, AX
+	BZHIQ BX, AX, AX
+	KMOVQ AX, K5
+	KMOVQ AX, K1
+	SHRQ $16, AX
+	KMOVQ AX, K2
+	SHRQ $16, AX
+	KMOVQ AX, K6
+
+full:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	JL rest
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+	TESTQ $128, R8
+	JNZ odd
+
+loop:
+	VPMOVZXWD.Z 0(SI), K1, Z16
+	VPSLLD $16, Z16, Z16
+	VPMOVZXWD.Z 32(SI), K2, Z17
+	VPSLLD $16, Z17, Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	PREFETCHT1 0(SI)(R13*1)
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	VBROADCASTSS 16(DX), Z24
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z17, Z9
+	VBROADCASTSS 20(DX), Z25
+	VFMADD231PS Z25, Z16, Z10
+	VFMADD231PS Z25, Z17, Z11
+	PREFETCHT1 64(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE loop
+	JMP rest
+
+odd:
+	VPMOVZXWD.Z 0(SI), K1, Z16
+	VPSLLD $16, Z16, Z16
+	VPMOVZXWD.Z 32(SI), K2, Z17
+	VPSLLD $16, Z17, Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	VBROADCASTSS 16(DX), Z24
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z17, Z9
+	VBROADCASTSS 20(DX), Z25
+	VFMADD231PS Z25, Z16, Z10
+	VFMADD231PS Z25, Z17, Z11
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE odd
+
+rest:
+
+store:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z10, K1, 0(AX)(R8*1)
+	VMOVUPS Z11, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z8, K1, 0(AX)(R8*1)
+	VMOVUPS Z9, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, K1, 0(AX)(R8*1)
+	VMOVUPS Z7, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, K1, 0(AX)(R8*1)
+	VMOVUPS Z5, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, K1, 0(AX)(R8*1)
+	VMOVUPS Z3, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, K1, 0(AX)(R8*1)
+	VMOVUPS Z1, K2, 64(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $128, R8
+	SUBQ $32, BX
+	JG block
+	VZEROUPPER
+	RET
+
 // func streamS8BF16(c *streamBlock)
 // 8 rows of A by 32 columns.
 TEXT ·streamS8BF16(SB), NOSPLIT, $0-8
@@ -4363,6 +5433,334 @@ store:
 	VZEROUPPER
 	RET
 
+// func streamS6F16(c *streamBlock)
+// 6 rows of A by 32 columns.
+TEXT ·streamS6F16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+	KXNORQ K1, K1, K1
+	KXNORQ K2, K2, K2
+	KXNORQ K3, K3, K3
+	KXNORQ K4, K4, K4
+	KXNORQ K5, K5, K5
+	KXNORQ K6, K6, K6
+
+block:
+	CMPQ BX, $32
+	JGE full
+	MOVQ $-1, AX
+	BZHIQ BX, AX, AX
+	KMOVQ AX, K5
+	KMOVQ AX, K1
+	SHRQ $16, AX
+	KMOVQ AX, K2
+	SHRQ $16, AX
+	KMOVQ AX, K6
+
+full:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	JL rest
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+	TESTQ $128, R8
+	JNZ odd
+
+loop:
+	VCVTPH2PS.Z 0(SI), K1, Z16
+	VCVTPH2PS.Z 32(SI), K2, Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	PREFETCHT0 0(SI)(R13*1)
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	VBROADCASTSS 16(DX), Z24
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z17, Z9
+	VBROADCASTSS 20(DX), Z25
+	VFMADD231PS Z25, Z16, Z10
+	VFMADD231PS Z25, Z17, Z11
+	PREFETCHT0 64(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE loop
+	JMP rest
+
+odd:
+	VCVTPH2PS.Z 0(SI), K1, Z16
+	VCVTPH2PS.Z 32(SI), K2, Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	VBROADCASTSS 16(DX), Z24
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z17, Z9
+	VBROADCASTSS 20(DX), Z25
+	VFMADD231PS Z25, Z16, Z10
+	VFMADD231PS Z25, Z17, Z11
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE odd
+
+rest:
+
+store:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z10, K1, 0(AX)(R8*1)
+	VMOVUPS Z11, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z8, K1, 0(AX)(R8*1)
+	VMOVUPS Z9, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, K1, 0(AX)(R8*1)
+	VMOVUPS Z7, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, K1, 0(AX)(R8*1)
+	VMOVUPS Z5, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, K1, 0(AX)(R8*1)
+	VMOVUPS Z3, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, K1, 0(AX)(R8*1)
+	VMOVUPS Z1, K2, 64(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $128, R8
+	SUBQ $32, BX
+	JG block
+	VZEROUPPER
+	RET
+
+// func streamSFar6F16(c *streamBlock)
+// 6 rows of A by 32 columns.
+TEXT ·streamSFar6F16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+	KXNORQ K1, K1, K1
+	KXNORQ K2, K2, K2
+	KXNORQ K3, K3, K3
+	KXNORQ K4, K4, K4
+	KXNORQ K5, K5, K5
+	KXNORQ K6, K6, K6
+
+block:
+	CMPQ BX, $32
+	JGE full
+	MOVQ $-1, AX
+	BZHIQ BX, AX, AX
+	KMOVQ AX, K5
+	KMOVQ AX, K1
+	SHRQ $16, AX
+	KMOVQ AX, K2
+	SHRQ $16, AX
+	KMOVQ AX, K6
+
+full:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z0
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z2
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z4
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z6
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z8
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS.Z 0(AX)(R8*1), K1, Z10
+	VMOVUPS.Z 64(AX)(R8*1), K2, Z11
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	JL rest
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+	TESTQ $128, R8
+	JNZ odd
+
+loop:
+	VCVTPH2PS.Z 0(SI), K1, Z16
+	VCVTPH2PS.Z 32(SI), K2, Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	PREFETCHT1 0(SI)(R13*1)
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	VBROADCASTSS 16(DX), Z24
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z17, Z9
+	VBROADCASTSS 20(DX), Z25
+	VFMADD231PS Z25, Z16, Z10
+	VFMADD231PS Z25, Z17, Z11
+	PREFETCHT1 64(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE loop
+	JMP rest
+
+odd:
+	VCVTPH2PS.Z 0(SI), K1, Z16
+	VCVTPH2PS.Z 32(SI), K2, Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	VBROADCASTSS 16(DX), Z24
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z17, Z9
+	VBROADCASTSS 20(DX), Z25
+	VFMADD231PS Z25, Z16, Z10
+	VFMADD231PS Z25, Z17, Z11
+	LEAQ (SI)(R9*1), SI
+	ADDQ $32, DX
+	SUBQ $1, CX
+	JGE odd
+
+rest:
+
+store:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z10, K1, 0(AX)(R8*1)
+	VMOVUPS Z11, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z8, K1, 0(AX)(R8*1)
+	VMOVUPS Z9, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, K1, 0(AX)(R8*1)
+	VMOVUPS Z7, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, K1, 0(AX)(R8*1)
+	VMOVUPS Z5, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, K1, 0(AX)(R8*1)
+	VMOVUPS Z3, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, K1, 0(AX)(R8*1)
+	VMOVUPS Z1, K2, 64(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $128, R8
+	SUBQ $32, BX
+	JG block
+	VZEROUPPER
+	RET
+
 // func streamS8F16(c *streamBlock)
 // 8 rows of A by 32 columns.
 TEXT ·streamS8F16(SB), NOSPLIT, $0-8
@@ -5363,6 +6761,204 @@ loop:
 	VZEROUPPER
 	RET
 
+// func streamP6Pairs(c *streamBlock)
+// 6 rows of A by 32 columns.
+TEXT ·streamP6Pairs(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ streamBlock_ahead(DI), R11
+	ADDQ SI, R11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS 0(AX), Z10
+	VMOVUPS 64(AX), Z11
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+start0x2:
+
+loop:
+	VMOVUPS 0(SI), Z16
+	VMOVUPS 64(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z0
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z17, Z24, Z1
+	VBROADCASTSS 4(DX), Z25
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z16, Z25, Z2
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD9 // VDPBF16PS Z17, Z25, Z3
+	VBROADCASTSS 8(DX), Z26
+	BYTE $0x62; BYTE $0xB2; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xE0 // VDPBF16PS Z16, Z26, Z4
+	BYTE $0x62; BYTE $0xB2; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xE9 // VDPBF16PS Z17, Z26, Z5
+	PREFETCHT0 0(R11)
+	VBROADCASTSS 12(DX), Z27
+	BYTE $0x62; BYTE $0xB2; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xF0 // VDPBF16PS Z16, Z27, Z6
+	BYTE $0x62; BYTE $0xB2; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xF9 // VDPBF16PS Z17, Z27, Z7
+	VBROADCASTSS 16(DX), Z24
+	BYTE $0x62; BYTE $0x32; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z8
+	BYTE $0x62; BYTE $0x32; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z17, Z24, Z9
+	VBROADCASTSS 20(DX), Z25
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z16, Z25, Z10
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD9 // VDPBF16PS Z17, Z25, Z11
+	PREFETCHT0 64(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z10, 0(AX)
+	VMOVUPS Z11, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, 0(AX)
+	VMOVUPS Z7, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func streamPFar6Pairs(c *streamBlock)
+// 6 rows of A by 32 columns.
+TEXT ·streamPFar6Pairs(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ streamBlock_ahead(DI), R11
+	ADDQ SI, R11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS 0(AX), Z10
+	VMOVUPS 64(AX), Z11
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+start0x2:
+
+loop:
+	VMOVUPS 0(SI), Z16
+	VMOVUPS 64(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z0
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z17, Z24, Z1
+	VBROADCASTSS 4(DX), Z25
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z16, Z25, Z2
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD9 // VDPBF16PS Z17, Z25, Z3
+	VBROADCASTSS 8(DX), Z26
+	BYTE $0x62; BYTE $0xB2; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xE0 // VDPBF16PS Z16, Z26, Z4
+	BYTE $0x62; BYTE $0xB2; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xE9 // VDPBF16PS Z17, Z26, Z5
+	PREFETCHT1 0(R11)
+	VBROADCASTSS 12(DX), Z27
+	BYTE $0x62; BYTE $0xB2; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xF0 // VDPBF16PS Z16, Z27, Z6
+	BYTE $0x62; BYTE $0xB2; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xF9 // VDPBF16PS Z17, Z27, Z7
+	VBROADCASTSS 16(DX), Z24
+	BYTE $0x62; BYTE $0x32; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z8
+	BYTE $0x62; BYTE $0x32; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z17, Z24, Z9
+	VBROADCASTSS 20(DX), Z25
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z16, Z25, Z10
+	BYTE $0x62; BYTE $0x32; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD9 // VDPBF16PS Z17, Z25, Z11
+	PREFETCHT1 64(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z10, 0(AX)
+	VMOVUPS Z11, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, 0(AX)
+	VMOVUPS Z7, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamP8Pairs(c *streamBlock)
 // 8 rows of A by 32 columns.
 TEXT ·streamP8Pairs(SB), NOSPLIT, $0-8
@@ -6218,6 +7814,204 @@ loop:
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
 	VMOVUPS Z3, 192(AX)
+	VZEROUPPER
+	RET
+
+// func streamP6Words(c *streamBlock)
+// 6 rows of A by 32 columns.
+TEXT ·streamP6Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ streamBlock_ahead(DI), R11
+	ADDQ SI, R11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS 0(AX), Z10
+	VMOVUPS 64(AX), Z11
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+start0x2:
+
+loop:
+	VMOVDQU32 0(SI), Z16
+	VMOVDQU32 64(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	PREFETCHT0 0(R11)
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	VBROADCASTSS 16(DX), Z24
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z17, Z9
+	VBROADCASTSS 20(DX), Z25
+	VFMADD231PS Z25, Z16, Z10
+	VFMADD231PS Z25, Z17, Z11
+	PREFETCHT0 64(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z10, 0(AX)
+	VMOVUPS Z11, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, 0(AX)
+	VMOVUPS Z7, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func streamPFar6Words(c *streamBlock)
+// 6 rows of A by 32 columns.
+TEXT ·streamPFar6Words(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ streamBlock_ahead(DI), R11
+	ADDQ SI, R11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS 0(AX), Z10
+	VMOVUPS 64(AX), Z11
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+start0x2:
+
+loop:
+	VMOVDQU32 0(SI), Z16
+	VMOVDQU32 64(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	PREFETCHT1 0(R11)
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	VBROADCASTSS 16(DX), Z24
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z17, Z9
+	VBROADCASTSS 20(DX), Z25
+	VFMADD231PS Z25, Z16, Z10
+	VFMADD231PS Z25, Z17, Z11
+	PREFETCHT1 64(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z10, 0(AX)
+	VMOVUPS Z11, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, 0(AX)
+	VMOVUPS Z7, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -7099,6 +8893,206 @@ loop:
 	VZEROUPPER
 	RET
 
+// func streamP6BF16(c *streamBlock)
+// 6 rows of A by 32 columns.
+TEXT ·streamP6BF16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ streamBlock_ahead(DI), R11
+	ADDQ SI, R11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS 0(AX), Z10
+	VMOVUPS 64(AX), Z11
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+start0x2:
+
+loop:
+	VPMOVZXWD 0(SI), Z16
+	VPSLLD $16, Z16, Z16
+	VPMOVZXWD 32(SI), Z17
+	VPSLLD $16, Z17, Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	VBROADCASTSS 16(DX), Z24
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z17, Z9
+	VBROADCASTSS 20(DX), Z25
+	VFMADD231PS Z25, Z16, Z10
+	VFMADD231PS Z25, Z17, Z11
+	PREFETCHT0 0(R11)
+	ADDQ $64, SI
+	ADDQ $64, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z10, 0(AX)
+	VMOVUPS Z11, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, 0(AX)
+	VMOVUPS Z7, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func streamPFar6BF16(c *streamBlock)
+// 6 rows of A by 32 columns.
+TEXT ·streamPFar6BF16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ streamBlock_ahead(DI), R11
+	ADDQ SI, R11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS 0(AX), Z10
+	VMOVUPS 64(AX), Z11
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+start0x2:
+
+loop:
+	VPMOVZXWD 0(SI), Z16
+	VPSLLD $16, Z16, Z16
+	VPMOVZXWD 32(SI), Z17
+	VPSLLD $16, Z17, Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	VBROADCASTSS 16(DX), Z24
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z17, Z9
+	VBROADCASTSS 20(DX), Z25
+	VFMADD231PS Z25, Z16, Z10
+	VFMADD231PS Z25, Z17, Z11
+	PREFETCHT1 0(R11)
+	ADDQ $64, SI
+	ADDQ $64, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z10, 0(AX)
+	VMOVUPS Z11, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, 0(AX)
+	VMOVUPS Z7, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamP8BF16(c *streamBlock)
 // 8 rows of A by 32 columns.
 TEXT ·streamP8BF16(SB), NOSPLIT, $0-8
@@ -7936,6 +9930,202 @@ loop:
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
 	VMOVUPS Z3, 192(AX)
+	VZEROUPPER
+	RET
+
+// func streamP6F16(c *streamBlock)
+// 6 rows of A by 32 columns.
+TEXT ·streamP6F16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ streamBlock_ahead(DI), R11
+	ADDQ SI, R11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS 0(AX), Z10
+	VMOVUPS 64(AX), Z11
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+start0x2:
+
+loop:
+	VCVTPH2PS 0(SI), Z16
+	VCVTPH2PS 32(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	VBROADCASTSS 16(DX), Z24
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z17, Z9
+	VBROADCASTSS 20(DX), Z25
+	VFMADD231PS Z25, Z16, Z10
+	VFMADD231PS Z25, Z17, Z11
+	PREFETCHT0 0(R11)
+	ADDQ $64, SI
+	ADDQ $64, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z10, 0(AX)
+	VMOVUPS Z11, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, 0(AX)
+	VMOVUPS Z7, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func streamPFar6F16(c *streamBlock)
+// 6 rows of A by 32 columns.
+TEXT ·streamPFar6F16(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), SI
+	MOVQ streamBlock_k(DI), CX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	LEAQ (R9)(R9*2), R10
+	MOVQ streamBlock_ahead(DI), R11
+	ADDQ SI, R11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VMOVUPS 0(AX), Z8
+	VMOVUPS 64(AX), Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VMOVUPS 0(AX), Z10
+	VMOVUPS 64(AX), Z11
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+start0x2:
+
+loop:
+	VCVTPH2PS 0(SI), Z16
+	VCVTPH2PS 32(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	VBROADCASTSS 16(DX), Z24
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z17, Z9
+	VBROADCASTSS 20(DX), Z25
+	VFMADD231PS Z25, Z16, Z10
+	VFMADD231PS Z25, Z17, Z11
+	PREFETCHT1 0(R11)
+	ADDQ $64, SI
+	ADDQ $64, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ loop
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z10, 0(AX)
+	VMOVUPS Z11, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z8, 0(AX)
+	VMOVUPS Z9, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, 0(AX)
+	VMOVUPS Z7, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -8850,6 +11040,275 @@ store:
 	ADDQ $128, R10
 	ADDQ $256, R8
 	SUBQ $64, BX
+	JG block
+	LDMXCSR 0(SP)
+	VZEROUPPER
+	RET
+
+// func streamS6Tiles(c *streamBlock)
+// 6 rows of A by 32 columns.
+TEXT ·streamS6Tiles(SB), NOSPLIT, $8-8
+	STMXCSR 0(SP)
+	MOVL $0x9fc0, 4(SP)
+	LDMXCSR 4(SP)
+	MOVQ c+0(FP), DI
+	LEAQ (streamBlock_room+63)(DI), R14
+	ANDQ $-64, R14
+	MOVL $0xaaaaaaaa, AX
+	KMOVD AX, K7
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+	VPXORD Z29, Z29, Z29
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	VMOVDQU32 0(DX), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 0(R14)
+	VMOVDQA32 Z25, 384(R14)
+	VMOVDQU32 64(DX), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 64(R14)
+	VMOVDQA32 Z25, 448(R14)
+	VMOVDQU32 128(DX), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 128(R14)
+	VMOVDQA32 Z25, 512(R14)
+	VMOVDQU32 192(DX), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 192(R14)
+	VMOVDQA32 Z25, 576(R14)
+	VMOVDQU32 256(DX), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 256(R14)
+	VMOVDQA32 Z25, 640(R14)
+	VMOVDQU32 320(DX), Z24
+	VMOVDQU16.Z Z24, K7, Z25
+	VPSLLD $16, Z24, Z24
+	VMOVDQA32 Z24, 320(R14)
+	VMOVDQA32 Z25, 704(R14)
+	KXNORQ K1, K1, K1
+	KXNORQ K2, K2, K2
+
+block:
+	CMPQ BX, $32
+	JGE full
+	MOVQ $-1, AX
+	BZHIQ BX, AX, AX
+	KMOVQ AX, K1
+	SHRQ $16, AX
+	KMOVQ AX, K2
+	SHRQ $16, AX
+
+full:
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+	MOVQ R11, CX
+	LEAQ (R10)(R9*1), SI
+	LEAQ 384(R14), DX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	SHRQ $1, CX
+	JZ oddDone
+
+oddLoop:
+	VPMOVZXWD.Z 0(SI), K1, Z16
+	VPSLLD $16, Z16, Z16
+	VPMOVZXWD.Z 32(SI), K2, Z17
+	VPSLLD $16, Z17, Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 64(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 128(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	VBROADCASTSS 192(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	VBROADCASTSS 256(DX), Z24
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z17, Z9
+	VBROADCASTSS 320(DX), Z25
+	VFMADD231PS Z25, Z16, Z10
+	VFMADD231PS Z25, Z17, Z11
+	PREFETCHT0 0(SI)(R13*1)
+	LEAQ (SI)(R9*2), SI
+	ADDQ $4, DX
+	DECQ CX
+	JNZ oddLoop
+
+oddDone:
+	CMPQ R11, $32
+	JGE whole
+	VADDPS Z29, Z0, Z0
+	VADDPS Z29, Z1, Z1
+	VADDPS Z29, Z2, Z2
+	VADDPS Z29, Z3, Z3
+	VADDPS Z29, Z4, Z4
+	VADDPS Z29, Z5, Z5
+	VADDPS Z29, Z6, Z6
+	VADDPS Z29, Z7, Z7
+	VADDPS Z29, Z8, Z8
+	VADDPS Z29, Z9, Z9
+	VADDPS Z29, Z10, Z10
+	VADDPS Z29, Z11, Z11
+
+whole:
+	VMOVAPS Z0, 1024(R14)
+	VMOVAPS Z1, 1088(R14)
+	VMOVAPS Z2, 1152(R14)
+	VMOVAPS Z3, 1216(R14)
+	VMOVAPS Z4, 1280(R14)
+	VMOVAPS Z5, 1344(R14)
+	VMOVAPS Z6, 1408(R14)
+	VMOVAPS Z7, 1472(R14)
+	VMOVAPS Z8, 1536(R14)
+	VMOVAPS Z9, 1600(R14)
+	VMOVAPS Z10, 1664(R14)
+	VMOVAPS Z11, 1728(R14)
+	MOVQ R11, CX
+	MOVQ R10, SI
+	MOVQ R14, DX
+	INCQ CX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	SHRQ $1, CX
+	JZ evenDone
+
+evenLoop:
+	VPMOVZXWD.Z 0(SI), K1, Z16
+	VPSLLD $16, Z16, Z16
+	VPMOVZXWD.Z 32(SI), K2, Z17
+	VPSLLD $16, Z17, Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 64(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 128(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	VBROADCASTSS 192(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	VBROADCASTSS 256(DX), Z24
+	VFMADD231PS Z24, Z16, Z8
+	VFMADD231PS Z24, Z17, Z9
+	VBROADCASTSS 320(DX), Z25
+	VFMADD231PS Z25, Z16, Z10
+	VFMADD231PS Z25, Z17, Z11
+	PREFETCHT0 0(SI)(R13*1)
+	LEAQ (SI)(R9*2), SI
+	ADDQ $4, DX
+	DECQ CX
+	JNZ evenLoop
+
+evenDone:
+	VADDPS 1024(R14), Z0, Z0
+	VADDPS 1088(R14), Z1, Z1
+	VADDPS 1152(R14), Z2, Z2
+	VADDPS 1216(R14), Z3, Z3
+	VADDPS 1280(R14), Z4, Z4
+	VADDPS 1344(R14), Z5, Z5
+	VADDPS 1408(R14), Z6, Z6
+	VADDPS 1472(R14), Z7, Z7
+	VADDPS 1536(R14), Z8, Z8
+	VADDPS 1600(R14), Z9, Z9
+	VADDPS 1664(R14), Z10, Z10
+	VADDPS 1728(R14), Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ first
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS.Z 0(AX)(R8*1), Z0, K1, Z0
+	VADDPS.Z 64(AX)(R8*1), Z1, K2, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS.Z 0(AX)(R8*1), Z2, K1, Z2
+	VADDPS.Z 64(AX)(R8*1), Z3, K2, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS.Z 0(AX)(R8*1), Z4, K1, Z4
+	VADDPS.Z 64(AX)(R8*1), Z5, K2, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS.Z 0(AX)(R8*1), Z6, K1, Z6
+	VADDPS.Z 64(AX)(R8*1), Z7, K2, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS.Z 0(AX)(R8*1), Z8, K1, Z8
+	VADDPS.Z 64(AX)(R8*1), Z9, K2, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS.Z 0(AX)(R8*1), Z10, K1, Z10
+	VADDPS.Z 64(AX)(R8*1), Z11, K2, Z11
+	JMP store
+
+first:
+	VADDPS Z29, Z0, Z0
+	VADDPS Z29, Z1, Z1
+	VADDPS Z29, Z2, Z2
+	VADDPS Z29, Z3, Z3
+	VADDPS Z29, Z4, Z4
+	VADDPS Z29, Z5, Z5
+	VADDPS Z29, Z6, Z6
+	VADDPS Z29, Z7, Z7
+	VADDPS Z29, Z8, Z8
+	VADDPS Z29, Z9, Z9
+	VADDPS Z29, Z10, Z10
+	VADDPS Z29, Z11, Z11
+
+store:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	VMOVUPS Z10, K1, 0(AX)(R8*1)
+	VMOVUPS Z11, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	VMOVUPS Z8, K1, 0(AX)(R8*1)
+	VMOVUPS Z9, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, K1, 0(AX)(R8*1)
+	VMOVUPS Z7, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, K1, 0(AX)(R8*1)
+	VMOVUPS Z5, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, K1, 0(AX)(R8*1)
+	VMOVUPS Z3, K2, 64(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, K1, 0(AX)(R8*1)
+	VMOVUPS Z1, K2, 64(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $128, R8
+	SUBQ $32, BX
 	JG block
 	LDMXCSR 0(SP)
 	VZEROUPPER

@@ -32,7 +32,6 @@ const (
 	rowsTurned  = 16
 	fewPacked   = 4
 	fewColumns  = 16 // of a vector of AVX-512
-	fewSlow     = 5  // rows that take as long as 8
 	// Bytes of scratch memory for A, and for sums.
 	fewBytes = scratchBytes/2 - tile.SlotAlign
 )
@@ -43,9 +42,9 @@ func (p *product) fewRows() bool {
 	switch {
 	case p.starves():
 		most = sweepFewest - 1
-	case p.b.trans && p.inVectors() && p.m != fewSlow:
-		most = p.kernel.MR
-	case p.b.trans:
+	case p.inVectors() && (p.b.trans || p.b.elem.Size()*p.kernel.KPack < 4):
+		most = p.kernel.MR // for packing would transpose B, or widen it
+	case p.b.trans, p.b.packed && p.inVectors():
 		most = p.kernel.MR / 2
 	}
 	return p.m <= most && (p.b.packed || p.n*p.k < streamMin) && !(p.b.trans && p.transposes()) && p.streamsFew()

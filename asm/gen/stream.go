@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// The stream kernels multiply 1, 2, 4 or 8 rows of one panel of A by columns of B that are used once, so that reading B is
+// The stream kernels multiply 1, 2, 4, 6 or 8 rows of one panel of A by columns of B that are used once, so that reading B is
 // all that counts. What a call needs stands in a streamBlock, which DI points at: see stream_amd64.go.
 //
 // S reads rows of K as they lie, by as many columns as there are. T reads rows along K, of up to four slots, each a vector of
@@ -10,7 +10,7 @@ import "fmt"
 // second-level cache.
 
 // streamRows are the numbers of rows of A for which there are kernels; those of AVX2 have up to 4.
-var streamRows = []int{1, 2, 4, 8}
+var streamRows = []int{1, 2, 4, 6, 8}
 
 // tileRows are those of the kernels for panels of AMX, which is faster itself at more.
 var tileRows = []int{1, 2, 4}
@@ -222,7 +222,7 @@ func (k stream) straight(s *source) {
 	k.straightTop(s)
 	s.op("JL rest")
 	k.aim(s)
-	if k.rows == 8 {
+	if k.rows > 4 {
 		// Two lines at a time are cheaper than one at every block.
 		s.op("TESTQ $%d, R8", columns*4)
 		s.op("JNZ odd")

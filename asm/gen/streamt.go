@@ -235,7 +235,7 @@ var turnRegs = []string{"R12", "R13"}
 
 // early reports whether a row is prefetched where it is read. To the second-level cache that is faster, unless the products take so long
 // that there is time for it between them.
-func (k stream) early() bool { return k.far && k.rows < 8 }
+func (k stream) early() bool { return k.far && k.rows < 6 }
 
 // halves reads 16 words of each row of a slot: half h of those of rows i and 4+i side by side to Z(8h+i), of rows 8+i and 12+i to Z(8h+4+i).
 // To insert a lane that is read takes no shuffle.
