@@ -18,16 +18,17 @@ const (
 	moreTurned  = 192 << 10
 	wholeTurned = 8 << 10
 	// How many times the second-level caches of several workers hold a B of which each takes
-	// columns, in rows of K of 16-bit elements and of others, along K, and packed; and most
-	// bytes of the first two. As how many
-	// rows one counts there, because it waits for B, and for its transposition. And most
-	// rows that are packed sooner than a worker is late, so that each takes a slab only.
+	// columns: in rows of K that are of 16-bit elements, or of whole pages, whose columns share
+	// sets of a cache; in other rows; along K; and packed. And most bytes of the first two.
 	timesShort  = 3
 	timesPlain  = 2
 	timesAlong  = 2
 	timesPacked = 1
 	mostShort   = 8 << 20
 	mostPlain   = 12 << 20
+	pageBytes   = 4 << 10
+	// As how many rows one counts there, because it waits for B, and for its transposition. And
+	// most rows that are packed sooner than a worker is late, so that each takes a slab only.
 	rowsFetched = 8
 	rowsTurned  = 16
 	fewPacked   = 4
@@ -63,7 +64,7 @@ func (p *product) sharesFew(workers int) bool {
 		most /= timesPacked
 	case p.b.trans:
 		most /= timesAlong
-	case p.b.elem.Size() == 2:
+	case p.b.elem.Size() == 2, p.b.pitch()%pageBytes == 0:
 		most = min(most/timesShort, mostShort)
 	default:
 		most = min(most/timesPlain, mostPlain)
