@@ -152,6 +152,7 @@ type Kernel struct {
 	stream  [numTypes][2]StreamFunc
 	paired  [numTypes]bool // stream for columns along K takes two panels of A
 	panels  [numTypes]PanelsFunc
+	width   [numTypes]func(m int) int // columns that panels reads at a time for m rows, or nil
 	sweep   func(s *Sweep)
 
 	edge     EdgeFunc

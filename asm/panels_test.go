@@ -15,6 +15,11 @@ func TestStreamPanels(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
 		want := streams(kern)
 		for typ := range Type(numTypes) {
+			for m := 1; m <= kern.MR && kern.Accepts(typ); m++ {
+				if wide := kern.StreamWidth(typ, m); wide < kern.NR || wide%kern.NR != 0 {
+					t.Errorf("%v: %d rows by %d columns at a time, want a multiple of %d", typ, m, wide, kern.NR)
+				}
+			}
 			if got := kern.StreamPanels(typ) != nil; got != (want && kern.Accepts(typ)) {
 				t.Errorf("a kernel for panels of %v: %v", typ, got)
 			}

@@ -67,6 +67,15 @@ func (k *Kernel) StreamPanels(t Type) PanelsFunc {
 	return k.panels[t]
 }
 
+// StreamWidth returns how many columns the PanelsFunc for operands of type t reads at a time for m rows of A, up to MR: a multiple of NR. What is
+// left of a call's columns takes longer.
+func (k *Kernel) StreamWidth(t Type, m int) int {
+	if k.width[t] == nil {
+		return k.NR
+	}
+	return k.width[t](m)
+}
+
 // panelsGeneric is the twin of the PanelsFunc of kern for operands of type t, whose Mul or Ref is mul.
 func panelsGeneric(kern *Kernel, mul KernelFunc, t Type) PanelsFunc {
 	return func(k, m, n int, a, b unsafe.Pointer, pitch int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {

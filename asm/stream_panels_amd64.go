@@ -157,11 +157,13 @@ func assembleStreams(k *Kernel) {
 	slots := func(s *streamKernel) [2]StreamFunc { return [2]StreamFunc{s.across, s.along} }
 	switch k.Name {
 	case "avx512bf16":
-		k.stream[BF16], k.panels[BF16], k.paired[BF16] = slots(&streamPairs), streamPairs.packed, true
+		k.stream[BF16], k.paired[BF16] = slots(&streamPairs), true
+		k.panels[BF16], k.width[BF16] = streamPairs.packed, streamPairs.wide
 	case "avx512":
 		k.paired[F32] = true
 		k.stream[BF16], k.stream[F16], k.stream[F32] = slots(&streamBF16), slots(&streamF16), slots(&streamWords)
 		k.panels[BF16], k.panels[F16], k.panels[F32] = streamBF16.packed, streamF16.packed, streamWords.packed
+		k.width[BF16], k.width[F16], k.width[F32] = streamBF16.wide, streamF16.wide, streamWords.wide
 	case "avx2":
 		k.stream[BF16], k.stream[F16], k.stream[F32] = slots(&stream256BF16), slots(&stream256F16), slots(&stream256Words)
 		k.panels[BF16], k.panels[F16], k.panels[F32] = stream256BF16.packed, stream256F16.packed, stream256Words.packed
@@ -424,23 +426,31 @@ func panelsPaceHere() panelPace {
 	return panelPace{16 << 10, false}
 }
 
+// storedBy returns the index of the kernel that multiplies m rows by stored panels.
+func (s *streamKernel) storedBy(m int) int {
+	if m > 2 && !panelsPace.four {
+		return len(s.panels) - 1
+	}
+	return s.panels.of(m)
+}
+
+// wide returns how many columns that kernel has.
+func (s *streamKernel) wide(m int) int { return s.widths[s.storedBy(m)] }
+
 // packed is the PanelsFunc. Where there are fewer panels than the kernel has columns for, it reads one of them over and over.
 func (s *streamKernel) packed(k, m, n int, a, b unsafe.Pointer, pitch int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	c := streamBlocks.Get().(*streamBlock)
-	stored, v := s.panels, s.panels.of(m)
+	stored, v := s.panels, s.storedBy(m)
 	switch {
 	case farB && s.far != nil:
 		stored = s.far.panels
 	case s.narrow != nil:
 		stored = s.narrow
 	}
-	if m > 2 && !panelsPace.four {
-		v = len(s.panels) - 1
-	}
 	c.slots[0].a, c.k, c.stride = a, k, pitch
 	c.ahead = panelsPace.ahead * s.nr / max(s.nr, s.widths[v])
 	for j, width := 0, s.widths[v]; j < n; j += width {
-		if n-j < width {
+		if roundUp(n-j, s.nr) < width {
 			c.stride, width = 0, s.nr
 		}
 		c.b = unsafe.Add(b, j/s.nr*pitch)

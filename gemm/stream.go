@@ -206,7 +206,14 @@ func (st *stream) init(p *product, workers int) error {
 		block = cols
 	case streamStored:
 		st.panels = k.StreamPanels(p.b.elem)
-		block = min(streamAcc/(p.m*4), inPlaceCols) / k.NR
+		wide := 1
+		if st.panelsA == 1 {
+			wide = k.StreamWidth(p.b.elem, p.m) / k.NR
+		}
+		block = min(streamAcc/(p.m*4), inPlaceCols) / k.NR / wide * wide
+		if whole := roundUp(share, wide); workers == 1 || ceilDiv(panels, whole) >= 2*workers {
+			share = whole
+		}
 		cols = min(share, block)
 	}
 	cols = max(cols, ceilDiv(panels, max(maxSlabs, slabsEach*workers)))

@@ -39,6 +39,9 @@ func testStreamMemory(t *testing.T) {
 						if err == nil {
 							err = checkStreamMemory(&st)
 						}
+						if wide := k.StreamWidth(b, min(p.m, k.MR)); err == nil && workers == 1 && st.mode == streamStored && st.panelsA == 1 && st.cols%wide != 0 {
+							err = fmt.Errorf("slabs of %d columns are not what is read at a time, %d", st.cols, wide)
+						}
 						if err != nil {
 							t.Fatalf("%s, %v·%v, B transposed: %v, packed: %v, %dx%dx%d, %d workers: %v",
 								k.Name, a, b, v.trans, v.packed, p.m, p.n, p.k, workers, err)
