@@ -18,15 +18,15 @@ const (
 	moreTurned  = 192 << 10
 	wholeTurned = 8 << 10
 	// How many times the second-level caches of several workers hold a B of which each takes
-	// columns: in rows of K that are of 16-bit elements, or of whole pages, whose columns share
-	// sets of a cache; in other rows; along K; and packed. And most bytes of the first two.
-	timesShort  = 3
-	timesPlain  = 2
-	timesAlong  = 2
-	timesPacked = 1
-	mostShort   = 8 << 20
-	mostPlain   = 12 << 20
-	pageBytes   = 4 << 10
+	// columns, unless it is packed and fills them: in rows of K that are of 16-bit elements, or of
+	// whole pages, whose columns share sets of a cache; in other rows; and along K. And most
+	// bytes of the first two.
+	timesShort = 3
+	timesPlain = 2
+	timesAlong = 2
+	mostShort  = 8 << 20
+	mostPlain  = 12 << 20
+	pageBytes  = 4 << 10
 	// As how many rows one counts there, because it waits for B, and for its transposition. And
 	// most rows that are packed sooner than a worker is late, so that each takes a slab only.
 	rowsFetched = 8
@@ -61,7 +61,6 @@ func (p *product) sharesFew(workers int) bool {
 	most := workers * bytesL2
 	switch {
 	case p.b.packed:
-		most /= timesPacked
 	case p.b.trans:
 		most /= timesAlong
 	case p.b.elem.Size() == 2, p.b.pitch()%pageBytes == 0:
@@ -113,7 +112,7 @@ func (in *inlined) unit() int {
 }
 
 // runFewRows computes the columns from .. to-1. Beside the columns of other workers their
-// sums had better not be added to in C, see [stream.ownSums].
+// sums had better not be added to in C, see [stream.init].
 func (in *inlined) runFewRows(from, to int) {
 	k, cols, depth := in.kernel, to-from, in.k
 	if in.b.packed {

@@ -65,7 +65,7 @@ type stream struct {
 	span      int // blocks of an item
 	jobPanels int // panels of A in a copy job, of a block after the other
 	mode      streamMode
-	ownSums   bool           // each worker adds to sums of its own, not to those in C
+	inC       bool           // the rows that kernels add to, if they do, are those of C
 	inPlace   asm.StreamFunc // of streamInPlace
 	panels    asm.PanelsFunc // of streamStored
 	mapA      tile.PanelMap
@@ -222,7 +222,7 @@ func (st *stream) init(p *product, workers int) error {
 	st.cut(workers)
 	// Workers that add to C every few rows of K take its lines from each other, though each
 	// has columns of its own: a processor fetches the lines after them, too.
-	st.ownSums = workers > 1
+	st.inC = workers == 1 && p.direct()
 	var err error
 	st.mapA, err = tile.NewPanelMap(tile.PanelConfig{
 		Kernel: k, Side: side, Type: p.a.elem, Global: p.a.memory(),
@@ -271,9 +271,6 @@ func (st *stream) bytesAcc() int {
 
 // bytesStrip returns the size of the accumulators of a panel of B.
 func (st *stream) bytesStrip() int { return st.panelsA * st.kernel.MR * st.kernel.NR * 4 }
-
-// addsToC reports whether the rows that kernels add to, if they do, are those of C.
-func (st *stream) addsToC() bool { return st.direct() && !st.ownSums }
 
 // summing reports whether the kernels add to rows of C or of sums like them,
 // rather than to accumulators in strips.

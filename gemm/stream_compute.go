@@ -206,7 +206,7 @@ func (st *stream) panel(words, n int, a, b unsafe.Pointer, sizeB int, src, dst u
 // sums returns the rows of sums of n columns, in C or in mem, the bytes between them, and what
 // to add to: nil, or after the first item the sums, which wait for it elsewhere.
 func (st *stream) sums(mem unsafe.Pointer, item, col, n int) (src, dst unsafe.Pointer, pitch int) {
-	if st.addsToC() {
+	if st.inC {
 		return nil, st.c.at(0, col), st.c.pitch()
 	}
 	dst, pitch = mem, n*4
@@ -222,7 +222,7 @@ func (st *stream) sums(mem unsafe.Pointer, item, col, n int) (src, dst unsafe.Po
 // they wait for the next item.
 func (st *stream) finish(sums unsafe.Pointer, pitch, item, col, n int) {
 	switch {
-	case st.addsToC():
+	case st.inC:
 	case item == st.items-1:
 		st.storeWide(col, sums, pitch, st.m, n)
 	default:

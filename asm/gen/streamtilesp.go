@@ -4,11 +4,11 @@ import "fmt"
 
 // Registers of tilesStored.
 const (
-	storedOdd  = 8  // the first sum of odd elements, after those of even ones
-	storedAcc  = 16 // the first accumulator
-	storedB    = 24 // the even elements of a word, then the odd ones
-	storedA    = 28 // a word of A, by turns
-	storedStep = 128
+	storedOdd  = 8   // the first sum of odd elements, after those of even ones
+	storedAcc  = 16  // the first accumulator
+	storedB    = 24  // the even elements of a word, then the odd ones
+	storedA    = 28  // a word of A, by turns
+	storedStep = 128 // bytes of a word of K of a panel
 )
 
 // tilesStored writes the kernel for a panel, k words deep, which is a whole number of tiles. Both sums and the accumulators
