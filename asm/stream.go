@@ -68,7 +68,7 @@ func (k *Kernel) StreamPanels(t Type) PanelsFunc {
 }
 
 // StreamWidth returns how many columns the PanelsFunc for operands of type t reads at a time for m rows of A, up to MR: a multiple of NR. What is
-// left of a call's columns takes longer.
+// left of a call's columns it reads a panel at a time, which takes longer.
 func (k *Kernel) StreamWidth(t Type, m int) int {
 	if k.width[t] == nil {
 		return k.NR

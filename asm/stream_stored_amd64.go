@@ -50,7 +50,7 @@ func (s *streamKernel) storedBy(m int) int {
 // wide returns how many columns that kernel has.
 func (s *streamKernel) wide(m int) int { return s.widths[s.storedBy(m)] }
 
-// packed is the PanelsFunc. Where there are fewer panels than the kernel has columns for, it reads one of them over and over.
+// packed is the PanelsFunc. Where there are fewer panels than the kernel reads at a time, it reads one after the other.
 func (s *streamKernel) packed(k, m, n int, a, b unsafe.Pointer, pitch int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	c := streamBlocks.Get().(*streamBlock)
 	stored, v := s.panels, s.storedBy(m)
@@ -60,14 +60,15 @@ func (s *streamKernel) packed(k, m, n int, a, b unsafe.Pointer, pitch int, src u
 	case s.narrow != nil:
 		stored = s.narrow
 	}
+	width := s.widths[v]
 	c.slots[0].a, c.k, c.stride = a, k, pitch
-	c.ahead = panelsPace.ahead * s.nr / max(s.nr, s.widths[v])
-	for j, width := 0, s.widths[v]; j < n; j += width {
+	c.ahead = panelsPace.ahead * s.nr / width
+	for j := 0; j < n; j += width {
 		if roundUp(n-j, s.nr) < width {
-			c.stride, width = 0, s.nr
+			width, c.stride, c.ahead = s.nr, 0, panelsPace.ahead
 		}
 		c.b = unsafe.Add(b, j/s.nr*pitch)
-		s.columns(c, stored[v], s.widths[v], min(n-j, width), m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
+		s.columns(c, stored[v], width, min(n-j, width), m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
 	}
 	c.release()
 }

@@ -6153,9 +6153,11 @@ TEXT ·streamP1Pairs(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
@@ -6222,6 +6224,40 @@ loop:
 	VMOVUPS Z5, 320(AX)
 	VMOVUPS Z6, 384(AX)
 	VMOVUPS Z7, 448(AX)
+	VZEROUPPER
+	RET
+
+one:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+start0x2:
+
+single:
+	VMOVUPS 0(SI), Z16
+	VMOVUPS 64(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z0
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z17, Z24, Z1
+	PREFETCHT0 0(R11)
+	PREFETCHT0 64(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -6233,9 +6269,11 @@ TEXT ·streamPFar1Pairs(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
@@ -6305,6 +6343,40 @@ loop:
 	VZEROUPPER
 	RET
 
+one:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+start0x2:
+
+single:
+	VMOVUPS 0(SI), Z16
+	VMOVUPS 64(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z0
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z17, Z24, Z1
+	PREFETCHT1 0(R11)
+	PREFETCHT1 64(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamP2Pairs(c *streamBlock)
 // 2 rows of A by 128 columns.
 TEXT ·streamP2Pairs(SB), NOSPLIT, $0-8
@@ -6313,9 +6385,11 @@ TEXT ·streamP2Pairs(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
@@ -6420,6 +6494,51 @@ loop:
 	VZEROUPPER
 	RET
 
+one:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+start0x2:
+
+single:
+	VMOVUPS 0(SI), Z16
+	VMOVUPS 64(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z0
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z17, Z24, Z1
+	PREFETCHT0 0(R11)
+	VBROADCASTSS 4(DX), Z25
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z16, Z25, Z2
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD9 // VDPBF16PS Z17, Z25, Z3
+	PREFETCHT0 64(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamPFar2Pairs(c *streamBlock)
 // 2 rows of A by 128 columns.
 TEXT ·streamPFar2Pairs(SB), NOSPLIT, $0-8
@@ -6428,9 +6547,11 @@ TEXT ·streamPFar2Pairs(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
@@ -6535,6 +6656,51 @@ loop:
 	VZEROUPPER
 	RET
 
+one:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+start0x2:
+
+single:
+	VMOVUPS 0(SI), Z16
+	VMOVUPS 64(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z0
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z17, Z24, Z1
+	PREFETCHT1 0(R11)
+	VBROADCASTSS 4(DX), Z25
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z16, Z25, Z2
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD9 // VDPBF16PS Z17, Z25, Z3
+	PREFETCHT1 64(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamP4Pairs(c *streamBlock)
 // 4 rows of A by 64 columns.
 TEXT ·streamP4Pairs(SB), NOSPLIT, $0-8
@@ -6543,9 +6709,11 @@ TEXT ·streamP4Pairs(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
@@ -6648,6 +6816,73 @@ loop:
 	VZEROUPPER
 	RET
 
+one:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+start0x2:
+
+single:
+	VMOVUPS 0(SI), Z16
+	VMOVUPS 64(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z0
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z17, Z24, Z1
+	VBROADCASTSS 4(DX), Z25
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z16, Z25, Z2
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD9 // VDPBF16PS Z17, Z25, Z3
+	PREFETCHT0 0(R11)
+	VBROADCASTSS 8(DX), Z26
+	BYTE $0x62; BYTE $0xB2; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xE0 // VDPBF16PS Z16, Z26, Z4
+	BYTE $0x62; BYTE $0xB2; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xE9 // VDPBF16PS Z17, Z26, Z5
+	VBROADCASTSS 12(DX), Z27
+	BYTE $0x62; BYTE $0xB2; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xF0 // VDPBF16PS Z16, Z27, Z6
+	BYTE $0x62; BYTE $0xB2; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xF9 // VDPBF16PS Z17, Z27, Z7
+	PREFETCHT0 64(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, 0(AX)
+	VMOVUPS Z7, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamPFar4Pairs(c *streamBlock)
 // 4 rows of A by 64 columns.
 TEXT ·streamPFar4Pairs(SB), NOSPLIT, $0-8
@@ -6656,9 +6891,11 @@ TEXT ·streamPFar4Pairs(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
@@ -6761,6 +6998,73 @@ loop:
 	VZEROUPPER
 	RET
 
+one:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+start0x2:
+
+single:
+	VMOVUPS 0(SI), Z16
+	VMOVUPS 64(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC0 // VDPBF16PS Z16, Z24, Z0
+	BYTE $0x62; BYTE $0xB2; BYTE $0x3E; BYTE $0x40; BYTE $0x52; BYTE $0xC9 // VDPBF16PS Z17, Z24, Z1
+	VBROADCASTSS 4(DX), Z25
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD0 // VDPBF16PS Z16, Z25, Z2
+	BYTE $0x62; BYTE $0xB2; BYTE $0x36; BYTE $0x40; BYTE $0x52; BYTE $0xD9 // VDPBF16PS Z17, Z25, Z3
+	PREFETCHT1 0(R11)
+	VBROADCASTSS 8(DX), Z26
+	BYTE $0x62; BYTE $0xB2; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xE0 // VDPBF16PS Z16, Z26, Z4
+	BYTE $0x62; BYTE $0xB2; BYTE $0x2E; BYTE $0x40; BYTE $0x52; BYTE $0xE9 // VDPBF16PS Z17, Z26, Z5
+	VBROADCASTSS 12(DX), Z27
+	BYTE $0x62; BYTE $0xB2; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xF0 // VDPBF16PS Z16, Z27, Z6
+	BYTE $0x62; BYTE $0xB2; BYTE $0x26; BYTE $0x40; BYTE $0x52; BYTE $0xF9 // VDPBF16PS Z17, Z27, Z7
+	PREFETCHT1 64(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, 0(AX)
+	VMOVUPS Z7, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamP6Pairs(c *streamBlock)
 // 6 rows of A by 32 columns.
 TEXT ·streamP6Pairs(SB), NOSPLIT, $0-8
@@ -6769,7 +7073,6 @@ TEXT ·streamP6Pairs(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -6811,7 +7114,7 @@ zero0x2:
 
 start0x2:
 
-loop:
+single:
 	VMOVUPS 0(SI), Z16
 	VMOVUPS 64(SI), Z17
 	VBROADCASTSS 0(DX), Z24
@@ -6838,7 +7141,7 @@ loop:
 	ADDQ $128, R11
 	ADDQ $32, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
@@ -6868,7 +7171,6 @@ TEXT ·streamPFar6Pairs(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -6910,7 +7212,7 @@ zero0x2:
 
 start0x2:
 
-loop:
+single:
 	VMOVUPS 0(SI), Z16
 	VMOVUPS 64(SI), Z17
 	VBROADCASTSS 0(DX), Z24
@@ -6937,7 +7239,7 @@ loop:
 	ADDQ $128, R11
 	ADDQ $32, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
@@ -6967,7 +7269,6 @@ TEXT ·streamP8Pairs(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -7019,7 +7320,7 @@ zero0x2:
 
 start0x2:
 
-loop:
+single:
 	VMOVUPS 0(SI), Z16
 	VMOVUPS 64(SI), Z17
 	VBROADCASTSS 0(DX), Z24
@@ -7052,7 +7353,7 @@ loop:
 	ADDQ $128, R11
 	ADDQ $32, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
@@ -7088,7 +7389,6 @@ TEXT ·streamPFar8Pairs(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -7140,7 +7440,7 @@ zero0x2:
 
 start0x2:
 
-loop:
+single:
 	VMOVUPS 0(SI), Z16
 	VMOVUPS 64(SI), Z17
 	VBROADCASTSS 0(DX), Z24
@@ -7173,7 +7473,7 @@ loop:
 	ADDQ $128, R11
 	ADDQ $32, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
@@ -7209,9 +7509,11 @@ TEXT ·streamP1Words(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
@@ -7278,6 +7580,40 @@ loop:
 	VMOVUPS Z5, 320(AX)
 	VMOVUPS Z6, 384(AX)
 	VMOVUPS Z7, 448(AX)
+	VZEROUPPER
+	RET
+
+one:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+start0x2:
+
+single:
+	VMOVDQU32 0(SI), Z16
+	VMOVDQU32 64(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	PREFETCHT0 0(R11)
+	PREFETCHT0 64(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -7289,9 +7625,11 @@ TEXT ·streamPFar1Words(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
@@ -7361,6 +7699,40 @@ loop:
 	VZEROUPPER
 	RET
 
+one:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+start0x2:
+
+single:
+	VMOVDQU32 0(SI), Z16
+	VMOVDQU32 64(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	PREFETCHT1 0(R11)
+	PREFETCHT1 64(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamP2Words(c *streamBlock)
 // 2 rows of A by 128 columns.
 TEXT ·streamP2Words(SB), NOSPLIT, $0-8
@@ -7369,9 +7741,11 @@ TEXT ·streamP2Words(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
@@ -7476,6 +7850,51 @@ loop:
 	VZEROUPPER
 	RET
 
+one:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+start0x2:
+
+single:
+	VMOVDQU32 0(SI), Z16
+	VMOVDQU32 64(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	PREFETCHT0 0(R11)
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	PREFETCHT0 64(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamPFar2Words(c *streamBlock)
 // 2 rows of A by 128 columns.
 TEXT ·streamPFar2Words(SB), NOSPLIT, $0-8
@@ -7484,9 +7903,11 @@ TEXT ·streamPFar2Words(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
@@ -7591,6 +8012,51 @@ loop:
 	VZEROUPPER
 	RET
 
+one:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+start0x2:
+
+single:
+	VMOVDQU32 0(SI), Z16
+	VMOVDQU32 64(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	PREFETCHT1 0(R11)
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	PREFETCHT1 64(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamP4Words(c *streamBlock)
 // 4 rows of A by 64 columns.
 TEXT ·streamP4Words(SB), NOSPLIT, $0-8
@@ -7599,9 +8065,11 @@ TEXT ·streamP4Words(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
@@ -7704,6 +8172,73 @@ loop:
 	VZEROUPPER
 	RET
 
+one:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+start0x2:
+
+single:
+	VMOVDQU32 0(SI), Z16
+	VMOVDQU32 64(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	PREFETCHT0 0(R11)
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	PREFETCHT0 64(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, 0(AX)
+	VMOVUPS Z7, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamPFar4Words(c *streamBlock)
 // 4 rows of A by 64 columns.
 TEXT ·streamPFar4Words(SB), NOSPLIT, $0-8
@@ -7712,9 +8247,11 @@ TEXT ·streamPFar4Words(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
@@ -7817,6 +8354,73 @@ loop:
 	VZEROUPPER
 	RET
 
+one:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+start0x2:
+
+single:
+	VMOVDQU32 0(SI), Z16
+	VMOVDQU32 64(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	PREFETCHT1 0(R11)
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	PREFETCHT1 64(R11)
+	ADDQ $128, SI
+	ADDQ $128, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, 0(AX)
+	VMOVUPS Z7, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamP6Words(c *streamBlock)
 // 6 rows of A by 32 columns.
 TEXT ·streamP6Words(SB), NOSPLIT, $0-8
@@ -7825,7 +8429,6 @@ TEXT ·streamP6Words(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -7867,7 +8470,7 @@ zero0x2:
 
 start0x2:
 
-loop:
+single:
 	VMOVDQU32 0(SI), Z16
 	VMOVDQU32 64(SI), Z17
 	VBROADCASTSS 0(DX), Z24
@@ -7894,7 +8497,7 @@ loop:
 	ADDQ $128, R11
 	ADDQ $32, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
@@ -7924,7 +8527,6 @@ TEXT ·streamPFar6Words(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -7966,7 +8568,7 @@ zero0x2:
 
 start0x2:
 
-loop:
+single:
 	VMOVDQU32 0(SI), Z16
 	VMOVDQU32 64(SI), Z17
 	VBROADCASTSS 0(DX), Z24
@@ -7993,7 +8595,7 @@ loop:
 	ADDQ $128, R11
 	ADDQ $32, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
@@ -8023,7 +8625,6 @@ TEXT ·streamP8Words(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -8075,7 +8676,7 @@ zero0x2:
 
 start0x2:
 
-loop:
+single:
 	VMOVDQU32 0(SI), Z16
 	VMOVDQU32 64(SI), Z17
 	VBROADCASTSS 0(DX), Z24
@@ -8108,7 +8709,7 @@ loop:
 	ADDQ $128, R11
 	ADDQ $32, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
@@ -8144,7 +8745,6 @@ TEXT ·streamPFar8Words(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -8196,7 +8796,7 @@ zero0x2:
 
 start0x2:
 
-loop:
+single:
 	VMOVDQU32 0(SI), Z16
 	VMOVDQU32 64(SI), Z17
 	VBROADCASTSS 0(DX), Z24
@@ -8229,7 +8829,7 @@ loop:
 	ADDQ $128, R11
 	ADDQ $32, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
@@ -8265,9 +8865,11 @@ TEXT ·streamP1BF16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
@@ -8338,6 +8940,41 @@ loop:
 	VMOVUPS Z5, 320(AX)
 	VMOVUPS Z6, 384(AX)
 	VMOVUPS Z7, 448(AX)
+	VZEROUPPER
+	RET
+
+one:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+start0x2:
+
+single:
+	VPMOVZXWD 0(SI), Z16
+	VPSLLD $16, Z16, Z16
+	VPMOVZXWD 32(SI), Z17
+	VPSLLD $16, Z17, Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	PREFETCHT0 0(R11)
+	ADDQ $64, SI
+	ADDQ $64, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -8349,9 +8986,11 @@ TEXT ·streamPFar1BF16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
@@ -8425,6 +9064,41 @@ loop:
 	VZEROUPPER
 	RET
 
+one:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+start0x2:
+
+single:
+	VPMOVZXWD 0(SI), Z16
+	VPSLLD $16, Z16, Z16
+	VPMOVZXWD 32(SI), Z17
+	VPSLLD $16, Z17, Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	PREFETCHT1 0(R11)
+	ADDQ $64, SI
+	ADDQ $64, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamP2BF16(c *streamBlock)
 // 2 rows of A by 128 columns.
 TEXT ·streamP2BF16(SB), NOSPLIT, $0-8
@@ -8433,9 +9107,11 @@ TEXT ·streamP2BF16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
@@ -8544,6 +9220,52 @@ loop:
 	VZEROUPPER
 	RET
 
+one:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+start0x2:
+
+single:
+	VPMOVZXWD 0(SI), Z16
+	VPSLLD $16, Z16, Z16
+	VPMOVZXWD 32(SI), Z17
+	VPSLLD $16, Z17, Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	PREFETCHT0 0(R11)
+	ADDQ $64, SI
+	ADDQ $64, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamPFar2BF16(c *streamBlock)
 // 2 rows of A by 128 columns.
 TEXT ·streamPFar2BF16(SB), NOSPLIT, $0-8
@@ -8552,9 +9274,11 @@ TEXT ·streamPFar2BF16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
@@ -8663,6 +9387,52 @@ loop:
 	VZEROUPPER
 	RET
 
+one:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+start0x2:
+
+single:
+	VPMOVZXWD 0(SI), Z16
+	VPSLLD $16, Z16, Z16
+	VPMOVZXWD 32(SI), Z17
+	VPSLLD $16, Z17, Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	PREFETCHT1 0(R11)
+	ADDQ $64, SI
+	ADDQ $64, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamP4BF16(c *streamBlock)
 // 4 rows of A by 64 columns.
 TEXT ·streamP4BF16(SB), NOSPLIT, $0-8
@@ -8671,9 +9441,11 @@ TEXT ·streamP4BF16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
@@ -8778,6 +9550,74 @@ loop:
 	VZEROUPPER
 	RET
 
+one:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+start0x2:
+
+single:
+	VPMOVZXWD 0(SI), Z16
+	VPSLLD $16, Z16, Z16
+	VPMOVZXWD 32(SI), Z17
+	VPSLLD $16, Z17, Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	PREFETCHT0 0(R11)
+	ADDQ $64, SI
+	ADDQ $64, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, 0(AX)
+	VMOVUPS Z7, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamPFar4BF16(c *streamBlock)
 // 4 rows of A by 64 columns.
 TEXT ·streamPFar4BF16(SB), NOSPLIT, $0-8
@@ -8786,9 +9626,11 @@ TEXT ·streamPFar4BF16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
@@ -8893,6 +9735,74 @@ loop:
 	VZEROUPPER
 	RET
 
+one:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+start0x2:
+
+single:
+	VPMOVZXWD 0(SI), Z16
+	VPSLLD $16, Z16, Z16
+	VPMOVZXWD 32(SI), Z17
+	VPSLLD $16, Z17, Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	PREFETCHT1 0(R11)
+	ADDQ $64, SI
+	ADDQ $64, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, 0(AX)
+	VMOVUPS Z7, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamP6BF16(c *streamBlock)
 // 6 rows of A by 32 columns.
 TEXT ·streamP6BF16(SB), NOSPLIT, $0-8
@@ -8901,7 +9811,6 @@ TEXT ·streamP6BF16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -8943,7 +9852,7 @@ zero0x2:
 
 start0x2:
 
-loop:
+single:
 	VPMOVZXWD 0(SI), Z16
 	VPSLLD $16, Z16, Z16
 	VPMOVZXWD 32(SI), Z17
@@ -8971,7 +9880,7 @@ loop:
 	ADDQ $64, R11
 	ADDQ $32, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
@@ -9001,7 +9910,6 @@ TEXT ·streamPFar6BF16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -9043,7 +9951,7 @@ zero0x2:
 
 start0x2:
 
-loop:
+single:
 	VPMOVZXWD 0(SI), Z16
 	VPSLLD $16, Z16, Z16
 	VPMOVZXWD 32(SI), Z17
@@ -9071,7 +9979,7 @@ loop:
 	ADDQ $64, R11
 	ADDQ $32, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
@@ -9101,7 +10009,6 @@ TEXT ·streamP8BF16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -9153,7 +10060,7 @@ zero0x2:
 
 start0x2:
 
-loop:
+single:
 	VPMOVZXWD 0(SI), Z16
 	VPSLLD $16, Z16, Z16
 	VPMOVZXWD 32(SI), Z17
@@ -9187,7 +10094,7 @@ loop:
 	ADDQ $64, R11
 	ADDQ $32, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
@@ -9223,7 +10130,6 @@ TEXT ·streamPFar8BF16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -9275,7 +10181,7 @@ zero0x2:
 
 start0x2:
 
-loop:
+single:
 	VPMOVZXWD 0(SI), Z16
 	VPSLLD $16, Z16, Z16
 	VPMOVZXWD 32(SI), Z17
@@ -9309,7 +10215,7 @@ loop:
 	ADDQ $64, R11
 	ADDQ $32, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
@@ -9345,9 +10251,11 @@ TEXT ·streamP1F16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
@@ -9410,6 +10318,39 @@ loop:
 	VMOVUPS Z5, 320(AX)
 	VMOVUPS Z6, 384(AX)
 	VMOVUPS Z7, 448(AX)
+	VZEROUPPER
+	RET
+
+one:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+start0x2:
+
+single:
+	VCVTPH2PS 0(SI), Z16
+	VCVTPH2PS 32(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	PREFETCHT0 0(R11)
+	ADDQ $64, SI
+	ADDQ $64, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -9421,9 +10362,11 @@ TEXT ·streamPFar1F16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
@@ -9489,6 +10432,39 @@ loop:
 	VZEROUPPER
 	RET
 
+one:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+start0x2:
+
+single:
+	VCVTPH2PS 0(SI), Z16
+	VCVTPH2PS 32(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	PREFETCHT1 0(R11)
+	ADDQ $64, SI
+	ADDQ $64, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamP2F16(c *streamBlock)
 // 2 rows of A by 128 columns.
 TEXT ·streamP2F16(SB), NOSPLIT, $0-8
@@ -9497,9 +10473,11 @@ TEXT ·streamP2F16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
@@ -9600,6 +10578,50 @@ loop:
 	VZEROUPPER
 	RET
 
+one:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+start0x2:
+
+single:
+	VCVTPH2PS 0(SI), Z16
+	VCVTPH2PS 32(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	PREFETCHT0 0(R11)
+	ADDQ $64, SI
+	ADDQ $64, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamPFar2F16(c *streamBlock)
 // 2 rows of A by 128 columns.
 TEXT ·streamPFar2F16(SB), NOSPLIT, $0-8
@@ -9608,9 +10630,11 @@ TEXT ·streamPFar2F16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
@@ -9711,6 +10735,50 @@ loop:
 	VZEROUPPER
 	RET
 
+one:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+start0x2:
+
+single:
+	VCVTPH2PS 0(SI), Z16
+	VCVTPH2PS 32(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	PREFETCHT1 0(R11)
+	ADDQ $64, SI
+	ADDQ $64, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamP4F16(c *streamBlock)
 // 4 rows of A by 64 columns.
 TEXT ·streamP4F16(SB), NOSPLIT, $0-8
@@ -9719,9 +10787,11 @@ TEXT ·streamP4F16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
@@ -9822,6 +10892,72 @@ loop:
 	VZEROUPPER
 	RET
 
+one:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+start0x2:
+
+single:
+	VCVTPH2PS 0(SI), Z16
+	VCVTPH2PS 32(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	PREFETCHT0 0(R11)
+	ADDQ $64, SI
+	ADDQ $64, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, 0(AX)
+	VMOVUPS Z7, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamPFar4F16(c *streamBlock)
 // 4 rows of A by 64 columns.
 TEXT ·streamPFar4F16(SB), NOSPLIT, $0-8
@@ -9830,9 +10966,11 @@ TEXT ·streamPFar4F16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
+	TESTQ R9, R9
+	JZ one
+	LEAQ (R9)(R9*2), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
@@ -9933,6 +11071,72 @@ loop:
 	VZEROUPPER
 	RET
 
+one:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX), Z2
+	VMOVUPS 64(AX), Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX), Z4
+	VMOVUPS 64(AX), Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX), Z6
+	VMOVUPS 64(AX), Z7
+	JMP start0x2
+
+zero0x2:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+start0x2:
+
+single:
+	VCVTPH2PS 0(SI), Z16
+	VCVTPH2PS 32(SI), Z17
+	VBROADCASTSS 0(DX), Z24
+	VFMADD231PS Z24, Z16, Z0
+	VFMADD231PS Z24, Z17, Z1
+	VBROADCASTSS 4(DX), Z25
+	VFMADD231PS Z25, Z16, Z2
+	VFMADD231PS Z25, Z17, Z3
+	VBROADCASTSS 8(DX), Z26
+	VFMADD231PS Z26, Z16, Z4
+	VFMADD231PS Z26, Z17, Z5
+	VBROADCASTSS 12(DX), Z27
+	VFMADD231PS Z27, Z16, Z6
+	VFMADD231PS Z27, Z17, Z7
+	PREFETCHT1 0(R11)
+	ADDQ $64, SI
+	ADDQ $64, R11
+	ADDQ $32, DX
+	DECQ CX
+	JNZ single
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Z6, 0(AX)
+	VMOVUPS Z7, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Z4, 0(AX)
+	VMOVUPS Z5, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z2, 0(AX)
+	VMOVUPS Z3, 64(AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z0, 0(AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
 // func streamP6F16(c *streamBlock)
 // 6 rows of A by 32 columns.
 TEXT ·streamP6F16(SB), NOSPLIT, $0-8
@@ -9941,7 +11145,6 @@ TEXT ·streamP6F16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -9983,7 +11186,7 @@ zero0x2:
 
 start0x2:
 
-loop:
+single:
 	VCVTPH2PS 0(SI), Z16
 	VCVTPH2PS 32(SI), Z17
 	VBROADCASTSS 0(DX), Z24
@@ -10009,7 +11212,7 @@ loop:
 	ADDQ $64, R11
 	ADDQ $32, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
@@ -10039,7 +11242,6 @@ TEXT ·streamPFar6F16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -10081,7 +11283,7 @@ zero0x2:
 
 start0x2:
 
-loop:
+single:
 	VCVTPH2PS 0(SI), Z16
 	VCVTPH2PS 32(SI), Z17
 	VBROADCASTSS 0(DX), Z24
@@ -10107,7 +11309,7 @@ loop:
 	ADDQ $64, R11
 	ADDQ $32, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
@@ -10137,7 +11339,6 @@ TEXT ·streamP8F16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -10189,7 +11390,7 @@ zero0x2:
 
 start0x2:
 
-loop:
+single:
 	VCVTPH2PS 0(SI), Z16
 	VCVTPH2PS 32(SI), Z17
 	VBROADCASTSS 0(DX), Z24
@@ -10221,7 +11422,7 @@ loop:
 	ADDQ $64, R11
 	ADDQ $32, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
@@ -10257,7 +11458,6 @@ TEXT ·streamPFar8F16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -10309,7 +11509,7 @@ zero0x2:
 
 start0x2:
 
-loop:
+single:
 	VCVTPH2PS 0(SI), Z16
 	VCVTPH2PS 32(SI), Z17
 	VBROADCASTSS 0(DX), Z24
@@ -10341,7 +11541,7 @@ loop:
 	ADDQ $64, R11
 	ADDQ $32, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
@@ -13639,7 +14839,6 @@ TEXT ·stream256P1Words(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -13658,7 +14857,7 @@ zero0x3:
 
 start0x3:
 
-loop:
+single:
 	VMOVUPS 0(SI), Y3
 	VMOVUPS 32(SI), Y4
 	VMOVUPS 64(SI), Y5
@@ -13672,7 +14871,7 @@ loop:
 	ADDQ $96, R11
 	ADDQ $16, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
@@ -13688,7 +14887,6 @@ TEXT ·stream256P2Words(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -13714,7 +14912,7 @@ zero0x3:
 
 start0x3:
 
-loop:
+single:
 	VMOVUPS 0(SI), Y6
 	VMOVUPS 32(SI), Y7
 	VMOVUPS 64(SI), Y8
@@ -13732,7 +14930,7 @@ loop:
 	ADDQ $96, R11
 	ADDQ $16, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y3, 0(AX)
 	VMOVUPS Y4, 32(AX)
@@ -13752,7 +14950,6 @@ TEXT ·stream256P4Words(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -13792,7 +14989,7 @@ zero0x3:
 
 start0x3:
 
-loop:
+single:
 	VMOVUPS 0(SI), Y12
 	VMOVUPS 32(SI), Y13
 	VMOVUPS 64(SI), Y14
@@ -13818,7 +15015,7 @@ loop:
 	ADDQ $96, R11
 	ADDQ $16, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y9, 0(AX)
 	VMOVUPS Y10, 32(AX)
@@ -13846,7 +15043,6 @@ TEXT ·stream256P1BF16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -13865,7 +15061,7 @@ zero0x3:
 
 start0x3:
 
-loop:
+single:
 	VPMOVZXWD 0(SI), Y3
 	VPSLLD $16, Y3, Y3
 	VPMOVZXWD 16(SI), Y4
@@ -13881,7 +15077,7 @@ loop:
 	ADDQ $48, R11
 	ADDQ $16, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
@@ -13897,7 +15093,6 @@ TEXT ·stream256P2BF16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -13923,7 +15118,7 @@ zero0x3:
 
 start0x3:
 
-loop:
+single:
 	VPMOVZXWD 0(SI), Y6
 	VPSLLD $16, Y6, Y6
 	VPMOVZXWD 16(SI), Y7
@@ -13943,7 +15138,7 @@ loop:
 	ADDQ $48, R11
 	ADDQ $16, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y3, 0(AX)
 	VMOVUPS Y4, 32(AX)
@@ -13963,7 +15158,6 @@ TEXT ·stream256P4BF16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -14003,7 +15197,7 @@ zero0x3:
 
 start0x3:
 
-loop:
+single:
 	VPMOVZXWD 0(SI), Y12
 	VPSLLD $16, Y12, Y12
 	VPMOVZXWD 16(SI), Y13
@@ -14031,7 +15225,7 @@ loop:
 	ADDQ $48, R11
 	ADDQ $16, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y9, 0(AX)
 	VMOVUPS Y10, 32(AX)
@@ -14059,7 +15253,6 @@ TEXT ·stream256P1F16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -14078,7 +15271,7 @@ zero0x3:
 
 start0x3:
 
-loop:
+single:
 	VCVTPH2PS 0(SI), Y3
 	VCVTPH2PS 16(SI), Y4
 	VCVTPH2PS 32(SI), Y5
@@ -14091,7 +15284,7 @@ loop:
 	ADDQ $48, R11
 	ADDQ $16, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
@@ -14107,7 +15300,6 @@ TEXT ·stream256P2F16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -14133,7 +15325,7 @@ zero0x3:
 
 start0x3:
 
-loop:
+single:
 	VCVTPH2PS 0(SI), Y6
 	VCVTPH2PS 16(SI), Y7
 	VCVTPH2PS 32(SI), Y8
@@ -14150,7 +15342,7 @@ loop:
 	ADDQ $48, R11
 	ADDQ $16, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y3, 0(AX)
 	VMOVUPS Y4, 32(AX)
@@ -14170,7 +15362,6 @@ TEXT ·stream256P4F16(SB), NOSPLIT, $0-8
 	MOVQ streamBlock_b(DI), SI
 	MOVQ streamBlock_k(DI), CX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	LEAQ (R9)(R9*2), R10
 	MOVQ streamBlock_ahead(DI), R11
 	ADDQ SI, R11
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
@@ -14210,7 +15401,7 @@ zero0x3:
 
 start0x3:
 
-loop:
+single:
 	VCVTPH2PS 0(SI), Y12
 	VCVTPH2PS 16(SI), Y13
 	VCVTPH2PS 32(SI), Y14
@@ -14235,7 +15426,7 @@ loop:
 	ADDQ $48, R11
 	ADDQ $16, DX
 	DECQ CX
-	JNZ loop
+	JNZ single
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y9, 0(AX)
 	VMOVUPS Y10, 32(AX)

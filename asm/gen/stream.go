@@ -341,21 +341,36 @@ func (k stream) load(s *source, addr string, reg int) {
 	}
 }
 
-// panels writes the kernel for panels that lie stride bytes apart.
+// panels writes the kernel for panels that lie stride bytes apart. Where it reads several, a stride of 0 says that there is one only.
 //
 //	DI streamBlock   R9 stride   R10 3·stride   SI B   R11 what is prefetched   DX A   CX words left
 func (k stream) panels(s *source) {
-	kern := k.kernel()
-	k.function(s, "P"+k.suffix(), k.vecs*kern.bytes()/4)
+	one := k
+	one.vecs = k.kernel().vecs
+	k.function(s, "P"+k.suffix(), k.vecs*k.kernel().bytes()/4)
 	s.op("MOVQ streamBlock_stride(DI), R9")
 	s.op("MOVQ streamBlock_b(DI), SI")
 	s.op("MOVQ streamBlock_k(DI), CX")
 	s.slot(0, "a", 0, "DX")
-	s.op("LEAQ (R9)(R9*2), R10")
 	k.aimAhead(s)
+	if k.vecs > one.vecs {
+		s.op("TESTQ R9, R9")
+		s.op("JZ one")
+		s.op("LEAQ (R9)(R9*2), R10")
+		k.panelsLoop(s, "loop")
+		s.ret()
+		s.label("one")
+	}
+	one.panelsLoop(s, "single")
+	s.ret()
+}
+
+// panelsLoop writes the loop over K of a kernel for panels under a label, for as many as there are accumulators.
+func (k stream) panelsLoop(s *source, label string) {
+	kern := k.kernel()
 	addr := func(v int) string { return fmt.Sprintf("%d(AX)", v*kern.bytes()) }
 	k.accumulators(s, 0, 0, k.vecs, addr, nil)
-	s.label("loop")
+	s.label(label)
 	var bs []int
 	var fetch []string
 	b, _, _ := k.registers()
@@ -374,9 +389,8 @@ func (k stream) panels(s *source) {
 	s.op("ADDQ $%d, R11", kern.vecs*vec)
 	s.op("ADDQ $%d, DX", 4*kern.mr)
 	s.op("DECQ CX")
-	s.op("JNZ loop")
+	s.op("JNZ %s", label)
 	k.store(s, 0, 0, k.vecs, addr, nil)
-	s.ret()
 }
 
 // aimAhead sets R11 to what is prefetched when SI is what is read of a panel.
