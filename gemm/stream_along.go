@@ -6,52 +6,82 @@ import (
 	"example.com/leafhopper/asm"
 )
 
+// A kernel stores the sums of one tile as it begins the next, so several tiles of columns go
+// by a panel of A before the next panel does. Where sums would have to wait in memory, for
+// other panels or for more of K, they would take the caches of too much.
+const (
+	alongBytes  = 512 << 10 // most bytes of those tiles
+	alongPanels = 2         // most panels of A
+)
+
 // computeAlong multiplies an item's part of A by the columns from .. to-1, which lie
 // along K: as rows of A, by panels of columns of B. Nothing of B is packed but what is
 // left of K where a tile ends. The accumulators are those of the transpose of C.
 func (st *stream) computeAlong(mem unsafe.Pointer, item, from, to int) {
+	acc, tail, most := st.accumulators(mem, from), unsafe.Add(mem, streamB), st.alongTiles()
+	for col := from; col < to; {
+		tiles := max(1, min(most, (to-col)/st.kernel.MR))
+		st.multiplyAlong(acc, tail, item, col, to, tiles)
+		col += tiles * st.kernel.MR
+		if st.acc != nil {
+			acc = unsafe.Add(acc, tiles*st.bytesStrip())
+		}
+	}
+}
+
+// alongBlocks returns how many blocks of K a call takes: several if they lie one after the other.
+func (st *stream) alongBlocks() int {
+	if st.panelsA > 1 {
+		return 1
+	}
+	return max(1, callLimit(st.kernel)/tileFlops(st.kernel, st.words(st.bk)))
+}
+
+// alongTiles returns how many tiles of columns are multiplied by one panel of A after the other.
+func (st *stream) alongTiles() int {
+	if st.panelsA > alongPanels || st.k > st.alongBlocks()*st.bk {
+		return 1
+	}
+	k := st.kernel
+	return max(1, min(alongBytes/(k.MR*st.k*st.b.elem.Size()), callLimit(k)/tileFlops(k, st.words(st.k)), streamB/st.bytesStrip()))
+}
+
+// multiplyAlong multiplies an item's part of A by so many tiles of columns from col on, or by those of one that are before to.
+// Their accumulators at acc are tile by tile for each panel of A.
+func (st *stream) multiplyAlong(acc, tail unsafe.Pointer, item, col, to, tiles int) {
 	k := st.kernel
 	rows, pitch, pitchB, unit := k.Rows(st.b.elem), k.NR*4, st.b.pitch(), k.KStep(st.b.elem)*k.KPack
-	acc, tail, lines := st.accumulators(mem, from), unsafe.Add(mem, streamB), unit*st.b.elem.Size()
+	lines, high := unit*st.b.elem.Size(), tiles*k.MR
+	at := min(col, st.n-k.MR) // the last columns may be multiplied again
+	blocks := st.alongBlocks()
 	first, last := st.blocks(item)
-	blocks := 1
-	if st.panelsA == 1 { // they lie one after the other
-		blocks = max(1, callLimit(k)/tileFlops(k, st.words(st.bk)))
-	}
-	for col := from; col < to; col += k.MR {
-		at := min(col, st.n-k.MR) // the last columns may be multiplied again
-		for step := first; step < last; step += blocks {
-			k0 := step * st.bk
-			n := min(st.k-k0, min(blocks, last-step)*st.bk)
-			rest := n % unit
-			whole := n - rest
-			b := st.b.at(k0, at)
+	for step := first; step < last; step += blocks {
+		k0 := step * st.bk
+		n := min(st.k-k0, min(blocks, last-step)*st.bk)
+		rest := n % unit
+		whole := n - rest
+		if rest > 0 {
+			clear(unsafe.Slice((*byte)(tail), high*lines))
+			asm.CopyRows(tail, lines, st.b.at(k0+whole, at), pitchB, high, rest*st.b.elem.Size())
+		}
+		a := st.blockA(step)
+		for i := range st.panelsA {
+			dst := unsafe.Add(acc, i*high*pitch)
+			src := dst
+			if step == 0 {
+				src = nil
+			}
+			if whole > 0 {
+				rows(st.words(whole), tiles, st.b.at(k0, at), a, src, pitch, dst, pitch, pitchB)
+				src = dst
+			}
 			if rest > 0 {
-				clear(unsafe.Slice((*byte)(tail), k.MR*lines))
-				asm.CopyRows(tail, lines, st.b.at(k0+whole, at), pitchB, k.MR, rest*st.b.elem.Size())
+				rows(st.words(unit), tiles, tail, unsafe.Add(a, k.PanelB(st.words(whole))), src, pitch, dst, pitch, lines)
 			}
-			a := st.blockA(step)
-			for i := range st.panelsA {
-				dst := unsafe.Add(acc, i*k.MR*pitch)
-				src := dst
-				if step == 0 {
-					src = nil
-				}
-				if whole > 0 {
-					rows(st.words(whole), 1, b, a, src, pitch, dst, pitch, pitchB)
-					src = dst
-				}
-				if rest > 0 {
-					rows(st.words(unit), 1, tail, unsafe.Add(a, k.PanelB(st.words(whole))), src, pitch, dst, pitch, lines)
-				}
-				a = unsafe.Add(a, k.PanelB(st.words(n)))
-			}
+			a = unsafe.Add(a, k.PanelB(st.words(n)))
 		}
-		for i := 0; i < st.m && last == st.steps; i += k.NR {
-			st.storeTurned(st.c.at(i, col), unsafe.Add(acc, (i+col-at)*pitch), min(k.MR, to-col), min(k.NR, st.m-i))
-		}
-		if st.acc != nil {
-			acc = unsafe.Add(acc, st.bytesStrip())
-		}
+	}
+	for i := 0; i < st.panelsA && last == st.steps; i++ {
+		st.storeTurned(st.c.at(i*k.NR, col), unsafe.Add(acc, (i*high+col-at)*pitch), min(high, to-col), min(k.NR, st.m-i*k.NR))
 	}
 }

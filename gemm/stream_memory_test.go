@@ -124,7 +124,7 @@ func checkStreamMemory(st *stream) error {
 	case streamPieces:
 		acc = broomAcc
 	case streamAlong:
-		panels = 1 // one after the other
+		panels, acc = st.alongTiles(), streamB
 	}
 	if got := panels * ceilDiv(st.m, k.MR) * k.MR * k.NR * 4; got > acc {
 		return fmt.Errorf("the accumulators of %d columns take %d bytes, there are %d", cols, got, acc)
@@ -145,7 +145,7 @@ func checkStreamMemory(st *stream) error {
 		if st.cols > min(most, inPlaceCols) && st.slabs < maxSlabs/2 {
 			return fmt.Errorf("%d slabs of %d columns, the bound is %d", st.slabs, st.cols, min(most, inPlaceCols))
 		}
-		if got := k.MR * k.KStep(st.b.elem) * 4; got > scratchBytes-streamB {
+		if got := st.alongTiles() * k.MR * k.KStep(st.b.elem) * 4; got > scratchBytes-streamB {
 			return fmt.Errorf("what is left of K takes %d bytes, there are %d", got, scratchBytes-streamB)
 		}
 		return nil

@@ -192,15 +192,16 @@ func mostStreamed(kern *asm.Kernel, packs, along bool, workers int) int {
 	return 64
 }
 
-// TestStreamLong multiplies columns along a K that takes several calls of a kernel,
-// whole blocks of it and not. The bits are those of the ring.
-func TestStreamLong(t *testing.T) {
+// TestStreamAlong multiplies columns along a K that takes several calls of a kernel,
+// whole blocks of it and not, and along one so short that a call takes several tiles of
+// columns. The bits are those of the ring.
+func TestStreamAlong(t *testing.T) {
 	processors(t, 2)
 	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		if !k.Starves() || raceEnabled {
 			t.Skip("it reads columns as others do")
 		}
-		for i, tc := range []struct{ m, n, k int }{{9, 77, 8192}, {19, 77, 17000}, {29, 77, 20_011}, {101, 301, 7011}} {
+		for i, tc := range []struct{ m, n, k int }{{9, 77, 8192}, {19, 77, 17000}, {29, 77, 20_011}, {101, 301, 7011}, {41, 1303, 333}, {7, 677, 461}} {
 			s := size(tc.m, tc.n, tc.k, append(slices.Clip(opts), gemm.WithDepth(2))...)
 			s.tb, s.seed = true, uint64(i)
 			o := build[float32, bf16.BF16](t, s)
