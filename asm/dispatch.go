@@ -2,6 +2,7 @@ package asm
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/cpuid/v2"
@@ -29,9 +30,9 @@ type isa []cpuid.FeatureID
 
 var (
 	isaAVX2       = isa{cpuid.AVX2, cpuid.FMA3, cpuid.F16C}
-	isaAVX512     = isa{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.AVX512VL}
-	isaAVX512BF16 = append(isaAVX512[:4:4], cpuid.AVX512BF16)
-	isaAMX        = append(isaAVX512BF16[:5:5], cpuid.AMXTILE, cpuid.AMXBF16)
+	isaAVX512     = isa{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.FMA3, cpuid.BMI2}
+	isaAVX512BF16 = append(slices.Clip(isaAVX512), cpuid.AVX512BF16)
+	isaAMX        = append(slices.Clip(isaAVX512BF16), cpuid.AMXTILE, cpuid.AMXBF16)
 )
 
 // A cpu is what the policy needs to know of a processor.

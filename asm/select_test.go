@@ -22,7 +22,8 @@ func fake(vendor string, family, model int, sets ...isa) cpu {
 }
 
 func TestPolicy(t *testing.T) {
-	withoutVL := isa{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.AVX512BF16}
+	withoutVL := isa{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.BMI2, cpuid.AVX512BF16}
+	withoutBMI2 := isa{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.AVX512BF16}
 	for _, c := range []struct {
 		name           string
 		cpu            cpu
@@ -37,6 +38,7 @@ func TestPolicy(t *testing.T) {
 		{"Sapphire Rapids", fake("intel", 6, 0x8f, isaAVX2, isaAVX512BF16, isaAMX), "amx", "avx512", "avx512"},
 		{"Haswell", fake("intel", 6, 0x3c, isaAVX2), "avx2", "avx2", "avx2"},
 		{"no VL", fake("amd", 0x1a, 2, isaAVX2, withoutVL), "avx2", "avx2", "avx2"},
+		{"no BMI2", fake("amd", 0x1a, 2, isaAVX2, withoutBMI2), "avx2", "avx2", "avx2"},
 		{"Nehalem", fake("intel", 6, 0x1a), "go", "go", "go"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
