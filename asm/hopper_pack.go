@@ -75,14 +75,18 @@ func (c hopperPacker) packFunc(kContiguous bool) PackFunc {
 // packHopperGo returns the plain-Go packer of one operand.
 func packHopperGo(s *hopperShape, t Type, side hopperSide, kContiguous bool) PackFunc {
 	c := hopperPacker{hopperShape: s, t: t, side: side, group: s.width(side)}
-	wide := widened(t)
+	c.finish = func(p hopperPanel, depth int) { s.finishGo(p, t, side, depth) }
+	c.partwise(kContiguous, packer(widened(t), 1, s.sub(side), kContiguous))
+	return c.packFunc(kContiguous)
+}
+
+// partwise packs values part by part, by a packer of native panels as wide.
+func (c *hopperPacker) partwise(kContiguous bool, pack PackFunc) {
 	c.values = c.widening(kContiguous, func(dst, src unsafe.Pointer, stride, n, k, depth int) {
 		c.parts(dst, n, depth, func(part unsafe.Pointer, i, n int) {
-			packGeneric(wide, 1, s.sub(side), kContiguous, part, sourceAt(src, wide, stride, i, kContiguous), stride, n, k)
+			pack(part, sourceAt(src, widened(c.t), stride, i, kContiguous), stride, n, k)
 		})
 	})
-	c.finish = func(p hopperPanel, depth int) { s.finishGo(p, t, side, depth) }
-	return c.packFunc(kContiguous)
 }
 
 // sourceAt returns the address of row i of what is packed.

@@ -74,29 +74,21 @@ type PanelConfig struct {
 }
 
 // NewPanelMap returns the map of the operand that c describes.
-func NewPanelMap(c PanelConfig) (PanelMap, error) {
-	var m PanelMap
-	if err := m.init(c); err != nil {
-		return PanelMap{}, err
-	}
-	return m, nil
-}
-
-func (m *PanelMap) init(c PanelConfig) error {
+func NewPanelMap(c PanelConfig) (m PanelMap, err error) {
 	if c.Kernel == nil {
-		return fmt.Errorf("tile: panel map: no kernel")
+		return m, fmt.Errorf("tile: panel map: no kernel")
 	}
 	if err := c.Kernel.Supported(); err != nil {
-		return fmt.Errorf("tile: panel map: kernel %s cannot run: %w", c.Kernel.Name, err)
+		return m, fmt.Errorf("tile: panel map: kernel %s cannot run: %w", c.Kernel.Name, err)
 	}
 	if c.Side > SideB {
-		return fmt.Errorf("tile: panel map: side %d is neither SideA (%d) nor SideB (%d)", c.Side, SideA, SideB)
+		return m, fmt.Errorf("tile: panel map: side %d is neither SideA (%d) nor SideB (%d)", c.Side, SideA, SideB)
 	}
 	if !c.Kernel.Accepts(c.Type) {
-		return fmt.Errorf("tile: panel map: kernel %s does not read %v", c.Kernel.Name, c.Type)
+		return m, fmt.Errorf("tile: panel map: kernel %s does not read %v", c.Kernel.Name, c.Type)
 	}
 	if c.Rows < 0 || c.K < 0 {
-		return fmt.Errorf("tile: panel map: negative extents %d x %d", c.Rows, c.K)
+		return m, fmt.Errorf("tile: panel map: negative extents %d x %d", c.Rows, c.K)
 	}
 	size := c.Type.Size()
 	lines, line := c.K, c.Rows
@@ -105,16 +97,16 @@ func (m *PanelMap) init(c PanelConfig) error {
 	}
 	if lines > 0 && line > 0 {
 		if line > len(c.Global)/size {
-			return fmt.Errorf("tile: panel map: %d elements of %v a line exceed the %d bytes of Global", line, c.Type, len(c.Global))
+			return m, fmt.Errorf("tile: panel map: %d elements of %v a line exceed the %d bytes of Global", line, c.Type, len(c.Global))
 		}
 		if c.Stride < line*size && lines > 1 {
-			return fmt.Errorf("tile: panel map: stride of %d bytes is less than the %d bytes of a line", c.Stride, line*size)
+			return m, fmt.Errorf("tile: panel map: stride of %d bytes is less than the %d bytes of a line", c.Stride, line*size)
 		}
 		if lines > 1 && lines-1 > (len(c.Global)-line*size)/c.Stride {
-			return fmt.Errorf("tile: panel map: %d lines, %d bytes apart, exceed the %d bytes of Global", lines, c.Stride, len(c.Global))
+			return m, fmt.Errorf("tile: panel map: %d lines, %d bytes apart, exceed the %d bytes of Global", lines, c.Stride, len(c.Global))
 		}
 	}
-	*m = PanelMap{
+	m = PanelMap{
 		base: unsafe.Pointer(unsafe.SliceData(c.Global)),
 		rows: c.Rows, k: c.K, stride: c.Stride, size: size,
 		elem: c.Type, kContiguous: c.KContiguous,
@@ -125,7 +117,7 @@ func (m *PanelMap) init(c PanelConfig) error {
 	} else {
 		m.width, m.pack = c.Kernel.NR, c.Kernel.PackB(c.Type, c.KContiguous)
 	}
-	return nil
+	return m, nil
 }
 
 // Width returns the rows of a panel: MR or NR.

@@ -1,16 +1,11 @@
 package tile
 
-import (
-	"fmt"
-	"unsafe"
-)
+import "fmt"
 
 const (
 	// tileAlign is the alignment of a tile in shared memory (CUDA C++
 	// Programming Guide, alignment table of the tensor copies).
 	tileAlign = 128
-	// cacheLine is the alignment of the bytes behind emulated shared memory.
-	cacheLine = 64
 	// maxShared keeps every address of shared memory in 32 bits.
 	maxShared = 1 << 30
 )
@@ -31,9 +26,7 @@ func NewShared(size int) (*Shared, error) {
 	if size < 1 || size > maxShared {
 		return nil, fmt.Errorf("tile: shared memory of %d bytes, want 1 to %d", size, maxShared)
 	}
-	raw := make([]byte, size+cacheLine-1)
-	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(raw))) % cacheLine)
-	return &Shared{mem: raw[skip : skip+size : skip+size]}, nil
+	return &Shared{mem: HeapSlots(size)}, nil
 }
 
 // Bytes returns the memory itself, not a copy.
