@@ -55,8 +55,9 @@ func (k *Kernel) StreamMost(t Type, kContiguous bool) int {
 	return k.MR
 }
 
-// A PanelsFunc is a [StreamFunc] for a B in stored panels, see [Kernel.StoreB]: n columns in panels that lie pitch bytes apart, k
-// words deep, which like those of A is a whole number of words.
+// A PanelsFunc multiplies m rows of A, 1 to MR, as a [StreamFunc] does, by n columns of B in stored panels, see [Kernel.StoreB], which
+// lie pitch bytes apart. k is their depth in words, and that of the panel of A; a call goes through all of it at once, so whoever
+// wants short calls cuts K.
 type PanelsFunc func(k, m, n int, a, b unsafe.Pointer, pitch int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 
 // StreamPanels returns the kernel's PanelsFunc for operands of type t, or nil if it has none.

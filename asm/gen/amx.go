@@ -68,7 +68,7 @@ var (
 	}
 )
 
-// loadA writes the load of tile i of a block of A.
+// load writes the load of tile i of a block of A.
 func (a *sideA) load(s *source, i int) { s.tile(tileLoadT1, 4+i, a.tiles[i]) }
 
 // loadB writes the load of tile j of the block of B at DI, whose rows are those of both tiles, side by side.

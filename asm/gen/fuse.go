@@ -37,13 +37,13 @@ func (k kernel) fuse(s *source, f form) {
 	k.loadTile(s)
 	s.label("start")
 	s.label("loop")
-	row := func(op string) {
+	for range f.kpack {
 		for o := 0; o < k.rowB()/4*f.bytes; o += 64 {
-			s.op("%s %d(R15)", op, o)
+			s.op("PREFETCHT1 %d(R15)", o)
 		}
 		s.op("ADDQ R13, R15")
 	}
-	step := func() {
+	{
 		if f.kpack == 2 {
 			f.load512(s, "(SI)", "", b0)
 			f.load512(s, "(SI)(R13*1)", "", b0+2)
@@ -68,10 +68,6 @@ func (k kernel) fuse(s *source, f form) {
 		}
 		a.advance(s, 1)
 	}
-	for range f.kpack {
-		row("PREFETCHT1")
-	}
-	step()
 	s.op("DECQ CX")
 	s.op("JNZ loop")
 

@@ -65,7 +65,7 @@ func (k kernel) registers() int {
 // the processor keeps the first.
 func (k kernel) multiply(s *source, acc, a, b int) {
 	if k.dot {
-		s.dotBF16(acc, a, b)
+		s.dotBF16(acc, b, a)
 	} else {
 		s.op("VFMADD231PS %s, %s, %s", k.reg(a), k.reg(b), k.reg(acc))
 	}
@@ -84,7 +84,6 @@ func (k kernel) zero(s *source, i int) {
 type operandA interface {
 	word(u, i int) string     // the place of word i of step u from here
 	advance(s *source, n int) // by n steps
-	fold() int                // the kernel.fold for which a step takes the fewest instructions
 }
 
 // panelA is a panel of mr words a step.
@@ -95,7 +94,6 @@ type panelA struct {
 
 func (a panelA) word(u, i int) string     { return fmt.Sprintf("%d(%s)", 4*(u*a.mr+i), a.at) }
 func (a panelA) advance(s *source, n int) { s.op("ADDQ $%d, %s", 4*n*a.mr, a.at) }
-func (a panelA) fold() int                { return 2 }
 
 // rowsA is up to 8 rows, mr of them, lda bytes apart. lda3 is a register for three times as much, and at4 one for the fifth row.
 type rowsA struct {
@@ -117,9 +115,6 @@ func (a rowsA) advance(s *source, n int) {
 		s.op("ADDQ $%d, %s", 4*n, a.at4)
 	}
 }
-
-// fold folds fewer words than that of a panel: an operand with an index takes an instruction more.
-func (a rowsA) fold() int { return 4 }
 
 // start sets the registers for rows of which lda and at are known.
 func (a rowsA) start(s *source) {
@@ -170,10 +165,12 @@ func (k kernel) mul(s *source, v variant) {
 
 	if v.rows {
 		a = lie
-		s.function(k.prefix(v.name())+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", 24, k.doc+".")
+		s.function(k.prefix(v.name())+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", 40, k.doc+".")
+		k.foldStart(s, foldAt)
 		s.load(8, "lda", "R12")
 	} else {
-		s.function(k.prefix(v.name())+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead", 32, k.doc+".")
+		s.function(k.prefix(v.name())+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead", 40, k.doc+".")
+		k.foldStart(s, foldAt)
 		k.aheadStart(s)
 	}
 	s.load(1, "m", "BX", "a", "SI")
@@ -232,7 +229,7 @@ func (k kernel) mul(s *source, v variant) {
 		k.aheadLoop(s, a)
 	}
 
-	k.loop(s, a)
+	k.loop(s, a, foldAt)
 	k.storeTile(s, v)
 	if v.rows {
 		lie.next(s, "k+0(FP)", "CX")
@@ -258,6 +255,7 @@ func (k kernel) prefix(name string) string {
 func (k kernel) aheadStart(s *source) {
 	s.load(8, "next", "DX")
 	s.op("XORQ R14, R14")
+	s.op("XORQ R15, R15")
 	s.op("TESTQ DX, DX")
 	s.op("JZ begin")
 	s.op("MOVQ Ahead_Base(DX), R15")
@@ -343,13 +341,16 @@ func (k kernel) turned(s *source, a operandA) {
 //
 // A core whose other thread is busy is short of instructions rather than of loads. With some of the broadcasts folded into the
 // multiply-adds, which takes a load more for each, a step has 22 instructions instead of 26, or 24 if A is in rows.
-func (k kernel) loop(s *source, a operandA) {
+func (k kernel) loop(s *source, a operandA, flag int) {
 	if k.folds {
 		s.label("loop")
-		s.op("CMPB ·foldsWords(SB), $0")
+		s.op("CMPQ %d(SP), $0", flag)
 		s.op("JEQ whole")
 		folded := k
-		folded.fold = a.fold()
+		folded.fold = 2
+		if _, ok := a.(rowsA); ok {
+			folded.fold = 4 // an operand with an index takes an instruction more
+		}
 		folded.turns(s, a, "folded")
 		s.op("JMP rest")
 		k.turns(s, a, "whole")
@@ -419,4 +420,15 @@ func (k kernel) peak(s *source) {
 	s.op("JNZ loop")
 	s.label("done")
 	s.ret()
+}
+
+// foldAt is where a strip kernel keeps foldsWords.
+const foldAt = 32
+
+// foldStart copies foldsWords to the frame, before R15 holds anything: a plugin reads a variable by way of R15.
+func (k kernel) foldStart(s *source, at int) {
+	if k.folds {
+		s.op("MOVBLZX ·foldsWords(SB), AX")
+		s.op("MOVQ AX, %d(SP)", at)
+	}
 }

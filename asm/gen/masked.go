@@ -48,7 +48,7 @@ func (k masked) multiplyColumn(s *source, acc, a, b, v int) {
 		if k.column(acc, v) != k.reg(acc) {
 			dot = dotPairs256
 		}
-		s.evex(dot, acc, a, b)
+		s.evex(dot, acc, b, a)
 		return
 	}
 	s.op("VFMADD231PS %s, %s, %s", k.column(a, v), k.column(b, v), k.column(acc, v))

@@ -20,7 +20,8 @@ func (k kernel) mulPack(s *source, f form) {
 	if k.zmm {
 		name = "mulPack"
 	}
-	s.function(name+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing", 0, k.doc+".")
+	s.function(name+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing", 8, k.doc+".")
+	k.foldStart(s, 0)
 	s.load(8, "pack", "DX")
 	s.op("MOVQ Packing_B(DX), R15")
 	s.op("MOVQ Packing_Stride(DX), R13")
@@ -59,7 +60,7 @@ func (k kernel) mulPack(s *source, f form) {
 	s.op("CMPQ R14, $%d", k.unroll/packSteps)
 	s.op("JGE pack")
 
-	k.loop(s, a)
+	k.loop(s, a, 0)
 	k.storeTile(s, variant{})
 	s.op("DECQ BX")
 	s.op("JNZ tile")

@@ -24,7 +24,8 @@ func (k kernel) mulPackT(s *source, f form) {
 	k.broadcasts = 2
 	a := panelA{"SI", k.mr}
 	line := packDepth * f.kpack * f.bytes // of a row of a block
-	s.function("mulPackT"+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing", 40, k.doc+".")
+	s.function("mulPackT"+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing", 48, k.doc+".")
+	k.foldStart(s, 40)
 	s.load(8, "pack", "DX")
 	s.op("MOVQ Packing_B(DX), R15")
 	s.op("MOVQ Packing_Stride(DX), R13")
@@ -69,7 +70,7 @@ func (k kernel) mulPackT(s *source, f form) {
 	s.op("JL loop")
 	s.op("TESTQ R14, R14")
 	s.op("JZ loop")
-	ops := k.blockOps(f, line)
+	ops := k.blockOps(f)
 	steps := packTurns * k.unroll
 	for u := range steps {
 		k.step(s, a, u)
@@ -84,7 +85,7 @@ func (k kernel) mulPackT(s *source, f form) {
 	s.op("JGE pack")
 	s.op("JMP rest")
 
-	k.loop(s, a)
+	k.loop(s, a, 40)
 	k.storeTile(s, variant{})
 	s.op("MOVQ R8, 8(SP)")
 	s.op("DECQ BX")
@@ -122,7 +123,7 @@ func (k kernel) nextBlock(s *source, where string, line int) {
 // lanes of rows 0..3 and 4..7 of a word put side by side.
 //
 //	Z20-Z27 rows   Z28 Z29 under way   Z30 Z31 tables
-func (k kernel) blockOps(f form, line int) []string {
+func (k kernel) blockOps(f form) []string {
 	const first, tmp = 20, 28
 	var s source
 	for half, at := range []string{"R15", "AX"} {

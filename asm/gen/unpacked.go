@@ -48,8 +48,6 @@ func (a crossA) advance(s *source, n int) {
 	}
 }
 
-func (a crossA) fold() int { return 0 }
-
 // unpackedAhead is how many rows of K a kernel prefetches ahead: rows far apart are nothing that the processor would fetch by itself.
 // Those a power of two apart share a set of the cache, where 8 ahead would take the places of 8 that are needed again.
 const unpackedAhead = 4
