@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -86,7 +87,7 @@ func meminfo(key string) int {
 	for line := range bytes.Lines(data) {
 		if f := bytes.Fields(line); len(f) >= 2 && string(f[0]) == key {
 			kib, _ := strconv.Atoi(string(f[1]))
-			return kib << 10
+			return min(kib, math.MaxInt>>10) << 10
 		}
 	}
 	return 0

@@ -21,7 +21,7 @@ type Workload struct {
 	SplitK         int // parts that K is cut into; 0 is 1
 }
 
-// maxDim bounds each dimension, so that no count of elements overflows.
+// maxDim bounds each dimension, so that no count of elements overflows in 64 bits.
 const maxDim = 1 << 20
 
 // Flops returns the floating-point operations of one product, 2·M·N·K.
@@ -52,6 +52,10 @@ func (w Workload) Validate() error {
 		if d.n < 1 || d.n > maxDim {
 			return fmt.Errorf("bench: %s = %d is outside 1..%d", d.name, d.n, maxDim)
 		}
+	}
+	m, n, k := float64(w.M), float64(w.N), float64(w.K)
+	if bytes := (m*k+k*n)*float64(w.In.Size()) + m*n*float64(w.Out.Size()); bytes > math.MaxInt {
+		return fmt.Errorf("bench: the operands of %dx%dx%d take %.1f GiB, more than this system addresses", w.M, w.N, w.K, bytes/(1<<30))
 	}
 	for _, f := range []struct {
 		name string

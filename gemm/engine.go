@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -40,7 +41,7 @@ func New(opts ...Option) (*Engine, error) {
 	if s.ctx != nil {
 		return nil, fmt.Errorf("gemm: New: WithContext belongs to a call")
 	}
-	if s.stats != nil {
+	if slices.ContainsFunc(opts, func(o Option) bool { return o.kind == optStats }) {
 		return nil, fmt.Errorf("gemm: New: WithStats belongs to a call")
 	}
 	if err := s.checkKernel(); err != nil {
@@ -93,8 +94,9 @@ func (e *Engine) Multiply(c, a, b AnyMatrix, opts ...Option) error {
 }
 
 // Close waits for the calls under way and the helpers to end and returns the
-// engine's memory to the system. Later calls fail. Small products, which run on
-// their caller's goroutine with no memory of the engine, are not waited for.
+// engine's memory to the system. Later calls fail, and so do those that still wait
+// for their turn. Small products, which run on their caller's goroutine with no
+// memory of the engine, are not waited for.
 func (e *Engine) Close() error {
 	if e == nil || e.crew == nil {
 		return errZero
@@ -111,7 +113,7 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// ErrClosed is the error of every call on an [Engine] after Close.
+// ErrClosed is the error of every call on an [Engine] after Close, and of those that waited for their turn then.
 var ErrClosed = errors.New("gemm: engine is closed")
 
 var errZero = errors.New("gemm: nil or zero Engine; make one with New")

@@ -156,6 +156,7 @@ func TestEngineErrors(t *testing.T) {
 		{gemm.Option{}, "zero Option"},
 		{gemm.WithContext(t.Context()), "WithContext"},
 		{gemm.WithStats(&st), "WithStats"},
+		{gemm.WithStats(nil), "WithStats"},
 		{gemm.WithWorkers(-1), "WithWorkers"},
 		{gemm.WithDepth(99), "WithDepth"},
 		{gemm.WithTile(0, -1, 0), "WithTile"},

@@ -144,6 +144,9 @@ func parsePacking(data []byte, t asm.Type) (packing, error) {
 	if v := word(8); v != packedVersion {
 		return packing{}, fmt.Errorf("version %d, this build reads version %d", v, packedVersion)
 	}
+	if got, want := crc32.Checksum(data[:len(data)-packedTrailer], castagnoli), word(len(data)-packedTrailer); got != want {
+		return packing{}, fmt.Errorf("damaged: its CRC-32C is %#08x, not %#08x", got, want)
+	}
 	p := packing{elem: t}
 	switch code := int64(word(12)) - 1; {
 	case code < 0 || code >= int64(len(packedTypes)):
@@ -165,9 +168,6 @@ func parsePacking(data []byte, t asm.Type) (packing, error) {
 	body := data[packedHeader : len(data)-packedTrailer]
 	if err := p.shape(rows, cols, len(body)); err != nil {
 		return packing{}, err
-	}
-	if got, want := crc32.Checksum(data[:len(data)-packedTrailer], castagnoli), word(len(data)-packedTrailer); got != want {
-		return packing{}, fmt.Errorf("damaged: its CRC-32C is %#08x, not %#08x", got, want)
 	}
 	p.data = tile.HeapSlots(len(body))
 	copy(p.data, body)

@@ -172,6 +172,8 @@ func TestBinaryErrors(t *testing.T) {
 		{name: "long", edit: func(d []byte) []byte { return append(d, 0) }, want: []string{"513 bytes", "3x33"}},
 		{name: "panels", edit: func(d []byte) []byte { d[atPanels+7] ^= 1; return d }, raw: true, want: []string{"damaged", "CRC-32C"}},
 		{name: "behind the name", edit: func(d []byte) []byte { d[atLayout-1] ^= 1; return d }, want: []string{`"gobf16\x00`, "unknown"}},
+		{name: "kernel", edit: func(d []byte) []byte { d[atLayout-1] ^= 1; return d }, raw: true, want: []string{"damaged", "CRC-32C"}},
+		{name: "cut", edit: func(d []byte) []byte { return d[:len(d)-1] }, raw: true, want: []string{"damaged", "CRC-32C"}},
 		{name: "checksum", edit: func(d []byte) []byte { d[len(d)-1] ^= 0x80; return d }, raw: true, want: []string{"damaged", "CRC-32C is 0x"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -63,6 +63,9 @@ func generate() map[string][]byte {
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("asm/gen: ")
+	if len(os.Args) > 1 {
+		log.Fatalf("%q: it takes no arguments", os.Args[1])
+	}
 	for name, text := range generate() {
 		if err := os.WriteFile(name, text, 0o644); err != nil {
 			log.Fatal(err)

@@ -302,7 +302,10 @@ static int measure(product p, int threads, int count, double min_time)
 		lib_call(&p);
 		if ((right = check(&p))) {
 			printf(LIB ",%s,%ld,%ld,%ld,%d,%.9g\n", type, p.m, p.n, p.k, threads, median(&p, count, min_time));
-			fflush(stdout);
+			if (fflush(stdout) || ferror(stdout)) {
+				fprintf(stderr, "peers: " LIB ": cannot write the result\n");
+				exit(1);
+			}
 		} else {
 			fprintf(stderr, "peers: " LIB " %s %ldx%ldx%ld is wrong, and not measured\n", type, p.m, p.n, p.k);
 		}

@@ -113,7 +113,7 @@ def main():
     args = arguments()
     try:
         import torch
-    except ImportError as e:
+    except (ImportError, OSError) as e:
         fail(1, f"torch cannot be imported: {e}")
     torch.set_num_threads(args.threads)
     torch.manual_seed(1)

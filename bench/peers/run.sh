@@ -52,7 +52,7 @@ shift $((OPTIND - 1))
 [ $# -gt 0 ] || fail "no shapes: give N or MxNxK (run.sh -h)"
 for shape in "$@"; do
 	case $shape in
-	*x*x*x* | x* | *x | *xx*) fail "shape: \"$shape\" is not N or MxNxK" ;;
+	'' | *[!0-9x]* | *x*x*x* | x* | *x | *xx*) fail "shape: \"$shape\" is not N or MxNxK" ;;
 	*x*x*) ;;
 	*x*) fail "shape: \"$shape\" is not N or MxNxK" ;;
 	esac
@@ -60,12 +60,12 @@ for shape in "$@"; do
 		number "$size" 16384 || fail "shape: \"$shape\" is not N or MxNxK with sizes in 1..16384"
 	done
 done
-case ,$threads, in *,,*) fail "-t: \"$threads\" is not a list of numbers" ;; esac
+case ,$threads, in *,,* | *[!0-9,]*) fail "-t: \"$threads\" is not a list of numbers" ;; esac
 for t in $(echo "$threads" | tr , ' '); do
 	number "$t" 4096 || fail "-t: \"$t\" is not in 1..4096"
 	[ "$t" -le "$cores" ] || fail "-t: $t threads, but this machine gives $cores"
 done
-case ,$peers, in *,,*) fail "-l: \"$peers\" is not a list of peers" ;; esac
+case ,$peers, in *,,* | *[!a-z,]*) fail "-l: \"$peers\" is not a list of peers" ;; esac
 for lib in $(echo "$peers" | tr , ' '); do
 	case $lib in openblas | onednn | torch | gonum | gomlx) ;; *) fail "-l: \"$lib\" is not one of openblas, onednn, torch, gonum, gomlx" ;; esac
 done
@@ -81,11 +81,13 @@ trap 'rm -rf "$results"' EXIT
 trap 'exit 130' INT TERM
 log=$results/log
 
+# A timeout in the foreground leaves its program where an interrupt finds it.
+#
 # gobuild DIR PACKAGE NAME builds a command of the module at DIR. Without a Go
 # tool, what was built earlier or elsewhere does.
 gobuild() {
 	if command -v "$GO" >/dev/null; then
-		(cd "$1" && CGO_ENABLED=0 timeout 600 "$GO" build -o "$OLDPWD/build/$3" "$2") >"$log" 2>&1
+		(cd "$1" && CGO_ENABLED=0 timeout --foreground 600 "$GO" build -o "$OLDPWD/build/$3" "$2") >"$log" 2>&1
 	else
 		echo "no $GO, and no build/$3" >"$log"
 		[ -x "build/$3" ]
@@ -99,7 +101,7 @@ why() { grep -iE 'cannot|error|forbidden|disabled|no ' "$log" | head -n 1 | grep
 cbuild() {
 	if command -v "$CC" >/dev/null; then
 		# The flags are several words.
-		timeout 60 $CC -std=gnu11 -O2 -D"$2" -o "build/peers-$1" peers.c $3 -lm -ldl >"$log" 2>&1
+		timeout --foreground 60 $CC -std=gnu11 -O2 -D"$2" -o "build/peers-$1" peers.c $3 -lm -ldl >"$log" 2>&1
 	else
 		echo "no $CC, and no build/peers-$1" >"$log"
 		[ -x "build/peers-$1" ]
@@ -115,7 +117,7 @@ for lib in $(echo "$peers" | tr , ' '); do
 	case $lib in
 	openblas) cbuild openblas PEER_OPENBLAS "${OPENBLAS_FLAGS:--lopenblas}" ;;
 	onednn) cbuild onednn PEER_ONEDNN "${ONEDNN_FLAGS:--ldnnl}" ;;
-	torch) timeout 120 "$PYTHON" -c 'import torch' >"$log" 2>&1 ;;
+	torch) timeout --foreground 120 "$PYTHON" -c 'import torch' >"$log" 2>&1 ;;
 	*) gobuild go "./$lib" "peers-$lib" ;;
 	esac && found="$found $lib" || note "$lib skipped: $(why)"
 done
@@ -147,7 +149,7 @@ measure() {
 		: >"$log"
 		for dtype in $(echo "$dtypes" | tr , ' '); do
 			for shape in "$@"; do
-				timeout "$limit" build/gemmbench compare -format json -size "$shape" -dtype "$dtype" -depth 0 -workers "$threads_now" \
+				timeout --foreground "$limit" build/gemmbench compare -format json -size "$shape" -dtype "$dtype" -depth 0 -workers "$threads_now" \
 					-count "$count" -min-time "${ms}ms" -verify="$verify" >"$results/$lib.$dtype.$shape-$round-$threads_now.json" 2>>"$log" || status=$?
 				[ "$status" = 0 ] || break 2
 			done
@@ -156,7 +158,7 @@ measure() {
 	*)
 		set -- -dtype "$dtypes" -threads "$threads_now" -count "$count" -min-time "$ms" "$@"
 		if [ "$lib" = torch ]; then set -- "$PYTHON" peers_torch.py "$@"; else set -- "build/peers-$lib" "$@"; fi
-		timeout "$limit" "$@" >"$out.csv" 2>"$log" || status=$?
+		timeout --foreground "$limit" "$@" >"$out.csv" 2>"$log" || status=$?
 		;;
 	esac
 	[ "$round" != 1 ] || sort -u "$log" >&2

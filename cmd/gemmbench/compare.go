@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/pprof"
@@ -144,8 +145,62 @@ func (f *compareFlags) notes(w bench.Workload, size string, twice int) []string 
 	return notes
 }
 
-// profile starts what -cpuprofile and -trace ask for, and returns what ends it.
+// A profile is what -cpuprofile or -trace asks for.
+type profile struct {
+	flag, path string
+	start      func(io.Writer) error
+	stop       func()
+	file       *os.File
+	created    bool
+}
+
+// open opens the file, whose contents stay for now.
+func (p *profile) open() (err error) {
+	_, err = os.Stat(p.path)
+	p.created = errors.Is(err, fs.ErrNotExist)
+	p.file, err = os.OpenFile(p.path, os.O_WRONLY|os.O_CREATE, 0o666)
+	return err
+}
+
+// discard closes the file, and removes it if it was not there.
+func (p *profile) discard() {
+	p.file.Close()
+	if p.created {
+		os.Remove(p.path)
+	}
+}
+
+// begin empties the file, unless it is a device, and starts what writes to it.
+func (p *profile) begin() (w *profileWriter, err error) {
+	if info, err := p.file.Stat(); err != nil {
+		return nil, err
+	} else if info.Mode().IsRegular() {
+		if err := p.file.Truncate(0); err != nil {
+			return nil, err
+		}
+	}
+	w = &profileWriter{w: p.file}
+	return w, p.start(w)
+}
+
+// profile starts what -cpuprofile and -trace ask for, if all of it can be written, and returns what ends it.
 func (f *compareFlags) profile() (stop func() error, err error) {
+	var profiles []*profile
+	for _, p := range []*profile{
+		{flag: "cpuprofile", path: f.cpuprofile, start: pprof.StartCPUProfile, stop: pprof.StopCPUProfile},
+		{flag: "trace", path: f.trace, start: trace.Start, stop: trace.Stop},
+	} {
+		if p.path == "" {
+			continue
+		}
+		if err := p.open(); err != nil {
+			for _, other := range profiles {
+				other.discard()
+			}
+			return nil, usagef("compare: -%s: %w", p.flag, err)
+		}
+		profiles = append(profiles, p)
+	}
 	var stops []func() error
 	stop = func() error {
 		var errs []error
@@ -154,33 +209,21 @@ func (f *compareFlags) profile() (stop func() error, err error) {
 		}
 		return errors.Join(errs...)
 	}
-	for _, p := range []struct {
-		flag, path string
-		start      func(io.Writer) error
-		stop       func()
-	}{
-		{"cpuprofile", f.cpuprofile, pprof.StartCPUProfile, pprof.StopCPUProfile},
-		{"trace", f.trace, trace.Start, trace.Stop},
-	} {
-		if p.path == "" {
-			continue
-		}
-		file, err := os.Create(p.path)
+	for i, p := range profiles {
+		w, err := p.begin()
 		if err != nil {
-			return nil, errors.Join(usagef("compare: -%s: %w", p.flag, err), stop())
-		}
-		stops = append(stops, file.Close)
-		w := &profileWriter{w: file}
-		if err := p.start(w); err != nil {
+			for _, other := range profiles[i:] {
+				other.discard()
+			}
 			return nil, errors.Join(fmt.Errorf("compare: -%s: %w", p.flag, err), stop())
 		}
-		stops[len(stops)-1] = func() error {
+		stops = append(stops, func() error {
 			p.stop() // what writes to the file must end before the file is closed
 			if err := w.Close(); err != nil {
 				return usagef("compare: -%s: %w", p.flag, err)
 			}
 			return nil
-		}
+		})
 	}
 	return stop, nil
 }

@@ -33,6 +33,19 @@ func TestOutputFile(t *testing.T) {
 		t.Errorf("an interrupted run changed the file to %q", data)
 	}
 	profile, trace := filepath.Join(dir, "cpu"), filepath.Join(dir, "trace")
+	// Of two profiles neither is begun, or left behind empty, if one cannot be written.
+	if code, _, _ := gemmbench(t, quick("-cpuprofile", path, "-trace", filepath.Join(dir, "none", "x"))...); code != exitUsage {
+		t.Errorf("a trace to a folder that is not there: exit status %d", code)
+	}
+	if code, _, _ := gemmbench(t, quick("-cpuprofile", profile, "-trace", filepath.Join(dir, "none", "x"))...); code != exitUsage {
+		t.Errorf("a trace to a folder that is not there: exit status %d", code)
+	}
+	if data, _ := os.ReadFile(path); string(data) != "old" {
+		t.Errorf("an error changed the file to %q", data)
+	}
+	if _, err := os.Stat(profile); err == nil {
+		t.Error("an error left a profile behind")
+	}
 	code, stdout, stderr := gemmbench(t, quick("-format", "json", "-o", link, "-cpuprofile", profile, "-trace", trace)...)
 	if code != exitOK || stdout != "" || stderr != "" {
 		t.Fatalf("exit status %d, stdout %q, stderr %q", code, stdout, stderr)

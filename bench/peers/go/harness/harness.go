@@ -104,7 +104,10 @@ func (l Library) run(args []string, stdout, stderr io.Writer) int {
 			fmt.Fprintf(stderr, "%s: %v: %v\n", l.Name, p, err)
 			status = 1
 		default:
-			fmt.Fprintf(stdout, "%s,%s,%d,%d,%d,%d,%.9g\n", l.Name, p.dtype(), p.M, p.N, p.K, *threads, seconds)
+			if _, err := fmt.Fprintf(stdout, "%s,%s,%d,%d,%d,%d,%.9g\n", l.Name, p.dtype(), p.M, p.N, p.K, *threads, seconds); err != nil {
+				fmt.Fprintf(stderr, "%s: writing the result: %v\n", l.Name, err)
+				return 1
+			}
 		}
 	}
 	return status
