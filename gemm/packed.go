@@ -1,6 +1,8 @@
 package gemm
 
 import (
+	"fmt"
+	"math"
 	"unsafe"
 
 	"example.com/leafhopper/asm"
@@ -39,8 +41,9 @@ type packing struct {
 
 // Pack copies b into the layout of the kernel that Multiply would choose, or
 // that [WithKernel] and [WithArithmetic] name; other options are checked and have no
-// effect. It is an error if b is malformed, an option is out of its range, or there
-// is no such kernel here for its type.
+// effect. It is an error if b is malformed, an option is out of its range, there
+// is no such kernel here for its type, or what is packed takes more bytes than an int
+// of a 32-bit system counts.
 func Pack[T Element](b Matrix[T], opts ...Option) (*Packed[T], error) {
 	s := settings{alpha: 1}
 	if err := s.apply(opts); err != nil {
@@ -54,7 +57,10 @@ func Pack[T Element](b Matrix[T], opts ...Option) (*Packed[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Packed[T]{packing{kernel: k, elem: v.elem, k: v.rows, n: v.cols}}
+	p := &Packed[T]{packing{kernel: k, elem: v.elem, k: v.rows, n: v.cols, bk: stageElements(k, v.elem)}}
+	if most := int64(math.MaxInt - tile.SlotAlign); p.p.size() > most {
+		return nil, fmt.Errorf("gemm: Pack: B of %dx%d takes %d bytes for kernel %q, more than %d", v.rows, v.cols, p.p.size(), k.Name, most)
+	}
 	p.p.fill(v)
 	return p, nil
 }
@@ -95,15 +101,23 @@ func (p *Packed[T]) packing() packing {
 
 // fill packs b.
 func (p *packing) fill(b view) {
-	// This cannot overflow: an element, of which b has them all, takes two KB at most.
-	p.bk = stageElements(p.kernel, p.elem)
-	p.data = tile.HeapSlots(p.offset(p.k, 0))
+	p.data = tile.HeapSlots(int(p.size()))
 	if len(p.data) == 0 {
 		return // no elements, however many rows or columns
 	}
 	for k0 := 0; k0 < p.k; k0 += p.bk {
 		p.kernel.StoreB(p.elem, b.trans)(p.at(k0, 0), b.at(k0, 0), b.pitch(), p.n, min(p.bk, p.k-k0))
 	}
+}
+
+// size returns the bytes of all panels. It cannot overflow: an element, of which B has them
+// all, takes two KB at most.
+func (p *packing) size() int64 {
+	strip := int64(p.k/p.bk) * int64(p.panel(p.bk))
+	if rest := p.k % p.bk; rest > 0 {
+		strip += int64(p.panel(rest))
+	}
+	return int64(ceilDiv(p.n, p.kernel.NR)) * strip
 }
 
 // stageElements returns the elements of K in a stage of a packed B. In Hopper's

@@ -205,7 +205,7 @@ func (p *packing) shape(rows, cols uint64, size int) error {
 	}
 	// Every element takes bytes of its own; once there are enough for them, the
 	// size cannot overflow.
-	if p.k > size/p.elem.Size()/p.n || p.offset(p.k, 0) != size {
+	if p.k > size/p.elem.Size()/p.n || p.size() != int64(size) {
 		return wrong()
 	}
 	return nil

@@ -261,3 +261,31 @@ func TestPackedTallTile(t *testing.T) {
 		t.Errorf("%v: a tile of %d rows, want about as many as a barrier counts", st, st.TileM)
 	}
 }
+
+// TestPackedAfterPlain multiplies few rows by a packed B on workers that have just multiplied
+// them by the same B unpacked, in slabs of fewer columns.
+func TestPackedAfterPlain(t *testing.T) {
+	processors(t, 4)
+	t.Run("bf16", testPackedAfterPlain[bf16.BF16])
+	t.Run("f16", testPackedAfterPlain[float16.Float16])
+	t.Run("f32", testPackedAfterPlain[float32])
+}
+
+func testPackedAfterPlain[I gemm.Element](t *testing.T) {
+	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		if slowKernel(k.Name) {
+			t.Skip("takes long, and cuts as others do")
+		}
+		for n := 300; n <= 1100; n += 200 {
+			s := size(1+n/200%4, n, 512, append(slices.Clip(opts), gemm.WithWorkers(4))...)
+			o := build[float32, I](t, s)
+			old := slices.Clone(o.c.Data)
+			again(t, o, s, old)
+			want := dense(o.c)
+			s.packed = true
+			again(t, o, s, old)
+			same(t, dense(o.c), want, s.n)
+			o.free()
+		}
+	})
+}

@@ -46,13 +46,13 @@ type cutFor struct {
 	kernel                        *asm.Kernel
 	elem                          asm.Type
 	m, n, k, depth, tilesA, pitch int
-	ready, trans                  bool // B
+	packed, ready, trans          bool // B
 	unpacked, few, own, sumsInC   bool
 	most                          int // workers
 }
 
 func (in *inlined) cutFor(most int) cutFor {
-	return cutFor{in.kernel, in.a.elem, in.m, in.n, in.k, in.depth, in.tilesA, in.a.pitch(), in.ready(), in.b.trans, in.unpacked != nil, in.few, in.own, in.sumsInC(), most}
+	return cutFor{in.kernel, in.a.elem, in.m, in.n, in.k, in.depth, in.tilesA, in.a.pitch(), in.b.packed, in.ready(), in.b.trans, in.unpacked != nil, in.few, in.own, in.sumsInC(), most}
 }
 
 // slabbing is how a product is cut into slabs.
