@@ -24,6 +24,15 @@ func OnGrid(e *Engine, c, a, b AnyMatrix, opts ...Option) (Stats, error) {
 	return e.grid(in, s, in.gridRoute(s))
 }
 
+// RouteOf returns how e.Multiply computes the product.
+func RouteOf(e *Engine, c, a, b AnyMatrix, opts ...Option) (string, error) {
+	in, s, err := e.prepared(c, a, b, opts)
+	if err != nil {
+		return "", err
+	}
+	return routeNames[in.route(s)], nil
+}
+
 // prepared returns the product of a call, which nobody has laid out.
 func (e *Engine) prepared(c, a, b AnyMatrix, opts []Option) (*inlined, *settings, error) {
 	s := e.defaults
@@ -54,7 +63,7 @@ func KeptBytes(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 // RingBytes returns the memory that it takes.
 func RingBytes(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 	g, err := planned(e, c, a, b, opts)
-	return g.bytes(), err
+	return int(g.bytes()), err
 }
 
 // RingSlabs returns how many slabs a stage of it has, which workers share.

@@ -91,11 +91,16 @@ func (in *inlined) memory(rows, cols int) bool {
 		in.sizeB = in.group * k.PanelB(words)
 	}
 	in.accBytes = panels * k.MR * k.NR * 4
+	// In floating point, for of many rows an int of 32 bits does not count the bytes.
 	const most = scratchBytes - 2*tile.SlotAlign
-	fits := in.sizeA+in.sizeB+strips*in.accBytes <= most
+	operands, acc := float64(in.sizeB), float64(panels)*float64(k.MR*k.NR*4)
+	if in.tilesA == 0 {
+		operands += float64(panels) * float64(k.PanelA(words))
+	}
+	fits := operands+float64(strips)*acc <= most
 	if in.inC = p.sumsInC() && (in.depth == p.k || !fits && !in.own); in.inC {
 		in.accBytes = 0
-		return in.sizeA+in.sizeB <= most
+		return operands <= most
 	}
 	return fits
 }

@@ -2,6 +2,7 @@ package gemm_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"example.com/leafhopper/asm"
@@ -166,6 +167,34 @@ func testLate[O gemm.Output, I gemm.Element](t *testing.T) {
 					}
 				}
 			})
+		}
+	})
+}
+
+// TestKeptBytes finds what is kept of B within what the documentation says, however K
+// divides into stages.
+func TestKeptBytes(t *testing.T) {
+	defer gemm.PretendL2(1 << 20)()
+	defer gemm.PretendL3(32 << 20)()
+	const m, n, longest = 1200, 4200, 9000
+	a, b, c := make([]bf16.BF16, m*longest), make([]bf16.BF16, n*longest), make([]float32, m*n)
+	eachKernel(t, asm.BF16, func(t *testing.T, kernel *asm.Kernel, opts []gemm.Option) {
+		most := 0
+		for k := 1; k <= longest; k += 103 {
+			a := gemm.Matrix[bf16.BF16]{Rows: m, Cols: k, Stride: k, Data: a}
+			b := gemm.Matrix[bf16.BF16]{Rows: n, Cols: k, Stride: k, Data: b}
+			c := gemm.Matrix[float32]{Rows: m, Cols: n, Stride: n, Data: c}
+			kept, err := gemm.KeptBytes(testEngine, c, a, b.T(), append(slices.Clip(opts), gemm.WithWorkers(4))...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			most = max(most, kept)
+			if kept > 16<<20 {
+				t.Errorf("K = %d: %d bytes of B are kept, more than 16 MiB", k, kept)
+			}
+		}
+		if kernel.PackDepth(asm.BF16, true) > 0 && most == 0 {
+			t.Error("nothing was kept")
 		}
 	})
 }

@@ -100,8 +100,8 @@ func (in *inlined) paired(s *settings) bool {
 }
 
 // operandBytes returns the bytes of A and B that a slab of so many tiles reads.
-func (p *product) operandBytes(tiles, wide int) int {
-	return (tiles*p.kernel.MR + wide*p.kernel.NR) * p.k * p.a.elem.Size()
+func (p *product) operandBytes(tiles, wide int) int64 {
+	return int64(tiles*p.kernel.MR+wide*p.kernel.NR) * int64(p.k) * int64(p.a.elem.Size())
 }
 
 // owned reports whether each of several workers is to fetch what its slabs need,
@@ -161,7 +161,7 @@ func (p *product) near(s *settings) bool {
 	case p.unpackedFor(p.m, p.n) != nil:
 		return true
 	case depth == p.k:
-		return p.m*p.a.pitch() <= placeBytes && !p.skinny(s)
+		return float64(p.m)*float64(p.a.pitch()) <= placeBytes && !p.skinny(s)
 	}
 	return p.m*depth*p.a.elem.Size() <= placeBytes && p.m > p.kernel.MR && p.n <= placeDeep
 }

@@ -261,7 +261,8 @@ func (p *product) lateRows() int {
 // others, B is packed or K is too long.
 func (p *product) keptCols() int {
 	nr := p.kernel.NR
-	cols := keptBytes / (4 * max(1, p.words(p.k))) / nr * nr // of whole panels
+	stages := roundUp(max(1, p.k), p.panelDepth())    // elements of K, were all stages as deep
+	cols := keptBytes / 4 / p.words(stages) / nr * nr // of whole panels
 	if p.ready() || p.m <= p.lateRows() || cols < roundUp(min(p.n, leastKept), nr) {
 		return 0
 	}
@@ -287,8 +288,8 @@ func stageDepth(k *asm.Kernel, step int) int {
 
 // load returns the bytes of A and B that a CTA's full barrier counts in a stage
 // depth words deep.
-func (g *plan) load(k *asm.Kernel, depth int) int {
-	return g.bm/k.MR*k.PanelA(depth) + g.bn/k.NR*k.PanelB(depth)
+func (g *plan) load(k *asm.Kernel, depth int) int64 {
+	return int64(g.bm/k.MR)*int64(k.PanelA(depth)) + int64(g.bn/k.NR)*int64(k.PanelB(depth))
 }
 
 // balance returns the size of the parts when n is cut into as few nearly equal
@@ -319,7 +320,9 @@ func (g *plan) shape() pipeline.Shape {
 
 // bytes returns the slot memory that the plan needs: the ring's stages, then
 // the accumulators, the sums and what is kept.
-func (g *plan) bytes() int { return g.depth*g.stage() + g.bytesAcc + g.bytesSum + g.bytesKept }
+func (g *plan) bytes() int64 {
+	return int64(g.depth)*int64(g.stage()) + int64(g.bytesAcc) + int64(g.bytesSum) + int64(g.bytesKept)
+}
 
 func (g *plan) stage() int { return g.ctas*g.bytesA + g.bytesB }
 

@@ -44,7 +44,7 @@ func (p *product) exceeds(workers int) bool {
 	if p.starves() {
 		cached = bytesL2 * workers // for it is slow to come from the last one
 	}
-	return p.m*p.c.pitch() > cached
+	return float64(p.m)*float64(p.c.pitch()) > float64(cached)
 }
 
 // narrow reports whether B is packed, but has to be widened, and ready whether its

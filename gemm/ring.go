@@ -187,10 +187,10 @@ func (r *ring) copied() int64 {
 	for step := range r.steps {
 		_, k := r.depthOf(step)
 		for row := 0; row < r.m; row += r.bm {
-			n += int64(r.mapA.BoxBytes(min(r.bm, r.m-row), k) * r.tilesN)
+			n += int64(r.mapA.BoxBytes(min(r.bm, r.m-row), k)) * int64(r.tilesN)
 		}
 		for col := 0; col < r.n && !r.bare; col += r.bn {
-			n += int64(r.mapB.BoxBytes(r.colsOf(col), k) * r.tilesM)
+			n += int64(r.mapB.BoxBytes(r.colsOf(col), k)) * int64(r.tilesM)
 		}
 	}
 	return n

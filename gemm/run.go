@@ -3,6 +3,7 @@ package gemm
 import (
 	"context"
 	"fmt"
+	"math"
 	"unsafe"
 
 	"example.com/leafhopper/pipeline"
@@ -69,7 +70,7 @@ func (r *run) runStream(e *Engine, p *product, s *settings) (Stats, error) {
 	}
 	w := &r.stream
 	bytesA, bytesAcc := roundUp(w.steps*w.bytesA(), tile.SlotAlign), w.bytesAcc()
-	mem, err := r.memoryOf(e, bytesA+bytesAcc)
+	mem, err := r.memoryOf(e, int64(bytesA)+int64(bytesAcc))
 	if err != nil {
 		return Stats{}, err
 	}
@@ -82,7 +83,7 @@ func (r *run) runStream(e *Engine, p *product, s *settings) (Stats, error) {
 		TileM: w.m, TileN: w.cols, TileK: w.k, Tiles: w.slabs, Stages: w.items,
 	}
 	for item := range w.items {
-		st.Bytes += int64(w.Expect(item, 0) * tile.PanelTxUnit)
+		st.Bytes += int64(w.Expect(item, 0)) * tile.PanelTxUnit
 	}
 	err = r.execute(e, s, w, &st)
 	return st, err
@@ -101,9 +102,12 @@ func (r *run) runPlace(e *Engine, in *inlined, s *settings) (Stats, error) {
 }
 
 // memoryOf takes slot memory of n bytes from the engine's pool.
-func (r *run) memoryOf(e *Engine, n int) ([]byte, error) {
+func (r *run) memoryOf(e *Engine, n int64) ([]byte, error) {
+	if n > math.MaxInt-tile.SlotAlign {
+		return nil, fmt.Errorf("gemm: slots of %d bytes are more than there can be", n)
+	}
 	var err error
-	if r.memory, err = e.slots.Get(n); err != nil {
+	if r.memory, err = e.slots.Get(int(n)); err != nil {
 		return nil, fmt.Errorf("gemm: %w", err)
 	}
 	return r.memory.Bytes(), nil

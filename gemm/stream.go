@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"cmp"
+	"math"
 	"unsafe"
 
 	"example.com/leafhopper/asm"
@@ -76,7 +77,7 @@ type stream struct {
 // skinny reports whether the product is to be streamed.
 func (p *product) skinny(s *settings) bool {
 	return p.n*p.k >= streamMin && p.m <= p.mostRows(s) && s.unnamed() && !p.sharesFew(s.parallelism()) &&
-		!p.c.trans && p.streamBytes(s.parallelism())/tile.PanelTxUnit <= barrier.MaxTx && p.unpackedFor(p.m, p.n) == nil
+		!p.c.trans && p.streamBytes(s.parallelism()) <= barrier.MaxTx*tile.PanelTxUnit && p.unpackedFor(p.m, p.n) == nil
 }
 
 // mostRows returns how many rows of A at most are few. If packing B costs nothing,
@@ -123,9 +124,14 @@ func (p *product) shares(workers int) bool {
 	return workers > 1 && !p.b.packed && p.n*p.k <= most
 }
 
-// streamBytes returns the size of A as panels for so many workers.
-func (p *product) streamBytes(workers int) int {
-	return ceilDiv(p.m, p.kernel.MR) * (p.kernel.PanelA(p.words(p.k)) + tile.SlotAlign*ceilDiv(p.k, p.streamDepth(p.streamMode(workers), workers)))
+// streamBytes returns the size of A as panels for so many workers, or one that is too
+// much for a barrier if a row of A is.
+func (p *product) streamBytes(workers int) int64 {
+	if p.k > maxStage {
+		return math.MaxInt64 // an int of 32 bits does not count them
+	}
+	blocks := ceilDiv(p.k, p.streamDepth(p.streamMode(workers), workers))
+	return int64(ceilDiv(p.m, p.kernel.MR)) * int64(p.kernel.PanelA(p.words(p.k))+tile.SlotAlign*blocks)
 }
 
 // streamDepth returns the elements of K in a block, in a mode, for so many workers.
