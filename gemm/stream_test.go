@@ -73,7 +73,9 @@ func testStream[O gemm.Output, I gemm.Element](t *testing.T) {
 						s.opts = append(slices.Clip(opts), gemm.WithWorkers(workers))
 						st := again(t, o, s, old)
 						place := d[0] <= 256 && (st.Inline || st.Route == "place") // few columns
-						if !place && (st.Route != "stream" || st.Stages != st.Depth || st.TileK != s.k) {
+						// A small B that comes fast is shared out by slabs of rows.
+						shared := k.Starves() && workers != 1 && !s.packed && m > 16 && st.Route == "place"
+						if !place && !shared && (st.Route != "stream" || st.Stages != st.Depth || st.TileK != s.k) {
 							t.Errorf("%v: want a stream", st)
 						}
 						same(t, dense(o.c), want, s.n)
@@ -332,13 +334,13 @@ func TestStreamAllocations(t *testing.T) {
 // TestStreamWide multiplies by so many columns that a slab takes several blocks
 // of them: looking for a slab costs a look at each.
 func TestStreamWide(t *testing.T) {
-	const n = 300_001
+	const n, depth = 300_001, 7
 	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		if raceEnabled && slowKernel(k.Name) {
 			t.Skip("takes a minute")
 		}
 		for _, m := range []int{2, k.MR + 1} {
-			s := size(m, n, 3, opts...)
+			s := size(m, n, depth, opts...)
 			o := build[bf16.BF16, bf16.BF16](t, s)
 			old := slices.Clone(o.c.Data)
 			s.opts = append(slices.Clip(opts), gemm.WithDepth(2))
