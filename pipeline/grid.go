@@ -11,12 +11,13 @@ import (
 )
 
 // A Program is what a grid computes, cut into the pieces its workers share out.
-// Every piece is executed exactly once, by any worker; the methods are called
-// concurrently. item counts stages over the whole grid: all K stages of the
+// Every piece is executed exactly once, by any worker, except that a grid does not wait
+// for copies that bring nothing; the methods are called concurrently. item counts stages over the whole grid: all K stages of the
 // first tile, then those of the second, and so on.
 type Program interface {
 	// Expect returns the transaction count that the copies of item bring to the
-	// full barrier of cta, the multicast ones included.
+	// full barrier of cta, the multicast ones included. The stage is full when they are
+	// in: a copy job that brings nothing may still be under way then, or never begin.
 	Expect(item, cta int) int
 	// Load executes a copy job of item into a stage: job 0 .. Private-1 of
 	// what only cta reads, completing bars[0].
@@ -183,6 +184,7 @@ func (g *Grid) resetSlabs(n int) {
 		g.slabs[i].word.Store(0)
 	}
 	g.issued.Store(0)
+	g.producing.Store(false)
 }
 
 // resetPosts writes to no line that it need not: the workers have them.
@@ -278,13 +280,21 @@ func (g *Grid) fail(p *RolePanic) {
 	g.ring.Stop(p)
 }
 
-// issue hands the next item's stage to the copiers if that stage is empty. The
-// expectations are posted before the copies can be claimed.
+// issue hands the next item's stage to the copiers if that stage is empty and nobody
+// else is at it. If the program panics, nobody is again: to post an item's expectations
+// twice would be another failure, and might be the one that Err reports.
 func (g *Grid) issue() bool {
 	if int(g.issued.Load()) >= g.shape.Items || !g.producing.CompareAndSwap(false, true) {
 		return false
 	}
-	defer g.producing.Store(false)
+	issued := g.issueNext()
+	g.producing.Store(false)
+	return issued
+}
+
+// issueNext is issue in the worker that was elected. The expectations are posted
+// before the copies can be claimed.
+func (g *Grid) issueNext() bool {
 	item := int(g.issued.Load())
 	if item >= g.shape.Items {
 		return false

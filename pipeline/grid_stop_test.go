@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -110,6 +111,40 @@ func TestGridPanics(t *testing.T) {
 		complete(t, c, &g, randomShape(rng, 10), workers)
 	}
 	c.waitEmpty(t) // a helper that a Goexit has ended is not missed
+}
+
+// faulty panics when it first says what the last CTA expects of an item.
+type faulty struct {
+	*recorder
+	item  int
+	asked atomic.Int32
+}
+
+func (f *faulty) Expect(item, cta int) int {
+	if item == f.item && cta == f.CTAs-1 && f.asked.Add(1) == 1 {
+		panic("first")
+	}
+	return f.recorder.Expect(item, cta)
+}
+
+// TestGridPanicsOnce has a program panic between the expectations of an item: no other
+// worker posts them again while the first is on its way out.
+func TestGridPanicsOnce(t *testing.T) {
+	c := NewCrew(4)
+	defer c.Close()
+	var g Grid
+	s := Shape{Depth: 3, Items: 8, CTAs: 2, Slabs: 2, Private: 1, Shared: 1}
+	for i := range 200 {
+		prog := &faulty{recorder: newRecorder(s), item: i % s.Items}
+		if err := g.Reset(noContext, s, prog, 4); err != nil {
+			t.Fatal(err)
+		}
+		within(t, "a faulty program", func() { c.Run(&g, 4) })
+		p, ok := thrown(func() { t.Errorf("run %d: Err returned %v", i, g.Err()) }).(*RolePanic)
+		if !ok || p.Value != "first" || prog.asked.Load() != 1 {
+			t.Fatalf("run %d: Err panicked with %v, the last CTA's expectation was asked for %d times", i, p, prog.asked.Load())
+		}
+	}
 }
 
 // TestGridCancelledAtTheEnd has the context end while the last slab is

@@ -18,7 +18,7 @@ const takenBits = 20
 
 // claim takes a slab of those that are the worker's own, the ids'th part of all.
 func (g *Grid) claim(id int) (slab int, ok bool) {
-	first, end := id*g.shape.Slabs/g.workers, (id+1)*g.shape.Slabs/g.workers
+	first, end := share(g.shape.Slabs, id, g.workers), share(g.shape.Slabs, id+1, g.workers)
 	word := &g.posts[id].taken
 	for {
 		w := word.Load()
@@ -35,6 +35,9 @@ func (g *Grid) claim(id int) (slab int, ok bool) {
 		}
 	}
 }
+
+// share returns where the part of worker id begins if n slabs are shared out evenly.
+func share(n, id, workers int) int { return int(int64(id) * int64(n) / int64(workers)) }
 
 // runLoose computes slabs until none is free: its own, and then what others have
 // left. Whoever holds a slab, or has not said that it is done, keeps the grid from

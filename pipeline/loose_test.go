@@ -228,6 +228,18 @@ func TestClaim(t *testing.T) {
 	}
 }
 
+// TestShare shares out as many slabs as there may be among as many workers, whose
+// product an int of 32 bits does not hold.
+func TestShare(t *testing.T) {
+	const n, workers = 1<<20 - 1, 4096
+	if got := share(n, workers, workers); got != n {
+		t.Errorf("the parts of %d slabs end at %d", n, got)
+	}
+	if got, want := share(n, workers-1, workers), n-n/workers-1; got != want {
+		t.Errorf("the last part of %d slabs begins at %d, want %d", n, got, want)
+	}
+}
+
 // working computes for some time.
 type working struct {
 	nothing

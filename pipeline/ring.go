@@ -101,7 +101,7 @@ func (r *Ring) CTAs() int { return r.ctas }
 
 // Full returns the full barrier of cta in a stage, the one that the copies into
 // it complete. Like every method that takes a stage, a state or a CTA it panics
-// if the ring has no such stage or CTA.
+// if the ring has no such stage or CTA, or if the state is one of another depth.
 func (r *Ring) Full(stage, cta int) *barrier.Barrier {
 	r.check(stage, cta)
 	return &r.full[stage*r.ctas+cta]
@@ -117,7 +117,24 @@ func (r *Ring) Multicast(stage int) []barrier.Barrier {
 // emptyOf returns the empty barrier of the stage of s.
 func (r *Ring) emptyOf(s PipelineState) *barrier.Barrier {
 	r.check(s.Index, 0)
+	r.checkDepth(s)
 	return &r.empty[s.Index]
+}
+
+// fullOf returns the full barrier of cta in the stage of s.
+func (r *Ring) fullOf(s PipelineState, cta int) *barrier.Barrier {
+	r.check(s.Index, cta)
+	r.checkDepth(s)
+	return &r.full[s.Index*r.ctas+cta]
+}
+
+// checkDepth panics if s goes round in rings of another depth: in this one it waits
+// for stages and phases that are not its own. A state that a caller made without a
+// depth says what to wait for once.
+func (r *Ring) checkDepth(s PipelineState) {
+	if s.depth != r.depth && s.depth != 0 {
+		panic(mismatchError{s.depth, r.depth})
+	}
 }
 
 // check panics if the ring has no such stage or CTA: the barrier in that place
@@ -136,6 +153,14 @@ func (e placeError) Error() string {
 	return fmt.Sprintf("pipeline: stage %d, CTA %d of a ring of %d stages and %d CTAs", e.stage, e.cta, e.depth, e.ctas)
 }
 
+// A mismatchError is a state of another depth than its ring's. It becomes text only when
+// a panic is printed, as a placeError does.
+type mismatchError struct{ state, ring int }
+
+func (e mismatchError) Error() string {
+	return fmt.Sprintf("pipeline: state of depth %d for a ring of %d stages", e.state, e.ring)
+}
+
 // ProducerAcquire waits until the stage of s is empty. It returns the ring's
 // error if the ring was stopped.
 func (r *Ring) ProducerAcquire(s PipelineState) error {
@@ -150,18 +175,18 @@ func (r *Ring) ProducerTryAcquire(s PipelineState) bool {
 // ProducerExpect is the producer's arrival at cta's full barrier of the stage of
 // s, together with the transaction count that its copies will complete there.
 func (r *Ring) ProducerExpect(s PipelineState, cta, tx int) {
-	r.Full(s.Index, cta).ArriveExpectTx(tx)
+	r.fullOf(s, cta).ArriveExpectTx(tx)
 }
 
 // ConsumerWait waits until the stage of s is full for cta. It returns the ring's
 // error if the ring was stopped.
 func (r *Ring) ConsumerWait(s PipelineState, cta int) error {
-	return r.wait(r.Full(s.Index, cta), s.Phase)
+	return r.wait(r.fullOf(s, cta), s.Phase)
 }
 
 // ConsumerTryWait reports whether the stage of s is full for cta.
 func (r *Ring) ConsumerTryWait(s PipelineState, cta int) bool {
-	return r.Full(s.Index, cta).TestWaitParity(s.Phase)
+	return r.fullOf(s, cta).TestWaitParity(s.Phase)
 }
 
 // ConsumerRelease is one consumer's arrival at the empty barrier of the stage

@@ -133,6 +133,21 @@ func TestRingBounds(t *testing.T) {
 		panics(r, "ProducerTryAcquire", stage, 0, func() { r.ProducerTryAcquire(s) })
 		panics(r, "ConsumerRelease", stage, 0, func() { r.ConsumerRelease(s) })
 	}
+	for _, s := range []PipelineState{ConsumerStart(depth + 1), ProducerStart(1)} {
+		want := fmt.Sprintf("pipeline: state of depth %d for a ring of %d stages", s.depth, depth)
+		for method, call := range map[string]func(){
+			"ProducerExpect":     func() { r.ProducerExpect(s, 0, 0) },
+			"ConsumerWait":       func() { r.ConsumerWait(s, 0) },
+			"ConsumerTryWait":    func() { r.ConsumerTryWait(s, 0) },
+			"ProducerAcquire":    func() { r.ProducerAcquire(s) },
+			"ProducerTryAcquire": func() { r.ProducerTryAcquire(s) },
+			"ConsumerRelease":    func() { r.ConsumerRelease(s) },
+		} {
+			if got := fmt.Sprint(thrown(call)); got != want {
+				t.Errorf("%s panics with %q, want %q", method, got, want)
+			}
+		}
+	}
 	var none Ring
 	panics(&none, "Full of a zero ring", 0, 0, func() { none.Full(0, 0) })
 	for stage := range depth {

@@ -38,7 +38,12 @@ func Run(ctx context.Context, r *Ring, roles ...Role) error {
 			r.Stop(err)
 			cancel(err)
 		}
-		if p, ok := err.(*RolePanic); ok && panicked == nil {
+	}
+	raise := func(p *RolePanic) {
+		fail(p)
+		mu.Lock()
+		defer mu.Unlock()
+		if panicked == nil {
 			panicked = p
 		}
 	}
@@ -52,7 +57,7 @@ func Run(ctx context.Context, r *Ring, roles ...Role) error {
 			returned := false
 			defer func() {
 				if v := recover(); v != nil {
-					fail(&RolePanic{Value: v, Stack: debug.Stack()})
+					raise(&RolePanic{Value: v, Stack: debug.Stack()})
 				} else if !returned {
 					fail(errGoexit)
 				}

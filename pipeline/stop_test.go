@@ -161,6 +161,22 @@ func TestRunPanicIsNotSwallowed(t *testing.T) {
 	}
 }
 
+// TestRunPanicIsAnError has a role return the panic of another Run's role as an error,
+// which no role of this one has raised.
+func TestRunPanicIsAnError(t *testing.T) {
+	r, err := NewRing(1, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := &RolePanic{Value: "elsewhere"}
+	v := thrown(func() {
+		err = Run(context.Background(), r, func(context.Context, *Ring) error { return other })
+	})
+	if v != nil || err != other || r.Err() != other {
+		t.Errorf("Run panicked with %v, returned %v, the ring's error is %v; want no panic and the role's error", v, err, r.Err())
+	}
+}
+
 // TestRunCancelled starts with a context that is done.
 func TestRunCancelled(t *testing.T) {
 	noLeaks(t)

@@ -59,7 +59,7 @@ type worker struct {
 // that; the others leave when there is nothing left to claim, so that nobody has to
 // wait for them.
 func (w *worker) runRing() {
-	w.first = w.id * len(w.slabs) / w.workers % len(w.slabs)
+	w.first = share(len(w.slabs), w.id, w.workers) % len(w.slabs)
 	w.producer = w.id < w.shape.CTAs && w.workers > 1
 	for !w.finished.TestWaitParity(0) && w.shape.Items > 0 {
 		if w.halted() {
