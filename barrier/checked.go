@@ -10,9 +10,10 @@ func (b *Barrier) observe(p uint64) {
 }
 
 // checkObserved panics if the phase of w is about to complete and nobody has
-// observed the one before.
+// observed the one before. Of a w that is not current any more it says nothing:
+// others have completed its phase, and forgotten the note.
 func (b *Barrier) checkObserved(op string, w uint64) {
-	if p := phaseOf(w); b.seen.Load()>>p&1 == 0 {
+	if p := phaseOf(w); b.seen.Load()>>p&1 == 0 && b.word.Load() == w {
 		misuse(op, RuleUnobserved, "phase %d would complete, no wait has seen phase %d complete (mod %d)", p, (p-1)%phaseMod, phaseMod)
 	}
 }

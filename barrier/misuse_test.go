@@ -194,6 +194,26 @@ func TestRuleText(t *testing.T) {
 	}
 }
 
+// TestUnobservedStale checks a word that a caller read long ago, whose phase others have
+// since observed and completed.
+func TestUnobservedStale(t *testing.T) {
+	b := mustNew(t, 1)
+	b.observe(1)
+	b.Arrive()
+	stale := b.word.Load() // of phase 1
+	b.Arrive()
+	b.forget(stale)
+	if m, _ := caught(func() { b.checkObserved("Arrive", stale) }); m != nil {
+		t.Errorf("a stale word: %v", m)
+	}
+	now := b.word.Load() // of phase 2, which nobody has seen begin
+	m, err := caught(func() { b.checkObserved("Arrive", now) })
+	if err != nil {
+		t.Error(err)
+	}
+	wantMisuse(t, m, "Arrive", RuleUnobserved, "phase 2", "phase 1")
+}
+
 // TestUnobserved checks the rule that somebody looks at every phase, which holds
 // from phase 1 on, when it is compiled in; without it nothing may object.
 func TestUnobserved(t *testing.T) {

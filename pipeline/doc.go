@@ -46,7 +46,7 @@
 // [Run] executes roles written as on the GPU, one goroutine to a role: a producer
 // loops over acquire, expect and copy, a consumer over wait, compute and release.
 // An error, a panic or the end of a context stops the ring, so that every wait
-// returns, and Run returns when all roles have.
+// on the ring returns, and Run returns when all roles have.
 //
 // In a cluster the CTAs share a ring. Each has a full barrier of its own in a
 // stage; the empty barrier counts the consumers of all. A copy that the whole

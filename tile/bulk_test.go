@@ -216,6 +216,8 @@ func TestBulkAndMulticastDoNotAllocate(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		observe(&bars[0])
+		observe(&bars[2])
 	})
 	if n != 0 {
 		t.Errorf("%v allocations, want 0", n)

@@ -168,6 +168,7 @@ func TestCopiesDoNotAllocate(t *testing.T) {
 				tile.Store(m, []int32{120, 60}, s, 0) != nil || tile.Reduce(m, tile.ReduceAdd, []int32{120, 60}, s, 0) != nil {
 				t.Fatal("copy failed")
 			}
+			observe(bar)
 		})
 		if n != 0 {
 			t.Errorf("%v: %v allocations per load and store, want 0", swz, n)

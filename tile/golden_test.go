@@ -21,6 +21,13 @@ func readGolden(t testing.TB, name string) []byte {
 	return data
 }
 
+// observe has somebody look at the phase of b that is complete, which the build tag
+// invariants wants.
+func observe(b *barrier.Barrier) {
+	b.TestWaitParity(0)
+	b.TestWaitParity(1)
+}
+
 func newShared(t testing.TB, size int) *tile.Shared {
 	t.Helper()
 	s, err := tile.NewShared(size)

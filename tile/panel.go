@@ -123,12 +123,20 @@ func NewPanelMap(c PanelConfig) (m PanelMap, err error) {
 // Width returns the rows of a panel: MR or NR.
 func (m *PanelMap) Width() int { return m.width }
 
-// Words returns the depth in words of a panel of k elements.
-func (m *PanelMap) Words(k int) int { return m.kernel.Words(m.elem, k) }
+// Words returns the depth in words of a panel of k elements, 0 for a zero PanelMap.
+func (m *PanelMap) Words(k int) int {
+	if m.kernel == nil {
+		return 0
+	}
+	return m.kernel.Words(m.elem, k)
+}
 
 // BoxBytes returns the slot bytes that Load fills for a box of rows x k: whole
-// panels.
+// panels. Those of a zero PanelMap are 0.
 func (m *PanelMap) BoxBytes(rows, k int) int {
+	if m.kernel == nil {
+		return 0
+	}
 	panels := (rows + m.width - 1) / m.width
 	if m.side == SideA {
 		return panels * m.kernel.PanelA(m.Words(k))

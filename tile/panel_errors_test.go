@@ -125,4 +125,7 @@ func TestPanelZero(t *testing.T) {
 	if err := m.Load(make([]byte, 8), 0, 1, 0, 1, nil); err == nil || !strings.HasPrefix(err.Error(), "tile: zero PanelMap") {
 		t.Errorf("a zero PanelMap loads: %v", err)
 	}
+	if got := m.BoxBytes(3, 5) + m.Words(5); got != 0 {
+		t.Errorf("a box of a zero PanelMap and its depth in words are %d, want 0", got)
+	}
 }

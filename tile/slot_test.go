@@ -45,6 +45,12 @@ func TestSlots(t *testing.T) {
 			t.Errorf("%d bytes: error %v", size, err)
 		}
 	}
+	for _, size := range []int{math.MaxInt, math.MaxInt - 4096} {
+		_, err := tile.NewSlots(size)
+		if err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("tile: slots of %d bytes: ", size)) {
+			t.Errorf("%d bytes: error %v", size, err)
+		}
+	}
 }
 
 func TestHeapSlots(t *testing.T) {

@@ -144,8 +144,12 @@ func bulkDelivery(offset int, src []byte, to []receiver) delivery {
 	}
 }
 
-// launch starts a delivery.
+// launch starts a delivery. One to nobody does not read its source either, for
+// nothing would tell when it has.
 func (t *Thread) launch(d delivery) {
+	if len(d.to) == 0 {
+		return
+	}
 	if t.random == nil {
 		go d.run()
 		return

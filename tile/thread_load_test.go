@@ -92,6 +92,30 @@ func TestThreadLoadsMatchSynchronous(t *testing.T) {
 	}
 }
 
+// A multicast to nobody is over when it is issued: no barrier tells when its source has
+// been read. The race detector finds one that reads it.
+func TestThreadLoadToNobody(t *testing.T) {
+	cfg := base()
+	cfg.Global = make([]byte, 256*64)
+	m, g := newMap(t, cfg), tile.Global{Bytes: cfg.Global}
+	c, bars := newCluster(t, rand.New(rand.NewPCG(1, 1)), 2, 4096)
+	var plain, shuffled tile.Thread
+	shuffled.Shuffle(1)
+	for _, th := range []*tile.Thread{&plain, &shuffled} {
+		for range 50 {
+			if err := th.LoadBulkMulticast(c, 0, 0, g, 0, 1024, bars); err != nil {
+				t.Fatal(err)
+			}
+			if err := th.LoadMulticast(c, 0, 0, m, []int32{0, 0}, bars); err != nil {
+				t.Fatal(err)
+			}
+			for i := range cfg.Global {
+				cfg.Global[i]++
+			}
+		}
+	}
+}
+
 // Asynchronous loads find errors when they are issued and need a barrier.
 func TestThreadLoadErrors(t *testing.T) {
 	cfg := base()
