@@ -317,7 +317,7 @@ func TestValidate(t *testing.T) {
 		{func(v *Variant) { v.Tile[1] = -4 }, "tile n = -4 is outside"},
 		{func(v *Variant) { v.Callers = -1 }, "callers -1 is outside 0..4096"},
 		{func(v *Variant) { v.Callers = MaxCallers + 1 }, "callers 4097 is outside 0..4096"},
-		{func(v *Variant) { v.M, v.N, v.Callers = 1<<15, 1<<15, MaxCallers }, "bench: not enough memory: the operands take"},
+		{func(v *Variant) { v.M, v.N, v.Callers = 1<<15, 1<<15, MaxCallers }, "bench: not enough memory: the operands "},
 		{func(v *Variant) { v.Kernel = "cuda" }, `kernel "cuda" is unknown`},
 		{func(v *Variant) { v.In, v.Kernel = asm.F32, "gobf16" }, `kernel "gobf16" does not multiply f32`},
 		{func(v *Variant) { v.In = asm.E4M3 }, "native arithmetic does not multiply e4m3, only hopper arithmetic does; native: bf16, f16, f32"},
@@ -329,7 +329,7 @@ func TestValidate(t *testing.T) {
 		{func(v *Variant) { v.Arith = 7 }, "there is no arithmetic Arithmetic(7)"},
 		{func(v *Variant) { v.SplitK = gemm.MaxSplitK + 1 }, "split of K in 1025 parts is outside 0..1024"},
 		{func(v *Variant) { v.K, v.SplitK, v.Prepacked, v.Kernel = 65, 2, true, "go" }, "64x64x65 prepacked: gemm: WithSplitK(2)"},
-		{func(v *Variant) { v.M, v.N = maxDim, maxDim }, "bench: not enough memory: the operands take"},
+		{func(v *Variant) { v.M, v.N = maxDim, maxDim }, "bench: not enough memory: the operands "},
 	} {
 		v := square(64, asm.BF16, 1)
 		test.change(&v)

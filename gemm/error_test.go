@@ -12,6 +12,7 @@ import (
 
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
+	"example.com/leafhopper/pipeline"
 )
 
 type (
@@ -174,5 +175,5 @@ func TestStages(t *testing.T) {
 	const n = 1 << 13 // of memory that nobody touches
 	a, c := gemm.NewMatrix[float32](n, n), gemm.NewMatrix[float32](n, n)
 	err := gemm.Multiply(c, a, a, gemm.WithKernel("go"), gemm.WithTile(1, 1, 1), gemm.WithWorkers(1))
-	checkError(t, err, "gemm: WithTile(1, 1, 1)", "8192x8192x8192", "stages", "4294967295")
+	checkError(t, err, "gemm: WithTile(1, 1, 1)", "8192x8192x8192", "stages", fmt.Sprint(min(uint64(pipeline.MaxItems), math.MaxInt)))
 }

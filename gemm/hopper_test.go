@@ -54,19 +54,19 @@ func parts(p *golden.Product) int {
 func TestCuBLAS(t *testing.T) {
 	products := cublas(t)
 	eachHopperKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		limit, least := 1<<30, 34 // 1024x1024x1024
+		limit, least := int64(1<<30), 34 // 1024x1024x1024
 		switch {
 		case testing.Short() || raceEnabled || slowKernel(k.Name):
 			limit, least = 1<<21, 12
 		case k != bestHopper(t):
 			limit, least = 1<<24, 16
 		case *long:
-			limit, least = math.MaxInt, 50
+			limit, least = math.MaxInt64, 50
 		}
 		ran := 0
 		for i := range products {
 			p := &products[i]
-			if p.M*p.N*p.K > limit {
+			if int64(p.M)*int64(p.N)*int64(p.K) > limit {
 				continue
 			}
 			ran++
