@@ -111,7 +111,7 @@ func (p *packing) fill(b view) {
 }
 
 // size returns the bytes of all panels. It cannot overflow: an element, of which B has them
-// all, takes two KB at most.
+// all, takes 16 KB at most.
 func (p *packing) size() int64 {
 	strip := int64(p.k/p.bk) * int64(p.panel(p.bk))
 	if rest := p.k % p.bk; rest > 0 {

@@ -34,7 +34,7 @@ func (r *ring) init(p *product, s *settings) error {
 	}
 	r.past = p.exceeds(1) // for who stores a part comes late, if ever, to the next
 	if r.b.packed && r.chains > 1 && r.chainK%r.bk != 0 {
-		return fmt.Errorf("gemm: WithSplitK(%d): parts of %d elements do not begin with the packed stages of %d", s.splitK, r.chainK, r.bk)
+		return fmt.Errorf("gemm: WithSplitK(%d): parts of %d elements do not begin with the packed stages of %d", s.splitK, r.chainK, stageElements(p.kernel, p.b.elem))
 	}
 	return r.maps()
 }

@@ -27,8 +27,13 @@ const (
 	SideB             // panels of NR columns
 )
 
-// String returns "A" or "B".
-func (s Side) String() string { return [...]string{"A", "B"}[s&1] }
+// String returns "A" or "B", and for what is neither its number.
+func (s Side) String() string {
+	if s > SideB {
+		return fmt.Sprintf("Side(%d)", uint8(s))
+	}
+	return [...]string{"A", "B"}[s]
+}
 
 // PanelMap is to the panel layout of a microkernel what [TensorMap] is to the
 // swizzles: it describes one operand in memory and copies boxes of it into

@@ -284,8 +284,10 @@ func TestPanelTxUnit(t *testing.T) {
 }
 
 func TestPanelSide(t *testing.T) {
-	if a, b := tile.SideA.String(), tile.SideB.String(); a != "A" || b != "B" {
-		t.Errorf("sides %s and %s", a, b)
+	for side, want := range map[tile.Side]string{tile.SideA: "A", tile.SideB: "B", 2: "Side(2)", 255: "Side(255)"} {
+		if got := side.String(); got != want {
+			t.Errorf("side %d is %q, want %q", uint8(side), got, want)
+		}
 	}
 }
 
