@@ -214,6 +214,27 @@ func TestUnobservedStale(t *testing.T) {
 	wantMisuse(t, m, "Arrive", RuleUnobserved, "phase 2", "phase 1")
 }
 
+// TestForgetLate holds up the completer of phase 0 until the barrier is in phase 8, whose
+// note is the same bit.
+func TestForgetLate(t *testing.T) {
+	b := mustNew(t, 1)
+	late := b.word.Load()
+	for p := range uint64(phaseMod) {
+		b.observe(p)
+		b.Arrive()
+	}
+	b.observe(0)
+	b.forget(late)
+	if m, _ := caught(func() { b.checkObserved("Arrive", b.word.Load()) }); m != nil {
+		t.Error(m)
+	}
+	b.Arrive()
+	b.forget(late) // now it is the note of a phase that is over
+	if s := b.seen.Load(); s&1 != 0 {
+		t.Errorf("the notes are %b after phase 8", s&(1<<phaseMod-1))
+	}
+}
+
 // TestUnobserved checks the rule that somebody looks at every phase, which holds
 // from phase 1 on, when it is compiled in; without it nothing may object.
 func TestUnobserved(t *testing.T) {
