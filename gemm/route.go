@@ -27,6 +27,9 @@ const (
 // route returns the shortest way to compute the product, and lays it out for it
 // if that is one of the first two.
 func (in *inlined) route(s *settings) route {
+	if s.unnamed() && in.tiny() {
+		return routeInline
+	}
 	p := &in.product
 	flops := p.work(s)
 	inline, share := float64(inlineFlops), float64(shareFlops*p.kernel.KPack)

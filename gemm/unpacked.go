@@ -31,15 +31,30 @@ const (
 	slowerHalves, slowerHalvesPieces = 1, 4
 )
 
+// tiny reports whether the product has so few multiply-adds that to look for a faster way
+// takes longer than not to pack anything, and lays it out for that if the kernel can.
+func (in *inlined) tiny() bool {
+	if in.m*in.n*in.k > unpackedSmall {
+		return false
+	}
+	in.unpacked = in.readsBoth()
+	return in.unpacked != nil
+}
+
+// readsBoth returns the kernel's way to multiply the operands where they lie, or nil.
+func (p *product) readsBoth() *asm.Unpacked {
+	if p.b.trans || p.b.packed {
+		return nil
+	}
+	return p.kernel.Unpacked(p.a.elem)
+}
+
 // unpackedFor returns the kernel's way to multiply unpacked operands if that is faster
 // for so many rows and columns at a time, and nil otherwise.
 func (p *product) unpackedFor(rows, cols int) *asm.Unpacked {
-	u := p.kernel.Unpacked(p.a.elem)
-	if u == nil || p.b.trans || p.b.packed {
+	u := p.readsBoth()
+	if u == nil {
 		return nil
-	}
-	if p.m*p.n*p.k <= unpackedSmall {
-		return u
 	}
 	if p.exceeds(1) || p.n > u.Columns && p.m*p.k*p.a.elem.Size() > placeBytes {
 		return nil
