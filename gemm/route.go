@@ -15,8 +15,8 @@ var routeNames = [...]string{routeInline: "inline", routePlace: "place", routeSt
 const (
 	// inlineFlops is the size of a product up to which a ring costs more than it
 	// saves, shareFlops that up to which any hand-over to other cores does, twice as
-	// much for a kernel of pairs, and starveFlops either for a starving kernel with few
-	// workers, or many.
+	// much for a kernel of pairs and half as much on a core that multiplies half a line at
+	// once, and starveFlops either for a starving kernel with few workers, or many.
 	inlineFlops = 4 << 20
 	shareFlops  = 5 << 17
 	starveFlops = 16 << 20
@@ -33,6 +33,9 @@ func (in *inlined) route(s *settings) route {
 	p := &in.product
 	flops := p.work(s)
 	inline, share := float64(inlineFlops), float64(shareFlops*p.kernel.KPack)
+	if halved {
+		share /= 2
+	}
 	switch {
 	case p.starves() && flops > starveMany && s.parallelism() > few:
 		inline, share = starveMany, starveMany

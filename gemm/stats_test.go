@@ -65,3 +65,36 @@ func TestStatsRoute(t *testing.T) {
 		}
 	}
 }
+
+// TestShared says which products two workers share, by how fast a core multiplies.
+func TestShared(t *testing.T) {
+	processors(t, 2)
+	defer gemm.PretendL2(1 << 20)()
+	k, err := asm.Select(asm.F32, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k.Rows(asm.F32) == nil {
+		t.Skip("the kernel packs A")
+	}
+	for _, tc := range []struct {
+		size   int
+		halves bool
+		want   string
+	}{
+		{48, true, "inline"}, {64, true, "place"}, {100, true, "place"},
+		{48, false, "inline"}, {64, false, "inline"}, {100, false, "place"},
+	} {
+		restore := gemm.PretendHalves(tc.halves)
+		var st gemm.Stats
+		a, b, c := gemm.NewMatrix[float32](tc.size, tc.size), gemm.NewMatrix[float32](tc.size, tc.size), gemm.NewMatrix[float32](tc.size, tc.size)
+		err := gemm.Multiply(c, a, b, gemm.WithStats(&st))
+		restore()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.Route != tc.want {
+			t.Errorf("%d³, halves %v: %v; want %s", tc.size, tc.halves, st, tc.want)
+		}
+	}
+}
