@@ -98,18 +98,17 @@ func (in *inlined) memory(rows, cols int) bool {
 		operands += float64(panels) * float64(k.PanelA(words))
 	}
 	fits := operands+float64(strips)*acc <= most
-	if in.inC = p.sumsInC() && (in.depth == p.k || !fits && !in.own); in.inC {
+	if in.inC = in.sumsInC() && (in.depth == p.k || !fits && !in.own); in.inC {
 		in.accBytes = 0
 		return operands <= most
 	}
 	return fits
 }
 
-// sumsInC reports whether sums need no memory but C's. Several workers that add to a
-// small C, again and again, would take its lines from each other.
-func (p *product) sumsInC() bool {
-	return p.direct() && p.kernel.Edge() != nil && p.readsA()
-}
+// sumsInC reports whether sums need no memory but C's, as whole edges are, of an A that
+// is read where it lies. Several workers that add to a small C, again and again, would
+// take its lines from each other.
+func (in *inlined) sumsInC() bool { return in.edge != nil && in.direct() }
 
 // readsA reports whether the kernel reads A where it lies.
 func (p *product) readsA() bool { return p.kernel.Rows(p.a.elem) != nil && p.inRows() }
