@@ -1,16 +1,20 @@
 package main
 
 // The AMX kernel. A tile is 16 rows of 64 bytes; TDPBF16PS adds to 16 × 16 float32 the product of 16 rows of A, 32 bf16
-// each, by 16 words of K of 16 columns of B. The tile registers hold
+// each, by 16 words of K of 16 columns of B. Four tile registers hold C,
 //
-//	                   B 6     B 7
-//	                 ┌───────┬───────┐
-//	A 4, rows 0-15   │  C 0  │  C 1  │
-//	                 ├───────┼───────┤
-//	A 5, rows 16-31  │  C 2  │  C 3  │
-//	                 └───────┴───────┘
+//	                        columns of B
+//	                       0-15    16-31
+//	                     ┌───────┬───────┐
+//	A in 4, rows 0-15    │  C 0  │  C 1  │
+//	                     ├───────┼───────┤
+//	A in 4, rows 16-31   │  C 2  │  C 3  │
+//	                     └───────┴───────┘
 //
-// and a block of K, 16 words, is four loads and four products. B is read again for every panel of A, so it is to stay in the
+// one more A, and one B. A block of K, 16 words, is five loads and four products, in the order of C 0, 1, 3, 2: the first half of
+// B is loaded twice. With two registers for A and two for B four loads would do, but on an Emerald Rapids whose core has another
+// thread to run a product takes 40 to 50 cycles rather than 16 once all eight tiles hold something, and about 16 while six do.
+// B is read again for every panel of A, so it is to stay in the
 // first cache. A, of which every byte is read once, is loaded by TILELOADDT1, a hint not to keep it there; B is prefetched into
 // it, two blocks ahead, while the first panel of A is multiplied.
 //
@@ -32,6 +36,12 @@ const (
 
 	// The frame of a strip kernel: 64 bytes of variables, then memory for four tiles, aligned to 64 bytes.
 	amxFrame = 64 + 64 + 4*tileBytes
+)
+
+// The tile registers that hold a tile of A and one of B.
+const (
+	heldA = 4
+	heldB = 5
 )
 
 func tileC(i, j int) int { return 2*i + j }
@@ -69,15 +79,15 @@ var (
 )
 
 // load writes the load of tile i of a block of A.
-func (a *sideA) load(s *source, i int) { s.tile(tileLoadT1, 4+i, a.tiles[i]) }
+func (a *sideA) load(s *source, i int) { s.tile(tileLoadT1, heldA, a.tiles[i]) }
 
 // loadB writes the load of tile j of the block of B at DI, whose rows are those of both tiles, side by side.
 func loadB(s *source, j int) {
-	s.tile(tileLoad, 6+j, memory{"DI", "R12", 2, j * 64})
+	s.tile(tileLoad, heldB, memory{"DI", "R12", 2, j * 64})
 }
 
-// product writes the product of tile i of A and tile j of B.
-func product(s *source, i, j int) { s.dotTile(tileC(i, j), 4+i, 6+j) }
+// product writes the product of tile i of A and tile j of B, which are loaded.
+func product(s *source, i, j int) { s.dotTile(tileC(i, j), heldA, heldB) }
 
 // amxBlock writes one block of K, before each of its products what first writes, and after each of its five steps what
 // between writes, unless they are nil.
@@ -92,8 +102,8 @@ func amxBlock(s *source, a *sideA, first func(tile int), between func(step int))
 		func() { loadB(s, 0); a.load(s, 0) },
 		func() { multiply(0, 0); loadB(s, 1) },
 		func() { multiply(0, 1); a.load(s, 1) },
+		func() { multiply(1, 1); loadB(s, 0) },
 		func() { multiply(1, 0) },
-		func() { multiply(1, 1) },
 	} {
 		step()
 		if between != nil {
@@ -162,7 +172,7 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	s.op("TESTQ R8, R8")
 	s.op("JZ zero")
 	for tile := range 4 {
-		loadC(s, tile)
+		loadC(s, tile, tile%2 == 0)
 	}
 	s.op("CMPQ BX, $1")
 	s.op("JEQ loaded")
@@ -219,7 +229,11 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	}
 	s.op("TESTQ R8, R8")
 	s.op("JZ fresh")
-	swap(func(tile int) { loadC(s, tile) })
+	left := false // whether a tile is the first that is loaded of its rows
+	swap(func(tile int) {
+		left = !left
+		loadC(s, tile, left)
+	})
 	s.op("JMP swapped")
 	s.label("fresh")
 	swap(s.zeroTile)
@@ -312,13 +326,14 @@ func amxBlocks(s *source, a *sideA, name string) {
 	s.op("JNZ %s", name)
 }
 
-// loadC writes the load of a tile of C from R8, after the tiles before it. It changes AX.
-func loadC(s *source, tile int) {
-	if tile%2 == 0 {
+// loadC writes the load of a tile of C from R8, of the rows there, of which it is the first tile or the second that is loaded. It
+// changes AX.
+func loadC(s *source, tile int, first bool) {
+	if first {
 		s.op("MOVQ lds+40(FP), AX")
 	}
 	s.tile(tileLoad, tile, memory{"R8", "AX", 1, 64 * (tile % 2)})
-	if tile%2 == 1 {
+	if !first {
 		s.op("SHLQ $4, AX")
 		s.op("ADDQ AX, R8")
 	}

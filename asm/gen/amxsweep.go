@@ -165,10 +165,10 @@ func sweepTiles(s *source, name string, panel, rows int) {
 	s.label(name + "Loaded")
 	for block := range blocks {
 		loadB := func(j int) {
-			s.tile(tileLoad, 6+j, memory{"R8", "R15", 1, panel*sweepPanel + block*blockBytes + 64*j})
+			s.tile(tileLoad, heldB, memory{"R8", "R15", 1, panel*sweepPanel + block*blockBytes + 64*j})
 		}
 		loadA := func(i int) {
-			s.tile(tileLoad, 4+i, memory{"DX", "R12", 1, block*blockBytes + i*tileBytes})
+			s.tile(tileLoad, heldA, memory{"DX", "R12", 1, block*blockBytes + i*tileBytes})
 		}
 		multiply := func(i, j int) {
 			product(s, i, j)
@@ -197,8 +197,9 @@ func sweepTiles(s *source, name string, panel, rows int) {
 		multiply(0, 1)
 		if rows > 1 {
 			loadA(1)
-			multiply(1, 0)
 			multiply(1, 1)
+			loadB(0)
+			multiply(1, 0)
 		}
 	}
 }
