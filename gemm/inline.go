@@ -105,9 +105,9 @@ func (in *inlined) memory(rows, cols int) bool {
 	return fits
 }
 
-// sumsInC reports whether sums need no memory but C's, as whole edges are, of an A that
-// is read where it lies. Several workers that add to a small C, again and again, would
-// take its lines from each other.
+// sumsInC reports whether sums need no memory but C's: tiles and edges of an A that is read
+// where it lies go there as they are. Several workers that add to a small C, again and
+// again, would take its lines from each other.
 func (in *inlined) sumsInC() bool { return in.edge != nil && in.direct() }
 
 // readsA reports whether the kernel reads A where it lies.

@@ -34,11 +34,12 @@ const (
 // tiny reports whether the product has so few multiply-adds that to look for a faster way
 // takes longer than not to pack anything, and lays it out for that if the kernel can.
 func (in *inlined) tiny() bool {
-	if in.m*in.n*in.k > unpackedSmall {
+	u := in.readsBoth()
+	if u == nil || in.m*in.n*in.k > unpackedSmall { // an int counts them wherever there is such a kernel
 		return false
 	}
-	in.unpacked = in.readsBoth()
-	return in.unpacked != nil
+	in.unpacked = u
+	return true
 }
 
 // readsBoth returns the kernel's way to multiply the operands where they lie, or nil.

@@ -14,9 +14,8 @@ package main
 // one more A, and one B. A block of K, 16 words, is five loads and four products, in the order of C 0, 1, 3, 2: the first half of
 // B is loaded twice. With two registers for A and two for B four loads would do, but on an Emerald Rapids whose core has another
 // thread to run a product takes 40 to 50 cycles rather than 16 once all eight tiles hold something, and about 16 while six do.
-// B is read again for every panel of A, so it is to stay in the
-// first cache. A, of which every byte is read once, is loaded by TILELOADDT1, a hint not to keep it there; B is prefetched into
-// it, two blocks ahead, while the first panel of A is multiplied.
+// B is read again for every panel of A, so it is to stay in the first cache. A, of which every byte is read once, is loaded by
+// TILELOADDT1, a hint not to keep it there; B is prefetched into it, two blocks ahead, while the first panel of A is multiplied.
 //
 // The products of a panel of A take about 1,000 cycles; to store its tiles of C and to load the next took 500 more. So both
 // are mixed with the first block of the next panel: each tile is stored, loaded and added to before the next one is stored.
