@@ -116,6 +116,9 @@ func (in *inlined) owned(s *settings) bool {
 		return false
 	}
 	in.unpacked = p.unpackedFor(min(p.m, ownExtent), min(p.n, ownExtent))
+	if workers == ownPair && in.unpacked == nil && !p.starves() && p.fewRows() {
+		return false // one of them multiplies few rows without packing A or B
+	}
 	in.few = in.unpacked == nil && p.sharesFew(workers)
 	in.own = true // layout asks
 	if !in.layout(ownExtent+p.kernel.MR, ownExtent) {

@@ -15,8 +15,8 @@ var routeNames = [...]string{routeInline: "inline", routePlace: "place", routeSt
 const (
 	// inlineFlops is the size of a product up to which a ring costs more than it
 	// saves, shareFlops that up to which any hand-over to other cores does, twice as
-	// much for a kernel of pairs and half as much on a core that multiplies half a line at
-	// once, and starveFlops either for a starving kernel with few workers, or many.
+	// much for a kernel of pairs, and starveFlops either for a starving kernel with few
+	// workers, or many.
 	inlineFlops = 4 << 20
 	shareFlops  = 5 << 17
 	starveFlops = 16 << 20
@@ -33,7 +33,7 @@ func (in *inlined) route(s *settings) route {
 	p := &in.product
 	flops := p.work(s)
 	inline, share := float64(inlineFlops), float64(shareFlops*p.kernel.KPack)
-	if halved {
+	if flops > share/2 && p.halfShared() {
 		share /= 2
 	}
 	switch {
@@ -55,6 +55,13 @@ func (in *inlined) route(s *settings) route {
 		return routeInline
 	}
 	return how
+}
+
+// halfShared reports whether half as large a product is worth sharing: on a core that
+// multiplies half a line at once, unless every worker would pack A or, of pairs, B comes
+// from a cache for so few rows that it is read as fast as one can.
+func (p *product) halfShared() bool {
+	return halved && p.readsA() && (p.kernel.KPack == 1 || !p.fewRows())
 }
 
 // work returns the flops of the product, by which to choose a route. Those of a starving

@@ -4,7 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/x448/float16"
+
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
 )
 
@@ -70,31 +73,52 @@ func TestStatsRoute(t *testing.T) {
 func TestShared(t *testing.T) {
 	processors(t, 2)
 	defer gemm.PretendL2(1 << 20)()
-	k, err := asm.Select(asm.F32, "")
-	if err != nil {
+	defer gemm.PretendIntel(false)()
+	t.Run("f32", func(t *testing.T) {
+		testShared[float32](t, "", []sharedCase{
+			{48, 48, 48, true, "inline"}, {64, 64, 64, true, "place"}, {4, 256, 256, true, "place"}, {100, 100, 100, true, "place"},
+			{48, 48, 48, false, "inline"}, {64, 64, 64, false, "inline"}, {4, 256, 256, false, "inline"}, {100, 100, 100, false, "place"},
+		})
+	})
+	t.Run("bf16", func(t *testing.T) {
+		testShared[bf16.BF16](t, "avx512bf16", []sharedCase{
+			{64, 64, 64, true, "inline"}, {80, 80, 80, true, "place"}, {4, 300, 300, true, "inline"},
+			{80, 80, 80, false, "inline"}, {100, 100, 100, false, "place"},
+		})
+	})
+	t.Run("f16", func(t *testing.T) {
+		testShared[float16.Float16](t, "avx512", []sharedCase{
+			{64, 64, 64, true, "inline"}, {80, 80, 80, true, "place"}, {4, 450, 450, true, "inline"}, {4, 450, 450, false, "inline"},
+		})
+	})
+}
+
+type sharedCase struct {
+	m, n, k int
+	halves  bool
+	want    string
+}
+
+// testShared checks the cases if the kernel is the one that is named, or reads unpacked operands if none is.
+func testShared[T gemm.Element](t *testing.T, kernel string, cases []sharedCase) {
+	k, err := asm.Select(typeOf[T](), "")
+	switch {
+	case err != nil:
 		t.Fatal(err)
+	case kernel != "" && k.Name != kernel, kernel == "" && k.Unpacked(typeOf[T]()) == nil:
+		t.Skipf("what %s multiplies is shared otherwise", k.Name)
 	}
-	if k.Rows(asm.F32) == nil {
-		t.Skip("the kernel packs A")
-	}
-	for _, tc := range []struct {
-		size   int
-		halves bool
-		want   string
-	}{
-		{48, true, "inline"}, {64, true, "place"}, {100, true, "place"},
-		{48, false, "inline"}, {64, false, "inline"}, {100, false, "place"},
-	} {
+	for _, tc := range cases {
 		restore := gemm.PretendHalves(tc.halves)
 		var st gemm.Stats
-		a, b, c := gemm.NewMatrix[float32](tc.size, tc.size), gemm.NewMatrix[float32](tc.size, tc.size), gemm.NewMatrix[float32](tc.size, tc.size)
+		a, b, c := gemm.NewMatrix[T](tc.m, tc.k), gemm.NewMatrix[T](tc.k, tc.n), gemm.NewMatrix[float32](tc.m, tc.n)
 		err := gemm.Multiply(c, a, b, gemm.WithStats(&st))
 		restore()
 		if err != nil {
 			t.Fatal(err)
 		}
 		if st.Route != tc.want {
-			t.Errorf("%d³, halves %v: %v; want %s", tc.size, tc.halves, st, tc.want)
+			t.Errorf("%d x %d x %d, halves %v: %v; want %s", tc.m, tc.n, tc.k, tc.halves, st, tc.want)
 		}
 	}
 }
