@@ -1,123 +1,137 @@
 package main
 
 // The AMX kernel. A tile is 16 rows of 64 bytes; TDPBF16PS adds to 16 × 16 float32 the product of 16 rows of A, 32 bf16
-// each, by 16 words of K of 16 columns of B. Four tile registers hold C,
+// each, by 16 words of K of 16 columns of B. Two tile registers hold C, for one half of a panel of A after the other:
 //
-//	                        columns of B
-//	                       0-15    16-31
-//	                     ┌───────┬───────┐
-//	A in 4, rows 0-15    │  C 0  │  C 1  │
-//	                     ├───────┼───────┤
-//	A in 4, rows 16-31   │  C 2  │  C 3  │
-//	                     └───────┴───────┘
+//	columns of B     0-15    16-31
+//	               ┌───────┬───────┐
+//	16 rows of A   │  C 0  │  C 1  │
+//	               └───────┴───────┘
 //
-// one more A, and one B. A block of K, 16 words, is five loads and four products, in the order of C 0, 1, 3, 2: the first half of
-// B is loaded twice. With two registers for A and two for B four loads would do, but on an Emerald Rapids whose core has another
-// thread to run a product takes 40 to 50 cycles rather than 16 once all eight tiles hold something, and about 16 while six do.
-// B is read again for every panel of A, so it is to stay in the first cache. A, of which every byte is read once, is loaded by
-// TILELOADDT1, a hint not to keep it there; B is prefetched into it, two blocks ahead, while the first panel of A is multiplied.
+// A block of K, 16 words, is three loads and two products. With two rows of tiles four loads would do for four products. But tiles
+// are scarce: on an Emerald Rapids whose core has another thread to run, loads and products take as long as if a thread had ten
+// tiles, for what its registers hold and for the results of all instructions under way. So few registers are used, and what a
+// product was the last to read is set to zero, which gives its tile back before a load fills the register again. Products that add to the same
+// tile follow each other as fast as others.
 //
-// The products of a panel of A take about 1,000 cycles; to store its tiles of C and to load the next took 500 more. So both
-// are mixed with the first block of the next panel: each tile is stored, loaded and added to before the next one is stored.
+// B is read again for every half of a panel of A, so it is to stay in the first cache. A, of which every byte is read once, is loaded by
+// TILELOADDT1, a hint not to keep it there; B is prefetched into it, two blocks ahead, while the first half is multiplied.
+//
+// To store the tiles of C and to load the next would hold up the products of a half. So both are mixed with the first block of
+// the next half: each tile is stored, loaded and added to before the next one is stored.
 // Meanwhile the processor never has more than sixteen stores waiting for a product. What is loaded is in the first cache by
-// then: the first blocks of the panel before prefetch it.
+// then: the first blocks of the half before prefetch it.
 //
 // To rows that are not whole lines of the cache, where a tile is stored slowly, past the caches, and to a C of bf16 the tiles go
-// by way of the stack, four rows in each of the first blocks of the next panel.
+// by way of the stack, four rows in each of the first blocks of the next half.
 // A prefetch may go beyond the end of an operand: it reads nothing that a program could notice.
 const (
-	tileBytes  = 16 * 64
+	rowsOfTile = 16
+	tileBytes  = rowsOfTile * 64
 	blockBytes = 2 * tileBytes // of a panel, A or B, in a block of K
 
 	blocksAhead = 2      // for the prefetch of B
 	rowsOfC     = 4      // to prefetch, and to copy, in a block
-	rowBytes    = 2 * 64 // of the four tiles
+	rowBytes    = 2 * 64 // of the two tiles
 
-	// The frame of a strip kernel: 64 bytes of variables, then memory for four tiles, aligned to 64 bytes.
-	amxFrame = 64 + 64 + 4*tileBytes
+	// The frame of a strip kernel: 64 bytes of variables, then memory for two tiles, aligned to 64 bytes.
+	amxFrame = 64 + 64 + 2*tileBytes
 )
 
-// The tile registers that hold a tile of A and one of B.
+// The tile registers that hold a tile of A and the two of B; the first two registers hold C.
 const (
 	heldA = 4
 	heldB = 5
 )
 
-func tileC(i, j int) int { return 2*i + j }
-
 // A sideA is how a kernel finds A: in panels, or in rows where they lie.
 type sideA struct {
-	tiles [2]memory // of a block
-	next  func(s *source)
-	panel func(s *source) // moves on to the next panel
+	tile  memory // of a block
+	step  int    // bytes to that of the next block
+	first func(s *source)
+	half  func(s *source) // moves on to the next half of a panel; BX are left, with that
 }
 
 var (
-	// SI block
+	// SI block   DX half   R9 from the second half of a panel to the first of the next
 	panelsOfA = sideA{
-		tiles: [2]memory{{"SI", "R12", 1, 0}, {"SI", "R12", 1, tileBytes}},
-		next:  func(s *source) { s.op("ADDQ $%d, SI", blockBytes) },
-		panel: func(s *source) {},
+		tile: memory{"SI", "R12", 1, 0},
+		step: blockBytes,
+		first: func(s *source) {
+			s.op("MOVQ k+0(FP), R9")
+			s.op("SHLQ $7, R9")
+			s.op("SUBQ $%d, R9", tileBytes)
+			s.op("MOVQ SI, DX")
+			s.op("SUBQ R9, DX")
+		},
+		half: func(s *source) {
+			s.op("MOVL $%d, CX", tileBytes)
+			s.op("TESTB $1, BX")
+			s.op("CMOVQEQ R9, CX")
+			s.op("ADDQ CX, DX")
+			s.op("MOVQ DX, SI")
+		},
 	}
-	// SI row 0   R9 row 16   DX pitch   8(SP) row 0 of the next panel
+	// SI block of row 0   DX pitch   R9 from the end of row 0 to row 16
 	rowsOfA = sideA{
-		tiles: [2]memory{{"SI", "DX", 1, 0}, {"R9", "DX", 1, 0}},
-		next: func(s *source) {
-			s.op("ADDQ $64, SI")
-			s.op("ADDQ $64, R9")
+		tile: memory{"SI", "DX", 1, 0},
+		step: 64,
+		first: func(s *source) {
+			s.load(8, "lda", "DX")
+			s.op("MOVQ k+0(FP), CX")
+			s.op("SHLQ $2, CX")
+			s.op("MOVQ DX, R9")
+			s.op("SHLQ $4, R9")
+			s.op("SUBQ CX, R9")
+			s.op("SUBQ R9, SI")
 		},
-		panel: func(s *source) {
-			s.op("MOVQ 8(SP), SI")
-			s.op("MOVQ DX, CX")
-			s.op("SHLQ $4, CX")
-			s.op("LEAQ (SI)(CX*1), R9")
-			s.op("LEAQ (SI)(CX*2), CX")
-			s.op("MOVQ CX, 8(SP)")
-		},
+		half: func(s *source) { s.op("ADDQ R9, SI") },
 	}
 )
 
-// load writes the load of tile i of a block of A.
-func (a *sideA) load(s *source, i int) { s.tile(tileLoadT1, heldA, a.tiles[i]) }
-
-// loadB writes the load of tile j of the block of B at DI, whose rows are those of both tiles, side by side.
-func loadB(s *source, j int) {
-	s.tile(tileLoad, heldB, memory{"DI", "R12", 2, j * 64})
+// amxLoads writes the loads of a block: of A and of two tiles of B side by side, whose rows begin with row.
+func amxLoads(s *source, a tileOp, of, row memory) {
+	s.tile(a, heldA, of)
+	for j := range 2 {
+		row.disp += 64 * j
+		s.tile(tileLoad, heldB+j, row)
+	}
 }
 
-// product writes the product of tile i of A and tile j of B, which are loaded.
-func product(s *source, i, j int) { s.dotTile(tileC(i, j), heldA, heldB) }
+// amxProduct writes the product of a block for tile j of C. The tiles that no other reads are set to zero.
+func amxProduct(s *source, j int) {
+	s.dotTile(j, heldA, heldB+j)
+	s.zeroTile(heldB + j)
+	if j == 1 {
+		s.zeroTile(heldA)
+	}
+}
 
-// amxBlock writes one block of K, before each of its products what first writes, and after each of its five steps what
+// amxBlock writes one block of K, before each of its products what first writes, and after each of its three steps what
 // between writes, unless they are nil.
 func amxBlock(s *source, a *sideA, first func(tile int), between func(step int)) {
-	multiply := func(i, j int) {
-		if first != nil {
-			first(tileC(i, j))
-		}
-		product(s, i, j)
+	if first == nil {
+		first = func(int) {}
 	}
-	for i, step := range []func(){
-		func() { loadB(s, 0); a.load(s, 0) },
-		func() { multiply(0, 0); loadB(s, 1) },
-		func() { multiply(0, 1); a.load(s, 1) },
-		func() { multiply(1, 1); loadB(s, 0) },
-		func() { multiply(1, 0) },
-	} {
-		step()
-		if between != nil {
-			between(i)
-		}
+	if between == nil {
+		between = func(int) {}
 	}
-	a.next(s)
+	amxLoads(s, tileLoadT1, a.tile, memory{"DI", "R12", 2, 0})
+	between(0)
+	for j := range 2 {
+		first(j)
+		amxProduct(s, j)
+		between(1 + j)
+	}
+	s.op("ADDQ $%d, SI", a.step)
 	s.op("ADDQ $%d, DI", blockBytes)
 }
 
-// prefetchB writes the prefetch of a fifth of the lines of a block of B.
+// prefetchB writes the prefetch of a third of the lines of a block of B.
 func prefetchB(s *source) func(step int) {
 	line := 0
 	return func(step int) {
-		for ; line < blockBytes/64*(step+1)/5; line++ {
+		for ; line < blockBytes/64*(step+1)/3; line++ {
 			s.op("PREFETCHT0 %d(DI)", blocksAhead*blockBytes+64*line)
 		}
 	}
@@ -134,54 +148,51 @@ func prefetchC(s *source) {
 
 // amxMul writes a strip kernel; see KernelFunc for its contract, and Kernel.MulPast and Kernel.MulRound for those of the others.
 func amxMul(s *source, name string, c *sideC, doc string) {
-	s.splitFunction(name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", amxFrame, "2 × 2 tiles"+doc+".")
+	s.splitFunction(name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", amxFrame, "1 × 2 tiles"+doc+".")
 	amxStrip(s, &panelsOfA, c)
 }
 
 // amxRows writes a kernel that reads A in rows; see RowsFunc and Kernel.RowsRound.
 func amxRows(s *source, name string, c *sideC, doc string) {
-	s.splitFunction(name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", amxFrame, "2 × 2 tiles, A in rows"+doc+".")
-	s.load(8, "lda", "DX")
-	s.op("MOVQ a+16(FP), AX")
-	s.op("MOVQ AX, 8(SP)")
+	s.splitFunction(name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", amxFrame, "1 × 2 tiles, A in rows"+doc+".")
 	amxStrip(s, &rowsOfA, c)
 }
 
 // amxStrip writes the rest of a strip kernel. The tile registers belong to the thread, so they are configured and released
 // within the call.
 //
-//	BX panels of A left   CX blocks left   SI A   DI B   R8 src of the next panel   R10 dst   R11 ldd   R12 64   R13 32·ldd
-//	R14 row to copy   R15 memory of the kernel's own, for four tiles   AX row of C to prefetch   (SP) their pitch
-//	16(SP) the end of the rows to copy
+//	BX halves of panels of A left   CX blocks left   SI, DX, R9 A   DI B   R8 src of the next half   R10 dst   R11 ldd   R12 64
+//	R13 16·ldd   R14 row to copy   R15 memory of the kernel's own, for two tiles   AX row of C to prefetch   (SP) their pitch
+//	8(SP) the end of the rows to copy
 func amxStrip(s *source, a *sideA, c *sideC) {
 	s.load(1, "m", "BX", "a", "SI")
 	s.load(4, "src", "R8")
 	s.load(6, "dst", "R10", "ldd", "R11")
 	s.op("LEAQ ·tiles<>(SB), AX")
 	s.configTiles("AX")
+	s.op("ADDQ BX, BX")
 	s.op("MOVQ $64, R12")
 	s.op("MOVQ R11, R13")
-	s.op("SHLQ $5, R13")
+	s.op("SHLQ $4, R13")
 	s.op("LEAQ 127(SP), R15")
 	s.op("ANDQ $-64, R15")
-	s.op("LEAQ %d(R15), R14", 4*tileBytes)
-	s.op("MOVQ R14, 16(SP)")
+	s.op("LEAQ %d(R15), R14", 2*tileBytes)
+	s.op("MOVQ R14, 8(SP)")
+	a.first(s)
 
 	s.label("first")
 	s.op("TESTQ R8, R8")
 	s.op("JZ zero")
-	for tile := range 4 {
-		loadC(s, tile, tile%2 == 0)
-	}
+	loadC(s, 0)
+	loadC(s, 1)
 	s.op("CMPQ BX, $1")
 	s.op("JEQ loaded")
 	s.op("MOVQ R8, AX")
 	s.op("MOVQ lds+40(FP), CX")
 	s.op("JMP start")
 	s.label("zero")
-	for tile := range 4 {
-		s.zeroTile(tile)
-	}
+	s.zeroTile(0)
+	s.zeroTile(1)
 	s.label("loaded")
 	s.op("MOVQ %s, AX", c.soon())
 	if c.past {
@@ -191,9 +202,10 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	}
 	s.label("start")
 	s.op("MOVQ CX, (SP)")
-	a.panel(s)
+	a.half(s)
 	s.op("MOVQ b+24(FP), DI")
 	s.op("MOVQ k+0(FP), CX")
+	s.op("DECQ BX")
 	s.op("SHRQ $4, CX")
 	s.op("JZ last")
 	s.label("block")
@@ -203,10 +215,10 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	s.op("JNZ block")
 
 	s.label("next")
-	s.op("CMPQ BX, $1")
-	s.op("JEQ last")
-	s.comment("The first block of another panel, and the tiles of C in turn.")
-	a.panel(s)
+	s.op("TESTQ BX, BX")
+	s.op("JZ last")
+	s.comment("The first block of another half, and the tiles of C in turn.")
+	a.half(s)
 	s.op("MOVQ b+24(FP), DI")
 	s.op("MOVQ R15, R14")
 	s.op("MOVQ $%d, CX", rowBytes)
@@ -217,22 +229,13 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	}
 	swap := func(load func(tile int)) {
 		amxBlock(s, a, func(tile int) {
-			s.tile(tileStore, tile, memory{"R14", "CX", 1, tile % 2 * 64})
+			s.tile(tileStore, tile, memory{"R14", "CX", 1, 64 * tile})
 			load(tile)
-			if tile == 1 {
-				s.op("MOVQ CX, AX")
-				s.op("SHLQ $4, AX")
-				s.op("ADDQ AX, R14")
-			}
 		}, nil)
 	}
 	s.op("TESTQ R8, R8")
 	s.op("JZ fresh")
-	left := false // whether a tile is the first that is loaded of its rows
-	swap(func(tile int) {
-		left = !left
-		loadC(s, tile, left)
-	})
+	swap(func(tile int) { loadC(s, tile) })
 	s.op("JMP swapped")
 	s.label("fresh")
 	swap(s.zeroTile)
@@ -255,12 +258,12 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	c.copy(s)
 	s.op("DECQ CX")
 	s.op("JZ rest")
-	s.op("CMPQ R14, 16(SP)")
+	s.op("CMPQ R14, 8(SP)")
 	s.op("JNE copies")
 	amxBlocks(s, a, "alone")
 	s.op("JMP next")
 	s.label("rest")
-	s.op("CMPQ R14, 16(SP)")
+	s.op("CMPQ R14, 8(SP)")
 	s.op("JEQ next")
 	c.copy(s)
 	s.op("JMP rest")
@@ -277,7 +280,7 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 		s.op("ADDQ $%d, R14", rowsOfC*rowBytes)
 		s.op("DECQ CX")
 		s.op("JZ next")
-		s.op("CMPQ R14, 16(SP)")
+		s.op("CMPQ R14, 8(SP)")
 		s.op("JNE prefetches")
 		amxBlocks(s, a, "inPlaceAlone")
 		s.op("JMP next")
@@ -287,28 +290,24 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	if !c.always() {
 		wholeLines(s)
 		s.op("JNZ split")
-		s.op("MOVQ R11, AX")
-		s.op("SHLQ $4, AX")
-		s.op("ADDQ R10, AX")
-		for tile := range 4 {
-			s.tile(tileStore, tile, memory{[]string{"R10", "AX"}[tile/2], "R11", 1, 64 * (tile % 2)})
+		for tile := range 2 {
+			s.tile(tileStore, tile, memory{"R10", "R11", 1, 64 * tile})
 		}
 		s.op("ADDQ R13, R10")
 		s.op("JMP stored")
 		s.label("split")
 	}
-	for tile, m := range stacked() {
-		s.tile(tileStore, tile, m)
+	for tile := range 2 {
+		s.tile(tileStore, tile, memory{"R15", "R12", 2, 64 * tile})
 	}
 	s.op("MOVQ R15, R14")
-	s.op("MOVQ $%d, CX", 32/rowsOfC)
 	s.label("copy")
 	c.copy(s)
-	s.op("DECQ CX")
-	s.op("JNZ copy")
+	s.op("CMPQ R14, 8(SP)")
+	s.op("JNE copy")
 	s.label("stored")
-	s.comment("Where K is empty, every panel comes here.")
-	s.op("DECQ BX")
+	s.comment("Where K is empty, every half comes here.")
+	s.op("TESTQ BX, BX")
 	s.op("JNZ first")
 	if c.past {
 		s.op("SFENCE")
@@ -317,7 +316,7 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	s.ret()
 }
 
-// amxBlocks writes the rest of the blocks of a panel.
+// amxBlocks writes the rest of the blocks of a half.
 func amxBlocks(s *source, a *sideA, name string) {
 	s.label(name)
 	amxBlock(s, a, nil, nil)
@@ -325,14 +324,13 @@ func amxBlocks(s *source, a *sideA, name string) {
 	s.op("JNZ %s", name)
 }
 
-// loadC writes the load of a tile of C from R8, of the rows there, of which it is the first tile or the second that is loaded. It
-// changes AX.
-func loadC(s *source, tile int, first bool) {
-	if first {
+// loadC writes the load of a tile of C from R8, which the second moves on to the rows of the next half. It changes AX.
+func loadC(s *source, tile int) {
+	if tile == 0 {
 		s.op("MOVQ lds+40(FP), AX")
 	}
-	s.tile(tileLoad, tile, memory{"R8", "AX", 1, 64 * (tile % 2)})
-	if !first {
+	s.tile(tileLoad, tile, memory{"R8", "AX", 1, 64 * tile})
+	if tile == 1 {
 		s.op("SHLQ $4, AX")
 		s.op("ADDQ AX, R8")
 	}
@@ -345,7 +343,7 @@ func wholeLines(s *source) {
 	s.op("TESTQ $63, AX")
 }
 
-// amxPeak writes the register-only loop: four accumulators, which hide the latency of 52 cycles at 16 cycles each.
+// amxPeak writes the register-only loop: four accumulators, of tiles that are zero.
 func amxPeak(s *source) {
 	s.function("peakAMX", "n int", 0, "4 independent TDPBF16PS a turn, n turns.")
 	s.load(0, "n", "CX")
@@ -357,10 +355,8 @@ func amxPeak(s *source) {
 	s.op("TESTQ CX, CX")
 	s.op("JLE done")
 	s.label("loop")
-	for i := range 2 {
-		for j := range 2 {
-			product(s, i, j)
-		}
+	for tile := range 4 {
+		s.dotTile(tile, heldA, heldB)
 	}
 	s.op("DECQ CX")
 	s.op("JNZ loop")

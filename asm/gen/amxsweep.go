@@ -15,12 +15,11 @@ const (
 
 // amxSweep writes the kernel.
 //
-//	BX panels of A left   CX pairs to pack beside a block   DX A   DI panel to pack   SI pair to pack
+//	BX halves of panels of A left   CX pairs to pack beside a block   DX A   DI panel to pack   SI pair to pack
 //	R8 B, packed   R9 stride   R10 C   R11 Sweep   R12 64   R13 pairs for each block   R14 pairs left   R15 128
-//	(SP) the room after R8   8(SP) panels of A that are whole   16(SP) columns left   24(SP) C   32(SP) rows of A of one that is not
-//	40(SP) B
+//	(SP) the room after R8   8(SP) halves   16(SP) columns left   24(SP) C   32(SP) B   40(SP) from this half to the next
 func amxSweep(s *source) {
-	s.splitFunction("sweepAMX", "s *Sweep", 48, "Strips of 2 x 2 or 1 x 2 tiles, and beside them the next panels of B.")
+	s.splitFunction("sweepAMX", "s *Sweep", 48, "Strips of 1 × 2 tiles, and beside them the next panels of B.")
 	s.load(0, "s", "R11")
 	s.op("LEAQ ·tiles<>(SB), AX")
 	s.configTiles("AX")
@@ -29,21 +28,11 @@ func amxSweep(s *source) {
 	s.op("MOVQ $64, R12")
 	s.op("MOVQ $128, R15")
 	s.op("MOVQ Sweep_Stride(R11), R9")
-	s.op("MOVQ Sweep_M(R11), AX")
-	s.op("MOVQ AX, BX")
-	s.op("SHRQ $5, BX")
-	s.op("ANDQ $31, AX")
-	s.comment("More than half a panel is a whole one.")
-	s.op("CMPQ AX, $16")
-	s.op("JLE split")
-	s.op("INCQ BX")
-	s.op("XORL AX, AX")
-	s.label("split")
+	s.op("MOVQ Sweep_M(R11), BX")
+	s.op("ADDQ $%d, BX", rowsOfTile-1)
+	s.op("SHRQ $4, BX")
 	s.op("MOVQ BX, 8(SP)")
-	s.op("MOVQ AX, 32(SP)")
-	s.comment("A piece has 4 blocks for each panel of A, and 32 pairs.")
-	s.op("NEGQ AX")
-	s.op("ADCQ $0, BX")
+	s.comment("A piece has 4 blocks for each half of a panel of A, and 32 pairs.")
 	s.op("MOVQ $1, R13")
 	s.op("CMPQ BX, $8")
 	s.op("JGE quota")
@@ -64,7 +53,7 @@ func amxSweep(s *source) {
 	s.label("halves")
 	s.op("MOVQ AX, (SP)")
 	s.op("MOVQ Sweep_B(R11), SI")
-	s.op("MOVQ SI, 40(SP)")
+	s.op("MOVQ SI, 32(SP)")
 	s.op("CMPB Sweep_ready(R11), $0")
 	s.op("JNE piece")
 	s.op("MOVQ R8, DI")
@@ -79,8 +68,8 @@ func amxSweep(s *source) {
 	s.op("MOVQ (SP), DI")
 	s.op("SUBQ $64, 16(SP)")
 	s.op("JZ lastPiece")
-	s.op("ADDQ $128, 40(SP)")
-	s.op("MOVQ 40(SP), SI")
+	s.op("ADDQ $128, 32(SP)")
+	s.op("MOVQ 32(SP), SI")
 	s.op("JMP start")
 	s.label("lastPiece")
 	s.op("MOVQ Sweep_Next(R11), SI")
@@ -92,19 +81,16 @@ func amxSweep(s *source) {
 		s.op("MOVQ Sweep_A(R11), DX")
 		s.op("MOVQ 24(SP), R10")
 		s.op("MOVQ 8(SP), BX")
-		s.op("TESTQ BX, BX")
-		s.op("JZ %s", name("whole"))
-		s.label(name("panel"))
-		sweepTiles(s, name("panel"), panel, 2)
-		s.op("ADDQ $%d, DX", sweepRows*64)
-		s.op("ADDQ $%d, R10", 4*tileBytes)
+		s.op("MOVQ $%d, 40(SP)", tileBytes)
+		s.label(name("half"))
+		sweepTiles(s, name("half"), panel)
+		s.op("MOVQ 40(SP), AX")
+		s.op("ADDQ AX, DX")
+		s.op("XORQ $%d, AX", tileBytes^(sweepRows*64-tileBytes))
+		s.op("MOVQ AX, 40(SP)")
+		s.op("ADDQ $%d, R10", 2*tileBytes)
 		s.op("DECQ BX")
-		s.op("JNZ %s", name("panel"))
-		s.label(name("whole"))
-		s.op("CMPQ 32(SP), $0")
-		s.op("JEQ %s", name("done"))
-		sweepTiles(s, name("half"), panel, 1)
-		s.label(name("done"))
+		s.op("JNZ %s", name("half"))
 		s.op("MOVQ Sweep_Strip(R11), AX")
 		s.op("ADDQ AX, 24(SP)")
 	}
@@ -143,63 +129,46 @@ func sweepPair(s *source) {
 	s.op("ADDQ $128, DI")
 }
 
-// sweepTiles writes the products of a panel of A, of so many rows of tiles, and one of B. A tile of C is loaded before its
-// first product and stored after its last.
-func sweepTiles(s *source, name string, panel, rows int) {
+// sweepTiles writes the products of half a panel of A and a panel of B. A tile of C is loaded before its first product and
+// stored after its last.
+func sweepTiles(s *source, name string, panel int) {
 	const blocks = sweepRows / 32
-	loads := func(load func(i, j int)) {
-		for i := range rows {
-			for j := range 2 {
-				load(i, j)
-			}
-		}
-	}
+	c := func(j int) memory { return memory{"R10", "R15", 1, 64 * j} }
 	s.op("CMPB Sweep_First(R11), $0")
 	s.op("JNE %sZero", name)
-	loads(func(i, j int) {
-		s.tile(tileLoad, tileC(i, j), memory{"R10", "R15", 1, i*2*tileBytes + 64*j})
-	})
+	for j := range 2 {
+		s.tile(tileLoad, j, c(j))
+	}
 	s.op("JMP %sLoaded", name)
 	s.label(name + "Zero")
-	loads(func(i, j int) { s.zeroTile(tileC(i, j)) })
+	for j := range 2 {
+		s.zeroTile(j)
+	}
 	s.label(name + "Loaded")
 	for block := range blocks {
-		loadB := func(j int) {
-			s.tile(tileLoad, heldB, memory{"R8", "R15", 1, panel*sweepPanel + block*blockBytes + 64*j})
-		}
-		loadA := func(i int) {
-			s.tile(tileLoad, heldA, memory{"DX", "R12", 1, block*blockBytes + i*tileBytes})
-		}
-		multiply := func(i, j int) {
-			product(s, i, j)
+		amxLoads(s, tileLoad, memory{"DX", "R12", 1, block * blockBytes}, memory{"R8", "R15", 1, panel*sweepPanel + block*blockBytes})
+		for j := range 2 {
+			amxProduct(s, j)
 			if block == blocks-1 {
-				s.tile(tileStore, tileC(i, j), memory{"R10", "R15", 1, i*2*tileBytes + 64*j})
+				s.tile(tileStore, j, c(j))
 			}
-			for line := 0; rows > 1 && line < 8; line++ {
-				s.op("PREFETCHT0 %d(R10)", 4*tileBytes+64*(block*32+tileC(i, j)*8+line))
+			for line := range 8 {
+				s.op("PREFETCHT0 %d(R10)", 4*tileBytes+64*((block*2+j)*8+line))
 			}
-		}
-		loadB(0)
-		loadA(0)
-		multiply(0, 0)
-		s.op("MOVQ R13, CX")
-		s.op("CMPQ R14, CX")
-		s.op("CMOVQLT R14, CX")
-		s.op("SUBQ CX, R14")
-		s.op("TESTQ CX, CX")
-		s.op("JZ %sPacked%d", name, block)
-		s.label(fmt.Sprintf("%sPack%d", name, block))
-		sweepPair(s)
-		s.op("DECQ CX")
-		s.op("JNZ %sPack%d", name, block)
-		s.label(fmt.Sprintf("%sPacked%d", name, block))
-		loadB(1)
-		multiply(0, 1)
-		if rows > 1 {
-			loadA(1)
-			multiply(1, 1)
-			loadB(0)
-			multiply(1, 0)
+			if j > 0 {
+				continue
+			}
+			s.op("MOVQ R13, CX")
+			s.op("CMPQ R14, CX")
+			s.op("CMOVQLT R14, CX")
+			s.op("SUBQ CX, R14")
+			s.op("TESTQ CX, CX")
+			s.op("JZ %sPacked%d", name, block)
+			s.label(fmt.Sprintf("%sPack%d", name, block))
+			sweepPair(s)
+			s.op("DECQ CX")
+			s.op("JNZ %sPack%d", name, block)
+			s.label(fmt.Sprintf("%sPacked%d", name, block))
 		}
 	}
 }
