@@ -41,6 +41,15 @@ func (e *Engine) prepared(c, a, b AnyMatrix, opts []Option) (*inlined, *settings
 	return &in, &s, err
 }
 
+// WholeTiles reports whether e.Multiply takes the product for one of whole tiles and no more.
+func WholeTiles(e *Engine, c, a, b AnyMatrix, opts ...Option) (bool, error) {
+	in, s, err := e.prepared(c, a, b, opts)
+	if err != nil {
+		return false, err
+	}
+	return in.route(s) == routeInline && in.whole, nil
+}
+
 // StarveFlops is the size of a product up to which a starving kernel's is inline,
 // StarveMany the same for many workers.
 const StarveFlops, StarveMany = starveFlops, starveMany

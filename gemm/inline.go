@@ -24,6 +24,7 @@ type inlined struct {
 	fuse     asm.FuseRowsFunc
 	unpacked *asm.Unpacked // if nothing is to be packed
 	few      bool          // if the kernels that stream multiply, see fewRows
+	whole    bool          // if whole tiles are all there is, see takesWholeTiles
 	own      bool          // it is placed, and each worker fetches for itself what a small slab needs
 	inC      bool          // sums are in C, also before they are complete
 	group    int           // panels of B that are packed at once
@@ -137,6 +138,9 @@ func (in *inlined) run(from, to int) {
 		return
 	case in.few:
 		in.runFewRows(from, to)
+		return
+	case in.whole:
+		in.runWhole(from, to)
 		return
 	}
 	k := in.kernel

@@ -27,7 +27,7 @@ const (
 // route returns the shortest way to compute the product, and lays it out for it
 // if that is one of the first two.
 func (in *inlined) route(s *settings) route {
-	if s.unnamed() && in.tiny() {
+	if s.unnamed() && (in.tiny() || in.b.packed && in.takesWholeTiles()) {
 		return routeInline
 	}
 	p := &in.product
