@@ -47,7 +47,8 @@ func Multiply[O Output, I Element](c Matrix[O], a Matrix[I], b Operand[I], opts 
 		}
 		b.viewTo(&in.b)
 	case *Packed[I]:
-		in.b, in.packed = b.view(), b.packing()
+		b.viewTo(&in.b)
+		in.packed = b.packing()
 	case nil:
 		return errNilB
 	default:

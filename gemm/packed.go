@@ -83,11 +83,17 @@ func (p *Packed[T]) Kernel() string {
 // Size returns the bytes of memory that the packed elements take.
 func (p *Packed[T]) Size() int { return len(p.p.data) }
 
-func (p *Packed[T]) view() view {
-	if p == nil {
-		return view{elem: elementType[T](), packed: true}
+func (p *Packed[T]) view() (v view) {
+	p.viewTo(&v)
+	return v
+}
+
+// viewTo is view for a v that is zero, as that of a [Matrix] is.
+func (p *Packed[T]) viewTo(v *view) {
+	v.elem, v.packed = elementType[T](), true
+	if p != nil {
+		v.rows, v.cols = p.p.k, p.p.n
 	}
-	return view{rows: p.p.k, cols: p.p.n, elem: elementType[T](), packed: true}
 }
 
 // packing returns a copy: were the call to keep p itself, every matrix that is

@@ -27,8 +27,14 @@ const (
 // route returns the shortest way to compute the product, and lays it out for it
 // if that is one of the first two.
 func (in *inlined) route(s *settings) route {
-	if s.unnamed() && (in.tiny() || in.b.packed && in.takesWholeTiles()) {
-		return routeInline
+	if s.unnamed() {
+		if in.b.packed {
+			if in.takesWholeTiles() {
+				return routeInline
+			}
+		} else if in.tiny() {
+			return routeInline
+		}
 	}
 	p := &in.product
 	flops := p.work(s)
