@@ -131,6 +131,15 @@ func StreamColumns(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 	return st.cols, err
 }
 
+// StreamsAlong reports whether e.Multiply with these arguments streams columns of B as rows.
+func StreamsAlong(e *Engine, c, a, b AnyMatrix, opts ...Option) (bool, error) {
+	in, s, err := e.prepared(c, a, b, opts)
+	if err != nil {
+		return false, err
+	}
+	return in.route(s) == routeStream && in.streamMode(s.parallelism()) == streamAlong, nil
+}
+
 // StreamsInPlace reports whether e.Multiply with these arguments streams a B that it reads
 // where it lies.
 func StreamsInPlace(e *Engine, c, a, b AnyMatrix, opts ...Option) (bool, error) {

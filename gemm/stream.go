@@ -57,6 +57,8 @@ type stream struct {
 	product
 	bk        int // elements of K in a block
 	steps     int // blocks
+	high      int // rows of a panel of A,
+	sizeA     int // and its bytes in a whole block of K
 	panelsA   int
 	cols      int // columns of a slab
 	block     int // columns of a slab at a time, which scratch memory bounds
@@ -130,8 +132,10 @@ func (p *product) streamBytes(workers int) int64 {
 	if p.k > maxStage {
 		return math.MaxInt64 // an int of 32 bits does not count them
 	}
-	blocks := ceilDiv(p.k, p.streamDepth(p.streamMode(workers), workers))
-	return int64(ceilDiv(p.m, p.kernel.MR)) * int64(p.kernel.PanelA(p.words(p.k))+tile.SlotAlign*blocks)
+	mode := p.streamMode(workers)
+	blocks := ceilDiv(p.k, p.streamDepth(mode, workers))
+	rows, bytes := p.panelOfA(mode, p.words(p.k))
+	return int64(ceilDiv(p.m, rows)) * int64(bytes+tile.SlotAlign*blocks)
 }
 
 // streamDepth returns the elements of K in a block, in a mode, for so many workers.
@@ -163,8 +167,9 @@ func (p *product) streamDepth(mode streamMode, workers int) int {
 // init cuts p into slabs for workers.
 func (st *stream) init(p *product, workers int) error {
 	k, side, mode := p.kernel, tile.SideA, p.streamMode(workers)
-	*st = stream{product: *p, mode: mode, bk: p.streamDepth(mode, workers), panelsA: ceilDiv(p.m, k.MR)}
-	st.steps = ceilDiv(p.k, st.bk)
+	*st = stream{product: *p, mode: mode, bk: p.streamDepth(mode, workers)}
+	st.high, st.sizeA = p.panelOfA(mode, st.words(st.bk))
+	st.panelsA, st.steps = ceilDiv(p.m, st.high), ceilDiv(p.k, st.bk)
 	// A strip of accumulators and a panel of B are all that a slab keeps, so it
 	// may be as narrow as sharing the columns out wants.
 	panels := ceilDiv(p.n, k.NR)
@@ -262,7 +267,7 @@ func (st *stream) cut(workers int) {
 }
 
 // bytesA returns the size of a whole block of A.
-func (st *stream) bytesA() int { return st.panelsA * st.kernel.PanelA(st.words(st.bk)) }
+func (st *stream) bytesA() int { return st.panelsA * st.sizeA }
 
 // bytesAcc returns the size of the accumulators that outlast an item.
 func (st *stream) bytesAcc() int {
@@ -272,10 +277,18 @@ func (st *stream) bytesAcc() int {
 	case st.summing():
 		return st.m * st.n * 4
 	}
-	return ceilDiv(st.n, st.kernel.NR) * st.bytesStrip()
+	return ceilDiv(st.n, st.wide()) * st.bytesStrip()
 }
 
-// bytesStrip returns the size of the accumulators of a panel of B.
+// wide returns how many columns a strip of accumulators has.
+func (st *stream) wide() int {
+	if st.mode == streamAlong {
+		return st.kernel.MR
+	}
+	return st.kernel.NR
+}
+
+// bytesStrip returns the size of the accumulators of so many columns.
 func (st *stream) bytesStrip() int { return st.panelsA * st.kernel.MR * st.kernel.NR * 4 }
 
 // summing reports whether the kernels add to rows of C or of sums like them,
@@ -306,9 +319,9 @@ func (st *stream) Load(stage, item, cta, job int, bars []barrier.Barrier) {
 	from, to := st.blocks(item)
 	end := min((job+1)*st.jobPanels, (to-from)*st.panelsA)
 	for panel := job * st.jobPanels; panel < end; panel++ {
-		step, row := from+panel/st.panelsA, panel%st.panelsA*st.kernel.MR
+		step, row := from+panel/st.panelsA, panel%st.panelsA*st.high
 		k0, k := st.blockOf(step)
-		load(&st.mapA, st.slot[step*st.bytesA():], 0, st.m, row, st.kernel.MR, k0, k, bars)
+		load(&st.mapA, st.slot[step*st.bytesA():], 0, st.m, row, st.high, k0, k, bars)
 	}
 }
 

@@ -63,7 +63,8 @@ func testStreamAgain[O gemm.Output, I gemm.Element](t *testing.T, along bool) {
 							case intel && (pairs || !along), workers == 5:
 								most = 8
 							}
-							if wants := reads && m <= most; is != wants {
+							rows := !intel && along && workers <= 2 && m == 31 // columns are, see TestStreamAlong
+							if wants := reads && m <= most && !rows; is != wants {
 								t.Errorf("reads B where it lies: %v, want %v", is, wants)
 							}
 							again(t, o, s, old)

@@ -7,11 +7,11 @@ import (
 )
 
 // A kernel stores the sums of one tile as it begins the next, so several tiles of columns go
-// by a panel of A before the next panel does. Where sums would have to wait in memory, for
+// by a panel of A before the next panel does. Where the sums of AMX would have to wait in memory, for
 // other panels or for more of K, they would take the caches of too much.
 const (
 	alongBytes  = 512 << 10 // most bytes of those tiles
-	alongPanels = 2         // most panels of A
+	alongPanels = 2         // most panels of A with AMX
 )
 
 // computeAlong multiplies an item's part of A by the columns from .. to-1, which lie
@@ -39,11 +39,11 @@ func (st *stream) alongBlocks() int {
 
 // alongTiles returns how many tiles of columns are multiplied by one panel of A after the other.
 func (st *stream) alongTiles() int {
-	if st.panelsA > alongPanels || st.k > st.alongBlocks()*st.bk {
+	k, deep := st.kernel, min(st.k, st.alongBlocks()*st.bk)
+	if st.starves() && (st.panelsA > alongPanels || deep < st.k) {
 		return 1
 	}
-	k := st.kernel
-	return max(1, min(alongBytes/(k.MR*st.k*st.b.elem.Size()), callLimit(k)/tileFlops(k, st.words(st.k)), streamB/st.bytesStrip()))
+	return max(1, min(alongBytes/(k.MR*deep*st.b.elem.Size()), callLimit(k)/tileFlops(k, st.words(deep)), streamB/st.bytesStrip()))
 }
 
 // multiplyAlong multiplies an item's part of A by so many tiles of columns from col on, or by those of one that are before to.

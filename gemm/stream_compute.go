@@ -101,7 +101,7 @@ func (st *stream) accumulators(mem unsafe.Pointer, from int) unsafe.Pointer {
 	if st.acc == nil {
 		return mem
 	}
-	return unsafe.Add(st.acc, from/st.kernel.NR*st.bytesStrip())
+	return unsafe.Add(st.acc, from/st.wide()*st.bytesStrip())
 }
 
 // phaseOf returns the phase of a block of K.

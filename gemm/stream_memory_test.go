@@ -126,7 +126,7 @@ func checkStreamMemory(st *stream) error {
 	case streamAlong:
 		panels, acc = st.alongTiles(), streamB
 	}
-	if got := panels * ceilDiv(st.m, k.MR) * k.MR * k.NR * 4; got > acc {
+	if got := panels * st.panelsA * k.MR * k.NR * 4; got > acc {
 		return fmt.Errorf("the accumulators of %d columns take %d bytes, there are %d", cols, got, acc)
 	}
 	switch st.mode {
@@ -141,7 +141,7 @@ func checkStreamMemory(st *stream) error {
 		}
 		return nil
 	case streamAlong:
-		most := max(k.NR, slabBytes/(ceilDiv(st.m, k.MR)*st.k*st.b.elem.Size()))
+		most := max(k.NR, slabBytes/(st.panelsA*st.k*st.b.elem.Size()))
 		if st.cols > min(most, inPlaceCols) && st.slabs < maxSlabs/2 {
 			return fmt.Errorf("%d slabs of %d columns, the bound is %d", st.slabs, st.cols, min(most, inPlaceCols))
 		}

@@ -21,6 +21,7 @@ const (
 	alongRows   = 64      // most rows to read columns as rows,
 	alongOnce   = 128     // and where each worker has
 	alongEach   = 1 << 20 // elements of B
+	alongSpare  = 4       // most rows that may be missing to whole panels, but with AMX
 	alongDepth  = 1024    // elements of K of B before the next panel of A reads them again
 	// Most rows by a B along K that kernels for few read, and read again from a cache, rather than
 	// pack it, where AVX-512 is carried out in halves, and on Intel's processors, where transposing
@@ -99,13 +100,30 @@ func (p *product) sweeps(workers int) bool {
 
 // readsAlong reports whether the kernel is to read the columns of B, which lie along K, as
 // rows of A, as many as a tile has. A B that is read once had better be read so for more rows
-// than one that stays in a cache.
+// than one that stays in a cache. Where AVX-512 is carried out in halves, to transpose columns takes
+// as long as the products of three to five rows. But rows of A are then columns, of which a tile
+// does not have fewer.
 func (p *product) readsAlong(workers int) bool {
-	k, most := p.kernel, alongRows
-	if p.n*p.k >= alongEach*workers {
-		most = alongOnce
+	k := p.kernel
+	if !p.b.trans || p.m < sweepFewest || p.n < k.MR || k.Rows(p.b.elem) == nil {
+		return false
 	}
-	return p.b.trans && sweepFewest <= p.m && p.m <= most && p.n >= k.MR && k.MR == k.NR && p.starves() && k.Rows(p.b.elem) != nil
+	switch {
+	case !p.starves():
+		return halved && p.inVectors() && !p.many(workers) && p.m <= alongOnce && roundUp(p.m, k.NR)-p.m <= alongSpare && !k.Narrow(p.b.elem)
+	case p.n*p.k >= alongEach*workers:
+		return p.m <= alongOnce
+	}
+	return p.m <= alongRows
+}
+
+// panelOfA returns the rows of a panel of A in a mode, and the bytes of one so many words deep.
+// Where columns of B are rows, A's are columns.
+func (p *product) panelOfA(mode streamMode, words int) (rows, bytes int) {
+	if mode == streamAlong {
+		return p.kernel.NR, p.kernel.PanelB(words)
+	}
+	return p.kernel.MR, p.kernel.PanelA(words)
 }
 
 // sweepSlabs returns how many slabs so many workers sweep. Rows are read fastest if
