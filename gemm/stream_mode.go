@@ -21,8 +21,12 @@ const (
 	alongRows   = 64      // most rows to read columns as rows,
 	alongOnce   = 128     // and where each worker has
 	alongEach   = 1 << 20 // elements of B
-	alongSpare  = 4       // most rows that may be missing to whole panels, but with AMX
 	alongDepth  = 1024    // elements of K of B before the next panel of A reads them again
+	// Where the kernel does not starve alongOnce is the most rows, for one of pairs alongPairs; and
+	// these are the most that may be missing to whole panels, and the fewest elements of K.
+	alongPairs = 96
+	alongSpare = 4
+	alongLeast = 256
 	// Most rows by a B along K that kernels for few read, and read again from a cache, rather than
 	// pack it, where AVX-512 is carried out in halves, and on Intel's processors, where transposing
 	// takes longer, if B comes from further than the second-level caches. And bytes of a row
@@ -100,21 +104,30 @@ func (p *product) sweeps(workers int) bool {
 
 // readsAlong reports whether the kernel is to read the columns of B, which lie along K, as
 // rows of A, as many as a tile has. A B that is read once had better be read so for more rows
-// than one that stays in a cache. Where AVX-512 is carried out in halves, to transpose columns takes
-// as long as the products of three to five rows. But rows of A are then columns, of which a tile
-// does not have fewer.
+// than one that stays in a cache.
 func (p *product) readsAlong(workers int) bool {
 	k := p.kernel
-	if !p.b.trans || p.m < sweepFewest || p.n < k.MR || k.Rows(p.b.elem) == nil {
-		return false
-	}
 	switch {
+	case !p.b.trans || p.m < sweepFewest || p.n < k.MR || k.Rows(p.b.elem) == nil:
+		return false
 	case !p.starves():
-		return halved && p.inVectors() && !p.many(workers) && p.m <= alongOnce && roundUp(p.m, k.NR)-p.m <= alongSpare && !k.Narrow(p.b.elem)
+		return p.turnsAlong(workers)
 	case p.n*p.k >= alongEach*workers:
 		return p.m <= alongOnce
 	}
 	return p.m <= alongRows
+}
+
+// turnsAlong is readsAlong for a kernel that does not starve. Where AVX-512 is carried out in
+// halves, to transpose columns takes as long as the products of three to five rows. But rows
+// of A are then columns, of which a tile does not have fewer.
+func (p *product) turnsAlong(workers int) bool {
+	k, most := p.kernel, alongOnce
+	if k.KPack > 1 {
+		most = alongPairs
+	}
+	return halved && p.inVectors() && !p.many(workers) && !k.Narrow(p.b.elem) &&
+		p.m <= most && roundUp(p.m, k.NR)-p.m <= alongSpare && p.k >= alongLeast
 }
 
 // panelOfA returns the rows of a panel of A in a mode, and the bytes of one so many words deep.
