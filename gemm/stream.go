@@ -57,8 +57,6 @@ type stream struct {
 	product
 	bk        int // elements of K in a block
 	steps     int // blocks
-	high      int // rows of a panel of A,
-	sizeA     int // and its bytes in a whole block of K
 	panelsA   int
 	cols      int // columns of a slab
 	block     int // columns of a slab at a time, which scratch memory bounds
@@ -167,9 +165,9 @@ func (p *product) streamDepth(mode streamMode, workers int) int {
 // init cuts p into slabs for workers.
 func (st *stream) init(p *product, workers int) error {
 	k, side, mode := p.kernel, tile.SideA, p.streamMode(workers)
-	*st = stream{product: *p, mode: mode, bk: p.streamDepth(mode, workers)}
-	st.high, st.sizeA = p.panelOfA(mode, st.words(st.bk))
-	st.panelsA, st.steps = ceilDiv(p.m, st.high), ceilDiv(p.k, st.bk)
+	high, _ := p.panelOfA(mode, 0)
+	*st = stream{product: *p, mode: mode, bk: p.streamDepth(mode, workers), panelsA: ceilDiv(p.m, high)}
+	st.steps = ceilDiv(p.k, st.bk)
 	// A strip of accumulators and a panel of B are all that a slab keeps, so it
 	// may be as narrow as sharing the columns out wants.
 	panels := ceilDiv(p.n, k.NR)
@@ -267,7 +265,7 @@ func (st *stream) cut(workers int) {
 }
 
 // bytesA returns the size of a whole block of A.
-func (st *stream) bytesA() int { return st.panelsA * st.sizeA }
+func (st *stream) bytesA() int { return st.mapA.BoxBytes(st.m, st.bk) }
 
 // bytesAcc returns the size of the accumulators that outlast an item.
 func (st *stream) bytesAcc() int {
@@ -319,9 +317,10 @@ func (st *stream) Load(stage, item, cta, job int, bars []barrier.Barrier) {
 	from, to := st.blocks(item)
 	end := min((job+1)*st.jobPanels, (to-from)*st.panelsA)
 	for panel := job * st.jobPanels; panel < end; panel++ {
-		step, row := from+panel/st.panelsA, panel%st.panelsA*st.high
+		high := st.mapA.Width()
+		step, row := from+panel/st.panelsA, panel%st.panelsA*high
 		k0, k := st.blockOf(step)
-		load(&st.mapA, st.slot[step*st.bytesA():], 0, st.m, row, st.high, k0, k, bars)
+		load(&st.mapA, st.slot[step*st.bytesA():], 0, st.m, row, high, k0, k, bars)
 	}
 }
 

@@ -6,17 +6,22 @@ package gemm
 func (in *inlined) takesWholeTiles() bool {
 	p := &in.product
 	k := p.kernel
-	in.whole = p.m > k.MR && p.n >= k.NR && p.m%k.MR == 0 && p.n%k.NR == 0 && p.k <= p.packed.bk &&
-		p.flops() <= 2*unpackedSmall && p.direct() && p.readsA() && !p.narrow()
-	return in.whole
+	if p.m <= k.MR || p.n < k.NR || p.k > p.packed.bk || p.flops() > 2*unpackedSmall || !p.direct() || p.narrow() || !p.readsA() {
+		return false
+	}
+	tiles := p.m / k.MR
+	if tiles*k.MR < p.m || p.n%k.NR > 0 {
+		return false
+	}
+	in.whole, in.tilesA = true, tiles
+	return true
 }
 
 // runWhole computes the columns from .. to-1 of such a product.
 func (in *inlined) runWhole(from, to int) {
 	k := in.kernel
-	words, tiles := in.words(in.k), in.m/k.MR
-	rows := k.Rows(in.a.elem)
+	rows, words := k.Rows(in.a.elem), in.words(in.k)
 	for col := from; col < to; col += k.NR {
-		rows(words, tiles, in.a.ptr, in.packed.at(0, col), nil, 0, in.c.at(0, col), in.c.pitch(), in.a.pitch())
+		rows(words, in.tilesA, in.a.ptr, in.packed.at(0, col), nil, 0, in.c.at(0, col), in.c.pitch(), in.a.pitch())
 	}
 }

@@ -92,10 +92,9 @@ var (
 // amxLoads writes the loads of a block: of A and of two tiles of B side by side, whose rows begin with row.
 func amxLoads(s *source, a tileOp, of, row memory) {
 	s.tile(a, heldA, of)
-	for j := range 2 {
-		row.disp += 64 * j
-		s.tile(tileLoad, heldB+j, row)
-	}
+	s.tile(tileLoad, heldB, row)
+	row.disp += 64
+	s.tile(tileLoad, heldB+1, row)
 }
 
 // amxProduct writes the product of a block for tile j of C. The tiles that no other reads are set to zero.

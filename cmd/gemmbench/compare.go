@@ -154,7 +154,7 @@ type profile struct {
 	created    bool
 }
 
-// open opens the file, whose contents stay for now.
+// open opens the file, whose contents stay until begin empties it.
 func (p *profile) open() (err error) {
 	_, err = os.Stat(p.path)
 	p.created = errors.Is(err, fs.ErrNotExist)
