@@ -272,45 +272,81 @@ static int ascending(const void *x, const void *y)
 	return (a > b) - (a < b);
 }
 
-static double median(product *p, int count, double min_time)
+/* calls_of returns how many calls take so long. */
+static long calls_of(product *p, double min_time)
 {
-	double samples[MAX_COUNT];
 	long calls = 1;
 	for (double t; (t = repeat(p, calls)) < min_time;) {
 		double want = calls * 1.2 * min_time / (t > 1e-9 ? t : 1e-9);
 		calls = want > 2 * calls ? (want < 100 * calls ? want : 100 * calls) : 2 * calls;
 	}
+	return calls;
+}
+
+static double median(product *p, int count, long calls)
+{
+	double samples[MAX_COUNT];
 	for (int i = 0; i < count; i++)
 		samples[i] = repeat(p, calls) / calls;
 	qsort(samples, count, sizeof *samples, ascending);
 	return (samples[(count - 1) / 2] + samples[count / 2]) / 2;
 }
 
-/* measure prints the line of one product and returns whether C was right. */
-static int measure(product p, int threads, int count, double min_time)
+static void print(const product *p, int threads, double seconds)
 {
+	printf(LIB ",%s,%ld,%ld,%ld,%d,", p->bf16 ? "bf16" : "f32", p->m, p->n, p->k, threads);
+	printf(isnan(seconds) ? "NaN\n" : "%.9g\n", seconds);
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "peers: " LIB ": cannot write the result\n");
+		exit(1);
+	}
+}
+
+/* wait_line returns whether there is another line on stdin. */
+static int wait_line(void)
+{
+	int c;
+	while ((c = getchar()) != '\n' && c != EOF)
+		;
+	return c == '\n';
+}
+
+/*
+ * measure prints the line of one product and returns whether C was right. In steps it waits for a line before each sample, and prints
+ * one for each, also if there is nothing to measure.
+ */
+static int measure(product p, int threads, int count, double min_time, int step)
+{
+	if (step && !wait_line())
+		exit(0);
 	p.a = operand(p.m * p.k, p.bf16, 0x9e3779b97f4a7c15);
 	p.b = operand(p.k * p.n, p.bf16, 0xd1b54a32d192ed03);
 	p.c = aligned(p.m * p.n * 4);
 	for (long i = 0; i < p.m * p.n; i++)
 		p.c[i] = NAN;
-	const char *type = p.bf16 ? "bf16" : "f32", *why = lib_prepare(&p);
+	const char *why = lib_prepare(&p);
 	int right = 1;
+	long calls = 0;
 	if (why) {
-		fprintf(stderr, "peers: " LIB " %s skipped: %s\n", type, why);
+		fprintf(stderr, "peers: " LIB " %s skipped: %s\n", p.bf16 ? "bf16" : "f32", why);
 	} else {
 		lib_call(&p);
-		if ((right = check(&p))) {
-			printf(LIB ",%s,%ld,%ld,%ld,%d,%.9g\n", type, p.m, p.n, p.k, threads, median(&p, count, min_time));
-			if (fflush(stdout) || ferror(stdout)) {
-				fprintf(stderr, "peers: " LIB ": cannot write the result\n");
-				exit(1);
-			}
-		} else {
-			fprintf(stderr, "peers: " LIB " %s %ldx%ldx%ld is wrong, and not measured\n", type, p.m, p.n, p.k);
-		}
-		lib_release(&p);
+		if ((right = check(&p)))
+			calls = calls_of(&p, min_time);
+		else
+			fprintf(stderr, "peers: " LIB " %s %ldx%ldx%ld is wrong, and not measured\n", p.bf16 ? "bf16" : "f32", p.m, p.n, p.k);
 	}
+	for (int i = 0; step && i < count; i++) {
+		if (i && !wait_line())
+			exit(0);
+		if (calls)
+			lib_call(&p); /* the caches are the other program's */
+		print(&p, threads, calls ? repeat(&p, calls) / calls : NAN);
+	}
+	if (!step && calls)
+		print(&p, threads, median(&p, count, calls));
+	if (!why)
+		lib_release(&p);
 	free(p.a), free(p.b), free(p.c);
 	return right;
 }
@@ -353,15 +389,17 @@ static product shape(const char *s)
 
 int main(int argc, char **argv)
 {
-	int threads = 1, count = 3, i = 1, right = 1;
+	int threads = 1, count = 3, step = 0, i = 1, right = 1;
 	double min_time = 0.1;
 	const char *types = "bf16,f32";
 	if (argc == 2 && !strcmp(argv[1], "-h")) {
-		printf("usage: %s [-dtype bf16,f32] [-threads T] [-count N] [-min-time MS] SHAPE...\n", argv[0]);
+		printf("usage: %s [-dtype bf16,f32] [-threads T] [-count N] [-min-time MS] [-step] SHAPE...\n", argv[0]);
 		return 0;
 	}
 	for (; i + 1 < argc && argv[i][0] == '-'; i += 2) {
-		if (!strcmp(argv[i], "-threads"))
+		if (!strcmp(argv[i], "-step"))
+			step = 1, i--;
+		else if (!strcmp(argv[i], "-threads"))
 			threads = flag(argv[i + 1], 4096, "-threads");
 		else if (!strcmp(argv[i], "-count"))
 			count = flag(argv[i + 1], MAX_COUNT, "-count");
@@ -387,7 +425,7 @@ int main(int argc, char **argv)
 		product p = shape(argv[i]);
 		for (p.bf16 = 1; p.bf16 >= 0; p.bf16--)
 			if (p.bf16 ? bf16 : f32)
-				right &= measure(p, threads, count, min_time);
+				right &= measure(p, threads, count, min_time, step);
 	}
 	return right ? 0 : 1;
 }

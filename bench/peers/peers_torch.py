@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Measure torch.mm on the CPU and print a line of CSV per product, as peers.c does:
 
-    peers_torch.py [-dtype bf16,f32] [-trans NN|NT] [-threads T] [-count N] [-min-time MS] SHAPE...
+    peers_torch.py [-dtype bf16,f32] [-trans NN|NT] [-threads T] [-count N] [-min-time MS] [-step] SHAPE...
 
     lib,dtype,m,n,k,threads,seconds_median
 
 SHAPE is N or MxNxK. A and B are plain row-major tensors on every call, but with NT B
 is the transpose of one, as the weights of torch.nn.Linear are, and C is given as
 out=, so that no call allocates it. torch writes a bf16 product in bf16.
-Each product is checked, warmed up and then sampled.
+Each product is checked, warmed up and then sampled. With -step each sample waits for a
+line on stdin and is a line, for a program that compares two.
 """
 import argparse
+import math
 import sys
 import time
 from statistics import median
@@ -65,6 +67,7 @@ def arguments():
     p.add_argument("-threads", type=number(4096), default=1)
     p.add_argument("-count", type=number(1000), default=3)
     p.add_argument("-min-time", type=number(60000), default=100, help="milliseconds")
+    p.add_argument("-step", action="store_true")
     p.add_argument("shapes", type=shape, nargs="+", metavar="SHAPE")
     return p.parse_args()
 
@@ -83,8 +86,10 @@ def right(torch, a, b, c):
     return bool(((got - ref).abs() <= bound).all())  # false for NaN
 
 
-def measure(torch, dtype, dims, trans, count, min_time):
-    """Return the median time of a call in seconds, or None for a wrong product."""
+def samples(torch, dtype, dims, trans, count, min_time, step):
+    """Yield the seconds of a call in each sample, or NaN for a wrong product."""
+    if step and not sys.stdin.readline():
+        sys.exit(0)
     m, n, k = dims
     kind = {"bf16": torch.bfloat16, "f32": torch.float32}[dtype]
     # Multiples of 1/128 in [-1, 1) are exact in bf16.
@@ -101,12 +106,16 @@ def measure(torch, dtype, dims, trans, count, min_time):
         return time.perf_counter() - start
 
     repeat(1)
-    if not right(torch, a, b, c):
-        return None
+    wrong = not right(torch, a, b, c)
     calls = 1
-    while (t := repeat(calls)) < min_time:
+    while not wrong and (t := repeat(calls)) < min_time:
         calls = int(min(max(1.2 * calls * min_time / max(t, 1e-9), 2 * calls), 100 * calls))
-    return median(repeat(calls) / calls for _ in range(count))
+    for i in range(count):
+        if step:
+            if i and not sys.stdin.readline():
+                sys.exit(0)
+            repeat(1)  # the caches are the other program's
+        yield math.nan if wrong else repeat(calls) / calls
 
 
 def main():
@@ -124,12 +133,17 @@ def main():
         for dims in args.shapes:
             for dtype in args.dtype:
                 name = "{}x{}x{}".format(*dims)
-                seconds = measure(torch, dtype, dims, args.trans, args.count, args.min_time / 1e3)
-                if seconds is None:
+                product = f"torch,{dtype},{','.join(map(str, dims))},{args.threads},"
+                seconds = []
+                for s in samples(torch, dtype, dims, args.trans, args.count, args.min_time / 1e3, args.step):
+                    seconds.append(s)
+                    if args.step:
+                        print(f"{product}{s:.9g}", flush=True)
+                if math.isnan(seconds[0]):
                     print(f"peers_torch: {dtype} {name} is wrong, and not measured", file=sys.stderr)
                     status = 1
-                    continue
-                print(f"torch,{dtype},{','.join(map(str, dims))},{args.threads},{seconds:.9g}", flush=True)
+                elif not args.step:
+                    print(f"{product}{median(seconds):.9g}", flush=True)
     sys.exit(status)
 
 

@@ -4,10 +4,13 @@
 //	operands → first call → check → warm-up → Count samples → median
 //
 // C (m×n) = A (m×k) · B (k×n), all row-major and dense, with B plain on every
-// call. A sample repeats the call for at least the minimum time.
+// call. A sample repeats the call for at least the minimum time. With -step each
+// sample waits for a line and is one, for a program that compares two.
 package harness
 
 import (
+	"bufio"
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -63,18 +66,19 @@ type Library struct {
 
 // Main measures what the command line asks for and exits: 2 for a bad command
 // line, 1 for a failed or wrong product.
-func Main(l Library) { os.Exit(l.run(os.Args[1:], os.Stdout, os.Stderr)) }
+func Main(l Library) { os.Exit(l.run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
-func (l Library) run(args []string, stdout, stderr io.Writer) int {
+func (l Library) run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	fs := flag.NewFlagSet(l.Name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	threads := fs.Int("threads", 1, "GOMAXPROCS")
 	count := fs.Int("count", 3, "samples of each product")
 	minTime := fs.Int("min-time", 100, "shortest sample in milliseconds")
 	types := fs.String("dtype", "bf16,f32", "types of A and B")
+	step := fs.Bool("step", false, "wait for a line before each sample")
 	err := fs.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(stdout, "usage: %s [-dtype bf16,f32] [-threads T] [-count N] [-min-time MS] SHAPE...\n", l.Name)
+		fmt.Fprintf(stdout, "usage: %s [-dtype bf16,f32] [-threads T] [-count N] [-min-time MS] [-step] SHAPE...\n", l.Name)
 		return 0
 	}
 	var products []*Product
@@ -94,20 +98,24 @@ func (l Library) run(args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	runtime.GOMAXPROCS(*threads)
+	b := &bench{l, *threads, *count, time.Duration(*minTime) * time.Millisecond, nil, stdout}
+	if *step {
+		b.steps = bufio.NewScanner(stdin)
+	}
 	status := 0
 	for _, p := range products {
-		seconds, err := l.measure(p, *threads, *count, time.Duration(*minTime)*time.Millisecond)
+		err := b.measure(p)
 		switch {
+		case errors.Is(err, errEnded):
+			return status
+		case errors.Is(err, errOutput):
+			fmt.Fprintf(stderr, "%s: %v\n", l.Name, err)
+			return 1
 		case errors.Is(err, ErrUnsupported):
 			fmt.Fprintf(stderr, "%s: %s skipped: %v\n", l.Name, p.dtype(), err)
 		case err != nil:
 			fmt.Fprintf(stderr, "%s: %v: %v\n", l.Name, p, err)
 			status = 1
-		default:
-			if _, err := fmt.Fprintf(stdout, "%s,%s,%d,%d,%d,%d,%.9g\n", l.Name, p.dtype(), p.M, p.N, p.K, *threads, seconds); err != nil {
-				fmt.Fprintf(stderr, "%s: writing the result: %v\n", l.Name, err)
-				return 1
-			}
 		}
 	}
 	return status
@@ -145,43 +153,97 @@ func parse(shapes []string, types string) ([]*Product, error) {
 	return products, nil
 }
 
-// measure returns the median time of a call in seconds.
-func (l Library) measure(p *Product, threads, count int, minTime time.Duration) (float64, error) {
+// A bench is how products are measured.
+type bench struct {
+	Library
+	threads, count int
+	minTime        time.Duration
+	steps          *bufio.Scanner // a line for each sample, or nil
+	out            io.Writer
+}
+
+var (
+	errOutput = errors.New("writing the result")
+	errEnded  = errors.New("no line for another sample")
+)
+
+// measure writes the median time of a call, or that of each sample. A product that is
+// not measured has samples, too, which are not numbers.
+func (b *bench) measure(p *Product) error {
+	defer func() { p.A, p.B = nil, nil }()
+	if b.steps == nil {
+		samples := make([]float64, b.count)
+		call, calls, err := b.prepare(p)
+		for i := 0; err == nil && i < b.count; i++ {
+			samples[i], err = sample(call, calls)
+		}
+		if err != nil {
+			return err
+		}
+		slices.Sort(samples)
+		return b.write(p, (samples[(b.count-1)/2]+samples[b.count/2])/2)
+	}
+	var call *Call
+	var calls int
+	var failed error
+	for i := range b.count {
+		if !b.steps.Scan() {
+			return cmp.Or(b.steps.Err(), errEnded)
+		}
+		if i == 0 {
+			call, calls, failed = b.prepare(p)
+		}
+		seconds := math.NaN()
+		if failed == nil {
+			_, failed = sample(call, 1) // the caches are the other program's
+		}
+		if failed == nil {
+			seconds, failed = sample(call, calls)
+		}
+		if err := b.write(p, seconds); err != nil {
+			return err
+		}
+	}
+	return failed
+}
+
+func (b *bench) write(p *Product, seconds float64) error {
+	if _, err := fmt.Fprintf(b.out, "%s,%s,%d,%d,%d,%d,%.9g\n", b.Name, p.dtype(), p.M, p.N, p.K, b.threads, seconds); err != nil {
+		return fmt.Errorf("%w: %w", errOutput, err)
+	}
+	return nil
+}
+
+// prepare returns the call of a product, checked and warm, and how many make a sample.
+func (b *bench) prepare(p *Product) (call *Call, calls int, err error) {
 	p.A = operand(p.M*p.K, 0x9e3779b97f4a7c15)
 	p.B = operand(p.K*p.N, 0xd1b54a32d192ed03)
-	defer func() { p.A, p.B = nil, nil }()
-	call, err := l.Prepare(p, threads)
-	if err != nil {
-		return 0, err
+	if call, err = b.Prepare(p, b.threads); err != nil {
+		return nil, 0, err
 	}
 	if err := call.Run(); err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	if err := p.check(call); err != nil {
-		return 0, err
+		return nil, 0, err
 	}
-	calls := 1
-	for {
+	for calls = 1; ; {
 		t, err := repeat(call, calls)
 		if err != nil {
-			return 0, err
+			return nil, 0, err
 		}
-		if t >= minTime {
-			break
+		if t >= b.minTime {
+			return call, calls, nil
 		}
-		want := 1.2 * float64(calls) * float64(minTime) / float64(max(t, 1))
+		want := 1.2 * float64(calls) * float64(b.minTime) / float64(max(t, 1))
 		calls = int(min(max(want, 2*float64(calls)), 100*float64(calls)))
 	}
-	samples := make([]float64, count)
-	for i := range samples {
-		t, err := repeat(call, calls)
-		if err != nil {
-			return 0, err
-		}
-		samples[i] = t.Seconds() / float64(calls)
-	}
-	slices.Sort(samples)
-	return (samples[(count-1)/2] + samples[count/2]) / 2, nil
+}
+
+// sample returns the seconds of a call.
+func sample(c *Call, calls int) (float64, error) {
+	t, err := repeat(c, calls)
+	return t.Seconds() / float64(calls), err
 }
 
 func repeat(c *Call, calls int) (time.Duration, error) {
