@@ -6,20 +6,20 @@ import (
 )
 
 // AMX multiplies tiles: registers of 16 rows of 64 bytes. TDPBF16PS adds to a tile of C, 16 × 16 float32, the product of a
-// tile of A, 16 rows by 32 bf16 of K, and a tile of B, 16 words of K by 16 columns. So a panel of A is cut along K:
+// tile of A, 16 rows by 32 bf16 of K, and a tile of B, 16 words of K by 16 columns. So a panel of A is a tile for each 32 elements of K:
 //
 //	          ┌─────── 64 bytes ───────┐
 //	row 0     │ w0   w1   ...      w15 │   the words of one row lie side by side: 32 elements of K
 //	row 1     │ w0   w1   ...      w15 │
 //	  ...     ├────────────────────────┤
-//	row MR-1  │                        │
+//	row 15    │                        │
 //	          ├────────────────────────┤
 //	row 0     │ w16  w17  ...      w31 │   the next 32 elements
 //	  ...
 //
 // A panel of B is what it is for VDPBF16PS, a row of NR words for each word of K. Both are padded with zeros to whole tiles.
 const (
-	amxMR, amxNR = 32, 32
+	amxMR, amxNR = 16, 32
 	amxStep      = 16 // words of K in a tile
 )
 

@@ -37,7 +37,7 @@ func peakAMX(n int)
 const peakAMXFlops = 4 * 16 * 16 * 32 * 2
 
 //go:noescape
-func packLines(dst, src unsafe.Pointer, stride, rows, k, pitch int)
+func packLines(dst, src unsafe.Pointer, stride, rows, k int)
 
 //go:noescape
 func packWide4(dst, src unsafe.Pointer, stride, k, panel int)
@@ -46,7 +46,7 @@ func packWide4(dst, src unsafe.Pointer, stride, k, panel int)
 func packWide8(dst, src unsafe.Pointer, stride, k, panel int)
 
 //go:noescape
-func packPairs16(dst, src unsafe.Pointer, stride, n, k, pitch int)
+func packPairs16(dst, src unsafe.Pointer, stride, n, k int)
 
 // assembleAMX gives the AMX kernel and its model their assembly.
 func assembleAMX(k *Kernel) {
@@ -67,20 +67,11 @@ func assembleAMX(k *Kernel) {
 
 // packers512TilesA returns the packers into panels of A, by orientation.
 func packers512TilesA() (slots [2]PackFunc) {
-	const tile = 16
-	pack := func(one func(dst, src unsafe.Pointer, stride, rows, k, pitch int), chunk, across, along int, dst, src unsafe.Pointer, stride, r, k int) {
+	pack := func(one func(dst, src unsafe.Pointer, stride, rows, k int), chunk, across, along int, dst, src unsafe.Pointer, stride, r, k int) {
 		words := amxWords(k)
 		for k0 := 0; k0 < k; k0 += chunk {
-			n := min(k-k0, chunk)
-			for i := 0; i < r; i += tile {
-				at := unsafe.Add(dst, i/amxMR*amxMR*words*4+k0*amxMR*2+i%amxMR*64)
-				one(at, unsafe.Add(src, i*across+k0*along), stride, min(r-i, tile), n, amxMR*64)
-			}
-			// Tiles of the last panel that have no row at all.
-			for i := (r + tile - 1) &^ (tile - 1); i%amxMR != 0; i += tile {
-				for kk := k0; kk < k0+n; kk += 2 * amxStep {
-					clear(unsafe.Slice((*byte)(unsafe.Add(dst, i/amxMR*amxMR*words*4+kk*amxMR*2+i%amxMR*64)), tile*64))
-				}
+			for i := 0; i < r; i += amxMR {
+				one(unsafe.Add(dst, i*words*4+k0*amxMR*2), unsafe.Add(src, i*across+k0*along), stride, min(r-i, amxMR), min(k-k0, chunk))
 			}
 		}
 	}

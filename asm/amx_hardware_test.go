@@ -143,9 +143,9 @@ func pair(a, b uint32, acc float32) float32 {
 	return flushInput(f)
 }
 
-// run returns what a kernel makes of the tile.
-func (c *tileCase) run(mul KernelFunc) (out [amxMR * amxNR]uint32) {
-	mul(amxStep, 1, unsafe.Pointer(&c.a), unsafe.Pointer(&c.b), unsafe.Pointer(&c.acc), amxNR*4, unsafe.Pointer(&out), amxNR*4)
+// run returns what a kernel makes of the case.
+func (c *tileCase) run(mul KernelFunc) (out [caseRows * amxNR]uint32) {
+	mul(amxStep, caseRows/amxMR, unsafe.Pointer(&c.a), unsafe.Pointer(&c.b), unsafe.Pointer(&c.acc), amxNR*4, unsafe.Pointer(&out), amxNR*4)
 	return out
 }
 
@@ -183,7 +183,7 @@ func TestDotTileHardware(t *testing.T) {
 			}
 		}
 		bad += badHere
-		t.Logf("kind %2d: %d of %d elements differ", kind, badHere, tiles*amxMR*amxNR)
+		t.Logf("kind %2d: %d of %d elements differ", kind, badHere, tiles*caseRows*amxNR)
 	}
 	if bad == 0 {
 		return

@@ -11,11 +11,14 @@ import (
 	"unsafe"
 )
 
-// A tileCase is the operands of an amxMR × amxNR tile, one block of K deep, in the layout of the panels.
+// caseRows is the rows of a tileCase: two panels.
+const caseRows = 2 * amxMR
+
+// A tileCase is the operands of caseRows × amxNR elements of C, one block of K deep, in the layout of the panels.
 type tileCase struct {
-	a   [amxMR * amxStep]uint32
+	a   [caseRows * amxStep]uint32
 	b   [amxStep * amxNR]uint32
-	acc [amxMR * amxNR]uint32
+	acc [caseRows * amxNR]uint32
 }
 
 // tileKinds counts the kinds of tileCase: those of dotCase, dense, and those again with few words of K that are not zero.
@@ -38,7 +41,7 @@ func newTileCase(r *rand.Rand, kind int) *tileCase {
 		one, other := r.IntN(amxStep), r.IntN(amxStep)
 		for w := range amxStep {
 			if w != one && w != other {
-				for i := range amxMR {
+				for i := range caseRows {
 					c.a[i*amxStep+w] = 0
 				}
 				clear(c.b[w*amxNR:][:amxNR])
@@ -65,7 +68,7 @@ func TestDotTile(t *testing.T) {
 	for range 20 {
 		c := newTileCase(r, 0)
 		for range 50 {
-			acc, a, b := c.element(r.IntN(amxMR), r.IntN(amxNR))
+			acc, a, b := c.element(r.IntN(caseRows), r.IntN(amxNR))
 			var sums [2]float32
 			for w := range a {
 				for half := range sums {

@@ -208,7 +208,7 @@ func (k *Kernel) Ahead() bool { return k.strips != stripsNone && k.strips != str
 // best by these.
 func (k *Kernel) Fetch() (a, b int) {
 	if k.step == amxStep {
-		return 10, 16
+		return 10, 32
 	}
 	return 1, 6
 }

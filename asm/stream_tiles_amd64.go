@@ -108,7 +108,7 @@ func (s *streamKernel) restTile(c *streamBlock, k, m, n int, a, b unsafe.Pointer
 	for j := 0; j < n; j += width {
 		here := min(n-j, width)
 		for i := 0; i < here; i += tile {
-			packLines(unsafe.Add(lines, i*tileLine), unsafe.Add(b, (j+i)*stride), stride, min(here-i, tile), k, 0)
+			packLines(unsafe.Add(lines, i*tileLine), unsafe.Add(b, (j+i)*stride), stride, min(here-i, tile), k)
 		}
 		s.blocks(c, 1, m, here, a, lines, tileLine, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
 	}

@@ -15,7 +15,6 @@ TEXT ·mulAMX(SB), 0, $2176-64
 	MOVQ ldd+56(FP), R11
 	LEAQ ·tiles<>(SB), AX
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x78; BYTE $0x49; BYTE $0x00 // LDTILECFG (AX)
-	ADDQ BX, BX
 	MOVQ $64, R12
 	MOVQ R11, R13
 	SHLQ $4, R13
@@ -23,11 +22,6 @@ TEXT ·mulAMX(SB), 0, $2176-64
 	ANDQ $-64, R15
 	LEAQ 2048(R15), R14
 	MOVQ R14, 8(SP)
-	MOVQ k+0(FP), R9
-	SHLQ $7, R9
-	SUBQ $1024, R9
-	MOVQ SI, DX
-	SUBQ R9, DX
 
 first:
 	TESTQ R8, R8
@@ -53,11 +47,6 @@ loaded:
 
 start:
 	MOVQ CX, (SP)
-	MOVL $1024, CX
-	TESTB $1, BX
-	CMOVQEQ R9, CX
-	ADDQ CX, DX
-	MOVQ DX, SI
 	MOVQ b+24(FP), DI
 	MOVQ k+0(FP), CX
 	DECQ BX
@@ -105,7 +94,7 @@ block:
 	PREFETCHT0 5952(DI)
 	PREFETCHT0 6016(DI)
 	PREFETCHT0 6080(DI)
-	ADDQ $2048, SI
+	ADDQ $1024, SI
 	ADDQ $2048, DI
 	PREFETCHT0 63(AX)
 	PREFETCHT0 127(AX)
@@ -125,12 +114,7 @@ block:
 next:
 	TESTQ BX, BX
 	JZ last
-	// The first block of another half, and the tiles of C in turn.
-	MOVL $1024, CX
-	TESTB $1, BX
-	CMOVQEQ R9, CX
-	ADDQ CX, DX
-	MOVQ DX, SI
+	// The first block of another panel, and the tiles of C in turn.
 	MOVQ b+24(FP), DI
 	MOVQ R15, R14
 	MOVQ $128, CX
@@ -156,7 +140,7 @@ next:
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x4A; BYTE $0x5C; BYTE $0xCC // TDPBF16PS TMM6, TMM4, TMM1
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xF0 // TILEZERO TMM6
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xE0 // TILEZERO TMM4
-	ADDQ $2048, SI
+	ADDQ $1024, SI
 	ADDQ $2048, DI
 	JMP swapped
 
@@ -173,7 +157,7 @@ fresh:
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x4A; BYTE $0x5C; BYTE $0xCC // TDPBF16PS TMM6, TMM4, TMM1
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xF0 // TILEZERO TMM6
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xE0 // TILEZERO TMM4
-	ADDQ $2048, SI
+	ADDQ $1024, SI
 	ADDQ $2048, DI
 
 swapped:
@@ -200,7 +184,7 @@ copies:
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x4A; BYTE $0x5C; BYTE $0xCC // TDPBF16PS TMM6, TMM4, TMM1
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xF0 // TILEZERO TMM6
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xE0 // TILEZERO TMM4
-	ADDQ $2048, SI
+	ADDQ $1024, SI
 	ADDQ $2048, DI
 	PREFETCHT0 63(AX)
 	PREFETCHT0 127(AX)
@@ -257,7 +241,7 @@ alone:
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x4A; BYTE $0x5C; BYTE $0xCC // TDPBF16PS TMM6, TMM4, TMM1
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xF0 // TILEZERO TMM6
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xE0 // TILEZERO TMM4
-	ADDQ $2048, SI
+	ADDQ $1024, SI
 	ADDQ $2048, DI
 	DECQ CX
 	JNZ alone
@@ -314,7 +298,7 @@ prefetches:
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x4A; BYTE $0x5C; BYTE $0xCC // TDPBF16PS TMM6, TMM4, TMM1
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xF0 // TILEZERO TMM6
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xE0 // TILEZERO TMM4
-	ADDQ $2048, SI
+	ADDQ $1024, SI
 	ADDQ $2048, DI
 	PREFETCHT0 63(AX)
 	PREFETCHT0 127(AX)
@@ -343,7 +327,7 @@ inPlaceAlone:
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x4A; BYTE $0x5C; BYTE $0xCC // TDPBF16PS TMM6, TMM4, TMM1
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xF0 // TILEZERO TMM6
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xE0 // TILEZERO TMM4
-	ADDQ $2048, SI
+	ADDQ $1024, SI
 	ADDQ $2048, DI
 	DECQ CX
 	JNZ inPlaceAlone
@@ -398,7 +382,7 @@ copy:
 	JNE copy
 
 stored:
-	// Where K is empty, every half comes here.
+	// Where K is empty, every panel comes here.
 	TESTQ BX, BX
 	JNZ first
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x78; BYTE $0x49; BYTE $0xC0 // TILERELEASE
@@ -415,7 +399,6 @@ TEXT ·rowsAMX(SB), 0, $2176-72
 	MOVQ ldd+56(FP), R11
 	LEAQ ·tiles<>(SB), AX
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x78; BYTE $0x49; BYTE $0x00 // LDTILECFG (AX)
-	ADDQ BX, BX
 	MOVQ $64, R12
 	MOVQ R11, R13
 	SHLQ $4, R13
@@ -523,7 +506,7 @@ block:
 next:
 	TESTQ BX, BX
 	JZ last
-	// The first block of another half, and the tiles of C in turn.
+	// The first block of another panel, and the tiles of C in turn.
 	ADDQ R9, SI
 	MOVQ b+24(FP), DI
 	MOVQ R15, R14
@@ -792,7 +775,7 @@ copy:
 	JNE copy
 
 stored:
-	// Where K is empty, every half comes here.
+	// Where K is empty, every panel comes here.
 	TESTQ BX, BX
 	JNZ first
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x78; BYTE $0x49; BYTE $0xC0 // TILERELEASE
@@ -809,7 +792,6 @@ TEXT ·pastAMX(SB), 0, $2176-64
 	MOVQ ldd+56(FP), R11
 	LEAQ ·tiles<>(SB), AX
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x78; BYTE $0x49; BYTE $0x00 // LDTILECFG (AX)
-	ADDQ BX, BX
 	MOVQ $64, R12
 	MOVQ R11, R13
 	SHLQ $4, R13
@@ -817,11 +799,6 @@ TEXT ·pastAMX(SB), 0, $2176-64
 	ANDQ $-64, R15
 	LEAQ 2048(R15), R14
 	MOVQ R14, 8(SP)
-	MOVQ k+0(FP), R9
-	SHLQ $7, R9
-	SUBQ $1024, R9
-	MOVQ SI, DX
-	SUBQ R9, DX
 
 first:
 	TESTQ R8, R8
@@ -847,11 +824,6 @@ loaded:
 
 start:
 	MOVQ CX, (SP)
-	MOVL $1024, CX
-	TESTB $1, BX
-	CMOVQEQ R9, CX
-	ADDQ CX, DX
-	MOVQ DX, SI
 	MOVQ b+24(FP), DI
 	MOVQ k+0(FP), CX
 	DECQ BX
@@ -899,7 +871,7 @@ block:
 	PREFETCHT0 5952(DI)
 	PREFETCHT0 6016(DI)
 	PREFETCHT0 6080(DI)
-	ADDQ $2048, SI
+	ADDQ $1024, SI
 	ADDQ $2048, DI
 	PREFETCHT0 63(AX)
 	PREFETCHT0 127(AX)
@@ -919,12 +891,7 @@ block:
 next:
 	TESTQ BX, BX
 	JZ last
-	// The first block of another half, and the tiles of C in turn.
-	MOVL $1024, CX
-	TESTB $1, BX
-	CMOVQEQ R9, CX
-	ADDQ CX, DX
-	MOVQ DX, SI
+	// The first block of another panel, and the tiles of C in turn.
 	MOVQ b+24(FP), DI
 	MOVQ R15, R14
 	MOVQ $128, CX
@@ -945,7 +912,7 @@ next:
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x4A; BYTE $0x5C; BYTE $0xCC // TDPBF16PS TMM6, TMM4, TMM1
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xF0 // TILEZERO TMM6
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xE0 // TILEZERO TMM4
-	ADDQ $2048, SI
+	ADDQ $1024, SI
 	ADDQ $2048, DI
 	JMP swapped
 
@@ -962,7 +929,7 @@ fresh:
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x4A; BYTE $0x5C; BYTE $0xCC // TDPBF16PS TMM6, TMM4, TMM1
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xF0 // TILEZERO TMM6
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xE0 // TILEZERO TMM4
-	ADDQ $2048, SI
+	ADDQ $1024, SI
 	ADDQ $2048, DI
 
 swapped:
@@ -985,7 +952,7 @@ copies:
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x4A; BYTE $0x5C; BYTE $0xCC // TDPBF16PS TMM6, TMM4, TMM1
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xF0 // TILEZERO TMM6
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xE0 // TILEZERO TMM4
-	ADDQ $2048, SI
+	ADDQ $1024, SI
 	ADDQ $2048, DI
 	PREFETCHT0 63(AX)
 	PREFETCHT0 127(AX)
@@ -1034,7 +1001,7 @@ alone:
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x4A; BYTE $0x5C; BYTE $0xCC // TDPBF16PS TMM6, TMM4, TMM1
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xF0 // TILEZERO TMM6
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xE0 // TILEZERO TMM4
-	ADDQ $2048, SI
+	ADDQ $1024, SI
 	ADDQ $2048, DI
 	DECQ CX
 	JNZ alone
@@ -1097,7 +1064,7 @@ copy:
 	JNE copy
 
 stored:
-	// Where K is empty, every half comes here.
+	// Where K is empty, every panel comes here.
 	TESTQ BX, BX
 	JNZ first
 	SFENCE
@@ -1115,7 +1082,6 @@ TEXT ·roundAMX(SB), 0, $2176-64
 	MOVQ ldd+56(FP), R11
 	LEAQ ·tiles<>(SB), AX
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x78; BYTE $0x49; BYTE $0x00 // LDTILECFG (AX)
-	ADDQ BX, BX
 	MOVQ $64, R12
 	MOVQ R11, R13
 	SHLQ $4, R13
@@ -1123,11 +1089,6 @@ TEXT ·roundAMX(SB), 0, $2176-64
 	ANDQ $-64, R15
 	LEAQ 2048(R15), R14
 	MOVQ R14, 8(SP)
-	MOVQ k+0(FP), R9
-	SHLQ $7, R9
-	SUBQ $1024, R9
-	MOVQ SI, DX
-	SUBQ R9, DX
 
 first:
 	TESTQ R8, R8
@@ -1153,11 +1114,6 @@ loaded:
 
 start:
 	MOVQ CX, (SP)
-	MOVL $1024, CX
-	TESTB $1, BX
-	CMOVQEQ R9, CX
-	ADDQ CX, DX
-	MOVQ DX, SI
 	MOVQ b+24(FP), DI
 	MOVQ k+0(FP), CX
 	DECQ BX
@@ -1205,7 +1161,7 @@ block:
 	PREFETCHT0 5952(DI)
 	PREFETCHT0 6016(DI)
 	PREFETCHT0 6080(DI)
-	ADDQ $2048, SI
+	ADDQ $1024, SI
 	ADDQ $2048, DI
 	PREFETCHT0 63(AX)
 	PREFETCHT0 127(AX)
@@ -1225,12 +1181,7 @@ block:
 next:
 	TESTQ BX, BX
 	JZ last
-	// The first block of another half, and the tiles of C in turn.
-	MOVL $1024, CX
-	TESTB $1, BX
-	CMOVQEQ R9, CX
-	ADDQ CX, DX
-	MOVQ DX, SI
+	// The first block of another panel, and the tiles of C in turn.
 	MOVQ b+24(FP), DI
 	MOVQ R15, R14
 	MOVQ $128, CX
@@ -1251,7 +1202,7 @@ next:
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x4A; BYTE $0x5C; BYTE $0xCC // TDPBF16PS TMM6, TMM4, TMM1
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xF0 // TILEZERO TMM6
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xE0 // TILEZERO TMM4
-	ADDQ $2048, SI
+	ADDQ $1024, SI
 	ADDQ $2048, DI
 	JMP swapped
 
@@ -1268,7 +1219,7 @@ fresh:
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x4A; BYTE $0x5C; BYTE $0xCC // TDPBF16PS TMM6, TMM4, TMM1
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xF0 // TILEZERO TMM6
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xE0 // TILEZERO TMM4
-	ADDQ $2048, SI
+	ADDQ $1024, SI
 	ADDQ $2048, DI
 
 swapped:
@@ -1291,7 +1242,7 @@ copies:
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x4A; BYTE $0x5C; BYTE $0xCC // TDPBF16PS TMM6, TMM4, TMM1
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xF0 // TILEZERO TMM6
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xE0 // TILEZERO TMM4
-	ADDQ $2048, SI
+	ADDQ $1024, SI
 	ADDQ $2048, DI
 	PREFETCHT0 63(AX)
 	PREFETCHT0 127(AX)
@@ -1344,7 +1295,7 @@ alone:
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x4A; BYTE $0x5C; BYTE $0xCC // TDPBF16PS TMM6, TMM4, TMM1
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xF0 // TILEZERO TMM6
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xE0 // TILEZERO TMM4
-	ADDQ $2048, SI
+	ADDQ $1024, SI
 	ADDQ $2048, DI
 	DECQ CX
 	JNZ alone
@@ -1415,7 +1366,7 @@ copy:
 	JNE copy
 
 stored:
-	// Where K is empty, every half comes here.
+	// Where K is empty, every panel comes here.
 	TESTQ BX, BX
 	JNZ first
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x78; BYTE $0x49; BYTE $0xC0 // TILERELEASE
@@ -1432,7 +1383,6 @@ TEXT ·roundPastAMX(SB), 0, $2176-64
 	MOVQ ldd+56(FP), R11
 	LEAQ ·tiles<>(SB), AX
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x78; BYTE $0x49; BYTE $0x00 // LDTILECFG (AX)
-	ADDQ BX, BX
 	MOVQ $64, R12
 	MOVQ R11, R13
 	SHLQ $4, R13
@@ -1440,11 +1390,6 @@ TEXT ·roundPastAMX(SB), 0, $2176-64
 	ANDQ $-64, R15
 	LEAQ 2048(R15), R14
 	MOVQ R14, 8(SP)
-	MOVQ k+0(FP), R9
-	SHLQ $7, R9
-	SUBQ $1024, R9
-	MOVQ SI, DX
-	SUBQ R9, DX
 
 first:
 	TESTQ R8, R8
@@ -1470,11 +1415,6 @@ loaded:
 
 start:
 	MOVQ CX, (SP)
-	MOVL $1024, CX
-	TESTB $1, BX
-	CMOVQEQ R9, CX
-	ADDQ CX, DX
-	MOVQ DX, SI
 	MOVQ b+24(FP), DI
 	MOVQ k+0(FP), CX
 	DECQ BX
@@ -1522,7 +1462,7 @@ block:
 	PREFETCHT0 5952(DI)
 	PREFETCHT0 6016(DI)
 	PREFETCHT0 6080(DI)
-	ADDQ $2048, SI
+	ADDQ $1024, SI
 	ADDQ $2048, DI
 	PREFETCHT0 63(AX)
 	PREFETCHT0 127(AX)
@@ -1542,12 +1482,7 @@ block:
 next:
 	TESTQ BX, BX
 	JZ last
-	// The first block of another half, and the tiles of C in turn.
-	MOVL $1024, CX
-	TESTB $1, BX
-	CMOVQEQ R9, CX
-	ADDQ CX, DX
-	MOVQ DX, SI
+	// The first block of another panel, and the tiles of C in turn.
 	MOVQ b+24(FP), DI
 	MOVQ R15, R14
 	MOVQ $128, CX
@@ -1568,7 +1503,7 @@ next:
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x4A; BYTE $0x5C; BYTE $0xCC // TDPBF16PS TMM6, TMM4, TMM1
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xF0 // TILEZERO TMM6
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xE0 // TILEZERO TMM4
-	ADDQ $2048, SI
+	ADDQ $1024, SI
 	ADDQ $2048, DI
 	JMP swapped
 
@@ -1585,7 +1520,7 @@ fresh:
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x4A; BYTE $0x5C; BYTE $0xCC // TDPBF16PS TMM6, TMM4, TMM1
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xF0 // TILEZERO TMM6
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xE0 // TILEZERO TMM4
-	ADDQ $2048, SI
+	ADDQ $1024, SI
 	ADDQ $2048, DI
 
 swapped:
@@ -1608,7 +1543,7 @@ copies:
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x4A; BYTE $0x5C; BYTE $0xCC // TDPBF16PS TMM6, TMM4, TMM1
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xF0 // TILEZERO TMM6
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xE0 // TILEZERO TMM4
-	ADDQ $2048, SI
+	ADDQ $1024, SI
 	ADDQ $2048, DI
 	PREFETCHT0 63(AX)
 	PREFETCHT0 127(AX)
@@ -1657,7 +1592,7 @@ alone:
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x4A; BYTE $0x5C; BYTE $0xCC // TDPBF16PS TMM6, TMM4, TMM1
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xF0 // TILEZERO TMM6
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xE0 // TILEZERO TMM4
-	ADDQ $2048, SI
+	ADDQ $1024, SI
 	ADDQ $2048, DI
 	DECQ CX
 	JNZ alone
@@ -1720,7 +1655,7 @@ copy:
 	JNE copy
 
 stored:
-	// Where K is empty, every half comes here.
+	// Where K is empty, every panel comes here.
 	TESTQ BX, BX
 	JNZ first
 	SFENCE
@@ -1738,7 +1673,6 @@ TEXT ·roundRowsAMX(SB), 0, $2176-72
 	MOVQ ldd+56(FP), R11
 	LEAQ ·tiles<>(SB), AX
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x78; BYTE $0x49; BYTE $0x00 // LDTILECFG (AX)
-	ADDQ BX, BX
 	MOVQ $64, R12
 	MOVQ R11, R13
 	SHLQ $4, R13
@@ -1846,7 +1780,7 @@ block:
 next:
 	TESTQ BX, BX
 	JZ last
-	// The first block of another half, and the tiles of C in turn.
+	// The first block of another panel, and the tiles of C in turn.
 	ADDQ R9, SI
 	MOVQ b+24(FP), DI
 	MOVQ R15, R14
@@ -2032,7 +1966,7 @@ copy:
 	JNE copy
 
 stored:
-	// Where K is empty, every half comes here.
+	// Where K is empty, every panel comes here.
 	TESTQ BX, BX
 	JNZ first
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x78; BYTE $0x49; BYTE $0xC0 // TILERELEASE
@@ -2049,7 +1983,6 @@ TEXT ·rowsPastAMX(SB), 0, $2176-72
 	MOVQ ldd+56(FP), R11
 	LEAQ ·tiles<>(SB), AX
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x78; BYTE $0x49; BYTE $0x00 // LDTILECFG (AX)
-	ADDQ BX, BX
 	MOVQ $64, R12
 	MOVQ R11, R13
 	SHLQ $4, R13
@@ -2157,7 +2090,7 @@ block:
 next:
 	TESTQ BX, BX
 	JZ last
-	// The first block of another half, and the tiles of C in turn.
+	// The first block of another panel, and the tiles of C in turn.
 	ADDQ R9, SI
 	MOVQ b+24(FP), DI
 	MOVQ R15, R14
@@ -2331,7 +2264,7 @@ copy:
 	JNE copy
 
 stored:
-	// Where K is empty, every half comes here.
+	// Where K is empty, every panel comes here.
 	TESTQ BX, BX
 	JNZ first
 	SFENCE
@@ -2349,7 +2282,6 @@ TEXT ·roundRowsPastAMX(SB), 0, $2176-72
 	MOVQ ldd+56(FP), R11
 	LEAQ ·tiles<>(SB), AX
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x78; BYTE $0x49; BYTE $0x00 // LDTILECFG (AX)
-	ADDQ BX, BX
 	MOVQ $64, R12
 	MOVQ R11, R13
 	SHLQ $4, R13
@@ -2457,7 +2389,7 @@ block:
 next:
 	TESTQ BX, BX
 	JZ last
-	// The first block of another half, and the tiles of C in turn.
+	// The first block of another panel, and the tiles of C in turn.
 	ADDQ R9, SI
 	MOVQ b+24(FP), DI
 	MOVQ R15, R14
@@ -2631,7 +2563,7 @@ copy:
 	JNE copy
 
 stored:
-	// Where K is empty, every half comes here.
+	// Where K is empty, every panel comes here.
 	TESTQ BX, BX
 	JNZ first
 	SFENCE
@@ -2641,7 +2573,7 @@ stored:
 
 // func sweepAMX(s *Sweep)
 // Strips of 1 × 2 tiles, and beside them the next panels of B.
-TEXT ·sweepAMX(SB), 0, $48-8
+TEXT ·sweepAMX(SB), 0, $40-8
 	MOVQ s+0(FP), R11
 	LEAQ ·tiles<>(SB), AX
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x78; BYTE $0x49; BYTE $0x00 // LDTILECFG (AX)
@@ -2654,7 +2586,7 @@ TEXT ·sweepAMX(SB), 0, $48-8
 	ADDQ $15, BX
 	SHRQ $4, BX
 	MOVQ BX, 8(SP)
-	// A piece has 4 blocks for each half of a panel of A, and 32 pairs.
+	// A piece has 4 blocks for each panel of A, and 32 pairs.
 	MOVQ $1, R13
 	CMPQ BX, $8
 	JGE quota
@@ -2721,20 +2653,19 @@ start:
 	MOVQ Sweep_A(R11), DX
 	MOVQ 24(SP), R10
 	MOVQ 8(SP), BX
-	MOVQ $1024, 40(SP)
 
-half0:
+panel0:
 	CMPB Sweep_First(R11), $0
-	JNE half0Zero
+	JNE panel0Zero
 	BYTE $0xC4; BYTE $0x82; BYTE $0x7B; BYTE $0x4B; BYTE $0x04; BYTE $0x3A // TILELOADD (R10)(R15*1), TMM0
 	BYTE $0xC4; BYTE $0x82; BYTE $0x7B; BYTE $0x4B; BYTE $0x4C; BYTE $0x3A; BYTE $0x40 // TILELOADD 64(R10)(R15*1), TMM1
-	JMP half0Loaded
+	JMP panel0Loaded
 
-half0Zero:
+panel0Zero:
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xC0 // TILEZERO TMM0
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xC8 // TILEZERO TMM1
 
-half0Loaded:
+panel0Loaded:
 	BYTE $0xC4; BYTE $0xA2; BYTE $0x7B; BYTE $0x4B; BYTE $0x24; BYTE $0x22 // TILELOADD (DX)(R12*1), TMM4
 	BYTE $0xC4; BYTE $0x82; BYTE $0x7B; BYTE $0x4B; BYTE $0x2C; BYTE $0x38 // TILELOADD (R8)(R15*1), TMM5
 	BYTE $0xC4; BYTE $0x82; BYTE $0x7B; BYTE $0x4B; BYTE $0x74; BYTE $0x38; BYTE $0x40 // TILELOADD 64(R8)(R15*1), TMM6
@@ -2753,9 +2684,9 @@ half0Loaded:
 	CMOVQLT R14, CX
 	SUBQ CX, R14
 	TESTQ CX, CX
-	JZ half0Packed0
+	JZ panel0Packed0
 
-half0Pack0:
+panel0Pack0:
 	VMOVDQU64 0(SI), Z0
 	VMOVDQU64 0(SI)(R9*1), Z1
 	VMOVDQA64 Z0, Z2
@@ -2773,9 +2704,9 @@ half0Pack0:
 	LEAQ (SI)(R9*2), SI
 	ADDQ $128, DI
 	DECQ CX
-	JNZ half0Pack0
+	JNZ panel0Pack0
 
-half0Packed0:
+panel0Packed0:
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x4A; BYTE $0x5C; BYTE $0xCC // TDPBF16PS TMM6, TMM4, TMM1
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xF0 // TILEZERO TMM6
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xE0 // TILEZERO TMM4
@@ -2787,7 +2718,7 @@ half0Packed0:
 	PREFETCHT0 4928(R10)
 	PREFETCHT0 4992(R10)
 	PREFETCHT0 5056(R10)
-	BYTE $0xC4; BYTE $0xA2; BYTE $0x7B; BYTE $0x4B; BYTE $0xA4; BYTE $0x22; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00 // TILELOADD 2048(DX)(R12*1), TMM4
+	BYTE $0xC4; BYTE $0xA2; BYTE $0x7B; BYTE $0x4B; BYTE $0xA4; BYTE $0x22; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00 // TILELOADD 1024(DX)(R12*1), TMM4
 	BYTE $0xC4; BYTE $0x82; BYTE $0x7B; BYTE $0x4B; BYTE $0xAC; BYTE $0x38; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00 // TILELOADD 2048(R8)(R15*1), TMM5
 	BYTE $0xC4; BYTE $0x82; BYTE $0x7B; BYTE $0x4B; BYTE $0xB4; BYTE $0x38; BYTE $0x40; BYTE $0x08; BYTE $0x00; BYTE $0x00 // TILELOADD 2112(R8)(R15*1), TMM6
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x52; BYTE $0x5C; BYTE $0xC4 // TDPBF16PS TMM5, TMM4, TMM0
@@ -2806,9 +2737,9 @@ half0Packed0:
 	CMOVQLT R14, CX
 	SUBQ CX, R14
 	TESTQ CX, CX
-	JZ half0Packed1
+	JZ panel0Packed1
 
-half0Pack1:
+panel0Pack1:
 	VMOVDQU64 0(SI), Z0
 	VMOVDQU64 0(SI)(R9*1), Z1
 	VMOVDQA64 Z0, Z2
@@ -2826,9 +2757,9 @@ half0Pack1:
 	LEAQ (SI)(R9*2), SI
 	ADDQ $128, DI
 	DECQ CX
-	JNZ half0Pack1
+	JNZ panel0Pack1
 
-half0Packed1:
+panel0Packed1:
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x4A; BYTE $0x5C; BYTE $0xCC // TDPBF16PS TMM6, TMM4, TMM1
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xF0 // TILEZERO TMM6
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xE0 // TILEZERO TMM4
@@ -2841,32 +2772,28 @@ half0Packed1:
 	PREFETCHT0 5952(R10)
 	PREFETCHT0 6016(R10)
 	PREFETCHT0 6080(R10)
-	MOVQ 40(SP), AX
-	ADDQ AX, DX
-	XORQ $2048, AX
-	MOVQ AX, 40(SP)
+	ADDQ $2048, DX
 	ADDQ $2048, R10
 	DECQ BX
-	JNZ half0
+	JNZ panel0
 	MOVQ Sweep_Strip(R11), AX
 	ADDQ AX, 24(SP)
 	MOVQ Sweep_A(R11), DX
 	MOVQ 24(SP), R10
 	MOVQ 8(SP), BX
-	MOVQ $1024, 40(SP)
 
-half1:
+panel1:
 	CMPB Sweep_First(R11), $0
-	JNE half1Zero
+	JNE panel1Zero
 	BYTE $0xC4; BYTE $0x82; BYTE $0x7B; BYTE $0x4B; BYTE $0x04; BYTE $0x3A // TILELOADD (R10)(R15*1), TMM0
 	BYTE $0xC4; BYTE $0x82; BYTE $0x7B; BYTE $0x4B; BYTE $0x4C; BYTE $0x3A; BYTE $0x40 // TILELOADD 64(R10)(R15*1), TMM1
-	JMP half1Loaded
+	JMP panel1Loaded
 
-half1Zero:
+panel1Zero:
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xC0 // TILEZERO TMM0
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xC8 // TILEZERO TMM1
 
-half1Loaded:
+panel1Loaded:
 	BYTE $0xC4; BYTE $0xA2; BYTE $0x7B; BYTE $0x4B; BYTE $0x24; BYTE $0x22 // TILELOADD (DX)(R12*1), TMM4
 	BYTE $0xC4; BYTE $0x82; BYTE $0x7B; BYTE $0x4B; BYTE $0xAC; BYTE $0x38; BYTE $0x00; BYTE $0x10; BYTE $0x00; BYTE $0x00 // TILELOADD 4096(R8)(R15*1), TMM5
 	BYTE $0xC4; BYTE $0x82; BYTE $0x7B; BYTE $0x4B; BYTE $0xB4; BYTE $0x38; BYTE $0x40; BYTE $0x10; BYTE $0x00; BYTE $0x00 // TILELOADD 4160(R8)(R15*1), TMM6
@@ -2885,9 +2812,9 @@ half1Loaded:
 	CMOVQLT R14, CX
 	SUBQ CX, R14
 	TESTQ CX, CX
-	JZ half1Packed0
+	JZ panel1Packed0
 
-half1Pack0:
+panel1Pack0:
 	VMOVDQU64 0(SI), Z0
 	VMOVDQU64 0(SI)(R9*1), Z1
 	VMOVDQA64 Z0, Z2
@@ -2905,9 +2832,9 @@ half1Pack0:
 	LEAQ (SI)(R9*2), SI
 	ADDQ $128, DI
 	DECQ CX
-	JNZ half1Pack0
+	JNZ panel1Pack0
 
-half1Packed0:
+panel1Packed0:
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x4A; BYTE $0x5C; BYTE $0xCC // TDPBF16PS TMM6, TMM4, TMM1
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xF0 // TILEZERO TMM6
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xE0 // TILEZERO TMM4
@@ -2919,7 +2846,7 @@ half1Packed0:
 	PREFETCHT0 4928(R10)
 	PREFETCHT0 4992(R10)
 	PREFETCHT0 5056(R10)
-	BYTE $0xC4; BYTE $0xA2; BYTE $0x7B; BYTE $0x4B; BYTE $0xA4; BYTE $0x22; BYTE $0x00; BYTE $0x08; BYTE $0x00; BYTE $0x00 // TILELOADD 2048(DX)(R12*1), TMM4
+	BYTE $0xC4; BYTE $0xA2; BYTE $0x7B; BYTE $0x4B; BYTE $0xA4; BYTE $0x22; BYTE $0x00; BYTE $0x04; BYTE $0x00; BYTE $0x00 // TILELOADD 1024(DX)(R12*1), TMM4
 	BYTE $0xC4; BYTE $0x82; BYTE $0x7B; BYTE $0x4B; BYTE $0xAC; BYTE $0x38; BYTE $0x00; BYTE $0x18; BYTE $0x00; BYTE $0x00 // TILELOADD 6144(R8)(R15*1), TMM5
 	BYTE $0xC4; BYTE $0x82; BYTE $0x7B; BYTE $0x4B; BYTE $0xB4; BYTE $0x38; BYTE $0x40; BYTE $0x18; BYTE $0x00; BYTE $0x00 // TILELOADD 6208(R8)(R15*1), TMM6
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x52; BYTE $0x5C; BYTE $0xC4 // TDPBF16PS TMM5, TMM4, TMM0
@@ -2938,9 +2865,9 @@ half1Packed0:
 	CMOVQLT R14, CX
 	SUBQ CX, R14
 	TESTQ CX, CX
-	JZ half1Packed1
+	JZ panel1Packed1
 
-half1Pack1:
+panel1Pack1:
 	VMOVDQU64 0(SI), Z0
 	VMOVDQU64 0(SI)(R9*1), Z1
 	VMOVDQA64 Z0, Z2
@@ -2958,9 +2885,9 @@ half1Pack1:
 	LEAQ (SI)(R9*2), SI
 	ADDQ $128, DI
 	DECQ CX
-	JNZ half1Pack1
+	JNZ panel1Pack1
 
-half1Packed1:
+panel1Packed1:
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x4A; BYTE $0x5C; BYTE $0xCC // TDPBF16PS TMM6, TMM4, TMM1
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xF0 // TILEZERO TMM6
 	BYTE $0xC4; BYTE $0xE2; BYTE $0x7B; BYTE $0x49; BYTE $0xE0 // TILEZERO TMM4
@@ -2973,13 +2900,10 @@ half1Packed1:
 	PREFETCHT0 5952(R10)
 	PREFETCHT0 6016(R10)
 	PREFETCHT0 6080(R10)
-	MOVQ 40(SP), AX
-	ADDQ AX, DX
-	XORQ $2048, AX
-	MOVQ AX, 40(SP)
+	ADDQ $2048, DX
 	ADDQ $2048, R10
 	DECQ BX
-	JNZ half1
+	JNZ panel1
 	MOVQ Sweep_Strip(R11), AX
 	ADDQ AX, 24(SP)
 	TESTQ R14, R14
@@ -3049,15 +2973,14 @@ done:
 	VZEROUPPER
 	RET
 
-// func packLines(dst, src unsafe.Pointer, stride, rows, k, pitch int)
+// func packLines(dst, src unsafe.Pointer, stride, rows, k int)
 // 1 to 16 rows of contiguous K into tiles of 16 lines.
-TEXT ·packLines(SB), NOSPLIT, $0-48
+TEXT ·packLines(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
 	MOVQ rows+24(FP), R10
 	MOVQ k+32(FP), CX
-	MOVQ pitch+40(FP), R11
 	VPXORD Z31, Z31, Z31
 	SUBQ $128, CX
 	JL less4
@@ -3069,18 +2992,14 @@ loop4:
 	PCALIGN $64
 
 row4:
-	MOVQ DX, R8
 	VMOVDQU64 0(AX), Z0
 	VMOVDQU64 64(AX), Z1
 	VMOVDQU64 128(AX), Z2
 	VMOVDQU64 192(AX), Z3
-	VMOVDQU64 Z0, (R8)
-	ADDQ R11, R8
-	VMOVDQU64 Z1, (R8)
-	ADDQ R11, R8
-	VMOVDQU64 Z2, (R8)
-	ADDQ R11, R8
-	VMOVDQU64 Z3, (R8)
+	VMOVDQU64 Z0, 0(DX)
+	VMOVDQU64 Z1, 1024(DX)
+	VMOVDQU64 Z2, 2048(DX)
+	VMOVDQU64 Z3, 3072(DX)
 	ADDQ R9, AX
 	ADDQ $64, DX
 	DECQ BX
@@ -3092,23 +3011,16 @@ zeros4:
 zero4:
 	CMPQ DX, BX
 	JEQ filled4
-	MOVQ DX, R8
-	VMOVDQU64 Z31, (R8)
-	ADDQ R11, R8
-	VMOVDQU64 Z31, (R8)
-	ADDQ R11, R8
-	VMOVDQU64 Z31, (R8)
-	ADDQ R11, R8
-	VMOVDQU64 Z31, (R8)
+	VMOVDQU64 Z31, 0(DX)
+	VMOVDQU64 Z31, 1024(DX)
+	VMOVDQU64 Z31, 2048(DX)
+	VMOVDQU64 Z31, 3072(DX)
 	ADDQ $64, DX
 	JMP zero4
 
 filled4:
 	ADDQ $256, SI
-	ADDQ R11, DI
-	ADDQ R11, DI
-	ADDQ R11, DI
-	ADDQ R11, DI
+	ADDQ $4096, DI
 	SUBQ $128, CX
 	JGE loop4
 
@@ -3124,9 +3036,8 @@ loop1:
 	PCALIGN $64
 
 row1:
-	MOVQ DX, R8
 	VMOVDQU64 0(AX), Z0
-	VMOVDQU64 Z0, (R8)
+	VMOVDQU64 Z0, 0(DX)
 	ADDQ R9, AX
 	ADDQ $64, DX
 	DECQ BX
@@ -3138,14 +3049,13 @@ zeros1:
 zero1:
 	CMPQ DX, BX
 	JEQ filled1
-	MOVQ DX, R8
-	VMOVDQU64 Z31, (R8)
+	VMOVDQU64 Z31, 0(DX)
 	ADDQ $64, DX
 	JMP zero1
 
 filled1:
 	ADDQ $64, SI
-	ADDQ R11, DI
+	ADDQ $1024, DI
 	SUBQ $32, CX
 	JGE loop1
 
@@ -3343,15 +3253,14 @@ done:
 	VZEROUPPER
 	RET
 
-// func packPairs16(dst, src unsafe.Pointer, stride, n, k, pitch int)
+// func packPairs16(dst, src unsafe.Pointer, stride, n, k int)
 // 1 to 16 columns into tiles of 16 lines.
-TEXT ·packPairs16(SB), NOSPLIT, $0-48
+TEXT ·packPairs16(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
 	MOVQ n+24(FP), R10
 	MOVQ k+32(FP), CX
-	MOVQ pitch+40(FP), R11
 	MOVQ $-1, BX
 	BZHIQ R10, BX, BX
 	KMOVQ BX, K1
@@ -3570,7 +3479,7 @@ loop:
 	VMOVDQU64 Z13, 832(DI)
 	VMOVDQU64 Z14, 896(DI)
 	VMOVDQU64 Z15, 960(DI)
-	ADDQ R11, DI
+	ADDQ $1024, DI
 	SUBQ $32, CX
 	JGE loop
 

@@ -12908,7 +12908,7 @@ loop:
 	VADDPS Z16, Z0, Z16
 	VADDPS Z9, Z1, Z1
 	VADDPS Z17, Z1, Z17
-	ADDQ $2048, DX
+	ADDQ $1024, DX
 	SUBQ $16, CX
 	JNZ tile
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
@@ -13009,7 +13009,7 @@ loop:
 	VADDPS Z18, Z2, Z18
 	VADDPS Z11, Z3, Z3
 	VADDPS Z19, Z3, Z19
-	ADDQ $2048, DX
+	ADDQ $1024, DX
 	SUBQ $16, CX
 	JNZ tile
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
@@ -13161,7 +13161,7 @@ loop:
 	VADDPS Z22, Z6, Z22
 	VADDPS Z15, Z7, Z7
 	VADDPS Z23, Z7, Z23
-	ADDQ $2048, DX
+	ADDQ $1024, DX
 	SUBQ $16, CX
 	JNZ tile
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX

@@ -166,7 +166,11 @@ func (p *product) near(s *settings) bool {
 	case depth == p.k:
 		return float64(p.m)*float64(p.a.pitch()) <= placeBytes && !p.skinny(s)
 	}
-	return p.m*depth*p.a.elem.Size() <= placeBytes && p.m > p.kernel.MR && p.n <= placeDeep
+	least := p.kernel.MR
+	if p.starves() {
+		least *= 2 // as B counts for it
+	}
+	return p.m*depth*p.a.elem.Size() <= placeBytes && p.m > least && p.n <= placeDeep
 }
 
 // init cuts the product into slabs for most workers, or for fewer.

@@ -67,8 +67,8 @@ const (
 	leastKept   = 1024      // fewest columns that are kept, as A is packed again for every tile of columns
 	ctaRows     = 512       // most rows of a CTA
 	maxSlabRows = 128       // most rows of a slab, unless slabTiles are more
-	slabTiles   = 8         // tiles of the kernel that a slab may have in any case
-	eachTiles   = 16        // the same where many workers pack B, each for its slab
+	slabTiles   = 16        // tiles of the kernel that a slab may have in any case
+	eachTiles   = 32        // the same where many workers pack B, each for its slab
 	minSlabCols = 128       // columns below which no slab is halved, unless workers would be idle
 	slabsEach   = 4         // slabs of a stage for each worker, where the tile has them
 	minJob      = 32 << 10  // bytes of a copy job that is long enough to stream

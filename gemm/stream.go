@@ -197,7 +197,7 @@ func (st *stream) init(p *product, workers int) error {
 		cols = min(share, block)
 	case streamPieces:
 		block, group = max(1, broomAcc/strip/piecePanels)*piecePanels, piecePanels
-		slabs := max(sweepSlabs(workers), ceilDiv(panels, max(1, widest/st.panelsA)))
+		slabs := max(sweepSlabs(workers), ceilDiv(panels, max(1, widest/ceilDiv(p.m, k.NR))))
 		cols = min(roundUp(ceilDiv(panels, slabs), piecePanels), block)
 	case streamInPlace:
 		// Long pieces of memory are read fastest.

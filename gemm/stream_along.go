@@ -12,6 +12,7 @@ import (
 const (
 	alongBytes  = 512 << 10 // most bytes of those tiles
 	alongPanels = 2         // most panels of A with AMX
+	alongFew    = 2         // tiles by more panels
 )
 
 // computeAlong multiplies an item's part of A by the columns from .. to-1, which lie
@@ -41,7 +42,7 @@ func (st *stream) alongBlocks() int {
 func (st *stream) alongTiles() int {
 	k, deep := st.kernel, min(st.k, st.alongBlocks()*st.bk)
 	if st.starves() && (st.panelsA > alongPanels || deep < st.k) {
-		return 1
+		return alongFew
 	}
 	return max(1, min(alongBytes/(k.MR*deep*st.b.elem.Size()), callLimit(k)/tileFlops(k, st.words(deep)), streamB/st.bytesStrip()))
 }

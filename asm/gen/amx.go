@@ -1,7 +1,7 @@
 package main
 
 // The AMX kernel. A tile is 16 rows of 64 bytes; TDPBF16PS adds to 16 × 16 float32 the product of 16 rows of A, 32 bf16
-// each, by 16 words of K of 16 columns of B. Two tile registers hold C, for one half of a panel of A after the other:
+// each, by 16 words of K of 16 columns of B. Two tile registers hold C, for one panel of A after the other:
 //
 //	columns of B     0-15    16-31
 //	               ┌───────┬───────┐
@@ -14,21 +14,21 @@ package main
 // product was the last to read is set to zero, which gives its tile back before a load fills the register again. Products that add to the same
 // tile follow each other as fast as others.
 //
-// B is read again for every half of a panel of A, so it is to stay in the first cache. A, of which every byte is read once, is loaded by
-// TILELOADDT1, a hint not to keep it there; B is prefetched into it, two blocks ahead, while the first half is multiplied.
+// B is read again for every panel of A, so it is to stay in the first cache. A, of which every byte is read once, is loaded by
+// TILELOADDT1, a hint not to keep it there; B is prefetched into it, two blocks ahead, while the first panel is multiplied.
 //
-// To store the tiles of C and to load the next would hold up the products of a half. So both are mixed with the first block of
-// the next half: each tile is stored, loaded and added to before the next one is stored.
+// To store the tiles of C and to load the next would hold up the products of a panel. So both are mixed with the first block of
+// the next panel: each tile is stored, loaded and added to before the next one is stored.
 // Meanwhile the processor never has more than sixteen stores waiting for a product. What is loaded is in the first cache by
-// then: the first blocks of the half before prefetch it.
+// then: the first blocks of the panel before prefetch it.
 //
 // To rows that are not whole lines of the cache, where a tile is stored slowly, past the caches, and to a C of bf16 the tiles go
-// by way of the stack, four rows in each of the first blocks of the next half.
+// by way of the stack, four rows in each of the first blocks of the next panel.
 // A prefetch may go beyond the end of an operand: it reads nothing that a program could notice.
 const (
 	rowsOfTile = 16
 	tileBytes  = rowsOfTile * 64
-	blockBytes = 2 * tileBytes // of a panel, A or B, in a block of K
+	blockBytes = 2 * tileBytes // of a panel of B in a block of K
 
 	blocksAhead = 2      // for the prefetch of B
 	rowsOfC     = 4      // to prefetch, and to copy, in a block
@@ -49,28 +49,16 @@ type sideA struct {
 	tile  memory // of a block
 	step  int    // bytes to that of the next block
 	first func(s *source)
-	half  func(s *source) // moves on to the next half of a panel; BX are left, with that
+	panel func(s *source) // moves on from the end of a panel to the next, first of all to the first
 }
 
 var (
-	// SI block   DX half   R9 from the second half of a panel to the first of the next
+	// SI block
 	panelsOfA = sideA{
-		tile: memory{"SI", "R12", 1, 0},
-		step: blockBytes,
-		first: func(s *source) {
-			s.op("MOVQ k+0(FP), R9")
-			s.op("SHLQ $7, R9")
-			s.op("SUBQ $%d, R9", tileBytes)
-			s.op("MOVQ SI, DX")
-			s.op("SUBQ R9, DX")
-		},
-		half: func(s *source) {
-			s.op("MOVL $%d, CX", tileBytes)
-			s.op("TESTB $1, BX")
-			s.op("CMOVQEQ R9, CX")
-			s.op("ADDQ CX, DX")
-			s.op("MOVQ DX, SI")
-		},
+		tile:  memory{"SI", "R12", 1, 0},
+		step:  tileBytes,
+		first: func(*source) {},
+		panel: func(*source) {},
 	}
 	// SI block of row 0   DX pitch   R9 from the end of row 0 to row 16
 	rowsOfA = sideA{
@@ -85,7 +73,7 @@ var (
 			s.op("SUBQ CX, R9")
 			s.op("SUBQ R9, SI")
 		},
-		half: func(s *source) { s.op("ADDQ R9, SI") },
+		panel: func(s *source) { s.op("ADDQ R9, SI") },
 	}
 )
 
@@ -160,7 +148,7 @@ func amxRows(s *source, name string, c *sideC, doc string) {
 // amxStrip writes the rest of a strip kernel. The tile registers belong to the thread, so they are configured and released
 // within the call.
 //
-//	BX halves of panels of A left   CX blocks left   SI, DX, R9 A   DI B   R8 src of the next half   R10 dst   R11 ldd   R12 64
+//	BX panels of A left   CX blocks left   SI, DX, R9 A   DI B   R8 src of the next panel   R10 dst   R11 ldd   R12 64
 //	R13 16·ldd   R14 row to copy   R15 memory of the kernel's own, for two tiles   AX row of C to prefetch   (SP) their pitch
 //	8(SP) the end of the rows to copy
 func amxStrip(s *source, a *sideA, c *sideC) {
@@ -169,7 +157,6 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	s.load(6, "dst", "R10", "ldd", "R11")
 	s.op("LEAQ ·tiles<>(SB), AX")
 	s.configTiles("AX")
-	s.op("ADDQ BX, BX")
 	s.op("MOVQ $64, R12")
 	s.op("MOVQ R11, R13")
 	s.op("SHLQ $4, R13")
@@ -201,7 +188,7 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	}
 	s.label("start")
 	s.op("MOVQ CX, (SP)")
-	a.half(s)
+	a.panel(s)
 	s.op("MOVQ b+24(FP), DI")
 	s.op("MOVQ k+0(FP), CX")
 	s.op("DECQ BX")
@@ -216,8 +203,8 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	s.label("next")
 	s.op("TESTQ BX, BX")
 	s.op("JZ last")
-	s.comment("The first block of another half, and the tiles of C in turn.")
-	a.half(s)
+	s.comment("The first block of another panel, and the tiles of C in turn.")
+	a.panel(s)
 	s.op("MOVQ b+24(FP), DI")
 	s.op("MOVQ R15, R14")
 	s.op("MOVQ $%d, CX", rowBytes)
@@ -305,7 +292,7 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	s.op("CMPQ R14, 8(SP)")
 	s.op("JNE copy")
 	s.label("stored")
-	s.comment("Where K is empty, every half comes here.")
+	s.comment("Where K is empty, every panel comes here.")
 	s.op("TESTQ BX, BX")
 	s.op("JNZ first")
 	if c.past {
@@ -315,7 +302,7 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	s.ret()
 }
 
-// amxBlocks writes the rest of the blocks of a half.
+// amxBlocks writes the rest of the blocks of a panel.
 func amxBlocks(s *source, a *sideA, name string) {
 	s.label(name)
 	amxBlock(s, a, nil, nil)
@@ -323,7 +310,7 @@ func amxBlocks(s *source, a *sideA, name string) {
 	s.op("JNZ %s", name)
 }
 
-// loadC writes the load of a tile of C from R8, which the second moves on to the rows of the next half. It changes AX.
+// loadC writes the load of a tile of C from R8, which the second moves on to the rows of the next panel. It changes AX.
 func loadC(s *source, tile int) {
 	if tile == 0 {
 		s.op("MOVQ lds+40(FP), AX")

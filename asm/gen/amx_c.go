@@ -33,7 +33,7 @@ func (c *sideC) nextC(s *source) {
 	s.op("CMOVQEQ %s, AX", c.soon())
 }
 
-// copy writes the copy of some rows of the tiles from R14 to R10, and the prefetch of those that follow half a panel later.
+// copy writes the copy of some rows of the tiles from R14 to R10, and the prefetch of those of the next panel.
 func (c *sideC) copy(s *source) {
 	for i := range rowsOfC {
 		s.op("VMOVDQU64 %d(R14), Z0", rowBytes*i)
@@ -47,7 +47,7 @@ func (c *sideC) copy(s *source) {
 			s.op("%s Z%d, %d(R10)", c.move, o/64, o)
 		}
 		for o := 0; o < stored && !c.past; o += 64 {
-			// The last byte, because the line of the first is there if it began in the half before.
+			// The last byte, because the line of the first is there if it began in the panel before.
 			s.op("PREFETCHT1 %d(R10)(R13*1)", o+63)
 		}
 		s.op("ADDQ R11, R10")

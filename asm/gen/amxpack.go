@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// The packers of A for AMX write lines of 64 bytes, 32 elements of K of one row; 16 lines are a tile, and the tiles of one
-// panel lie pitch bytes apart.
+// The packers of A for AMX write lines of 64 bytes, 32 elements of K of one row; 16 lines are a tile, and a panel is one tile after the
+// other.
 //
 // AMX waits for what is packed, so how memory is read decides. It gives rows of several lines twice as fast as single lines, also
 // where each row lies on a page of its own (an Emerald Rapids, by plain loads: 30 against 16 GB/s). There, prefetches of rows to come make it slower:
@@ -11,11 +11,11 @@ import "fmt"
 
 // packLines writes a packer of one tile row from rows of contiguous K: a copy of lines.
 //
-//	SI source   R9 stride   R10 rows   CX elements of K left   DI tile   R11 pitch
-//	AX row   DX line   R8 line of the next tiles   BX rows left   K3 elements that exist   Z31 zero
+//	SI source   R9 stride   R10 rows   CX elements of K left   DI tile
+//	AX row   DX line   BX rows left   K3 elements that exist   Z31 zero
 func packLines(s *source) {
-	s.function("packLines", "dst, src unsafe.Pointer, stride, rows, k, pitch int", 0, "1 to 16 rows of contiguous K into tiles of 16 lines.")
-	s.load(0, "dst", "DI", "src", "SI", "stride", "R9", "rows", "R10", "k", "CX", "pitch", "R11")
+	s.function("packLines", "dst, src unsafe.Pointer, stride, rows, k int", 0, "1 to 16 rows of contiguous K into tiles of 16 lines.")
+	s.load(0, "dst", "DI", "src", "SI", "stride", "R9", "rows", "R10", "k", "CX")
 	s.op("VPXORD Z31, Z31, Z31")
 	for _, lines := range []int{4, 1} {
 		name := func(what string) string { return fmt.Sprint(what, lines) }
@@ -27,39 +27,29 @@ func packLines(s *source) {
 		s.op("MOVQ R10, BX")
 		s.op("PCALIGN $64")
 		s.label(name("row"))
-		s.op("MOVQ DX, R8")
 		for i := range lines {
 			s.op("VMOVDQU64 %d(AX), Z%d", 64*i, i)
 		}
 		for i := range lines {
-			s.op("VMOVDQU64 Z%d, (R8)", i)
-			if i < lines-1 {
-				s.op("ADDQ R11, R8")
-			}
+			s.op("VMOVDQU64 Z%d, %d(DX)", i, i*tileBytes)
 		}
 		s.op("ADDQ R9, AX")
 		s.op("ADDQ $64, DX")
 		s.op("DECQ BX")
 		s.op("JNZ %s", name("row"))
 		s.label(name("zeros"))
-		s.op("LEAQ 1024(DI), BX")
+		s.op("LEAQ %d(DI), BX", tileBytes)
 		s.label(name("zero"))
 		s.op("CMPQ DX, BX")
 		s.op("JEQ %s", name("filled"))
-		s.op("MOVQ DX, R8")
 		for i := range lines {
-			s.op("VMOVDQU64 Z31, (R8)")
-			if i < lines-1 {
-				s.op("ADDQ R11, R8")
-			}
+			s.op("VMOVDQU64 Z31, %d(DX)", i*tileBytes)
 		}
 		s.op("ADDQ $64, DX")
 		s.op("JMP %s", name("zero"))
 		s.label(name("filled"))
 		s.op("ADDQ $%d, SI", 64*lines)
-		for range lines {
-			s.op("ADDQ R11, DI")
-		}
+		s.op("ADDQ $%d, DI", lines*tileBytes)
 		s.op("SUBQ $%d, CX", 32*lines)
 		s.op("JGE %s", name("loop"))
 		s.label(name("less"))
@@ -69,7 +59,7 @@ func packLines(s *source) {
 	s.op("TESTQ CX, CX")
 	s.op("JLE done")
 	s.mask("CX", "DX", "K3")
-	s.op("LEAQ 1024(DI), BX")
+	s.op("LEAQ %d(DI), BX", tileBytes)
 	s.label("restRows")
 	s.op("VMOVDQU16.Z (SI), K3, Z0")
 	s.op("VMOVDQU64 Z0, (DI)")
@@ -129,11 +119,11 @@ func packWide(s *source, panels int) {
 
 // packPairs16 writes a packer of one tile row from rows of K: pairs of rows become words, which are transposed.
 //
-//	SI source   R9 stride   CX elements of K left   DI tile   R11 pitch
+//	SI source   R9 stride   CX elements of K left   DI tile
 //	K1 columns that exist   BX the same   K2 those of a row that may be beyond K
 func packPairs16(s *source) {
-	s.function("packPairs16", "dst, src unsafe.Pointer, stride, n, k, pitch int", 0, "1 to 16 columns into tiles of 16 lines.")
-	s.load(0, "dst", "DI", "src", "SI", "stride", "R9", "n", "R10", "k", "CX", "pitch", "R11")
+	s.function("packPairs16", "dst, src unsafe.Pointer, stride, n, k int", 0, "1 to 16 columns into tiles of 16 lines.")
+	s.load(0, "dst", "DI", "src", "SI", "stride", "R9", "n", "R10", "k", "CX")
 	s.mask("R10", "BX", "K1")
 	block := func(row func()) {
 		for i := range 16 {
@@ -159,7 +149,7 @@ func packPairs16(s *source) {
 	s.label("loop")
 	s.op("KMOVQ K1, K2")
 	block(func() {})
-	s.op("ADDQ R11, DI")
+	s.op("ADDQ $%d, DI", tileBytes)
 	s.op("SUBQ $32, CX")
 	s.op("JGE loop")
 

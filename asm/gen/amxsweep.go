@@ -6,7 +6,7 @@ import "fmt"
 // A pair of rows of a piece is two lines of each; to pack it takes four loads, four VPERMT2W and four stores, which run beside
 // the products of the piece before. Rows that lie pages apart are no stream that a processor would prefetch, and prefetches of
 // them only take the place of loads, of which there are as many under way as the cache has line buffers for. Tiles of C come from
-// the second cache, so these are prefetched, a panel of A ahead.
+// the second cache, so these are prefetched, two panels of A ahead.
 const (
 	sweepRows  = 64          // of K
 	sweepPanel = 32 * 64 * 2 // bytes of a panel of B of a piece
@@ -15,11 +15,11 @@ const (
 
 // amxSweep writes the kernel.
 //
-//	BX halves of panels of A left   CX pairs to pack beside a block   DX A   DI panel to pack   SI pair to pack
+//	BX panels of A left   CX pairs to pack beside a block   DX A   DI panel to pack   SI pair to pack
 //	R8 B, packed   R9 stride   R10 C   R11 Sweep   R12 64   R13 pairs for each block   R14 pairs left   R15 128
-//	(SP) the room after R8   8(SP) halves   16(SP) columns left   24(SP) C   32(SP) B   40(SP) from this half to the next
+//	(SP) the room after R8   8(SP) panels of A   16(SP) columns left   24(SP) C   32(SP) B
 func amxSweep(s *source) {
-	s.splitFunction("sweepAMX", "s *Sweep", 48, "Strips of 1 × 2 tiles, and beside them the next panels of B.")
+	s.splitFunction("sweepAMX", "s *Sweep", 40, "Strips of 1 × 2 tiles, and beside them the next panels of B.")
 	s.load(0, "s", "R11")
 	s.op("LEAQ ·tiles<>(SB), AX")
 	s.configTiles("AX")
@@ -32,7 +32,7 @@ func amxSweep(s *source) {
 	s.op("ADDQ $%d, BX", rowsOfTile-1)
 	s.op("SHRQ $4, BX")
 	s.op("MOVQ BX, 8(SP)")
-	s.comment("A piece has 4 blocks for each half of a panel of A, and 32 pairs.")
+	s.comment("A piece has 4 blocks for each panel of A, and 32 pairs.")
 	s.op("MOVQ $1, R13")
 	s.op("CMPQ BX, $8")
 	s.op("JGE quota")
@@ -81,16 +81,12 @@ func amxSweep(s *source) {
 		s.op("MOVQ Sweep_A(R11), DX")
 		s.op("MOVQ 24(SP), R10")
 		s.op("MOVQ 8(SP), BX")
-		s.op("MOVQ $%d, 40(SP)", tileBytes)
-		s.label(name("half"))
-		sweepTiles(s, name("half"), panel)
-		s.op("MOVQ 40(SP), AX")
-		s.op("ADDQ AX, DX")
-		s.op("XORQ $%d, AX", tileBytes^(sweepRows*64-tileBytes))
-		s.op("MOVQ AX, 40(SP)")
+		s.label(name("panel"))
+		sweepTiles(s, name("panel"), panel)
+		s.op("ADDQ $%d, DX", sweepRows/32*tileBytes)
 		s.op("ADDQ $%d, R10", 2*tileBytes)
 		s.op("DECQ BX")
-		s.op("JNZ %s", name("half"))
+		s.op("JNZ %s", name("panel"))
 		s.op("MOVQ Sweep_Strip(R11), AX")
 		s.op("ADDQ AX, 24(SP)")
 	}
@@ -129,7 +125,7 @@ func sweepPair(s *source) {
 	s.op("ADDQ $128, DI")
 }
 
-// sweepTiles writes the products of half a panel of A and a panel of B. A tile of C is loaded before its first product and
+// sweepTiles writes the products of a panel of A and a panel of B. A tile of C is loaded before its first product and
 // stored after its last.
 func sweepTiles(s *source, name string, panel int) {
 	const blocks = sweepRows / 32
@@ -146,7 +142,7 @@ func sweepTiles(s *source, name string, panel int) {
 	}
 	s.label(name + "Loaded")
 	for block := range blocks {
-		amxLoads(s, tileLoad, memory{"DX", "R12", 1, block * blockBytes}, memory{"R8", "R15", 1, panel*sweepPanel + block*blockBytes})
+		amxLoads(s, tileLoad, memory{"DX", "R12", 1, block * tileBytes}, memory{"R8", "R15", 1, panel*sweepPanel + block*blockBytes})
 		for j := range 2 {
 			amxProduct(s, j)
 			if block == blocks-1 {

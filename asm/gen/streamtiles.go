@@ -14,7 +14,7 @@ const (
 	tileLine = 64
 	tileSums = 2 * 8 * tileLine
 	tileStep = 32   // elements of K in a tile
-	tileA    = 2048 // bytes of a panel of A from one tile to the next
+	tileA    = 1024 // bytes of a panel of A from one tile to the next
 )
 
 // tiles writes the kernel for rows of K, of which it takes one tile or less. The sums of the odd elements and those of the
