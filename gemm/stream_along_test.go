@@ -11,8 +11,8 @@ import (
 
 // TestStreamAlong multiplies columns along a K that takes several calls of a kernel,
 // whole blocks of it and not, and along one so short that a call takes several tiles of
-// columns: with AMX, and where AVX-512 is carried out in halves for rows of A that are whole
-// panels of columns or nearly so. The bits are those of the ring.
+// columns: with AMX, and where AVX-512 is carried out in halves, and in float32 on Intel's processors,
+// for rows of A that are whole panels of columns or nearly so. The bits are those of the ring.
 func TestStreamAlong(t *testing.T) {
 	processors(t, 2)
 	t.Run("bf16-f32", testStreamAlong[float32, bf16.BF16])
@@ -37,7 +37,6 @@ func testStreamAlong[O gemm.Output, I gemm.Element](t *testing.T) {
 			}
 			processors(t, 6)
 		}
-		defer gemm.PretendHalves(true)()
 		for i, tc := range shapes {
 			s := size(tc.m, tc.n, tc.k, append(slices.Clip(opts), gemm.WithDepth(2))...)
 			s.tb, s.ta, s.seed, s.padA, s.padB, s.padC = true, i%3 == 1, uint64(i), i%2, i%3, i%4
@@ -48,41 +47,71 @@ func testStreamAlong[O gemm.Output, I gemm.Element](t *testing.T) {
 			old := slices.Clone(o.c.Data)
 			again(t, o, s, old)
 			want := dense(o.c)
-			for _, workers := range []int{1, 2, 6} {
+			for _, way := range []struct {
+				intel   bool
+				workers int
+			}{{false, 1}, {false, 2}, {false, 6}, {true, 1}, {true, 4}, {true, 6}} {
+				workers := way.workers
+				if way.intel && (k.Starves() || k.KPack > 1) {
+					continue
+				}
+				restore, restoreIntel := gemm.PretendHalves(!way.intel), gemm.PretendIntel(way.intel)
 				s.opts = append(slices.Clip(opts), gemm.WithWorkers(workers))
 				is, err := gemm.StreamsAlong(testEngine, o.c, o.a, o.b, s.opts...)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if wants := workers <= most; is != wants && !k.Starves() {
-					t.Errorf("%v on %d workers: columns are rows: %v, want %v", tc, workers, is, wants)
+				wants := workers <= most
+				if way.intel {
+					wants = workers <= 4 && tc.m <= 64
+				}
+				if is != wants && !k.Starves() {
+					t.Errorf("%v on %d workers, Intel %v: columns are rows: %v, want %v", tc, workers, way.intel, is, wants)
 				}
 				if st := again(t, o, s, old); st.Route != "stream" && (k.Starves() || is || tc.m <= 64) {
 					t.Errorf("%v: want a stream", st)
 				}
 				same(t, dense(o.c), want, s.n)
 				checkGaps(t, s, o.c, old)
+				restoreIntel()
+				restore()
 			}
 			o.free()
 		}
 		if k.Starves() {
 			return
 		}
-		// Rows missing to panels, more rows than are read so, and a short K.
-		others := []shape{{27, 677, 461}, {59, 677, 461}, {65, 677, 461}, {97, 677, 461}, {160, 677, 461}, {32, 2000, 255}}
-		if k.KPack > 1 {
-			others = append(others, shape{128, 677, 461})
+		// Rows missing to panels, more rows than are read so, a short K, and what is enough of B.
+		others := []struct {
+			shape
+			workers       int
+			halves, intel bool // it is so in halves, and on Intel's processors
+		}{
+			{shape{27, 677, 461}, 1, false, false}, {shape{59, 677, 461}, 1, false, false}, {shape{65, 677, 461}, 1, false, false},
+			{shape{97, 677, 461}, 1, false, false}, {shape{160, 677, 461}, 1, false, false}, {shape{32, 2000, 255}, 1, false, false},
+			{shape{128, 677, 461}, 1, k.KPack == 1, false}, {shape{96, 677, 461}, 1, true, false},
+			{shape{24, 2048, 1023}, 1, false, false}, {shape{24, 2048, 1024}, 1, false, true}, {shape{23, 2048, 1024}, 1, false, false},
+			{shape{56, 4096, 1024}, 2, false, true}, {shape{32, 5120, 1023}, 5, false, false}, {shape{32, 5120, 1024}, 5, false, true},
 		}
 		for _, tc := range others {
-			s := size(tc.m, tc.n, tc.k, append(slices.Clip(opts), gemm.WithWorkers(1))...)
+			s := size(tc.m, tc.n, tc.k, append(slices.Clip(opts), gemm.WithWorkers(tc.workers))...)
 			s.tb = true
 			o := build[O, I](t, s)
-			is, err := gemm.StreamsAlong(testEngine, o.c, o.a, o.b, s.opts...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if is {
-				t.Errorf("%v: columns are rows", tc)
+			for _, intel := range []bool{false, true} {
+				restore, restoreIntel := gemm.PretendHalves(!intel), gemm.PretendIntel(intel)
+				is, err := gemm.StreamsAlong(testEngine, o.c, o.a, o.b, s.opts...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				wants := tc.halves
+				if intel {
+					wants = tc.intel && k.KPack == 1
+				}
+				if is != wants {
+					t.Errorf("%v, Intel %v: columns are rows: %v, want %v", tc, intel, is, wants)
+				}
+				restoreIntel()
+				restore()
 			}
 			o.free()
 		}

@@ -22,10 +22,12 @@ const (
 	alongOnce   = 128     // and where each worker has
 	alongEach   = 1 << 20 // elements of B
 	alongDepth  = 1024    // elements of K of B before the next panel of A reads them again
-	// Where the kernel does not starve alongOnce is the most rows, for one of pairs alongPairs; and
-	// these are the most that may be missing to whole panels, and the fewest elements of K.
+	// Where the kernel does not starve alongOnce is the most rows, for one of pairs alongPairs and on
+	// Intel's processors alongRows; and these are the most that may be missing to whole panels, there
+	// alongWide by twice as large a B, and the fewest elements of K.
 	alongPairs = 96
 	alongSpare = 4
+	alongWide  = 8
 	alongLeast = 256
 	// Most rows by a B along K that kernels for few read, and read again from a cache, rather than
 	// pack it, where AVX-512 is carried out in halves, and on Intel's processors, where transposing
@@ -119,15 +121,29 @@ func (p *product) readsAlong(workers int) bool {
 }
 
 // turnsAlong is readsAlong for a kernel that does not starve. Where AVX-512 is carried out in
-// halves, to transpose columns takes as long as the products of three to five rows. But rows
-// of A are then columns, of which a tile does not have fewer.
+// halves, to transpose columns takes as long as the products of three to five rows, and on
+// Intel's processors of more, the more the further away B is. But rows of A are then columns,
+// of which a tile does not have fewer.
 func (p *product) turnsAlong(workers int) bool {
-	k, most := p.kernel, alongOnce
-	if k.KPack > 1 {
-		most = alongPairs
+	k := p.kernel
+	if !p.inVectors() || k.Narrow(p.b.elem) || p.k < alongLeast {
+		return false
 	}
-	return halved && p.inVectors() && !p.many(workers) && !k.Narrow(p.b.elem) &&
-		p.m <= most && roundUp(p.m, k.NR)-p.m <= alongSpare && p.k >= alongLeast
+	most, spare := alongOnce, alongSpare
+	switch each := p.n * p.k / workers; {
+	case halved && !p.many(workers):
+		if k.KPack > 1 {
+			most = alongPairs
+		}
+	case intel && k.KPack == 1 && (workers <= few || each >= alongEach):
+		most = alongRows
+		if each >= 2*alongEach {
+			spare = alongWide
+		}
+	default:
+		return false
+	}
+	return p.m <= most && roundUp(p.m, k.NR)-p.m <= spare
 }
 
 // panelOfA returns the rows of a panel of A in a mode, and the bytes of one so many words deep.
