@@ -20,6 +20,9 @@ func main() { harness.Main(harness.Library{Name: "gomlx", Prepare: prepare}) }
 // executes it and gives C's buffer back to the backend's pool, so that the next
 // call need not allocate.
 func prepare(p *harness.Product, _ int) (*harness.Call, error) {
+	if p.Trans {
+		return nil, harness.ErrUnsupported
+	}
 	backend := simplego.GetBackend()
 	dtype := dtypes.Float32
 	if p.BF16 {

@@ -14,9 +14,13 @@ func prepare(p *harness.Product, _ int) (*harness.Call, error) {
 	if p.BF16 {
 		return nil, harness.ErrUnsupported
 	}
+	trans, stride := blas.NoTrans, p.N
+	if p.Trans {
+		trans, stride = blas.Trans, p.K
+	}
 	c := make([]float32, p.M*p.N)
 	run := func() error {
-		gonum.Implementation{}.Sgemm(blas.NoTrans, blas.NoTrans, p.M, p.N, p.K, 1, p.A, p.K, p.B, p.N, 0, c, p.N)
+		gonum.Implementation{}.Sgemm(blas.NoTrans, trans, p.M, p.N, p.K, 1, p.A, p.K, p.B, stride, 0, c, p.N)
 		return nil
 	}
 	return &harness.Call{Run: run, Result: func() []float32 { return c }}, nil

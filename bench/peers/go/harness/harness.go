@@ -4,7 +4,7 @@
 //	operands → first call → check → warm-up → Count samples → median
 //
 // C (m×n) = A (m×k) · B (k×n), all row-major and dense, with B plain on every
-// call. A sample repeats the call for at least the minimum time. With -step each
+// call; with -trans NT B is the transpose of such a matrix. A sample repeats the call for at least the minimum time. With -step each
 // sample waits for a line and is one, for a program that compares two.
 package harness
 
@@ -34,6 +34,7 @@ const (
 // [-1, 1), which are exact in bf16.
 type Product struct {
 	BF16    bool
+	Trans   bool // B holds the transpose, n×k
 	M, N, K int
 	A, B    []float32
 }
@@ -55,8 +56,8 @@ type Call struct {
 	BF16Out bool // C is bf16, rounded or cut off
 }
 
-// ErrUnsupported is what Prepare returns for a type that the library lacks.
-var ErrUnsupported = errors.New("the library has no product of this type")
+// ErrUnsupported is what Prepare returns for a type or a layout that the library lacks.
+var ErrUnsupported = errors.New("the library has no such product")
 
 // A Library makes the call for a product. What it does there is not timed.
 type Library struct {
@@ -75,10 +76,11 @@ func (l Library) run(args []string, stdin io.Reader, stdout, stderr io.Writer) i
 	count := fs.Int("count", 3, "samples of each product")
 	minTime := fs.Int("min-time", 100, "shortest sample in milliseconds")
 	types := fs.String("dtype", "bf16,f32", "types of A and B")
+	layout := fs.String("trans", "NN", "NT if B is the transpose of a matrix in rows")
 	step := fs.Bool("step", false, "wait for a line before each sample")
 	err := fs.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(stdout, "usage: %s [-dtype bf16,f32] [-threads T] [-count N] [-min-time MS] [-step] SHAPE...\n", l.Name)
+		fmt.Fprintf(stdout, "usage: %s [-dtype bf16,f32] [-trans NN|NT] [-threads T] [-count N] [-min-time MS] [-step] SHAPE...\n", l.Name)
 		return 0
 	}
 	var products []*Product
@@ -90,8 +92,10 @@ func (l Library) run(args []string, stdin io.Reader, stdout, stderr io.Writer) i
 		err = fmt.Errorf("-count: %d is not in 1..%d", *count, maxCount)
 	case *minTime < 1 || *minTime > 60000:
 		err = fmt.Errorf("-min-time: %d is not in 1..60000", *minTime)
+	case *layout != "NN" && *layout != "NT":
+		err = fmt.Errorf("-trans: %q is neither NN nor NT", *layout)
 	default:
-		products, err = parse(fs.Args(), *types)
+		products, err = parse(fs.Args(), *types, *layout == "NT")
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "%s: %v\n", l.Name, err)
@@ -122,7 +126,7 @@ func (l Library) run(args []string, stdin io.Reader, stdout, stderr io.Writer) i
 }
 
 // parse returns a product for every shape and type.
-func parse(shapes []string, types string) ([]*Product, error) {
+func parse(shapes []string, types string, trans bool) ([]*Product, error) {
 	if len(shapes) == 0 {
 		return nil, errors.New("no shapes: give N or MxNxK")
 	}
@@ -147,7 +151,7 @@ func parse(shapes []string, types string) ([]*Product, error) {
 			if t != "bf16" && t != "f32" {
 				return nil, fmt.Errorf("-dtype: %q is not one of bf16, f32", t)
 			}
-			products = append(products, &Product{BF16: t == "bf16", M: d[0], N: d[1], K: d[2]})
+			products = append(products, &Product{BF16: t == "bf16", Trans: trans, M: d[0], N: d[1], K: d[2]})
 		}
 	}
 	return products, nil
@@ -271,6 +275,10 @@ func operand(n int, seed uint64) []float32 {
 // gemmbench holds its own products to, plus a whole ulp where C is bf16.
 func (p *Product) check(call *Call) error {
 	c := call.Result()
+	down, across := p.N, 1 // from an element of B to the next of K, and of N
+	if p.Trans {
+		down, across = 1, p.K
+	}
 	if len(c) != p.M*p.N {
 		return fmt.Errorf("the result has %d entries, not %d", len(c), p.M*p.N)
 	}
@@ -279,7 +287,7 @@ func (p *Product) check(call *Call) error {
 		row, col := at/p.N, at%p.N
 		var sum, size float64
 		for l := range p.K {
-			t := float64(p.A[row*p.K+l]) * float64(p.B[l*p.N+col])
+			t := float64(p.A[row*p.K+l]) * float64(p.B[l*down+col*across])
 			sum += t
 			size += math.Abs(t)
 		}

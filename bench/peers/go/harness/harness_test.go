@@ -9,6 +9,10 @@ import (
 // naive multiplies row by row; spoil is added to its first entry.
 func naive(spoil float32) Library {
 	return Library{Name: "naive", Prepare: func(p *Product, _ int) (*Call, error) {
+		down, across := p.N, 1
+		if p.Trans {
+			down, across = 1, p.K
+		}
 		if p.BF16 {
 			return nil, ErrUnsupported
 		}
@@ -18,7 +22,7 @@ func naive(spoil float32) Library {
 				for j := range p.N {
 					var sum float32
 					for l := range p.K {
-						sum += p.A[i*p.K+l] * p.B[l*p.N+j]
+						sum += p.A[i*p.K+l] * p.B[l*down+j*across]
 					}
 					c[i*p.N+j] = sum
 				}
@@ -42,6 +46,8 @@ func TestRun(t *testing.T) {
 	}{
 		{"one", "-dtype f32 5", 0, 0, "naive,f32,5,5,5,1,", "", "", 1},
 		{"rectangle", "-dtype f32 -threads 2 3x4x5", 0, 0, "naive,f32,3,4,5,2,", "", "", 1},
+		{"transposed", "-dtype f32 -trans NT 3x4x5", 0, 0, "naive,f32,3,4,5,1,", "", "", 1},
+		{"layout", "-trans TT 5", 0, 2, "", `-trans: "TT" is neither NN nor NT`, "", 0},
 		{"unsupported", "-dtype bf16 5", 0, 0, "", "naive: bf16 skipped", "", 0},
 		{"wrong", "-dtype f32 5", 0.5, 1, "", "entry 0, 0 of C is wrong", "", 0},
 		{"no shape", "", 0, 2, "", "no shapes", "", 0},

@@ -13,19 +13,21 @@ func main() { harness.Main(harness.Library{Name: "leafhopper", Prepare: prepare}
 
 func prepare(p *harness.Product, threads int) (*harness.Call, error) {
 	if p.BF16 {
-		a, b := gemm.NewMatrix[bf16.BF16](p.M, p.K), gemm.NewMatrix[bf16.BF16](p.K, p.N)
-		bf16.Encode(a.Data, p.A)
-		bf16.Encode(b.Data, p.B)
-		return multiply(a, b, threads), nil
+		a, b := make([]bf16.BF16, len(p.A)), make([]bf16.BF16, len(p.B))
+		bf16.Encode(a, p.A)
+		bf16.Encode(b, p.B)
+		return multiply(p, a, b, threads), nil
 	}
-	return multiply(
-		gemm.Matrix[float32]{Rows: p.M, Cols: p.K, Stride: p.K, Data: p.A},
-		gemm.Matrix[float32]{Rows: p.K, Cols: p.N, Stride: p.N, Data: p.B},
-		threads), nil
+	return multiply(p, p.A, p.B, threads), nil
 }
 
-func multiply[T gemm.Element](a, b gemm.Matrix[T], threads int) *harness.Call {
-	c := gemm.NewMatrix[float32](a.Rows, b.Cols)
+func multiply[T gemm.Element](p *harness.Product, dataA, dataB []T, threads int) *harness.Call {
+	a := gemm.Matrix[T]{Rows: p.M, Cols: p.K, Stride: p.K, Data: dataA}
+	b := gemm.Matrix[T]{Rows: p.K, Cols: p.N, Stride: p.N, Data: dataB}
+	if p.Trans {
+		b = gemm.Matrix[T]{Rows: p.N, Cols: p.K, Stride: p.K, Data: dataB}.T()
+	}
+	c := gemm.NewMatrix[float32](p.M, p.N)
 	return &harness.Call{
 		Run:    func() error { return gemm.Multiply(c, a, b, gemm.WithWorkers(threads)) },
 		Result: func() []float32 { return c.Data },
