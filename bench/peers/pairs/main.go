@@ -1,7 +1,7 @@
 // Command pairs compares two programs that measure matrix products, sample by
 // sample, on a machine whose speed changes from one moment to the next:
 //
-//	pairs [-pause MS] [-pin] PROGRAM -step ARGUMENT... -- PROGRAM -step ARGUMENT...
+//	pairs [-pause MS] [-pin N] PROGRAM -step ARGUMENT... -- PROGRAM -step ARGUMENT...
 //
 // With -step a program waits for a line before each sample. Both measure the
 // same products, as many samples of each; in every pair of samples the one or the other
@@ -35,13 +35,13 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-const usage = "usage: pairs [-pause MS] [-pin] PROGRAM -step ARGUMENT... -- PROGRAM -step ARGUMENT..."
+const usage = "usage: pairs [-pause MS] [-pin N] PROGRAM -step ARGUMENT... -- PROGRAM -step ARGUMENT..."
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	fs := flag.NewFlagSet("pairs", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	pause := fs.Int("pause", 20, "milliseconds before a sample, for threads of the other program that wait without giving way")
-	pin := fs.Bool("pin", false, "hold both programs to one processor, in every pair another (taskset)")
+	pin := fs.Int("pin", 0, "hold both programs to so many processors, in every pair others (taskset); 0 for all")
 	err := fs.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(stdout, usage)
@@ -54,6 +54,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err != nil:
 	case *pause < 0 || *pause > 10000:
 		err = fmt.Errorf("-pause: %d is not in 0..10000", *pause)
+	case *pin < 0 || *pin > runtime.NumCPU():
+		err = fmt.Errorf("-pin: %d is not in 0..%d", *pin, runtime.NumCPU())
 	case cut < 1 || cut == fs.NArg()-1:
 		err = errors.New("two programs are needed, with -- between them (pairs -h)")
 	}
@@ -73,7 +75,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 type comparison struct {
 	programs [2]*program
 	pause    time.Duration
-	pin      bool
+	pin      int // processors, or 0 for all
 }
 
 // run compares two commands and writes the table.
@@ -111,10 +113,10 @@ func (c *comparison) run(ctx context.Context, first, second []string, stdout io.
 
 // sample takes a sample of each program, or returns io.EOF if they have no other.
 func (c *comparison) sample() (pair [2]sample, err error) {
-	if c.pin {
-		processor := strconv.Itoa(rand.IntN(runtime.NumCPU()))
+	if c.pin > 0 {
+		list := strings.Trim(fmt.Sprint(rand.Perm(runtime.NumCPU())[:c.pin]), "[]")
 		for _, p := range c.programs {
-			if err := p.pin(processor); err != nil {
+			if err := p.pin(strings.ReplaceAll(list, " ", ",")); err != nil {
 				return pair, err
 			}
 		}
@@ -174,9 +176,9 @@ func (p *program) stop(cancel func()) {
 	p.cmd.Wait() // its status says no more than what it printed
 }
 
-// pin binds all threads of the program to a processor.
-func (p *program) pin(processor string) error {
-	out, err := exec.Command("taskset", "-a", "-p", "-c", processor, strconv.Itoa(p.cmd.Process.Pid)).CombinedOutput()
+// pin binds all threads of the program to processors, a list with commas.
+func (p *program) pin(processors string) error {
+	out, err := exec.Command("taskset", "-a", "-p", "-c", processors, strconv.Itoa(p.cmd.Process.Pid)).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("-pin: taskset: %w: %s", err, strings.TrimSpace(string(out)))
 	}

@@ -82,13 +82,14 @@ func TestStop(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	for args, want := range map[string]string{
-		"":                "two programs are needed",
-		"a b":             "two programs are needed",
-		"-- b":            "two programs are needed",
-		"a --":            "two programs are needed",
-		"-pause -1 a":     "-pause: -1 is not in 0..10000",
-		"-speed a -- b":   "not defined",
-		"-pause x a -- b": "invalid value",
+		"":                   "two programs are needed",
+		"a b":                "two programs are needed",
+		"-- b":               "two programs are needed",
+		"a --":               "two programs are needed",
+		"-pause -1 a":        "-pause: -1 is not in 0..10000",
+		"-pin 100000 a -- b": "-pin: 100000 is not in 0..",
+		"-speed a -- b":      "not defined",
+		"-pause x a -- b":    "invalid value",
 	} {
 		var out, stderr bytes.Buffer
 		if status := run(t.Context(), strings.Fields(args), &out, &stderr); status != 2 || out.Len() > 0 {
