@@ -88,7 +88,7 @@ func (in *inlined) paired(s *settings) bool {
 	}
 	mostA, mostB := 2*bytesL2, 3*bytesL2/2 // of a block of K of A, and of B, for each
 	if intel {
-		mostA, mostB = bytesL2/2, bytesL2 // whose last caches are slower
+		mostA, mostB = bytesL2/2, 7*bytesL2/8 // whose last caches are slower
 	}
 	depth, size := min(p.k, p.panelDepth()), p.a.elem.Size()
 	if p.m*depth*size > workers*mostA || p.n*p.k*size > workers*mostB || p.m*p.c.pitch() > pastBytes/2 {
