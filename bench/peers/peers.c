@@ -396,22 +396,25 @@ int main(int argc, char **argv)
 		printf("usage: %s [-dtype bf16,f32] [-threads T] [-count N] [-min-time MS] [-step] SHAPE...\n", argv[0]);
 		return 0;
 	}
-	for (; i + 1 < argc && argv[i][0] == '-'; i += 2) {
-		if (!strcmp(argv[i], "-step"))
-			step = 1, i--;
-		else if (!strcmp(argv[i], "-threads"))
-			threads = flag(argv[i + 1], 4096, "-threads");
-		else if (!strcmp(argv[i], "-count"))
-			count = flag(argv[i + 1], MAX_COUNT, "-count");
-		else if (!strcmp(argv[i], "-min-time"))
-			min_time = flag(argv[i + 1], 60000, "-min-time") / 1e3;
-		else if (!strcmp(argv[i], "-dtype"))
-			types = argv[i + 1];
+	for (; i < argc && argv[i][0] == '-'; i++) {
+		if (!strcmp(argv[i], "-step")) {
+			step = 1;
+			continue;
+		}
+		if (i + 1 == argc)
+			die(2, "needs a value, or is no flag: ", argv[i]);
+		const char *name = argv[i], *value = argv[++i];
+		if (!strcmp(name, "-threads"))
+			threads = flag(value, 4096, "-threads");
+		else if (!strcmp(name, "-count"))
+			count = flag(value, MAX_COUNT, "-count");
+		else if (!strcmp(name, "-min-time"))
+			min_time = flag(value, 60000, "-min-time") / 1e3;
+		else if (!strcmp(name, "-dtype"))
+			types = value;
 		else
-			die(2, "unknown flag ", argv[i]);
+			die(2, "unknown flag ", name);
 	}
-	if (i < argc && argv[i][0] == '-')
-		die(2, "needs a value, or is no flag: ", argv[i]);
 	int bf16 = !strcmp(types, "bf16") || !strcmp(types, "bf16,f32");
 	int f32 = !strcmp(types, "f32") || !strcmp(types, "bf16,f32");
 	if (!bf16 && !f32)

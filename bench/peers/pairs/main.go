@@ -10,7 +10,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"flag"
@@ -19,11 +18,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"os/signal"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -58,6 +55,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = fmt.Errorf("-pin: %d is not in 0..%d", *pin, runtime.NumCPU())
 	case cut < 1 || cut == fs.NArg()-1:
 		err = errors.New("two programs are needed, with -- between them (pairs -h)")
+	case !slices.Contains(fs.Args()[:cut], "-step") || !slices.Contains(fs.Args()[cut:], "-step"):
+		err = errors.New("both programs need -step, or they do not wait for each other")
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "pairs: %v\n", err)
@@ -82,18 +81,14 @@ type comparison struct {
 func (c *comparison) run(ctx context.Context, first, second []string, stdout io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for i, command := range [][]string{first, second} {
-		p, err := start(ctx, command)
-		if err != nil {
-			return err
-		}
+	c.programs = [2]*program{{command: first}, {command: second}}
+	for _, p := range c.programs {
 		defer p.stop(cancel)
-		c.programs[i] = p
 	}
 	t := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	var r result
 	for {
-		pair, err := c.sample()
+		pair, err := c.sample(ctx)
 		if ctx.Err() != nil {
 			err = ctx.Err() // the programs ended for it
 		}
@@ -105,29 +100,36 @@ func (c *comparison) run(ctx context.Context, first, second []string, stdout io.
 			r = result{product: pair[0].product, header: r.header}
 		}
 		if err == io.EOF {
-			return t.Flush()
+			return errors.Join(t.Flush(), c.programs[0].wait(), c.programs[1].wait())
 		}
 		r.add(pair)
 	}
 }
 
-// sample takes a sample of each program, or returns io.EOF if they have no other.
-func (c *comparison) sample() (pair [2]sample, err error) {
-	if c.pin > 0 {
-		list := strings.Trim(fmt.Sprint(rand.Perm(runtime.NumCPU())[:c.pin]), "[]")
-		for _, p := range c.programs {
-			if err := p.pin(strings.ReplaceAll(list, " ", ",")); err != nil {
-				return pair, err
-			}
-		}
+// sample takes a sample of each program, or returns io.EOF if they have no other. A program
+// starts when its first sample is due, so that it does not disturb the other's.
+func (c *comparison) sample(ctx context.Context) (pair [2]sample, err error) {
+	processors, err := draw(c.pin)
+	if err != nil {
+		return pair, err
 	}
 	var ended []string
 	for _, i := range rand.Perm(2) {
-		time.Sleep(c.pause)
 		p := c.programs[i]
+		if p.cmd == nil {
+			if err := p.start(ctx); err != nil {
+				return pair, err
+			}
+		}
+		if processors != "" {
+			if err := p.pin(processors); err != nil {
+				return pair, err
+			}
+		}
+		time.Sleep(c.pause)
 		switch pair[i], err = p.sample(); {
 		case err == io.EOF:
-			ended = append(ended, p.name)
+			ended = append(ended, p.command[0])
 		case err != nil:
 			return pair, err
 		}
@@ -138,89 +140,10 @@ func (c *comparison) sample() (pair [2]sample, err error) {
 	case len(ended) == 1:
 		return pair, fmt.Errorf("%s ends before the other program", ended[0])
 	case pair[0].product != pair[1].product:
-		return pair, fmt.Errorf("%s measures %s, the other program %s", c.programs[0].name,
+		return pair, fmt.Errorf("%s measures %s, the other program %s", c.programs[0].command[0],
 			strings.ReplaceAll(pair[0].product, "\t", " "), strings.ReplaceAll(pair[1].product, "\t", " "))
 	}
 	return pair, nil
-}
-
-// A program is one that runs.
-type program struct {
-	name  string
-	cmd   *exec.Cmd
-	lines io.WriteCloser
-	out   *bufio.Scanner
-}
-
-func start(ctx context.Context, command []string) (*program, error) {
-	p := &program{name: command[0], cmd: exec.CommandContext(ctx, command[0], command[1:]...)}
-	p.cmd.Stderr = os.Stderr
-	p.cmd.WaitDelay = time.Second
-	var err error
-	if p.lines, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	p.out = bufio.NewScanner(out)
-	return p, p.cmd.Start()
-}
-
-// stop ends the program, which cancel kills if it does not end when its input does.
-func (p *program) stop(cancel func()) {
-	p.lines.Close()
-	late := time.AfterFunc(5*time.Second, cancel)
-	defer late.Stop()
-	p.cmd.Wait() // its status says no more than what it printed
-}
-
-// pin binds all threads of the program to processors, a list with commas.
-func (p *program) pin(processors string) error {
-	out, err := exec.Command("taskset", "-a", "-p", "-c", processors, strconv.Itoa(p.cmd.Process.Pid)).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("-pin: taskset: %w: %s", err, strings.TrimSpace(string(out)))
-	}
-	return nil
-}
-
-// A sample is a line of lib,dtype,m,n,k,threads,seconds.
-type sample struct {
-	lib, product string
-	flops        float64
-	seconds      float64 // not a number if the program does not measure the product
-}
-
-// sample has the program take a sample, or returns io.EOF if it has no other.
-func (p *program) sample() (s sample, err error) {
-	if _, err := io.WriteString(p.lines, "\n"); err != nil {
-		return s, io.EOF // it has ended
-	}
-	if !p.out.Scan() {
-		if err := p.out.Err(); err != nil {
-			return s, fmt.Errorf("%s: %w", p.name, err)
-		}
-		return s, io.EOF
-	}
-	f := strings.Split(p.out.Text(), ",")
-	bad := fmt.Errorf("%s prints %q, which is not lib,dtype,m,n,k,threads,seconds", p.name, p.out.Text())
-	if len(f) != 7 {
-		return s, bad
-	}
-	s.lib, s.flops = f[0], 2
-	for _, dim := range f[2:5] {
-		n, err := strconv.Atoi(dim)
-		if err != nil || n < 1 {
-			return s, bad
-		}
-		s.flops *= float64(n)
-	}
-	s.product = fmt.Sprintf("%s\t%s\t%sx%sx%s", f[1], f[5], f[2], f[3], f[4])
-	if s.seconds, err = strconv.ParseFloat(f[6], 64); err != nil || s.seconds <= 0 {
-		return s, bad
-	}
-	return s, nil
 }
 
 // A result is what was measured of a product.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ func answers(t *testing.T, lines ...string) []string {
 	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return []string{"sh", "-c", `exec 3<"$0"; while read -r l && read -r a <&3; do echo "$a"; done`, file}
+	return []string{"sh", "-c", `exec 3<"$0"; while read -r l && read -r a <&3; do echo "$a"; done`, file, "-step"}
 }
 
 func TestRun(t *testing.T) {
@@ -38,13 +39,14 @@ func TestRun(t *testing.T) {
 		{"not measured", answers(t, bf16+"NaN", bf16+"NaN", f32+"1"), answers(t, bf16+"1", bf16+"1", f32+"1"),
 			"dtype  threads  MxNxK       a      a      ratio  quartiles     pairs\n" +
 				"f32    1        100x100x50  0.001  0.001  1.00   1.00 to 1.00  1\n", ""},
-		{"nothing", []string{"true"}, []string{"true"}, "", ""},
+		{"nothing", []string{"true", "-step"}, []string{"true", "-step"}, "", ""},
+		{"both fail", []string{"false", "-step"}, []string{"false", "-step"}, "", "false: exit status 1"},
 		{"fewer", one, answers(t, f32+"1"), "", "sh ends before the other program"},
 		{"another product", one, answers(t, bf16+"1"), "", "sh measures f32 1 100x100x50, the other program bf16 2 8x8x8"},
 		{"no product", one, answers(t, "a,f32,0,1,1,1,1"), "", "which is not lib,dtype,m,n,k,threads,seconds"},
 		{"no time", one, answers(t, f32+"0"), "", "which is not lib,dtype,m,n,k,threads,seconds"},
 		{"no CSV", one, answers(t, "hello"), "", `sh prints "hello"`},
-		{"no program", one, []string{"/no/such/program"}, "", "/no/such/program"},
+		{"no program", one, []string{"/no/such/program", "-step"}, "", "/no/such/program"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var out, stderr bytes.Buffer
@@ -63,19 +65,48 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestStop interrupts the comparison of programs that never answer.
-func TestStop(t *testing.T) {
-	if _, err := exec.LookPath("sleep"); err != nil {
+// TestPin holds two programs, in every pair, to a processor.
+func TestPin(t *testing.T) {
+	if _, err := exec.LookPath("taskset"); err != nil {
 		t.Skip(err)
 	}
+	const script = `while read -r l; do echo "a,f32,1,1,$(taskset -p -c $$ | sed 's/.*: /1/'),1,1"; done`
+	line := []string{"sh", "-c", "n=0; " + strings.Replace(script, "read -r l", "[ $n -lt 3 ] && n=$((n+1)) && read -r l", 1), "sh", "-step"}
+	var out, stderr bytes.Buffer
+	status := run(t.Context(), append(append([]string{"-pause", "0", "-pin", "1"}, append(line, "--")...), line...), &out, &stderr)
+	// As K both print 1 and the processors that they may use, which is a number if it is one.
+	if status != 0 || !strings.Contains(out.String(), "f32    1        1x1x1") {
+		t.Errorf("status %d, stdout %q, stderr %q", status, &out, &stderr)
+	}
+}
+
+func TestAllowed(t *testing.T) {
+	for list, want := range map[string][]int{"0": {0}, "0-2": {0, 1, 2}, "8-9,12,15-15": {8, 9, 12, 15}} {
+		if got, err := allowed("Cpus_allowed:\tff\nCpus_allowed_list:\t" + list + "\nMems_allowed:\t1\n"); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %v, %v, want %v", list, got, err, want)
+		}
+	}
+	for _, status := range []string{"", "Cpus_allowed_list:\tx\n", "Cpus_allowed_list:\t1-\n"} {
+		if got, err := allowed(status); err == nil {
+			t.Errorf("%q: %v, want an error", status, got)
+		}
+	}
+}
+
+// TestStop interrupts the comparison of programs that never answer.
+func TestStop(t *testing.T) {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip(err)
+	}
+	waits := []string{"sh", "-c", "sleep 4; :", "-step"} // by a program of its own, which holds its output
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	var out, stderr bytes.Buffer
 	began := time.Now()
-	if status := run(ctx, []string{"sleep", "60", "--", "sleep", "60"}, &out, &stderr); status != 1 || out.Len() > 0 {
+	if status := run(ctx, append(append(waits, "--"), waits...), &out, &stderr); status != 1 || out.Len() > 0 {
 		t.Errorf("status %d, stdout %q", status, &out)
 	}
-	if took := time.Since(began); took > 4*time.Second {
+	if took := time.Since(began); took > 3*time.Second {
 		t.Errorf("took %v", took)
 	}
 }
@@ -88,6 +119,8 @@ func TestUsage(t *testing.T) {
 		"a --":               "two programs are needed",
 		"-pause -1 a":        "-pause: -1 is not in 0..10000",
 		"-pin 100000 a -- b": "-pin: 100000 is not in 0..",
+		"a -step -- b":       "both programs need -step",
+		"a -- b -step":       "both programs need -step",
 		"-speed a -- b":      "not defined",
 		"-pause x a -- b":    "invalid value",
 	} {
