@@ -88,7 +88,10 @@ func (in *inlined) paired(s *settings) bool {
 	}
 	mostA, mostB := 2*bytesL2, 3*bytesL2/2 // of a block of K of A, and of B, for each
 	if intel {
-		mostA, mostB = bytesL2/2, 7*bytesL2/8 // whose last caches are slower
+		mostA, mostB = bytesL2/2, bytesL2 // whose last caches are slower
+		if workers == ownPair {
+			mostB -= bytesL2 / 8
+		}
 	}
 	depth, size := min(p.k, p.panelDepth()), p.a.elem.Size()
 	if p.m*depth*size > workers*mostA || p.n*p.k*size > workers*mostB || p.m*p.c.pitch() > pastBytes/2 {
@@ -168,7 +171,7 @@ func (p *product) near(s *settings) bool {
 	}
 	least := p.kernel.MR
 	if p.starves() {
-		least *= 2 // as B counts for it
+		least *= 2 // two panels had better be streamed
 	}
 	return p.m*depth*p.a.elem.Size() <= placeBytes && p.m > least && p.n <= placeDeep
 }

@@ -93,6 +93,38 @@ func TestShared(t *testing.T) {
 	})
 }
 
+// TestPaired says how large a B one and two workers take in place, by whose processor it is.
+func TestPaired(t *testing.T) {
+	k, err := asm.Select(asm.F32, "")
+	switch {
+	case err != nil:
+		t.Fatal(err)
+	case k.Rows(asm.F32) == nil || k.Edge() == nil:
+		t.Skipf("%s does not take large products in place", k.Name)
+	}
+	defer gemm.PretendL2(1 << 20)()
+	for _, tc := range []struct {
+		n, workers int // B is 512 x n: 2 KB for a column
+		intel      bool
+		want       string
+	}{
+		{512, 1, true, "inline"}, {544, 1, true, "ring"}, {768, 1, false, "inline"}, {800, 1, false, "ring"},
+		{896, 2, true, "place"}, {928, 2, true, "ring"}, {1536, 2, false, "place"}, {1568, 2, false, "ring"},
+	} {
+		restore := gemm.PretendIntel(tc.intel)
+		var st gemm.Stats
+		a, b, c := gemm.NewMatrix[float32](300, 512), gemm.NewMatrix[float32](512, tc.n), gemm.NewMatrix[float32](300, tc.n)
+		err := gemm.Multiply(c, a, b, gemm.WithWorkers(tc.workers), gemm.WithStats(&st))
+		restore()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.Route != tc.want {
+			t.Errorf("300 x %d x 512 on %d workers, Intel %v: %v; want %s", tc.n, tc.workers, tc.intel, st, tc.want)
+		}
+	}
+}
+
 type sharedCase struct {
 	m, n, k int
 	halves  bool

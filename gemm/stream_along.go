@@ -11,8 +11,8 @@ import (
 // other panels or for more of K, they would take the caches of too much.
 const (
 	alongBytes  = 512 << 10 // most bytes of those tiles
-	alongPanels = 2         // most panels of A with AMX
-	alongFew    = 2         // tiles by more panels
+	alongPanels = 2         // most panels of A with AMX,
+	alongFew    = 2         // or tiles
 )
 
 // computeAlong multiplies an item's part of A by the columns from .. to-1, which lie
@@ -30,12 +30,16 @@ func (st *stream) computeAlong(mem unsafe.Pointer, item, from, to int) {
 	}
 }
 
-// alongBlocks returns how many blocks of K a call takes: several if they lie one after the other.
+// alongBlocks returns how many blocks of K a call takes, for the fewest tiles: several if they lie one after the other.
 func (st *stream) alongBlocks() int {
 	if st.panelsA > 1 {
 		return 1
 	}
-	return max(1, callLimit(st.kernel)/tileFlops(st.kernel, st.words(st.bk)))
+	flops := tileFlops(st.kernel, st.words(st.bk))
+	if st.starves() {
+		flops *= alongFew
+	}
+	return max(1, callLimit(st.kernel)/flops)
 }
 
 // alongTiles returns how many tiles of columns are multiplied by one panel of A after the other.

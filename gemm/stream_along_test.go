@@ -33,7 +33,7 @@ func testStreamAlong[O gemm.Output, I gemm.Element](t *testing.T) {
 		case !k.Starves():
 			shapes, most = []shape{{28, 301, 8192}, {31, 301, 3333}, {32, 1303, 1024}, {60, 515, 4111}, {64, 1303, 333}, {63, 677, 461}, {64, 515, 1030}, {96, 677, 2100}}, 2
 			if k.KPack == 1 {
-				shapes = append(shapes, shape{125, 515, 1700})
+				shapes = append(shapes, shape{125, 515, 1700}, shape{32, 1536, 4100})
 			}
 			processors(t, 6)
 		}
@@ -59,11 +59,11 @@ func testStreamAlong[O gemm.Output, I gemm.Element](t *testing.T) {
 				s.opts = append(slices.Clip(opts), gemm.WithWorkers(workers))
 				is, err := gemm.StreamsAlong(testEngine, o.c, o.a, o.b, s.opts...)
 				if err != nil {
-					t.Fatal(err)
+					t.Error(err)
 				}
 				wants := workers <= most
 				if way.intel {
-					wants = workers <= 4 && tc.m <= 64
+					wants = tc.m <= 64 && (workers <= 4 || tc.n*tc.k/workers >= 1<<20)
 				}
 				if is != wants && !k.Starves() {
 					t.Errorf("%v on %d workers, Intel %v: columns are rows: %v, want %v", tc, workers, way.intel, is, wants)
@@ -101,7 +101,7 @@ func testStreamAlong[O gemm.Output, I gemm.Element](t *testing.T) {
 				restore, restoreIntel := gemm.PretendHalves(!intel), gemm.PretendIntel(intel)
 				is, err := gemm.StreamsAlong(testEngine, o.c, o.a, o.b, s.opts...)
 				if err != nil {
-					t.Fatal(err)
+					t.Error(err)
 				}
 				wants := tc.halves
 				if intel {
