@@ -147,9 +147,7 @@
 // each worker of one with few rows; with AMX of little more than 1 MiB.
 //
 // In steady state, that is with rings of the size already there, Multiply
-// allocates nothing, whatever its options. [Engine.Multiply] takes interfaces: a
-// Matrix passed to it is copied to the heap, 64 bytes each, unless the caller keeps it
-// in an [AnyMatrix] for many calls.
+// allocates nothing, whatever its options.
 //
 // # Concurrency
 //

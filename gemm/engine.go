@@ -88,7 +88,7 @@ func (e *Engine) Multiply(c, a, b AnyMatrix, opts ...Option) error {
 		return errNilB
 	}
 	if in.b.packed {
-		in.packed = b.packing()
+		in.packed = unseen(b).packing()
 	}
 	return e.multiply(&in, opts)
 }

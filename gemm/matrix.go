@@ -115,10 +115,22 @@ func (v *view) set(m AnyMatrix) bool {
 		if isNil(m) {
 			return false
 		}
-		*v = m.view()
+		*v = unseen(m).view()
 	}
 	return true
 }
+
+// unseen returns m. An interface's method may keep what it is called on, for all that the compiler
+// knows, so whoever passed a Matrix would have allocated a copy for the call; it does not see where
+// the words come from that are copied as bytes, and those of this package's methods keep nothing.
+func unseen(m AnyMatrix) (same AnyMatrix) {
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(&same)), bytesAny), unsafe.Slice((*byte)(unsafe.Pointer(&m)), bytesAny))
+	return same
+}
+
+// bytesAny is no constant, with which the copy would be one of registers: where the stack may move
+// a pointer would be lost in them.
+var bytesAny = unsafe.Sizeof(AnyMatrix(nil))
 
 // isNil reports whether m is nil or a nil pointer to a Matrix.
 func isNil(m AnyMatrix) bool {
