@@ -51,6 +51,14 @@ func mulPack256BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Poin
 //go:noescape
 func mulPack256F16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
 
+// The same with A in rows; see [Kernel.RowsPack].
+
+//go:noescape
+func rowsPackTPairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, pack *Packing)
+
+//go:noescape
+func rowsPackTWords(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, pack *Packing)
+
 // assembleFuse gives k the fused kernels that fit its panels.
 func assembleFuse(k *Kernel) {
 	switch k.Name {
@@ -88,6 +96,19 @@ func (k *Kernel) mulPack(t Type, words, m int, a, b, src unsafe.Pointer, lds int
 		mulPack256BF16(words, m, a, b, src, lds, dst, ldd, pack)
 	case k.strips == stripsAVX2 && t == F16:
 		mulPack256F16(words, m, a, b, src, lds, dst, ldd, pack)
+	default:
+		return false
+	}
+	return true
+}
+
+// rowsPack is mulPack for an A in rows.
+func (k *Kernel) rowsPack(t Type, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, pack *Packing) bool {
+	switch {
+	case k.strips == stripsAVX512BF16 && t == BF16 && pack.KContiguous:
+		rowsPackTPairs(words, m, a, b, src, lds, dst, ldd, lda, pack)
+	case k.strips == stripsAVX512 && t == F32 && pack.KContiguous:
+		rowsPackTWords(words, m, a, b, src, lds, dst, ldd, lda, pack)
 	default:
 		return false
 	}

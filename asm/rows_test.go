@@ -238,6 +238,13 @@ func TestRowsFenced(t *testing.T) {
 					if i := differ(rows(a, lda), rows(near, row)); i >= 0 {
 						t.Fatalf("k=%d m=%d atEnd=%v: element %d differs between rows far apart and close together", words, m, atEnd, i)
 					}
+					packs := func(a unsafe.Pointer, lda int) []uint32 {
+						kern.RowsPack(typ, words, m, a, b, nil, 0, tiles, pitch, lda, &Packing{KContiguous: true, B: b, Stride: row, Panel: panel, K: words / transposeDepth * transposeDepth * kern.KPack})
+						return slices.Clone(view(tiles, n))
+					}
+					if i := differ(packs(a, lda), packs(near, row)); i >= 0 {
+						t.Fatalf("packing k=%d m=%d atEnd=%v: element %d differs between rows far apart and close together", words, m, atEnd, i)
+					}
 					if m > 1 || words == 0 || kern.FuseRows(typ) == nil {
 						continue
 					}

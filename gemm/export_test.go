@@ -50,6 +50,22 @@ func WholeTiles(e *Engine, c, a, b AnyMatrix, opts ...Option) (bool, error) {
 	return in.route(s) == routeInline && in.whole, nil
 }
 
+// PacksBehind reports whether e.Multiply computes the product in place or inline, and packs panels of B behind
+// the products of others.
+func PacksBehind(e *Engine, c, a, b AnyMatrix, opts ...Option) (bool, error) {
+	in, s, err := e.prepared(c, a, b, opts)
+	if err != nil {
+		return false, err
+	}
+	how := in.route(s)
+	if how == routePlace {
+		var pl place
+		pl.init(in, s.parallelism())
+		in = &pl.inlined
+	}
+	return (how == routeInline || how == routePlace) && in.behind && in.unpacked == nil && !in.few && !in.exceeds(1), nil
+}
+
 // StarveFlops is the size of a product up to which a starving kernel's is inline,
 // StarveMany the same for many workers.
 const StarveFlops, StarveMany = starveFlops, starveMany

@@ -27,6 +27,7 @@ type inlined struct {
 	whole    bool          // if whole tiles are all there is, see takesWholeTiles
 	own      bool          // it is placed, and each worker fetches for itself what a small slab needs
 	inC      bool          // sums are in C, also before they are complete
+	behind   bool          // a panel of B is packed behind the products of the one before
 	group    int           // panels of B that are packed at once
 	sizeA    int           // bytes of the panels of A in scratch memory
 	sizeB    int           // bytes of the panels of B there
@@ -67,6 +68,7 @@ func (in *inlined) layout(rows, cols int) bool {
 			in.tilesA = ceilDiv(p.m, k.MR)
 		}
 		in.rest = max(0, p.m-in.tilesA*k.MR)
+		in.behind = in.tilesA > 0 && in.depth < p.k && !p.b.packed && p.b.trans && !p.rounds() && k.RowsPackDepth(p.b.elem) > 0
 	}
 	return in.memory(rows, cols)
 }
@@ -90,6 +92,9 @@ func (in *inlined) memory(rows, cols int) bool {
 			in.group = min(bareGroup, ceilDiv(cols, k.NR))
 		}
 		in.sizeB = in.group * k.PanelB(words)
+		if in.behind {
+			in.sizeB *= 2
+		}
 	}
 	in.accBytes = panels * k.MR * k.NR * 4
 	// In floating point, for of many rows an int of 32 bits does not count the bytes.
@@ -99,6 +104,10 @@ func (in *inlined) memory(rows, cols int) bool {
 		operands += float64(panels) * float64(k.PanelA(words))
 	}
 	fits := operands+float64(strips)*acc <= most
+	if in.behind && !fits {
+		in.behind = false
+		return in.memory(rows, cols)
+	}
 	if in.inC = in.sumsInC() && (in.depth == p.k || !fits && !in.own); in.inC {
 		in.accBytes = 0
 		return operands <= most
@@ -142,6 +151,9 @@ func (in *inlined) run(from, to int) {
 	case in.whole:
 		in.runWhole(from, to)
 		return
+	case in.behind && !in.past:
+		in.runBehind(from, to)
+		return
 	}
 	k := in.kernel
 	var s *scratch
@@ -171,7 +183,7 @@ func (in *inlined) run(from, to int) {
 				b = unsafe.Add(b, (col-from)/k.NR%in.group*k.PanelB(in.words(n)))
 			}
 			if in.tilesA > 0 {
-				in.tiles(k0, n, col, cols, in.overlap(cols, to-from), b, acc, ph)
+				in.tiles(k0, n, col, cols, in.overlap(cols, to-from), b, acc, ph, nil)
 			} else {
 				st := strip{col: col, rows: in.m, cols: cols, acc: acc}
 				in.multiply(&st, in.words(n), a, in.panelB(b, k0, n, col, cols), ph)
@@ -209,15 +221,16 @@ func (in *inlined) overlap(cols, of int) int {
 }
 
 // tiles multiplies n elements of K from k0 on of A, which is read where it lies,
-// by one panel of B, and by columns before it that others have multiplied.
-func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph phase) {
+// by one panel of B, and by columns before it that others have multiplied. With pack the panel
+// is there, and another is packed meanwhile.
+func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph phase, pack *asm.Packing) {
 	k := in.kernel
 	col, cols = col-before, cols+before
 	fuse := in.fuse
 	if cols < k.NR {
 		fuse = nil
 	}
-	if fuse == nil {
+	if fuse == nil && pack == nil {
 		b = in.panelB(b, k0, n, col, cols)
 	}
 	a, lda := in.a.at(0, k0), in.a.pitch()
@@ -247,6 +260,13 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 			in.epilogue(acc, 0, col, k.MR, cols)
 		}
 		done = 1
+	}
+	if pack != nil && pack.K > 0 {
+		if done = min(in.wholeTiles(0, cols), ceilDiv(pack.K/k.KPack*asm.PackSteps, words)); done > 0 {
+			k.RowsPack(in.a.elem, words, done, a, b, src, lds, dst, ldd, lda, pack)
+		} else {
+			k.PackB(in.b.elem, true)(pack.Panel, pack.B, pack.Stride, k.NR, pack.K)
+		}
 	}
 	rows := in.rows
 	past := in.past && src != dst && (uintptr(dst)|uintptr(ldd))%asm.PastLine == 0

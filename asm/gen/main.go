@@ -39,10 +39,12 @@ func generate() map[string][]byte {
 	kernels[1].fuse(&fuse, words)
 	kernels[2].fuse(&fuse, words)
 	kernels[0].mulPack(&fuse, pairs)
-	kernels[0].mulPackT(&fuse, pairs)
+	kernels[0].mulPackT(&fuse, pairs, false)
+	kernels[0].mulPackT(&fuse, pairs, true)
+	kernels[1].mulPackT(&fuse, words, true)
 	for _, f := range []form{words, bf16, f16} {
 		kernels[1].mulPack(&fuse, f)
-		kernels[1].mulPackT(&fuse, f)
+		kernels[1].mulPackT(&fuse, f, false)
 		kernels[2].mulPack(&fuse, f)
 	}
 	fuse.words("interleave", interleave())

@@ -14,19 +14,28 @@ const (
 )
 
 // mulPackT is mulPack for a panel of B whose columns lie along K, a multiple of packDepth words: it transposes them, and the column
-// blocks come one after the other, so that what is read are a few streams.
+// blocks come one after the other, so that what is read are a few streams. With rows A is in rows; see [Kernel.RowsPack].
 //
 //	BX tiles left   CX steps left   SI A   DI B   R10 dst   R11 ldd
 //	R8 blocks left of these columns   R9 three strides   R12 panel   R13 stride   R14 blocks left of the panel
 //	R15 rows along K   DX what to prefetch   AX under way
 //	0(SP) src   8(SP) R8   16(SP) blocks of 8 columns   24(SP) from their end in B to the next columns   32(SP) in the panel
-func (k kernel) mulPackT(s *source, f form) {
+//
+// With rows: BX row 4 of A   R10 lda   R11 three times that   48(SP) tiles left   56(SP) dst
+func (k kernel) mulPackT(s *source, f form, rows bool) {
 	k.broadcasts = 2
-	a := panelA{"SI", k.mr}
+	var a operandA = panelA{"SI", k.mr}
+	lie := rowsA{"SI", "BX", "R10", "R11", k.mr}
 	line := packDepth * f.kpack * f.bytes // of a row of a block
-	s.function("mulPackT"+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing", 48, k.doc+".")
+	pack := 8                             // parameters before it
+	if rows {
+		a, pack = lie, 9
+		s.function("rowsPackT"+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, pack *Packing", 64, k.doc+", A in rows.")
+	} else {
+		s.function("mulPackT"+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing", 48, k.doc+".")
+	}
 	k.foldStart(s, 40)
-	s.load(8, "pack", "DX")
+	s.load(pack, "pack", "DX")
 	s.op("MOVQ Packing_B(DX), R15")
 	s.op("MOVQ Packing_Stride(DX), R13")
 	s.op("MOVQ Packing_K(DX), R8")
@@ -51,6 +60,12 @@ func (k kernel) mulPackT(s *source, f form) {
 	s.load(4, "src", "AX")
 	s.op("MOVQ AX, 0(SP)")
 	s.load(6, "dst", "R10", "ldd", "R11")
+	if rows {
+		s.op("MOVQ BX, 48(SP)")
+		s.op("MOVQ R10, 56(SP)")
+		s.load(8, "lda", "R10")
+		lie.start(s)
+	}
 
 	s.label("tile")
 	s.op("MOVQ b+24(FP), DI")
@@ -86,9 +101,19 @@ func (k kernel) mulPackT(s *source, f form) {
 	s.op("JMP rest")
 
 	k.loop(s, a, 40)
-	k.storeTile(s, variant{})
-	s.op("MOVQ R8, 8(SP)")
-	s.op("DECQ BX")
+	if rows {
+		k.storeTile(s, variant{}, "MOVQ 56(SP), R10", "MOVQ ldd+56(FP), R11")
+		s.op("MOVQ R10, 56(SP)")
+		s.op("MOVQ lda+64(FP), R10")
+		lie.next(s, "k+0(FP)", "CX")
+		lie.start(s)
+		s.op("MOVQ R8, 8(SP)")
+		s.op("DECQ 48(SP)")
+	} else {
+		k.storeTile(s, variant{})
+		s.op("MOVQ R8, 8(SP)")
+		s.op("DECQ BX")
+	}
 	s.op("JNZ tile")
 
 	s.op("TESTQ R14, R14")

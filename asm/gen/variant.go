@@ -47,9 +47,12 @@ func (v variant) move() string {
 	return "VMOVUPS"
 }
 
-// storeTile stores the accumulators to dst.
-func (k kernel) storeTile(s *source, how variant) {
+// storeTile stores the accumulators to dst, after it has done what is given.
+func (k kernel) storeTile(s *source, how variant, first ...string) {
 	s.label("store")
+	for _, op := range first {
+		s.op("%s", op)
+	}
 	if how.to == &bf16 && !k.dot {
 		s.roundStart()
 	}

@@ -1,0 +1,40 @@
+package gemm
+
+import (
+	"unsafe"
+
+	"example.com/leafhopper/tile"
+)
+
+// runBehind computes the columns from .. to-1 by an A that is read where it lies: each panel of
+// B, whose columns lie along K, is packed behind the products of the one before, in turn in either
+// half of the scratch memory for B.
+func (in *inlined) runBehind(from, to int) {
+	k := in.kernel
+	s := scratches.Get().(*scratch)
+	b := s.at()
+	acc := unsafe.Add(b, roundUp(in.sizeB, tile.SlotAlign))
+	panels := ceilDiv(to-from, k.NR)
+	at := func(i int) piece {
+		k0, col := i/panels*in.depth, from+i%panels*k.NR
+		if k0 >= in.k {
+			return piece{}
+		}
+		return piece{k0, min(in.depth, in.k-k0), col, min(k.NR, to-col), unsafe.Add(b, i%2*in.sizeB/2)}
+	}
+	var w sweep
+	for i := range panels * ceilDiv(in.k, in.depth) {
+		now := at(i)
+		var st strip
+		w.pack(&in.product, now, at(i+1), at(i+2), &st)
+		ends := now.k0+now.n == in.k
+		in.tiles(now.k0, now.n, now.col, now.cols, 0, now.panel, acc, phase{first: now.k0 == 0, ends: ends, last: ends}, &st.pack)
+		if in.depth < in.k {
+			acc = unsafe.Add(acc, in.accBytes)
+			if i%panels == panels-1 {
+				acc = unsafe.Add(acc, -panels*in.accBytes)
+			}
+		}
+	}
+	scratches.Put(s)
+}
