@@ -24,6 +24,9 @@ type Packing struct {
 // tiles end is packed after them, and takes time of its own.
 const PackSteps = 2
 
+// RowsPackSteps is how many they are for [Kernel.RowsPack].
+const RowsPackSteps = 1
+
 // transposeDepth is the words of K that are transposed at a time behind products.
 const transposeDepth = 16
 

@@ -262,7 +262,7 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 		done = 1
 	}
 	if pack != nil && pack.K > 0 {
-		if done = min(in.wholeTiles(0, cols), ceilDiv(pack.K/k.KPack*asm.PackSteps, words)); done > 0 {
+		if done = min(in.wholeTiles(0, cols), ceilDiv(pack.K/k.KPack*asm.RowsPackSteps, words)); done > 0 {
 			k.RowsPack(in.a.elem, words, done, a, b, src, lds, dst, ldd, lda, pack)
 		} else {
 			k.PackB(in.b.elem, true)(pack.Panel, pack.B, pack.Stride, k.NR, pack.K)

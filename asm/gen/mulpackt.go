@@ -6,7 +6,8 @@ import (
 )
 
 // A block of a panel from rows along K is packBlock columns by packDepth words. It goes by while packTurns turns multiply, so that a
-// word of all columns takes packSteps.
+// word of all columns takes packSteps, or half as many with A in rows: on a Zen 4 that is as fast or a hundredth faster, and over twice
+// as many 0.93 to 1.01.
 const (
 	packBlock = 8
 	packDepth = 16
@@ -27,9 +28,9 @@ func (k kernel) mulPackT(s *source, f form, rows bool) {
 	var a operandA = panelA{"SI", k.mr}
 	lie := rowsA{"SI", "BX", "R10", "R11", k.mr}
 	line := packDepth * f.kpack * f.bytes // of a row of a block
-	pack := 8                             // parameters before it
+	pack, turns := 8, packTurns           // parameters before it
 	if rows {
-		a, pack = lie, 9
+		a, pack, turns = lie, 9, packTurns/2
 		s.function("rowsPackT"+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, pack *Packing", 64, k.doc+", A in rows.")
 	} else {
 		s.function("mulPackT"+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing", 48, k.doc+".")
@@ -81,12 +82,12 @@ func (k kernel) mulPackT(s *source, f form, rows bool) {
 	s.op("JL rest")
 	s.op("PCALIGN $64")
 	s.label("pack")
-	s.op("CMPQ CX, $%d", (packTurns-1)*k.unroll)
+	s.op("CMPQ CX, $%d", (turns-1)*k.unroll)
 	s.op("JL loop")
 	s.op("TESTQ R14, R14")
 	s.op("JZ loop")
 	ops := k.blockOps(f)
-	steps := packTurns * k.unroll
+	steps := turns * k.unroll
 	for u := range steps {
 		k.step(s, a, u)
 		for _, op := range ops[u*len(ops)/steps : (u+1)*len(ops)/steps] {
