@@ -6,6 +6,10 @@ import (
 	"example.com/leafhopper/tile"
 )
 
+// behindDeep is the fewest blocks of K for which to pack a single panel of each behind the products of the one before: of fewer
+// too large a part is the first, which has none.
+const behindDeep = 8
+
 // runBehind computes the columns from .. to-1 by an A that is read where it lies: each panel of
 // B, whose columns lie along K, is packed behind the products of the one before, in turn in either
 // half of the scratch memory for B.

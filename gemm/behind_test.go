@@ -38,6 +38,8 @@ func testBehind[O gemm.Output, I gemm.Element](t *testing.T) {
 		}{
 			{64, 64, 2 * deep, true, func(s *spec) {}},
 			{64, 64, deep, false, func(s *spec) {}},
+			{k.MR + 1, 64, 3*deep + 2*k.KPack, true, func(s *spec) { s.padA, s.beta = 1, 1 }},
+			{40, 50, 3 * deep, true, func(s *spec) { s.tc, s.padC = true, 3 }},
 			{64, 64, 2 * deep, false, func(s *spec) { s.tb = false }},
 			{64, 64, 2 * deep, false, func(s *spec) { s.ta = true }},
 			{2 * k.MR, 32, 5*deep + 2*k.KPack, true, func(s *spec) { s.padB = 3 }},
@@ -64,8 +66,8 @@ func testBehind[O gemm.Output, I gemm.Element](t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					// C of 16 bits has its sums elsewhere, and is rounded by the kernel, but with an alpha.
-					wants := able && tc.behind && (st.Route == "inline" || st.Route == "place") && (typeOf[O]() == asm.F32 || !k.Rounds(typeOf[O]()) || s.alpha != 1)
+					// C of 16 bits has its sums elsewhere, and is rounded by the kernel, but with an alpha or a beta.
+					wants := able && tc.behind && (st.Route == "inline" || st.Route == "place") && (typeOf[O]() == asm.F32 || !k.Rounds(typeOf[O]()) || s.alpha != 1 || s.beta != 0)
 					if is != wants && workers == 1 {
 						t.Errorf("%v: packs behind products: %v, want %v", st, is, wants)
 					}

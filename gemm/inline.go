@@ -151,7 +151,7 @@ func (in *inlined) run(from, to int) {
 	case in.whole:
 		in.runWhole(from, to)
 		return
-	case in.behind && !in.past:
+	case in.behind && !in.past && (to-from > in.kernel.NR || in.k >= behindDeep*in.depth):
 		in.runBehind(from, to)
 		return
 	}

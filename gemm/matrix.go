@@ -122,14 +122,15 @@ func (v *view) set(m AnyMatrix) bool {
 
 // unseen returns m. An interface's method may keep what it is called on, for all that the compiler
 // knows, so whoever passed a Matrix would have allocated a copy for the call; it does not see where
-// the words come from that are copied as bytes, and those of this package's methods keep nothing.
+// the words come from that are copied as bytes, and this package's methods keep nothing. What they
+// return does reach other goroutines: that the compiler learns from the cases of set that do not come here.
 func unseen(m AnyMatrix) (same AnyMatrix) {
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(&same)), bytesAny), unsafe.Slice((*byte)(unsafe.Pointer(&m)), bytesAny))
 	return same
 }
 
-// bytesAny is no constant, with which the copy would be one of registers: where the stack may move
-// a pointer would be lost in them.
+// bytesAny is no constant, so that the copy is a call: nothing is left to what a compiler does with
+// words in registers while the stack may move.
 var bytesAny = unsafe.Sizeof(AnyMatrix(nil))
 
 // isNil reports whether m is nil or a nil pointer to a Matrix.

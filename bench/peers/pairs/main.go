@@ -83,7 +83,7 @@ func (c *comparison) run(ctx context.Context, first, second []string, stdout io.
 	defer cancel()
 	c.programs = [2]*program{{command: first}, {command: second}}
 	for _, p := range c.programs {
-		defer p.stop(cancel)
+		defer p.stop()
 	}
 	t := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	var r result
@@ -113,7 +113,7 @@ func (c *comparison) sample(ctx context.Context) (pair [2]sample, err error) {
 	if err != nil {
 		return pair, err
 	}
-	var ended []string
+	var ended []*program
 	for _, i := range rand.Perm(2) {
 		p := c.programs[i]
 		if p.cmd == nil {
@@ -129,7 +129,7 @@ func (c *comparison) sample(ctx context.Context) (pair [2]sample, err error) {
 		time.Sleep(c.pause)
 		switch pair[i], err = p.sample(); {
 		case err == io.EOF:
-			ended = append(ended, p.command[0])
+			ended = append(ended, p)
 		case err != nil:
 			return pair, err
 		}
@@ -138,7 +138,8 @@ func (c *comparison) sample(ctx context.Context) (pair [2]sample, err error) {
 	case len(ended) == 2:
 		return pair, io.EOF
 	case len(ended) == 1:
-		return pair, fmt.Errorf("%s ends before the other program", ended[0])
+		err := fmt.Errorf("%s ends before the other program", ended[0].command[0])
+		return pair, errors.Join(err, ended[0].wait())
 	case pair[0].product != pair[1].product:
 		return pair, fmt.Errorf("%s measures %s, the other program %s", c.programs[0].command[0],
 			strings.ReplaceAll(pair[0].product, "\t", " "), strings.ReplaceAll(pair[1].product, "\t", " "))

@@ -42,24 +42,24 @@ func (p *program) start(ctx context.Context) error {
 	return nil
 }
 
-// wait waits for the program to end, and returns an error if that is not how a program
-// that has measured all ends.
+// wait waits for the program to end, which has no input any more, and kills it if it does not. It
+// returns an error if that is not how a program that has measured all ends.
 func (p *program) wait() error {
 	p.waited = true
 	p.lines.Close()
+	late := time.AfterFunc(5*time.Second, func() { p.cmd.Process.Kill() })
+	defer late.Stop()
 	if err := p.cmd.Wait(); err != nil {
 		return fmt.Errorf("%s: %w", p.command[0], err)
 	}
 	return nil
 }
 
-// stop ends the program, if it has not ended: cancel kills one that does not when its input does.
-func (p *program) stop(cancel func()) {
+// stop ends the program, if nobody has waited for it.
+func (p *program) stop() {
 	if p.cmd == nil || p.waited {
 		return
 	}
-	late := time.AfterFunc(5*time.Second, cancel)
-	defer late.Stop()
 	p.wait() // there is an error already
 }
 
