@@ -44,17 +44,17 @@ func (k *Kernel) PackDepth(t Type, kContiguous bool) int {
 
 // RowsPackDepth is PackDepth for columns along K and an A in rows, see [Kernel.RowsPack].
 func (k *Kernel) RowsPackDepth(t Type) int {
-	if k.Rows(t) == nil || k.strips != stripsAVX512 && k.strips != stripsAVX512BF16 {
+	if k.Rows(t) == nil {
 		return 0
 	}
 	return k.PackDepth(t, true)
 }
 
 // RowsPack is what a kernel's Rows does for A of type t, and packs a panel of B of that type meanwhile, or afterwards if the kernel
-// cannot do both at once.
+// cannot do both at once. m may be 0, to pack only.
 func (k *Kernel) RowsPack(t Type, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, pack *Packing) {
 	depth := k.RowsPackDepth(t)
-	if depth == 0 || !pack.KContiguous || pack.K%depth != 0 || !k.rowsPack(t, words, m, a, b, src, lds, dst, ldd, lda, pack) {
+	if m == 0 || depth == 0 || !pack.KContiguous || pack.K%depth != 0 || !k.rowsPack(t, words, m, a, b, src, lds, dst, ldd, lda, pack) {
 		rowsPackGeneric(k, k.Rows(t), t, words, m, a, b, src, lds, dst, ldd, lda, pack)
 	}
 }
@@ -70,15 +70,20 @@ func (k *Kernel) MulPack(t Type, words, m int, a, b, src unsafe.Pointer, lds int
 // mulPackGeneric is the twin of the kernels of kern that pack; mul is the kernel's Mul or Ref.
 func mulPackGeneric(kern *Kernel, mul KernelFunc, t Type, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing) {
 	mul(words, m, a, b, src, lds, dst, ldd)
-	if pack.K > 0 {
-		kern.PackB(t, pack.KContiguous)(pack.Panel, pack.B, pack.Stride, kern.NR, pack.K)
-	}
+	pack.do(kern, t)
 }
 
 // rowsPackGeneric is the twin of the kernels of kern that pack and read A in rows, as rows does.
 func rowsPackGeneric(kern *Kernel, rows RowsFunc, t Type, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, pack *Packing) {
-	rows(words, m, a, b, src, lds, dst, ldd, lda)
-	if pack.K > 0 {
-		kern.PackB(t, pack.KContiguous)(pack.Panel, pack.B, pack.Stride, kern.NR, pack.K)
+	if m > 0 {
+		rows(words, m, a, b, src, lds, dst, ldd, lda)
+	}
+	pack.do(kern, t)
+}
+
+// do packs the panel.
+func (p *Packing) do(kern *Kernel, t Type) {
+	if p.K > 0 {
+		kern.PackB(t, p.KContiguous)(p.Panel, p.B, p.Stride, kern.NR, p.K)
 	}
 }

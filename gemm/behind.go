@@ -10,6 +10,18 @@ import (
 // too large a part is the first, which has none.
 const behindDeep = 8
 
+// hides reports whether panels of B can be packed behind products at all, and have enough to hide behind: with one block of K the
+// first of few panels has none.
+func (in *inlined) hides() bool {
+	p := &in.product
+	return in.depth < p.k && p.b.trans && in.tilesA > 0 && !p.b.packed && !p.rounds() && p.kernel.RowsPackDepth(p.b.elem) > 0
+}
+
+// packsBehind reports whether the columns from .. to-1 are computed so.
+func (in *inlined) packsBehind(from, to int) bool {
+	return in.behind && !in.past && (to-from > in.kernel.NR || in.k >= behindDeep*in.depth)
+}
+
 // runBehind computes the columns from .. to-1 by an A that is read where it lies: each panel of
 // B, whose columns lie along K, is packed behind the products of the one before, in turn in either
 // half of the scratch memory for B.
@@ -32,13 +44,7 @@ func (in *inlined) runBehind(from, to int) {
 		var st strip
 		w.pack(&in.product, now, at(i+1), at(i+2), &st)
 		ends := now.k0+now.n == in.k
-		in.tiles(now.k0, now.n, now.col, now.cols, 0, now.panel, acc, phase{first: now.k0 == 0, ends: ends, last: ends}, &st.pack)
-		if in.depth < in.k {
-			acc = unsafe.Add(acc, in.accBytes)
-			if i%panels == panels-1 {
-				acc = unsafe.Add(acc, -panels*in.accBytes)
-			}
-		}
+		in.tiles(now.k0, now.n, now.col, now.cols, 0, now.panel, unsafe.Add(acc, i%panels*in.accBytes), phase{first: now.k0 == 0, ends: ends, last: ends}, &st.pack)
 	}
 	scratches.Put(s)
 }

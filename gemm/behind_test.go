@@ -42,7 +42,9 @@ func testBehind[O gemm.Output, I gemm.Element](t *testing.T) {
 			{40, 50, 3 * deep, true, func(s *spec) { s.tc, s.padC = true, 3 }},
 			{64, 64, 2 * deep, false, func(s *spec) { s.tb = false }},
 			{64, 64, 2 * deep, false, func(s *spec) { s.ta = true }},
-			{2 * k.MR, 32, 5*deep + 2*k.KPack, true, func(s *spec) { s.padB = 3 }},
+			{2 * k.MR, 32, 7*deep + 2*k.KPack, false, func(s *spec) { s.padB = 3 }},
+			{2 * k.MR, 32, 8*deep + 2*k.KPack, true, func(s *spec) { s.padB = 3 }},
+			{300, 300, 2*deep + 44, true, func(s *spec) {}}, // the sums are in C, if that holds them
 			{3*k.MR + 1, 97, 3*deep + 34, true, func(s *spec) { s.padA, s.padC = 5, 7 }},
 			{100, 70, 2*deep + 32*k.KPack, true, func(s *spec) { s.alpha, s.beta = -0.5, 2 }},
 			{2*k.MR - 1, 33, 2*deep + 16, true, func(s *spec) { s.atStart = true }},

@@ -63,7 +63,8 @@ func PacksBehind(e *Engine, c, a, b AnyMatrix, opts ...Option) (bool, error) {
 		pl.init(in, s.parallelism())
 		in = &pl.inlined
 	}
-	return (how == routeInline || how == routePlace) && in.behind && in.unpacked == nil && !in.few && !in.exceeds(1), nil
+	in.past = in.exceeds(1)
+	return (how == routeInline || how == routePlace) && in.unpacked == nil && !in.few && in.packsBehind(0, in.n), nil
 }
 
 // StarveFlops is the size of a product up to which a starving kernel's is inline,

@@ -27,7 +27,7 @@ type inlined struct {
 	whole    bool          // if whole tiles are all there is, see takesWholeTiles
 	own      bool          // it is placed, and each worker fetches for itself what a small slab needs
 	inC      bool          // sums are in C, also before they are complete
-	behind   bool          // a panel of B is packed behind the products of the one before
+	behind   bool          // there is room for two panels of B, see packsBehind
 	group    int           // panels of B that are packed at once
 	sizeA    int           // bytes of the panels of A in scratch memory
 	sizeB    int           // bytes of the panels of B there
@@ -68,7 +68,6 @@ func (in *inlined) layout(rows, cols int) bool {
 			in.tilesA = ceilDiv(p.m, k.MR)
 		}
 		in.rest = max(0, p.m-in.tilesA*k.MR)
-		in.behind = in.tilesA > 0 && in.depth < p.k && !p.b.packed && p.b.trans && !p.rounds() && k.RowsPackDepth(p.b.elem) > 0
 	}
 	return in.memory(rows, cols)
 }
@@ -92,9 +91,6 @@ func (in *inlined) memory(rows, cols int) bool {
 			in.group = min(bareGroup, ceilDiv(cols, k.NR))
 		}
 		in.sizeB = in.group * k.PanelB(words)
-		if in.behind {
-			in.sizeB *= 2
-		}
 	}
 	in.accBytes = panels * k.MR * k.NR * 4
 	// In floating point, for of many rows an int of 32 bits does not count the bytes.
@@ -103,16 +99,14 @@ func (in *inlined) memory(rows, cols int) bool {
 	if in.tilesA == 0 {
 		operands += float64(panels) * float64(k.PanelA(words))
 	}
-	fits := operands+float64(strips)*acc <= most
-	if in.behind && !fits {
-		in.behind = false
-		return in.memory(rows, cols)
+	sums := float64(strips) * acc
+	if in.inC = in.sumsInC() && (in.depth == p.k || operands+sums > most && !in.own); in.inC {
+		in.accBytes, sums = 0, 0
 	}
-	if in.inC = in.sumsInC() && (in.depth == p.k || !fits && !in.own); in.inC {
-		in.accBytes = 0
-		return operands <= most
+	if in.behind = in.hides() && operands+sums+float64(in.sizeB) <= most; in.behind {
+		in.sizeB *= 2
 	}
-	return fits
+	return operands+sums <= most
 }
 
 // sumsInC reports whether sums need no memory but C's: tiles and edges of an A that is read
@@ -151,7 +145,7 @@ func (in *inlined) run(from, to int) {
 	case in.whole:
 		in.runWhole(from, to)
 		return
-	case in.behind && !in.past && (to-from > in.kernel.NR || in.k >= behindDeep*in.depth):
+	case in.packsBehind(from, to):
 		in.runBehind(from, to)
 		return
 	}
@@ -262,11 +256,8 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 		done = 1
 	}
 	if pack != nil && pack.K > 0 {
-		if done = min(in.wholeTiles(0, cols), ceilDiv(pack.K/k.KPack*asm.RowsPackSteps, words)); done > 0 {
-			k.RowsPack(in.a.elem, words, done, a, b, src, lds, dst, ldd, lda, pack)
-		} else {
-			k.PackB(in.b.elem, true)(pack.Panel, pack.B, pack.Stride, k.NR, pack.K)
-		}
+		done = min(in.wholeTiles(0, cols), ceilDiv(pack.K/k.KPack*asm.RowsPackSteps, words))
+		k.RowsPack(in.a.elem, words, done, a, b, src, lds, dst, ldd, lda, pack)
 	}
 	rows := in.rows
 	past := in.past && src != dst && (uintptr(dst)|uintptr(ldd))%asm.PastLine == 0

@@ -21,9 +21,10 @@ import (
 	"os/signal"
 	"runtime"
 	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
+
+	"example.com/leafhopper/bench/peers/measured"
 )
 
 func main() {
@@ -95,9 +96,9 @@ func (c *comparison) run(ctx context.Context, first, second []string, stdout io.
 		if err != nil && err != io.EOF {
 			return errors.Join(err, t.Flush()) // what is complete
 		}
-		if r.product != pair[0].product || err == io.EOF {
+		if r.Product != pair[0].Product || err == io.EOF {
 			r.write(t)
-			r = result{product: pair[0].product, header: r.header}
+			r = result{Product: pair[0].Product, header: r.header}
 		}
 		if err == io.EOF {
 			return errors.Join(t.Flush(), c.programs[0].wait(), c.programs[1].wait())
@@ -108,7 +109,7 @@ func (c *comparison) run(ctx context.Context, first, second []string, stdout io.
 
 // sample takes a sample of each program, or returns io.EOF if they have no other. A program
 // starts when its first sample is due, so that it does not disturb the other's.
-func (c *comparison) sample(ctx context.Context) (pair [2]sample, err error) {
+func (c *comparison) sample(ctx context.Context) (pair [2]measured.Line, err error) {
 	processors, err := draw(c.pin)
 	if err != nil {
 		return pair, err
@@ -140,32 +141,31 @@ func (c *comparison) sample(ctx context.Context) (pair [2]sample, err error) {
 	case len(ended) == 1:
 		err := fmt.Errorf("%s ends before the other program", ended[0].command[0])
 		return pair, errors.Join(err, ended[0].wait())
-	case pair[0].product != pair[1].product:
-		return pair, fmt.Errorf("%s measures %s, the other program %s", c.programs[0].command[0],
-			strings.ReplaceAll(pair[0].product, "\t", " "), strings.ReplaceAll(pair[1].product, "\t", " "))
+	case pair[0].Product != pair[1].Product:
+		return pair, fmt.Errorf("%s measures %v, the other program %v", c.programs[0].command[0], pair[0].Product, pair[1].Product)
 	}
 	return pair, nil
 }
 
 // A result is what was measured of a product.
 type result struct {
-	product string
-	names   [2]string
-	rates   [2][]float64 // GFLOP/s
-	ratios  []float64
-	header  bool // is written
+	measured.Product
+	names  [2]string
+	rates  [2][]float64 // GFLOP/s
+	ratios []float64
+	header bool // is written
 }
 
 // add adds a pair of samples, unless a program does not measure the product.
-func (r *result) add(pair [2]sample) {
-	if math.IsNaN(pair[0].seconds + pair[1].seconds) {
+func (r *result) add(pair [2]measured.Line) {
+	if math.IsNaN(pair[0].Seconds + pair[1].Seconds) {
 		return
 	}
 	for i, s := range pair {
-		r.rates[i] = append(r.rates[i], s.flops/s.seconds/1e9)
+		r.rates[i] = append(r.rates[i], s.Flops()/s.Seconds/1e9)
 	}
-	r.ratios = append(r.ratios, pair[1].seconds/pair[0].seconds)
-	r.names = [2]string{pair[0].lib, pair[1].lib}
+	r.ratios = append(r.ratios, pair[1].Seconds/pair[0].Seconds)
+	r.names = [2]string{pair[0].Lib, pair[1].Lib}
 }
 
 // write writes the product's row, if both programs measure it. The table reports errors of w.
@@ -180,7 +180,7 @@ func (r *result) write(w io.Writer) {
 	for _, s := range [][]float64{r.rates[0], r.rates[1], r.ratios} {
 		slices.Sort(s)
 	}
-	fmt.Fprintf(w, "%s\t%.4g\t%.4g\t%.2f\t%.2f to %.2f\t%d\n", r.product, quartile(r.rates[0], 2), quartile(r.rates[1], 2),
+	fmt.Fprintf(w, "%s\t%d\t%dx%dx%d\t%.4g\t%.4g\t%.2f\t%.2f to %.2f\t%d\n", r.DType, r.Threads, r.M, r.N, r.K, quartile(r.rates[0], 2), quartile(r.rates[1], 2),
 		quartile(r.ratios, 2), quartile(r.ratios, 1), quartile(r.ratios, 3), len(r.ratios))
 }
 

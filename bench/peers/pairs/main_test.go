@@ -43,8 +43,8 @@ func TestRun(t *testing.T) {
 		{"both fail", []string{"false", "-step"}, []string{"false", "-step"}, "", "false: exit status 1"},
 		{"fewer", one, answers(t, f32+"1"), "", "sh ends before the other program"},
 		{"another product", one, answers(t, bf16+"1"), "", "sh measures f32 1 100x100x50, the other program bf16 2 8x8x8"},
-		{"no product", one, answers(t, "a,f32,0,1,1,1,1"), "", "which is not lib,dtype,m,n,k,threads,seconds"},
-		{"no time", one, answers(t, f32+"0"), "", "which is not lib,dtype,m,n,k,threads,seconds"},
+		{"no product", one, answers(t, "a,f32,0,1,1,1,1"), "", `"0" is not a size`},
+		{"no time", one, answers(t, f32+"0"), "", "0 is not a time"},
 		{"no CSV", one, answers(t, "hello"), "", `sh prints "hello"`},
 		{"no program", one, []string{"/no/such/program", "-step"}, "", "/no/such/program"},
 	} {

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"example.com/leafhopper/bench/peers/measured"
 )
 
 // A program is one of the two that are compared.
@@ -63,13 +65,17 @@ func (p *program) stop() {
 	p.wait() // there is an error already
 }
 
-// pin binds all threads of the program to processors, a list with commas.
+// pin binds all threads of the program to processors, a list with commas. One that ends meanwhile fails taskset.
 func (p *program) pin(processors string) error {
-	out, err := exec.Command("taskset", "-a", "-p", "-c", processors, strconv.Itoa(p.cmd.Process.Pid)).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("-pin: taskset: %w: %s", err, strings.TrimSpace(string(out)))
+	var out []byte
+	var err error
+	for range 5 {
+		out, err = exec.Command("taskset", "-a", "-p", "-c", processors, strconv.Itoa(p.cmd.Process.Pid)).CombinedOutput()
+		if err == nil {
+			return nil
+		}
 	}
-	return nil
+	return fmt.Errorf("-pin: taskset: %w: %s", err, strings.TrimSpace(string(out)))
 }
 
 // draw draws n of the processors that this process may use, a list with commas.
@@ -123,40 +129,19 @@ func allowed(status string) (all []int, err error) {
 	return all, nil
 }
 
-// A sample is a line of lib,dtype,m,n,k,threads,seconds.
-type sample struct {
-	lib, product string
-	flops        float64
-	seconds      float64 // not a number if the program does not measure the product
-}
-
 // sample has the program take a sample, or returns io.EOF if it has no other.
-func (p *program) sample() (s sample, err error) {
+func (p *program) sample() (l measured.Line, err error) {
 	if _, err := io.WriteString(p.lines, "\n"); err != nil {
-		return s, io.EOF // it has ended
+		return l, io.EOF // it has ended
 	}
 	if !p.out.Scan() {
 		if err := p.out.Err(); err != nil {
-			return s, fmt.Errorf("%s: %w", p.command[0], err)
+			return l, fmt.Errorf("%s: %w", p.command[0], err)
 		}
-		return s, io.EOF
+		return l, io.EOF
 	}
-	f := strings.Split(p.out.Text(), ",")
-	bad := fmt.Errorf("%s prints %q, which is not lib,dtype,m,n,k,threads,seconds", p.command[0], p.out.Text())
-	if len(f) != 7 {
-		return s, bad
+	if l, err = measured.Parse(p.out.Text()); err != nil {
+		return l, fmt.Errorf("%s prints %q: %w", p.command[0], p.out.Text(), err)
 	}
-	s.lib, s.flops = f[0], 2
-	for _, dim := range f[2:5] {
-		n, err := strconv.Atoi(dim)
-		if err != nil || n < 1 {
-			return s, bad
-		}
-		s.flops *= float64(n)
-	}
-	s.product = fmt.Sprintf("%s\t%s\t%sx%sx%s", f[1], f[5], f[2], f[3], f[4])
-	if s.seconds, err = strconv.ParseFloat(f[6], 64); err != nil || s.seconds <= 0 {
-		return s, bad
-	}
-	return s, nil
+	return l, nil
 }

@@ -23,6 +23,8 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"example.com/leafhopper/bench/peers/measured"
 )
 
 // ours is the name of gemmbench's results among the libraries.
@@ -111,21 +113,9 @@ func (t table) readJSON(r io.Reader, round int) error {
 func (t table) readCSV(r io.Reader, round int) error {
 	lines := bufio.NewScanner(r)
 	for n := 1; lines.Scan(); n++ {
-		f := strings.Split(lines.Text(), ",")
-		if len(f) != 7 {
-			return fmt.Errorf("line %d has %d fields, not 7", n, len(f))
-		}
-		var dims [4]int
-		for i := range dims {
-			v, err := strconv.Atoi(f[2+i])
-			if err != nil || v < 1 {
-				return fmt.Errorf("line %d: %q is not a size", n, f[2+i])
-			}
-			dims[i] = v
-		}
-		seconds, err := strconv.ParseFloat(f[6], 64)
+		l, err := measured.Parse(lines.Text())
 		if err == nil {
-			err = t.add(product{f[1], dims[0], dims[1], dims[2], dims[3]}, f[0], round, seconds)
+			err = t.add(product{l.DType, l.M, l.N, l.K, l.Threads}, l.Lib, round, l.Seconds)
 		}
 		if err != nil {
 			return fmt.Errorf("line %d: %w", n, err)

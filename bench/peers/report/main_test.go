@@ -67,7 +67,7 @@ func TestErrors(t *testing.T) {
 		{"x-1-2.txt", "", "neither .json nor .csv"},
 		{"x-1-2.json", "{", "unexpected EOF"},
 		{"x-1-2.json", oursJSON("0"), "0 is not a time"},
-		{"x-1-2.csv", "x,f32,1,1,1,1,1\nx,f32\n", "line 2 has 2 fields"},
+		{"x-1-2.csv", "x,f32,1,1,1,1,1\nx,f32\n", `line 2: "x,f32" has 2 fields`},
 		{"x-1-2.csv", "x,f32,1,0,1,1,1\n", `line 1: "0" is not a size`},
 		{"x-1-2.csv", "x,f32,1,1,1,1,-1\n", "line 1: -1 is not a time"},
 		{"x-1-2.csv", "x,f32,1,1,1,1,nan\n", "line 1: NaN is not a time"},
