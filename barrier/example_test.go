@@ -2,6 +2,7 @@ package barrier_test
 
 import (
 	"fmt"
+	"sync"
 
 	"example.com/leafhopper/barrier"
 )
@@ -67,8 +68,10 @@ func ExampleBarrier_Wait() {
 	}
 	t := b.Arrive()
 	fmt.Println("pending before:", t.Pending(), "complete:", b.TestWait(t))
-	go b.Arrive()
+	var arrives sync.WaitGroup
+	arrives.Go(func() { b.Arrive() })
 	b.Wait(t)
+	arrives.Wait() // who completes a phase takes the waiters off its list before it returns
 	fmt.Println(b)
 	// Output:
 	// pending before: 2 complete: false
