@@ -13,14 +13,36 @@ import (
 
 // TestBehind compares products of a transposed B that are computed in place, where panels are packed behind the products
 // of others, with those of the ring, bit for bit, and checks which are: those of several blocks of K, by a kernel of AVX-512
-// that reads A in rows.
+// that reads A in rows, on processors that gain by it.
 func TestBehind(t *testing.T) {
 	processors(t, 3)
+	defer gemm.PretendIntel(false)()
 	t.Run("bf16-f32", testBehind[float32, bf16.BF16])
 	t.Run("bf16-bf16", testBehind[bf16.BF16, bf16.BF16])
 	t.Run("f16-f32", testBehind[float32, float16.Float16])
 	t.Run("f32-f32", testBehind[float32, float32])
 	t.Run("f32-f16", testBehind[float16.Float16, float32])
+}
+
+// TestNotBehindOnIntel checks that a processor of Intel's packs the panels of such a product before it multiplies them.
+func TestNotBehindOnIntel(t *testing.T) {
+	a, b, c := gemm.NewMatrix[float32](64, 2048), gemm.NewMatrix[float32](64, 2048), gemm.NewMatrix[float32](64, 64)
+	k, err := asm.Select(asm.F32, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	able := k.RowsPackDepth(asm.F32) > 0
+	for _, intel := range []bool{false, true} {
+		restore := gemm.PretendIntel(intel)
+		is, err := gemm.PacksBehind(testEngine, c, a, b.T(), gemm.WithWorkers(1))
+		restore()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if is != (able && !intel) {
+			t.Errorf("Intel %v: packs behind products: %v, and %v can: %v", intel, is, k.Name, able)
+		}
+	}
 }
 
 func testBehind[O gemm.Output, I gemm.Element](t *testing.T) {
