@@ -76,7 +76,7 @@ type stream struct {
 
 // skinny reports whether the product is to be streamed.
 func (p *product) skinny(s *settings) bool {
-	return p.n*p.k >= streamMin && p.m <= p.mostRows(s) && s.unnamed() && !p.sharesFew(s.parallelism()) &&
+	return p.n*p.k >= streamMin && p.m <= p.mostRows(s) && s.unnamed() && !p.sharesFew(s.parallelism()) && !p.keepsB(s.parallelism()) &&
 		!p.c.trans && p.streamBytes(s.parallelism()) <= barrier.MaxTx*tile.PanelTxUnit && p.unpackedFor(p.m, p.n) == nil
 }
 

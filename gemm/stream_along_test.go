@@ -68,7 +68,9 @@ func testStreamAlong[O gemm.Output, I gemm.Element](t *testing.T) {
 				if is != wants && !k.Starves() {
 					t.Errorf("%v on %d workers, Intel %v: columns are rows: %v, want %v", tc, workers, way.intel, is, wants)
 				}
-				if st := again(t, o, s, old); st.Route != "stream" && (k.Starves() || is || tc.m <= 64) {
+				st := again(t, o, s, old)
+				kept := st.Route == "place" && workers >= 4 && !is // what several caches hold of B is not streamed
+				if st.Route != "stream" && !kept && (k.Starves() || is || tc.m <= 64) {
 					t.Errorf("%v: want a stream", st)
 				}
 				same(t, dense(o.c), want, s.n)

@@ -83,6 +83,16 @@ func (p *product) unpackedFor(rows, cols int) *asm.Unpacked {
 	return u
 }
 
+// unpackedSlab returns the kernel's way to multiply so few rows of unpacked operands that
+// to pack columns of B for them alone takes longer, if a second-level cache keeps those.
+func (p *product) unpackedSlab(rows int) *asm.Unpacked {
+	u := p.readsBoth()
+	if u == nil || rows > 2*u.Rows || p.n*p.k > min(bytesL2, unpackedLeast) || p.k*spreadOf(&p.b, u.Columns) > min(bytesL2, unpackedNear) {
+		return nil
+	}
+	return u
+}
+
 // spreadOf returns the bytes of a cache that some columns of a row of v take from
 // others, by where they lie: rows a power of two apart share few sets.
 func spreadOf(v *view, cols int) int {

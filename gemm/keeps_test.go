@@ -1,0 +1,66 @@
+package gemm_test
+
+import (
+	"fmt"
+	"testing"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/gemm"
+)
+
+// TestKeepsB checks that several workers compute few rows in place where their second-level caches hold B twice, that B is
+// streamed otherwise, and that the bits are those of the ring.
+func TestKeepsB(t *testing.T) {
+	processors(t, 4)
+	defer gemm.PretendL2(8 << 20)()
+	eachKernel(t, asm.F32, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		if slowKernel(k.Name) || k.NR%16 != 0 || k.Rows(asm.F32) == nil || k.StreamRows(asm.F32) == 0 {
+			t.Skip("it reads no rows, or has no vectors of AVX-512")
+		}
+		// Half of 8 MB for each of four, and more elements than are read unpacked.
+		const n, deep = 1024, 4096
+		for _, tc := range []struct {
+			m, n, k, workers int
+			edit             func(s *spec)
+			want             string
+		}{
+			{57, n, deep, 4, func(s *spec) {}, "place"},
+			{64, n, deep, 4, func(s *spec) { s.beta = 0.5 }, "place"},
+			{57, n, deep + 1, 4, func(s *spec) {}, "stream"},
+			{57, n, deep, 3, func(s *spec) {}, "stream"},
+			{57, n, deep, 4, func(s *spec) { s.tb = true }, "place"},
+			{57, n, deep, 4, func(s *spec) { s.ta = true }, "stream"}, // A is not in rows
+		} {
+			t.Run(fmt.Sprintf("%dx%dx%d/workers=%d", tc.m, tc.n, tc.k, tc.workers), func(t *testing.T) {
+				s := size(tc.m, tc.n, tc.k, append(opts[:len(opts):len(opts)], gemm.WithWorkers(tc.workers))...)
+				tc.edit(&s)
+				ring := s
+				ring.ring = true
+				if st := sameAs[float32, float32](t, s, product[float32, float32](t, ring)); st.Route != tc.want {
+					t.Errorf("%v; want %s", st, tc.want)
+				}
+			})
+		}
+	})
+}
+
+// TestSlabsUnpacked checks that slabs of few rows by a B that is packed for taller ones give the bits of the ring.
+func TestSlabsUnpacked(t *testing.T) {
+	processors(t, 16)
+	eachKernel(t, asm.F32, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		if slowKernel(k.Name) || k.Unpacked(asm.F32) == nil {
+			t.Skip("it packs all operands")
+		}
+		for _, dims := range [][3]int{{64, 64, 700}, {61, 67, 513}, {100, 100, 300}, {128, 65, 1024}} {
+			for _, workers := range []int{3, 8, 16} {
+				for _, beta := range []float32{0, -2} {
+					s := size(dims[0], dims[1], dims[2], append(opts[:len(opts):len(opts)], gemm.WithWorkers(workers))...)
+					s.beta, s.padA, s.padB, s.padC = beta, 3, 1, 2
+					ring := s
+					ring.ring = true
+					sameAs[float32, float32](t, s, product[float32, float32](t, ring))
+				}
+			}
+		}
+	})
+}
