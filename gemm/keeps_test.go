@@ -8,10 +8,10 @@ import (
 	"example.com/leafhopper/gemm"
 )
 
-// TestKeepsB checks that several workers compute few rows in place where their second-level caches hold B twice, that B is
-// streamed otherwise, and that the bits are those of the ring.
+// TestKeepsB checks that several workers compute few rows in place where their second-level caches hold B twice and
+// each has two panels of it, that B is streamed otherwise, and that the bits are those of the ring.
 func TestKeepsB(t *testing.T) {
-	processors(t, 4)
+	processors(t, 8)
 	defer gemm.PretendL2(8 << 20)()
 	eachKernel(t, asm.F32, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		if slowKernel(k.Name) || k.NR%16 != 0 || k.Rows(asm.F32) == nil || k.StreamRows(asm.F32) == 0 {
@@ -28,6 +28,8 @@ func TestKeepsB(t *testing.T) {
 			{64, n, deep, 4, func(s *spec) { s.beta = 0.5 }, "place"},
 			{57, n, deep + 1, 4, func(s *spec) {}, "stream"},
 			{57, n, deep, 3, func(s *spec) {}, "stream"},
+			{25, 15 * k.NR, 8192, 8, func(s *spec) {}, "stream"},
+			{25, 16 * k.NR, 8192, 8, func(s *spec) {}, "place"},
 			{57, n, deep, 4, func(s *spec) { s.tb = true }, "place"},
 			{57, n, deep, 4, func(s *spec) { s.ta = true }, "stream"}, // A is not in rows
 		} {
