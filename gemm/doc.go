@@ -121,7 +121,8 @@
 // comes from one soon enough, by workers that read A where it lies and share C out in
 // slabs (place); of either, float32 that is small, thin or
 // does not divide into panels is not packed; those of few rows by workers that
-// stream B past an A that the ring holds whole (stream); and in larger ones (ring) a
+// stream B past an A that the ring holds whole (stream), unless so many share a small B that
+// their caches keep it (place); and in larger ones (ring) a
 // few workers pack B as they come to multiply it, so that the ring carries A alone,
 // and keep it for the cluster tiles below. Many workers with AMX do the same for wide
 // products, each for its slabs.

@@ -148,6 +148,29 @@ func StreamColumns(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 	return st.cols, err
 }
 
+// KeepsB reports whether several workers' caches keep the B of these arguments, which is
+// then not streamed.
+func KeepsB(e *Engine, c, a, b AnyMatrix, opts ...Option) (bool, error) {
+	in, s, err := e.prepared(c, a, b, opts)
+	return err == nil && in.keepsB(s.parallelism()), err
+}
+
+// SlabsUnpacked reports whether e.Multiply with these arguments cuts the product into slabs of so
+// few rows that they are multiplied where they lie, though taller ones would be packed.
+func SlabsUnpacked(e *Engine, c, a, b AnyMatrix, opts ...Option) (bool, error) {
+	in, s, err := e.prepared(c, a, b, opts)
+	if err != nil || in.route(s) != routePlace {
+		return false, err
+	}
+	var pl place
+	pl.init(in, s.parallelism())
+	if pl.across == pl.slabs || pl.unpacked != nil {
+		return false, nil
+	}
+	part := pl.part(0)
+	return part.unpacked != nil, nil
+}
+
 // StreamsAlong reports whether e.Multiply with these arguments streams columns of B as rows.
 func StreamsAlong(e *Engine, c, a, b AnyMatrix, opts ...Option) (bool, error) {
 	in, s, err := e.prepared(c, a, b, opts)

@@ -3,6 +3,7 @@ package gemm
 import (
 	"unsafe"
 
+	"example.com/leafhopper/asm"
 	"example.com/leafhopper/tile"
 )
 
@@ -69,6 +70,16 @@ func (p *product) sharesFew(workers int) bool {
 		most = min(most/timesPlain, mostPlain)
 	}
 	return workers >= ownLeast && p.m <= rows && size <= most && p.streamsFew()
+}
+
+// keepsB reports whether each of several workers has two panels of B or more in its
+// second-level cache, and half of that to spare. More rows of A than those kernels take at
+// once are then multiplied faster by tiles, in place, than while B is streamed, whose slabs
+// go from one of many workers to another down K.
+func (p *product) keepsB(workers int) bool {
+	k := p.kernel
+	return workers > ownLeast && p.a.elem == asm.F32 && p.inVectors() && p.readsA() && k.StreamRows(asm.F32) < p.m && p.m <= streamRows &&
+		p.n >= 2*workers*k.NR && p.n*p.k*4 <= workers*bytesL2/timesPlain && !p.readsAlong(workers)
 }
 
 // streamsFew reports whether there is a kernel that streams B, and room for A and sums.

@@ -31,38 +31,17 @@ func TestKeepsB(t *testing.T) {
 			{25, 15 * k.NR, 8192, 8, func(s *spec) {}, "stream"},
 			{25, 16 * k.NR, 8192, 8, func(s *spec) {}, "place"},
 			{57, n, deep, 4, func(s *spec) { s.tb = true }, "place"},
+			{57, n, deep, 4, func(s *spec) { s.packed = true }, "place"},
+			{57, n, deep + 1, 4, func(s *spec) { s.packed = true }, "stream"},
 			{57, n, deep, 4, func(s *spec) { s.ta = true }, "stream"}, // A is not in rows
 		} {
 			t.Run(fmt.Sprintf("%dx%dx%d/workers=%d", tc.m, tc.n, tc.k, tc.workers), func(t *testing.T) {
 				s := size(tc.m, tc.n, tc.k, append(opts[:len(opts):len(opts)], gemm.WithWorkers(tc.workers))...)
 				tc.edit(&s)
-				ring := s
-				ring.ring = true
-				if st := sameAs[float32, float32](t, s, product[float32, float32](t, ring)); st.Route != tc.want {
+				if st := sameAsRing[float32, float32](t, s); st.Route != tc.want {
 					t.Errorf("%v; want %s", st, tc.want)
 				}
 			})
-		}
-	})
-}
-
-// TestSlabsUnpacked checks that slabs of few rows by a B that is packed for taller ones give the bits of the ring.
-func TestSlabsUnpacked(t *testing.T) {
-	processors(t, 16)
-	eachKernel(t, asm.F32, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		if slowKernel(k.Name) || k.Unpacked(asm.F32) == nil {
-			t.Skip("it packs all operands")
-		}
-		for _, dims := range [][3]int{{64, 64, 700}, {61, 67, 513}, {100, 100, 300}, {128, 65, 1024}} {
-			for _, workers := range []int{3, 8, 16} {
-				for _, beta := range []float32{0, -2} {
-					s := size(dims[0], dims[1], dims[2], append(opts[:len(opts):len(opts)], gemm.WithWorkers(workers))...)
-					s.beta, s.padA, s.padB, s.padC = beta, 3, 1, 2
-					ring := s
-					ring.ring = true
-					sameAs[float32, float32](t, s, product[float32, float32](t, ring))
-				}
-			}
 		}
 	})
 }

@@ -158,16 +158,6 @@ func (in *inlined) fewest() int {
 	return ceilDiv(ceilDiv(in.m, k.MR), ownExtent/k.MR) * ceilDiv(ceilDiv(in.n, k.NR), ownExtent/k.NR)
 }
 
-// keepsB reports whether each of several workers has two panels of B or more in its
-// second-level cache, and half of that to spare. To multiply more rows than kernels for few
-// take at once where operands lie is then faster than to stream B, whose slabs, down K, go
-// from one of many to another.
-func (p *product) keepsB(workers int) bool {
-	k := p.kernel
-	return workers > ownLeast && p.a.elem == asm.F32 && p.inVectors() && p.readsA() && k.StreamRows(asm.F32) < p.m && p.m <= streamRows &&
-		p.n >= 2*workers*k.NR && p.n*p.k*4 <= workers*bytesL2/2 && !p.readsAlong(workers)
-}
-
 // near reports whether A stays in a cache while columns of B go by.
 func (p *product) near(s *settings) bool {
 	depth := min(p.k, p.panelDepth())
@@ -310,7 +300,7 @@ func (pl *place) part(i int) inlined {
 	in.a.ptr, in.a.rows = in.a.at(row, 0), in.m
 	in.c.ptr, in.c.rows = in.c.at(row, 0), in.m
 	if in.unpacked == nil && !in.few {
-		in.unpacked = in.unpackedSlab(in.m)
+		in.unpacked = in.unpackedSlab()
 	}
 	if !in.layout(in.m, pl.slabCols) {
 		panic("gemm: a slab needs more scratch memory than there is") // the cut is wrong

@@ -60,10 +60,7 @@ func (p *product) unpackedFor(rows, cols int) *asm.Unpacked {
 	if p.exceeds(1) || p.n > u.Columns && p.m*p.k*p.a.elem.Size() > placeBytes {
 		return nil
 	}
-	spread := p.k * spreadOf(&p.b, u.Columns)
-	if p.a.trans && p.n > u.Columns {
-		spread = max(spread, p.k*spreadOf(&p.a, u.Columns))
-	}
+	spread := p.spread(u)
 	switch elements := p.n * p.k; {
 	case elements > min(2*bytesL2, unpackedMost) || rows < thinRows && elements > min(bytesL2, unpackedThin):
 		return nil
@@ -83,14 +80,25 @@ func (p *product) unpackedFor(rows, cols int) *asm.Unpacked {
 	return u
 }
 
-// unpackedSlab returns the kernel's way to multiply so few rows of unpacked operands that
-// to pack columns of B for them alone takes longer, if a second-level cache keeps those.
-func (p *product) unpackedSlab(rows int) *asm.Unpacked {
+// unpackedSlab returns the same for a slab of a product whose operands are packed for taller
+// ones, if it has so few rows that to pack columns of B for them alone takes longer, and a
+// second-level cache keeps those columns.
+func (p *product) unpackedSlab() *asm.Unpacked {
 	u := p.readsBoth()
-	if u == nil || rows > 2*u.Rows || p.n*p.k > min(bytesL2, unpackedLeast) || p.k*spreadOf(&p.b, u.Columns) > min(bytesL2, unpackedNear) {
+	if u == nil || p.m > 2*u.Rows || p.n*p.k > min(bytesL2, unpackedLeast) || p.exceeds(1) || p.spread(u) > min(bytesL2, unpackedNear) {
 		return nil
 	}
 	return u
+}
+
+// spread returns the bytes of a cache that a strip of B takes and, if K lies across the rows of
+// an A that several strips read, one of A.
+func (p *product) spread(u *asm.Unpacked) int {
+	most := spreadOf(&p.b, u.Columns)
+	if p.a.trans && p.n > u.Columns {
+		most = max(most, spreadOf(&p.a, u.Columns))
+	}
+	return p.k * most
 }
 
 // spreadOf returns the bytes of a cache that some columns of a row of v take from

@@ -113,3 +113,46 @@ func TestUnpackedWhich(t *testing.T) {
 		}
 	})
 }
+
+// TestSlabsUnpacked checks which slabs of few rows read a B where it lies that taller ones pack, and that the bits are those of the ring.
+func TestSlabsUnpacked(t *testing.T) {
+	processors(t, 16)
+	eachKernel(t, asm.F32, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		if slowKernel(k.Name) || k.Unpacked(asm.F32) == nil {
+			t.Skip("it packs all operands")
+		}
+		// Rows of B do not begin with lines, so that panels had better be packed for as many rows, of which 16 workers have a tile or two each.
+		const tall = 128
+		wide := k.NR
+		for _, tc := range []struct {
+			m, n, k, workers int
+			want             bool
+			edit             func(s *spec)
+		}{
+			{tall, wide, 700, 16, true, func(s *spec) {}},
+			{tall, wide, 513, 16, true, func(s *spec) { s.beta, s.padA, s.padC = -2, 3, 2 }},
+			{tall, 2 * wide, 700, 16, true, func(s *spec) { s.alpha = 0.5 }},
+			{tall - 3, wide, 301, 16, true, func(s *spec) { s.ta = true }},
+			{tall, wide, 700, 2, false, func(s *spec) {}},
+			{tall, wide, 700, 16, false, func(s *spec) { s.tb = true }},
+			{tall, wide, 1 << 15, 16, false, func(s *spec) {}}, // B is too large
+		} {
+			t.Run(fmt.Sprintf("%dx%dx%d/workers=%d", tc.m, tc.n, tc.k, tc.workers), func(t *testing.T) {
+				s := size(tc.m, tc.n, tc.k, append(opts[:len(opts):len(opts)], gemm.WithWorkers(tc.workers))...)
+				s.padB = 1
+				tc.edit(&s)
+				st := sameAsRing[float32, float32](t, s)
+				o := build[float32, float32](t, s)
+				defer o.free()
+				all := append([]gemm.Option{gemm.WithAlpha(s.alpha), gemm.WithBeta(s.beta)}, s.opts...)
+				is, err := gemm.SlabsUnpacked(testEngine, o.c, o.a, o.b, all...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if is != tc.want {
+					t.Errorf("%v: slabs are unpacked: %v, want %v", st, is, tc.want)
+				}
+			})
+		}
+	})
+}

@@ -74,6 +74,14 @@ func sameAs[O gemm.Output, I gemm.Element](t testing.TB, s spec, want []O) gemm.
 	return st
 }
 
+// sameAsRing fails the test unless s gives the bits of the ring, as sameAs does.
+func sameAsRing[O gemm.Output, I gemm.Element](t testing.TB, s spec) gemm.Stats {
+	t.Helper()
+	ring := s
+	ring.ring = true
+	return sameAs[O, I](t, s, product[O, I](t, ring))
+}
+
 // checkGaps fails the test if what lies between the rows of c has changed.
 func checkGaps[T gemm.Element](t testing.TB, s spec, c gemm.Matrix[T], old []T) {
 	t.Helper()
