@@ -33,6 +33,7 @@ const (
 	rowsFetched = 8
 	rowsTurned  = 16
 	fewPacked   = 4
+	apartPanels = 2  // of a narrow B for each worker, see fetchesApart
 	fewColumns  = 16 // of a vector of AVX-512
 	// Bytes of scratch memory for A, and for sums.
 	fewBytes = scratchBytes/2 - tile.SlotAlign
@@ -80,6 +81,13 @@ func (p *product) keepsB(workers int) bool {
 	k := p.kernel
 	return workers > ownLeast && p.a.elem == asm.F32 && p.inVectors() && p.readsA() && k.StreamRows(asm.F32) < p.m && p.m <= streamRows &&
 		p.n >= 2*workers*k.NR && p.n*p.k*4 <= workers*bytesL2/timesPlain && !p.readsAlong(workers)
+}
+
+// fetchesApart reports whether each of many workers with AMX had better fetch its columns of B
+// for tiles of its own than sweep over a slab: if their second-level caches hold B, or nobody has
+// more than two panels of it, for a slab so narrow goes from worker to worker down K.
+func (p *product) fetchesApart(workers int) bool {
+	return p.n <= apartPanels*workers*p.kernel.NR || p.n*p.k*p.b.elem.Size() <= workers*bytesL2/timesShort
 }
 
 // streamsFew reports whether there is a kernel that streams B, and room for A and sums.

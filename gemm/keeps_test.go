@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
 )
 
@@ -39,6 +40,42 @@ func TestKeepsB(t *testing.T) {
 				s := size(tc.m, tc.n, tc.k, append(opts[:len(opts):len(opts)], gemm.WithWorkers(tc.workers))...)
 				tc.edit(&s)
 				if st := sameAsRing[float32, float32](t, s); st.Route != tc.want {
+					t.Errorf("%v; want %s", st, tc.want)
+				}
+			})
+		}
+	})
+}
+
+// TestFetchesApart checks that five to eight rows are computed in place by many workers with AMX where their second-level
+// caches hold B three times or each has two panels of it, that B is swept otherwise, and that the bits are those of the ring.
+func TestFetchesApart(t *testing.T) {
+	processors(t, 8)
+	defer gemm.PretendL2(1 << 20)()
+	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		if !k.Starves() {
+			t.Skip("it does not wait for operands")
+		}
+		third, narrow := 8<<20/3/2, 2*8*k.NR // elements of B, columns
+		for _, tc := range []struct {
+			m, n, k, workers int
+			edit             func(s *spec)
+			want             string
+		}{
+			{8, 768, third / 768 &^ 15, 8, func(s *spec) {}, "place"},
+			{8, 768, third/768&^15 + 16, 8, func(s *spec) {}, "stream"},
+			{5, 768, third / 768 &^ 15, 8, func(s *spec) { s.tb, s.beta = true, 0.5 }, "place"},
+			{7, 768, third/768&^15 + 16, 8, func(s *spec) { s.packed = true }, "stream"},
+			{8, narrow, 4096, 8, func(s *spec) {}, "place"},
+			{5, narrow, 4096, 8, func(s *spec) { s.packed = true }, "place"},
+			{8, narrow + 1, 4096, 8, func(s *spec) { s.tb = true }, "stream"},
+			{8, 8 * narrow / 2, 512, 8, func(s *spec) {}, "stream"}, // whose slabs are wide
+			{8, 768, 512, 4, func(s *spec) {}, "stream"},
+		} {
+			t.Run(fmt.Sprintf("%dx%dx%d/workers=%d", tc.m, tc.n, tc.k, tc.workers), func(t *testing.T) {
+				s := size(tc.m, tc.n, tc.k, append(opts[:len(opts):len(opts)], gemm.WithWorkers(tc.workers))...)
+				tc.edit(&s)
+				if st := sameAsRing[float32, bf16.BF16](t, s); st.Route != tc.want {
 					t.Errorf("%v; want %s", st, tc.want)
 				}
 			})

@@ -90,6 +90,9 @@ func (p *product) mostRows(s *settings) int {
 	many, wide := p.many(workers), p.wide(workers)
 	switch {
 	case many && p.starves() && !wide && p.flops() <= ownStarves*float64(workers):
+		if p.fetchesApart(workers) {
+			return sweepFewest - 1
+		}
 		return p.kernel.StreamRows(p.b.elem)
 	case !many && p.starves() && p.shares(workers):
 		if workers == pair {
