@@ -25,6 +25,7 @@ const (
 	timesShort = 3
 	timesPlain = 2
 	timesAlong = 2
+	timesFew   = 4 // along K with AMX, for three or four workers, see fetchesApart
 	mostShort  = 8 << 20
 	mostPlain  = 12 << 20
 	pageBytes  = 4 << 10
@@ -33,7 +34,9 @@ const (
 	rowsFetched = 8
 	rowsTurned  = 16
 	fewPacked   = 4
+	keptTiles   = 3  // of each worker, see keepsB
 	apartPanels = 2  // of a narrow B for each worker, see fetchesApart
+	tiledFewest = 3  // rows, see tileFewest
 	fewColumns  = 16 // of a vector of AVX-512
 	// Bytes of scratch memory for A, and for sums.
 	fewBytes = scratchBytes/2 - tile.SlotAlign
@@ -44,7 +47,7 @@ func (p *product) fewRows() bool {
 	most := p.kernel.MR * 3 / 4
 	switch {
 	case p.starves():
-		most = sweepFewest - 1
+		most = p.tileFewest(1) - 1
 	case p.inVectors() && (p.b.trans || p.b.elem.Size()*p.kernel.KPack < 4):
 		most = p.kernel.MR // for packing would transpose B, or widen it
 	case p.b.trans, p.b.packed && p.inVectors():
@@ -58,7 +61,7 @@ func (p *product) fewRows() bool {
 func (p *product) sharesFew(workers int) bool {
 	rows, size := p.kernel.StreamRows(p.b.elem), p.n*p.k*p.b.elem.Size()
 	if p.starves() {
-		rows = sweepFewest - 1
+		rows = p.tileFewest(workers) - 1
 	}
 	most := workers * bytesL2
 	switch {
@@ -73,21 +76,46 @@ func (p *product) sharesFew(workers int) bool {
 	return workers >= ownLeast && p.m <= rows && size <= most && p.streamsFew()
 }
 
-// keepsB reports whether each of several workers has two panels of B or more in its
-// second-level cache, and half of that to spare. More rows of A than those kernels take at
-// once are then multiplied faster by tiles, in place, than while B is streamed, whose slabs
-// go from one of many workers to another down K.
+// keepsB reports whether half of the second-level caches of several workers hold B, and each of
+// them has tiles enough. A tile of rows of A and more are then multiplied faster in place than while
+// B is streamed, whose slabs go from one of many workers to another down K.
 func (p *product) keepsB(workers int) bool {
 	k := p.kernel
-	return workers > ownLeast && p.a.elem == asm.F32 && p.inVectors() && p.readsA() && k.StreamRows(asm.F32) < p.m && p.m <= streamRows &&
-		p.n >= 2*workers*k.NR && p.n*p.k*4 <= workers*bytesL2/timesPlain && !p.readsAlong(workers)
+	return workers > ownLeast && p.a.elem == asm.F32 && p.inVectors() && p.readsA() && k.MR <= p.m && p.m <= streamRows &&
+		ceilDiv(p.m, k.MR)*ceilDiv(p.n, k.NR) >= keptTiles*workers && p.n*p.k*4 <= workers*bytesL2/timesPlain && !p.readsAlong(workers)
 }
 
-// fetchesApart reports whether each of many workers with AMX had better fetch its columns of B
-// for tiles of its own than sweep over a slab: if their second-level caches hold B, or nobody has
-// more than two panels of it, for a slab so narrow goes from worker to worker down K.
+// fetchesApart reports the same for tiles of AMX, and fewer rows: their workers had better fetch
+// their columns of B each for itself than sweep over it if the second-level caches hold it or, if
+// they are many, nobody has more than two panels of it. A few have slabs so wide that only what
+// is packed, or has to be transposed, gains.
 func (p *product) fetchesApart(workers int) bool {
-	return p.n <= apartPanels*workers*p.kernel.NR || p.n*p.k*p.b.elem.Size() <= workers*bytesL2/timesShort
+	if !p.starves() || workers < pair || p.wide(workers) || p.flops() > ownStarves*float64(workers) {
+		return false
+	}
+	switch {
+	case p.many(workers):
+		return p.heldBy(workers, timesShort) || p.n <= apartPanels*workers*p.kernel.NR
+	case p.b.packed:
+		return p.heldBy(workers, timesShort)
+	}
+	return p.b.trans && workers > pair && p.heldBy(workers, timesFew)
+}
+
+// tileFewest returns the fewest rows of A that tiles of AMX multiply faster than vectors do.
+// Where B lies in panels, or its columns along K, and a cache holds it, vectors take as long
+// for three rows.
+func (p *product) tileFewest(workers int) int {
+	switch {
+	case p.b.packed && p.heldBy(workers, timesShort) && !p.wide(workers), p.b.trans && workers == 1 && p.heldBy(1, 1):
+		return tiledFewest
+	}
+	return sweepFewest
+}
+
+// heldBy reports whether the second-level caches of so many workers hold B so many times.
+func (p *product) heldBy(workers, times int) bool {
+	return p.n*p.k*p.b.elem.Size() <= workers*bytesL2/times
 }
 
 // streamsFew reports whether there is a kernel that streams B, and room for A and sums.

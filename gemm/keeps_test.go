@@ -10,7 +10,7 @@ import (
 )
 
 // TestKeepsB checks that several workers compute few rows in place where their second-level caches hold B twice and
-// each has two panels of it, that B is streamed otherwise, and that the bits are those of the ring.
+// each has three tiles, that B is streamed otherwise, and that the bits are those of the ring.
 func TestKeepsB(t *testing.T) {
 	processors(t, 8)
 	defer gemm.PretendL2(8 << 20)()
@@ -29,8 +29,10 @@ func TestKeepsB(t *testing.T) {
 			{64, n, deep, 4, func(s *spec) { s.beta = 0.5 }, "place"},
 			{57, n, deep + 1, 4, func(s *spec) {}, "stream"},
 			{57, n, deep, 3, func(s *spec) {}, "stream"},
-			{25, 15 * k.NR, 8192, 8, func(s *spec) {}, "stream"},
-			{25, 16 * k.NR, 8192, 8, func(s *spec) {}, "place"},
+			{9, 11 * k.NR, 8192, 8, func(s *spec) {}, "stream"}, // three tiles for each are 24
+			{9, 12 * k.NR, 8192, 8, func(s *spec) {}, "place"},
+			{k.MR, n, deep, 4, func(s *spec) {}, "place"},
+			{k.MR - 1, n, deep, 4, func(s *spec) {}, "stream"},
 			{57, n, deep, 4, func(s *spec) { s.tb = true }, "place"},
 			{57, n, deep, 4, func(s *spec) { s.packed = true }, "place"},
 			{57, n, deep + 1, 4, func(s *spec) { s.packed = true }, "stream"},
@@ -47,8 +49,9 @@ func TestKeepsB(t *testing.T) {
 	})
 }
 
-// TestFetchesApart checks that five to eight rows are computed in place by many workers with AMX where their second-level
-// caches hold B three times or each has two panels of it, that B is swept otherwise, and that the bits are those of the ring.
+// TestFetchesApart checks that few rows are computed in place by workers with AMX where their second-level caches hold B, if it
+// is packed or along K or the workers are many, or where each of many has two panels of it, that B is streamed otherwise, and
+// that the bits are those of the ring.
 func TestFetchesApart(t *testing.T) {
 	processors(t, 8)
 	defer gemm.PretendL2(1 << 20)()
@@ -71,6 +74,11 @@ func TestFetchesApart(t *testing.T) {
 			{8, narrow + 1, 4096, 8, func(s *spec) { s.tb = true }, "stream"},
 			{8, 8 * narrow / 2, 512, 8, func(s *spec) {}, "stream"}, // whose slabs are wide
 			{8, 768, 512, 4, func(s *spec) {}, "stream"},
+			{64, 768, third / 768 / 2 &^ 15, 4, func(s *spec) { s.packed = true }, "place"},
+			{5, 768, third/768/2&^15 + 16, 4, func(s *spec) { s.packed = true }, "stream"},
+			{3, 768, third / 768 &^ 15, 8, func(s *spec) { s.packed = true }, "place"},
+			{64, 1024, 512, 4, func(s *spec) { s.tb = true }, "place"},
+			{3, 1024, 512, 1, func(s *spec) { s.tb = true }, "stream"},
 		} {
 			t.Run(fmt.Sprintf("%dx%dx%d/workers=%d", tc.m, tc.n, tc.k, tc.workers), func(t *testing.T) {
 				s := size(tc.m, tc.n, tc.k, append(opts[:len(opts):len(opts)], gemm.WithWorkers(tc.workers))...)

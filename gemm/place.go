@@ -97,7 +97,7 @@ func (in *inlined) paired(s *settings) bool {
 	if p.m*depth*size > workers*mostA || p.n*p.k*size > workers*mostB || p.m*p.c.pitch() > pastBytes/2 {
 		return false
 	}
-	in.unpacked = p.unpackedFor(p.m, p.n)
+	in.unpacked = p.unpackedFor(p.m, p.n, workers)
 	in.few = in.unpacked == nil && p.fewRows()
 	return in.layout(k.MR, k.NR)
 }
@@ -112,13 +112,13 @@ func (p *product) operandBytes(tiles, wide int) int64 {
 func (in *inlined) owned(s *settings) bool {
 	p := &in.product
 	workers, least := s.parallelism(), ownLeast
-	if p.starves() || !p.readsA() && p.unpackedFor(p.m, p.n) == nil {
+	if p.starves() || !p.readsA() && p.unpackedFor(p.m, p.n, workers) == nil {
 		least = ownPair
 	}
 	if workers < least || p.skinny(s) || in.fewest() > barrier.MaxCount {
 		return false
 	}
-	in.unpacked = p.unpackedFor(min(p.m, ownExtent), min(p.n, ownExtent))
+	in.unpacked = p.unpackedFor(min(p.m, ownExtent), min(p.n, ownExtent), workers)
 	if workers == ownPair && in.unpacked == nil && !p.starves() && p.fewRows() {
 		return false // one of them multiplies few rows without packing A or B
 	}
@@ -164,7 +164,7 @@ func (p *product) near(s *settings) bool {
 	switch {
 	case p.flops() > placeFlops:
 		return false
-	case p.unpackedFor(p.m, p.n) != nil:
+	case p.unpackedFor(p.m, p.n, s.parallelism()) != nil:
 		return true
 	case depth == p.k:
 		return float64(p.m)*float64(p.a.pitch()) <= placeBytes && !p.skinny(s)

@@ -77,7 +77,7 @@ type stream struct {
 // skinny reports whether the product is to be streamed.
 func (p *product) skinny(s *settings) bool {
 	return p.n*p.k >= streamMin && p.m <= p.mostRows(s) && s.unnamed() && !p.sharesFew(s.parallelism()) && !p.keepsB(s.parallelism()) &&
-		!p.c.trans && p.streamBytes(s.parallelism()) <= barrier.MaxTx*tile.PanelTxUnit && p.unpackedFor(p.m, p.n) == nil
+		!p.c.trans && p.streamBytes(s.parallelism()) <= barrier.MaxTx*tile.PanelTxUnit && p.unpackedFor(p.m, p.n, s.parallelism()) == nil
 }
 
 // mostRows returns how many rows of A at most are few. If packing B costs nothing,
@@ -89,10 +89,9 @@ func (p *product) mostRows(s *settings) int {
 	workers := s.parallelism()
 	many, wide := p.many(workers), p.wide(workers)
 	switch {
+	case p.fetchesApart(workers):
+		return p.tileFewest(workers) - 1
 	case many && p.starves() && !wide && p.flops() <= ownStarves*float64(workers):
-		if p.fetchesApart(workers) {
-			return sweepFewest - 1
-		}
 		return p.kernel.StreamRows(p.b.elem)
 	case !many && p.starves() && p.shares(workers):
 		if workers == pair {

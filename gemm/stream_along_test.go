@@ -85,6 +85,25 @@ func testStreamAlong[O gemm.Output, I gemm.Element](t *testing.T) {
 			o.free()
 		}
 		if k.Starves() {
+			// Three and four rows, by a B that the cache of one worker holds.
+			defer gemm.PretendL2(1 << 20)()
+			for _, tc := range []struct {
+				shape
+				workers int
+				want    bool
+			}{
+				{shape{3, 600, 800}, 1, true}, {shape{4, 600, 800}, 1, true}, {shape{2, 600, 800}, 1, false},
+				{shape{4, 600, 900}, 1, false}, {shape{5, 600, 900}, 1, true}, {shape{4, 600, 800}, 2, false},
+			} {
+				s := size(tc.m, tc.n, tc.k, append(slices.Clip(opts), gemm.WithWorkers(tc.workers))...)
+				s.tb = true
+				o := build[O, I](t, s)
+				if is, err := gemm.StreamsAlong(testEngine, o.c, o.a, o.b, s.opts...); err != nil || is != tc.want {
+					t.Errorf("%v on %d workers: columns are rows: %v, want %v, error %v", tc.shape, tc.workers, is, tc.want, err)
+				}
+				o.free()
+				sameAsRing[O, I](t, s)
+			}
 			return
 		}
 		// Rows missing to panels, more rows than are read so, a short K, and what is enough of B.

@@ -47,7 +47,7 @@ func (p *product) streamMode(workers int) streamMode {
 	k := p.kernel
 	switch {
 	case p.b.packed:
-		if p.m <= p.storedRows() && k.StreamPanels(p.b.elem) != nil {
+		if p.m <= p.storedRows(workers) && k.StreamPanels(p.b.elem) != nil {
 			return streamStored
 		}
 	case p.readsAlong(workers):
@@ -64,10 +64,10 @@ func (p *product) streamMode(workers int) streamMode {
 }
 
 // storedRows returns the most rows of A that kernels for few multiply by a packed B.
-func (p *product) storedRows() int {
+func (p *product) storedRows(workers int) int {
 	switch mr := p.kernel.MR; {
 	case p.starves():
-		return sweepFewest - 1
+		return p.tileFewest(workers) - 1
 	case p.narrow():
 		return narrowPanels * mr
 	default:
@@ -110,7 +110,7 @@ func (p *product) sweeps(workers int) bool {
 func (p *product) readsAlong(workers int) bool {
 	k := p.kernel
 	switch {
-	case !p.b.trans || p.m < sweepFewest || p.n < k.MR || k.Rows(p.b.elem) == nil:
+	case !p.b.trans || p.m < p.tileFewest(workers) || p.n < k.MR || k.Rows(p.b.elem) == nil:
 		return false
 	case !p.starves():
 		return p.turnsAlong(workers)

@@ -356,6 +356,7 @@ func TestStreamLatency(t *testing.T) {
 // slabs need of a B that stays in their caches, and two pack a large one once for both.
 func TestStreamShared(t *testing.T) {
 	processors(t, 6)
+	defer gemm.PretendL2(1 << 20)()
 	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		if !k.Starves() {
 			t.Skip("other kernels do not wait for B")
@@ -366,7 +367,7 @@ func TestStreamShared(t *testing.T) {
 		}{
 			{1, 64, 512, 512, false, true}, {2, 31, 512, 512, false, true}, {2, 32, 512, 512, false, false}, {2, 64, 1024, 1024, false, false},
 			{2, 64, 2048, 1024, false, true}, {4, 64, 2048, 1024, false, false}, {4, 16, 512, 512, false, true}, {3, 17, 512, 512, false, false},
-			{2, 64, 512, 512, true, false}, {2, 64, 1024, 1024, true, true},
+			{2, 64, 512, 512, true, false}, {2, 64, 1024, 1024, true, true}, {4, 5, 1024, 512, true, false}, {4, 5, 1024, 513, true, true}, {2, 8, 512, 512, true, true},
 			{2, 32, 2048, 2048, false, true}, {2, 33, 2048, 2048, false, false}, {3, 64, 2048, 2048, false, true},
 			{1, 128, 1024, 1024, true, true}, {1, 129, 1024, 1024, true, false}, {2, 128, 1024, 1024, true, false}, {4, 128, 2048, 2048, true, true}, {4, 65, 1024, 2048, true, false},
 		} {

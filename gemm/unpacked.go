@@ -10,7 +10,7 @@ const (
 	unpackedSmall = 1 << 16 // multiply-adds that are too few to think about
 	unpackedMost  = 1 << 21 // most elements of B,
 	unpackedLeast = 1 << 20 // up to which it is not packed for one or two tiles of rows,
-	unpackedThin  = 1 << 18 // nor for so few rows that other kernels read B where it lies as fast
+	unpackedThin  = 1 << 18 // nor for so few rows that other kernels read B where it lies as fast on one or two workers
 	thinRows      = 4       // the fewest that are not so few
 	// Bytes of a cache over which a strip of B may be spread for a first-level cache to
 	// keep it, for a second-level one, and for two tiles of rows not to mind.
@@ -51,8 +51,8 @@ func (p *product) readsBoth() *asm.Unpacked {
 }
 
 // unpackedFor returns the kernel's way to multiply unpacked operands if that is faster
-// for so many rows and columns at a time, and nil otherwise.
-func (p *product) unpackedFor(rows, cols int) *asm.Unpacked {
+// for so many rows and columns at a time by so many workers, and nil otherwise.
+func (p *product) unpackedFor(rows, cols, workers int) *asm.Unpacked {
 	u := p.readsBoth()
 	if u == nil {
 		return nil
@@ -61,8 +61,11 @@ func (p *product) unpackedFor(rows, cols int) *asm.Unpacked {
 		return nil
 	}
 	spread := p.spread(u)
+	thin := rows < thinRows
 	switch elements := p.n * p.k; {
-	case elements > min(2*bytesL2, unpackedMost) || rows < thinRows && elements > min(bytesL2, unpackedThin):
+	case thin && workers >= ownLeast && p.heldBy(workers, timesPlain):
+		return u
+	case elements > min(2*bytesL2, unpackedMost) || thin && workers < ownLeast && elements > min(bytesL2, unpackedThin):
 		return nil
 	case elements > min(bytesL2, unpackedLeast):
 	case rows <= u.Rows || rows <= 2*u.Rows && (halves(u) || spread <= unpackedTwice):

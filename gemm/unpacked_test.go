@@ -80,6 +80,7 @@ func TestUnpackedWhich(t *testing.T) {
 	if raceEnabled {
 		t.Skip("one goroutine")
 	}
+	processors(t, 16)
 	defer gemm.PretendL2(1 << 20)()
 	eachKernel(t, asm.F32, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		for _, tc := range []struct {
@@ -94,7 +95,10 @@ func TestUnpackedWhich(t *testing.T) {
 			{"a ring is asked for", 8, 8, 8, 0, false, false, []gemm.Option{gemm.WithDepth(2)}},
 			{"K is split", 8, 8, 128, 0, false, false, []gemm.Option{gemm.WithSplitK(2)}},
 			{"one row", 1, 512, 512, 0, false, true, nil},
-			{"one row, B larger than a second-level cache keeps", 1, 1024, 1024, 0, false, false, nil},
+			{"one row, B larger than a second-level cache keeps", 1, 1024, 1024, 0, false, false, []gemm.Option{gemm.WithWorkers(2)}},
+			{"one row, B that several keep", 1, 1024, 1024, 0, false, true, []gemm.Option{gemm.WithWorkers(4)}},
+			{"three rows, B that half the caches hold", 3, 1024, 2048, 4096, false, true, []gemm.Option{gemm.WithWorkers(16)}},
+			{"three rows, B that they do not hold", 3, 1024, 2048, 4096, false, false, []gemm.Option{gemm.WithWorkers(15)}},
 			{"few rows", 12, 900, 900, 0, false, true, nil},
 			{"few rows, B from memory", 12, 2100, 1100, 0, false, false, nil},
 			{"many rows, B in no cache", 64, 100, 1024, 4096 - 100, false, false, nil},
