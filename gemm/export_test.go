@@ -217,7 +217,7 @@ func PlaceSlabs(k *asm.Kernel, t asm.Type, m, n, depth, workers int) (slabs int)
 		in := inlined{product: product{
 			a: view{rows: m, cols: depth, stride: depth, elem: t}, b: b,
 			m: m, n: n, k: depth, kernel: k,
-			packed: packing{kernel: k, elem: t, k: depth, n: n, bk: stageDepth(k, k.KStep(t)) * k.KPack},
+			packed: packing{kernel: k, elem: t, k: depth, n: n, bk: stageElements(k, t)},
 		}}
 		s := settings{workers: workers}
 		if slabs = 0; !in.placed(&s) {

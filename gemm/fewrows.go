@@ -12,11 +12,10 @@ import (
 // packed is read where it lies.
 const (
 	// Up to which size of a transposed B to transpose it once is faster than in the registers
-	// of a kernel that streams: words with AVX-512, bytes with AVX2 for one or two rows and
-	// for more, and bytes for more than one row by a kernel whose tiles are whole.
+	// of a kernel that streams: words with AVX-512, bytes with AVX2, and bytes for more than one
+	// row by a kernel whose tiles are whole.
 	fewTurned   = 8 << 10
 	twoTurned   = 64 << 10
-	moreTurned  = 192 << 10
 	wholeTurned = 8 << 10
 	// How many times the second-level caches of several workers hold a B of which each takes
 	// columns, unless it is packed and fills them: in rows of K that are of 16-bit elements, or of
@@ -48,7 +47,7 @@ func (p *product) fewRows() bool {
 	switch {
 	case p.starves():
 		most = p.tileFewest(1) - 1
-	case p.inVectors() && (p.b.trans || p.b.elem.Size()*p.kernel.KPack < 4):
+	case p.inVectors() && (p.b.trans || p.kernel.Narrow(p.b.elem)):
 		most = p.kernel.MR // for packing would transpose B, or widen it
 	case p.b.trans, p.b.packed && p.inVectors():
 		most = p.kernel.MR / 2
@@ -121,15 +120,8 @@ func (p *product) heldBy(workers, times int) bool {
 // streamsFew reports whether there is a kernel that streams B, and room for A and sums.
 func (p *product) streamsFew() bool {
 	k := p.kernel
-	has := false
-	switch {
-	case p.c.trans: // B is packed, see epilogue
-	case p.b.packed:
-		has = k.StreamPanels(p.b.elem) != nil
-	default:
-		has = k.Stream(p.b.elem, p.b.trans) != nil
-	}
-	return has && max(k.PanelA(p.words(p.k)), p.m*p.n*4) <= fewBytes
+	streams := k.StreamRows(p.b.elem) > 0 && !p.c.trans // C is where B is packed, see epilogue
+	return streams && max(k.PanelA(p.words(p.k)), p.m*p.n*4) <= fewBytes
 }
 
 // transposes reports whether a transposed B is so small that it had better be packed.
@@ -140,10 +132,8 @@ func (p *product) transposes() bool {
 		return p.m > 1 && size <= wholeTurned
 	case p.inVectors():
 		return p.n*p.words(p.k) <= fewTurned
-	case p.m <= 2:
-		return size <= twoTurned
 	}
-	return size <= moreTurned
+	return size <= twoTurned
 }
 
 // inVectors reports whether the kernels that stream take columns by the vector of AVX-512.

@@ -157,7 +157,7 @@ type view struct {
 	rows, cols, stride, len int
 	trans                   bool
 	elem                    asm.Type
-	packed                  bool // of a Packed, which has no ptr
+	packed                  bool // of a Packed, which has no ptr and is no transpose
 }
 
 func (v view) t() view {

@@ -124,10 +124,7 @@ func (in *inlined) owned(s *settings) bool {
 	}
 	in.few = in.unpacked == nil && p.sharesFew(workers)
 	in.own = true // layout asks
-	if !in.layout(ownExtent+p.kernel.MR, ownExtent) {
-		in.own = false
-		return false
-	}
+	fits := in.layout(ownExtent+p.kernel.MR, ownExtent)
 	most := ownPacks
 	switch {
 	case p.starves() && workers == ownPair:
@@ -141,7 +138,7 @@ func (in *inlined) owned(s *settings) bool {
 	case workers == ownPair:
 		most = ownPacksTwo
 	}
-	in.own = p.flops() <= float64(most)*float64(workers)
+	in.own = fits && p.flops() <= float64(most)*float64(workers)
 	return in.own
 }
 
@@ -244,7 +241,7 @@ func (in *inlined) cut(workers, late int) (best slabbing, least int) {
 			share /= 2 // every one of which packs its few rows again
 		}
 		fewest := ceilDiv(panelsA, max(1, partFlops/tileFlops(k, in.words(in.k))))
-		for parts := min(fewest, panelsA, maxParts); parts <= panelsA && (parts <= maxParts || best.slabs == 0); parts++ {
+		for parts := min(fewest, maxParts); parts <= panelsA && (parts <= maxParts || best.slabs == 0); parts++ {
 			try(ceilDiv(panelsA, parts), max(1, unitsB/(share*workers)))
 		}
 		return best, least
@@ -264,7 +261,7 @@ func (in *inlined) keptRows() int {
 	if in.unpacked == nil && in.tilesA == 0 {
 		return 0
 	}
-	return bytesL2 / 2 / max(1, in.a.pitch())
+	return bytesL2 / 2 / in.a.pitch()
 }
 
 func (pl *place) shape() pipeline.Shape {
@@ -299,7 +296,7 @@ func (pl *place) part(i int) inlined {
 	in.m = end - row
 	in.a.ptr, in.a.rows = in.a.at(row, 0), in.m
 	in.c.ptr, in.c.rows = in.c.at(row, 0), in.m
-	if in.unpacked == nil && !in.few {
+	if in.unpacked == nil {
 		in.unpacked = in.unpackedSlab()
 	}
 	if !in.layout(in.m, pl.slabCols) {

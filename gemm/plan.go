@@ -261,7 +261,7 @@ func (p *product) lateRows() int {
 // others, B is packed or K is too long.
 func (p *product) keptCols() int {
 	nr := p.kernel.NR
-	stages := roundUp(max(1, p.k), p.panelDepth())    // elements of K, were all stages as deep
+	stages := roundUp(p.k, p.panelDepth())            // elements of K, were all stages as deep
 	cols := keptBytes / 4 / p.words(stages) / nr * nr // of whole panels
 	if p.ready() || p.m <= p.lateRows() || cols < roundUp(min(p.n, leastKept), nr) {
 		return 0

@@ -253,7 +253,7 @@ func (st *stream) cut(workers int) {
 		if st.mode == streamInPlace {
 			each, along = each/2, inPlaceAlong
 		}
-		if st.b.trans && !st.b.packed {
+		if st.b.trans {
 			most = min(most, row/along)
 		}
 		st.items = max(1, min(most, each*workers/st.slabs))

@@ -79,7 +79,7 @@ func (p *product) storedRows(workers int) int {
 func (p *product) inPlaceRows(workers int) int {
 	k, size := p.kernel, p.b.elem.Size()
 	switch {
-	case p.starves() || !p.inVectors() || size*k.KPack < 4:
+	case p.starves() || !p.inVectors() || k.Narrow(p.b.elem):
 	case halved && p.b.trans:
 		return againRows
 	case halved && workers <= pair:
@@ -126,7 +126,7 @@ func (p *product) readsAlong(workers int) bool {
 // of which a tile does not have fewer.
 func (p *product) turnsAlong(workers int) bool {
 	k := p.kernel
-	if !p.inVectors() || k.Narrow(p.b.elem) || p.k < alongLeast {
+	if !p.inVectors() || p.k < alongLeast {
 		return false
 	}
 	most, spare := alongOnce, alongSpare

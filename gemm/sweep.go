@@ -97,7 +97,7 @@ func (p *product) freshDepth(workers int) int {
 	if intel && !p.b.trans && (p.m <= shortRows || !p.many(workers) && p.m <= sweptRows) {
 		words = freshShort
 	}
-	return min(p.panelDepth(), words*p.kernel.KPack)
+	return words * p.kernel.KPack
 }
 
 // chunks returns the memory of a piece, or of its share of what it has in common

@@ -57,7 +57,8 @@ func (p *product) unpackedFor(rows, cols, workers int) *asm.Unpacked {
 	if u == nil {
 		return nil
 	}
-	if p.exceeds(1) || p.n > u.Columns && p.m*p.k*p.a.elem.Size() > placeBytes {
+	far := p.m*p.k*p.a.elem.Size() > placeBytes // A, which several strips would read again
+	if p.exceeds(1) || far && p.n > u.Columns {
 		return nil
 	}
 	spread := p.spread(u)
@@ -74,7 +75,7 @@ func (p *product) unpackedFor(rows, cols, workers int) *asm.Unpacked {
 	if spread > min(bytesL2, unpackedNear) {
 		return nil
 	}
-	if p.n <= u.Columns && p.m*p.k*p.a.elem.Size() > placeBytes {
+	if far {
 		return u // A would be packed, too
 	}
 	if roundUp(cols, u.Vector)*rows*(100+p.slower(u, spread)) > p.timePacked(u, rows, cols)*100 {
