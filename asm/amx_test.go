@@ -128,7 +128,7 @@ func TestDotTileGolden(t *testing.T) {
 // TestPackTilesLong crosses the bounds on one call of an assembly packer of A, and packs nothing.
 func TestPackTilesLong(t *testing.T) {
 	const r, k = 67, 2*4096 + 11
-	kern := find("goamx")
+	kern := Named("goamx")
 	src := make([]uint16, r*k)
 	for i := range src {
 		src[i] = uint16(i * 0x9e37)

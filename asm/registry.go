@@ -18,7 +18,7 @@ var (
 	errPurego = errors.New("this build has no assembly for it (another architecture, or -tags purego)")
 
 	kernels = append(register(machine()), registerHopper(machine())...)
-	pinned  = find(envKernel)
+	pinned  = Named(envKernel)
 	best    = [...][numTypes]*Kernel{Native: choose(kernels, Native), Hopper: choose(kernels, Hopper)}
 )
 
@@ -112,7 +112,7 @@ func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
 	if k != nil && k.Name == name {
 		return k, nil
 	}
-	k = find(name)
+	k = Named(name)
 	switch {
 	case k == nil:
 		return nil, fmt.Errorf("asm: kernel %q%s is unknown; choices: %s", name, from, choices(t, arith))
@@ -126,11 +126,8 @@ func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
 	return k, nil
 }
 
-// find returns the kernel called name, or nil.
-func find(name string) *Kernel {
-	if name == "" {
-		return nil
-	}
+// Named returns the kernel called name, whether it runs here or not, or nil.
+func Named(name string) *Kernel {
 	for _, k := range kernels {
 		if k.Name == name {
 			return k

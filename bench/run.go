@@ -214,22 +214,13 @@ func (x *run) peakOf(name string, workers int) (*peakRun, error) {
 			return p, nil
 		}
 	}
-	k, err := kernelByName(name)
-	if err != nil {
-		return nil, err
+	k := asm.Named(name)
+	if k == nil {
+		return nil, fmt.Errorf("bench: the engine reports kernel %q, which is not in the list", name)
 	}
 	p := &peakRun{kernel: k, workers: workers}
 	x.peaks = append(x.peaks, p)
 	return p, nil
-}
-
-func kernelByName(name string) (*asm.Kernel, error) {
-	for _, k := range asm.Kernels() {
-		if k.Name == name {
-			return k, nil
-		}
-	}
-	return nil, fmt.Errorf("bench: the engine reports kernel %q, which is not in the list", name)
 }
 
 func (x *run) report() *Report {

@@ -176,14 +176,12 @@ func parsePacking(data []byte, t asm.Type) (packing, error) {
 
 // kernelNamed returns the kernel called name, of any arithmetic, if it can run.
 func kernelNamed(name string, t asm.Type) (*asm.Kernel, error) {
-	arith := Native
-	for _, k := range asm.Kernels() {
-		if k.Name == name {
-			arith = k.Arithmetic
-		}
-	}
 	if name == "" {
 		return nil, errors.New("no name of a kernel")
+	}
+	arith := Native
+	if k := asm.Named(name); k != nil {
+		arith = k.Arithmetic
 	}
 	return asm.SelectArithmetic(t, arith, name)
 }

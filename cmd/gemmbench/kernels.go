@@ -65,17 +65,7 @@ func listKernels(name string) *kernelList {
 	chosen, errs := choices(name)
 	m := bench.ThisMachine()
 	pinned := cmp.Or(name, m.Pinned)
-	return &kernelList{m, pin(pinned), kernelInfos(chosen), errs, pinned != "" && kernelNamed(pinned) == nil}
-}
-
-// kernelNamed returns the kernel called name, or nil.
-func kernelNamed(name string) *asm.Kernel {
-	for _, k := range asm.Kernels() {
-		if k.Name == name {
-			return k
-		}
-	}
-	return nil
+	return &kernelList{m, pin(pinned), kernelInfos(chosen), errs, pinned != "" && asm.Named(pinned) == nil}
 }
 
 // pin says what it means that LEAFHOPPER_KERNEL is name; "" is the variable not set.
@@ -83,7 +73,7 @@ func pin(name string) string {
 	if name == "" {
 		return ""
 	}
-	k := kernelNamed(name)
+	k := asm.Named(name)
 	if k == nil {
 		return fmt.Sprintf("%s=%s names no kernel: every product fails that names none itself; choices: %s",
 			asm.KernelEnv, name, strings.Join(bench.ThisMachine().Kernels, ", "))
