@@ -43,8 +43,7 @@ func (in *inlined) runBehind(from, to int) {
 		now := at(i)
 		var st strip
 		w.pack(&in.product, now, at(i+1), at(i+2), &st)
-		ends := now.k0+now.n == in.k
-		in.tiles(now.k0, now.n, now.col, now.cols, 0, now.panel, unsafe.Add(acc, i%panels*in.accBytes), phase{first: now.k0 == 0, ends: ends, last: ends}, &st.pack)
+		in.tiles(now.k0, now.n, now.col, now.cols, 0, now.panel, unsafe.Add(acc, i%panels*in.accBytes), in.phaseAt(now.k0, now.n), &st.pack)
 	}
 	scratches.Put(s)
 }

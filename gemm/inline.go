@@ -160,7 +160,7 @@ func (in *inlined) run(from, to int) {
 	}
 	for k0 := 0; k0 < in.k; k0 += in.depth {
 		n := min(in.depth, in.k-k0)
-		ph := phase{first: k0 == 0, ends: k0+n == in.k, last: k0+n == in.k}
+		ph := in.phaseAt(k0, n)
 		if in.tilesA == 0 {
 			k.PackA(in.a.elem, !in.a.trans)(a, in.a.at(0, k0), in.a.pitch(), in.m, n)
 		}

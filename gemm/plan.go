@@ -358,6 +358,12 @@ func (g *plan) phaseOf(step int) phase {
 	return ph
 }
 
+// phaseAt says what n elements of K from k0 on are to a product whose K is one chain.
+func (p *product) phaseAt(k0, n int) phase {
+	last := k0+n == p.k
+	return phase{first: k0 == 0, ends: last, last: last}
+}
+
 // phase is the place of a step of K.
 type phase struct {
 	first, ends bool // the first and the last step of a chain

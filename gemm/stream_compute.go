@@ -57,7 +57,7 @@ func (st *stream) multiplyGroups(mem unsafe.Pointer, step, from, to int, acc uns
 			rows: st.m, from: col, to: end, k0: k0, n: n,
 			a: st.blockA(step), b: mem,
 			acc:        unsafe.Add(acc, (col-from)/k.NR*st.bytesStrip()),
-			stripBytes: st.bytesStrip(), ph: st.phaseOf(step),
+			stripBytes: st.bytesStrip(), ph: st.phaseAt(k0, n),
 		}
 		if step+1 < st.steps {
 			k0, n := st.blockOf(step + 1)
@@ -84,14 +84,14 @@ func (st *stream) computeSwept(mem unsafe.Pointer, item, from, to int) {
 	acc := st.accumulators(unsafe.Add(mem, sweepBytes), from)
 	reach := st.reach()
 	for i := range panels * (last - first) {
-		now, step := at(i), first+i/panels
+		now := at(i)
 		s := strip{
 			col: now.col, rows: st.m, cols: now.cols,
 			acc: unsafe.Add(acc, i%panels*st.bytesStrip()),
 		}
 		w.pack(&st.product, now, at(i+1), at(i+reach), &s)
-		a := st.blockA(step)
-		st.multiply(&s, st.words(now.n), a, now.panel, st.phaseOf(step))
+		a := st.blockA(first + i/panels)
+		st.multiply(&s, st.words(now.n), a, now.panel, st.phaseAt(now.k0, now.n))
 	}
 }
 
@@ -102,11 +102,6 @@ func (st *stream) accumulators(mem unsafe.Pointer, from int) unsafe.Pointer {
 		return mem
 	}
 	return unsafe.Add(st.acc, from/st.wide()*st.bytesStrip())
-}
-
-// phaseOf returns the phase of a block of K.
-func (st *stream) phaseOf(step int) phase {
-	return phase{first: step == 0, ends: step == st.steps-1, last: step == st.steps-1}
 }
 
 // blockOf returns the first element of K of a step and how many it has.
