@@ -37,7 +37,7 @@ func (s *streamKernel) along(k, m, n int, a, b unsafe.Pointer, stride int, src u
 // together returns how many rows of A, of which there are m, blocks had better multiply by what it reads of B. Up to half a panel
 // takes less than the rest of a large kernel's rows.
 func (s *streamKernel) together(m int) int {
-	if farB && s.far != nil && m > s.mr+s.mr/2 && len(s.far.transposed) > s.far.transposed.of(2*s.mr) {
+	if far := s.farther(); far != nil && m > s.mr+s.mr/2 && len(far.transposed) > far.transposed.of(2*s.mr) {
 		return min(m, 2*s.mr)
 	}
 	return min(m, s.mr)
@@ -57,8 +57,8 @@ func (s *streamKernel) blocks(c *streamBlock, blocks, m, n int, a, b unsafe.Poin
 	v := s.transposed.of(m)
 	kernels, slots := s.transposed, c.slots[:s.slots[v]]
 	ahead, lag := streamAhead, streamLag/s.block
-	if farB && s.far != nil && s.far.transposed != nil {
-		kernels, lag = s.far.transposed, 0
+	if far := s.farther(); far != nil && far.transposed != nil {
+		kernels, lag = far.transposed, 0
 		if len(slots) == 1 {
 			ahead = streamFar
 		}

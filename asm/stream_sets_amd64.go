@@ -101,7 +101,7 @@ type streamKernel struct {
 	size, kpack                  int
 	straight, transposed, panels streamSet
 	reach                        *[3]streamReach // of S
-	far                          *farStream      // for farB, or nil
+	far                          *farStream      // see farther, or nil
 	block                        int             // T: bytes of a block of a row
 	pack                         PackFunc        // of panels, from rows along K
 	narrow                       streamSet       // P for stored panels, if they are not what panels takes
@@ -113,42 +113,65 @@ type farStream struct {
 	reach                        *[5]streamReach
 }
 
+// farther returns the kernels that prefetch B to the second-level cache if farB asks for them and s has some, and nil otherwise.
+func (s *streamKernel) farther() *farStream {
+	if !farB {
+		return nil
+	}
+	return s.far
+}
+
 var (
 	stream512 = streamShape{mr: 8, nr: 32, vec: 16, masks: true, slots: []int{2, 2, 2, 1, 1, 1}, widths: []int{128, 128, 64, 32, 32}, deep: []int{64, 64, 64, 32, 32}}
 	stream256 = streamShape{mr: avx2MR, nr: avx2NR, vec: avx2Vector, slots: []int{4, 4, 2}, widths: []int{avx2NR, avx2NR, avx2NR}}
 
-	streamPairs = streamKernel{&stream512, 2, 2, streamSet{streamS1Pairs, streamS2Pairs, streamS4Pairs, streamS6Pairs, streamS8Pairs},
-		streamSet{streamT1Pairs, streamT2Pairs, streamT4Pairs, streamT6Pairs, streamT8Pairs},
-		streamSet{streamP1Pairs, streamP2Pairs, streamP4Pairs, streamP6Pairs, streamP8Pairs}, &reachPairs,
-		&farStream{streamSet{streamSFar1Pairs, streamSFar2Pairs, streamSFar4Pairs, streamSFar6Pairs, streamSFar8Pairs},
-			streamSet{streamTFar1Pairs, streamTFar2Pairs, streamTFar4Pairs, streamTFar6Pairs, streamTFar8Pairs, streamTFar16Pairs},
-			streamSet{streamPFar1Pairs, streamPFar2Pairs, streamPFar4Pairs, streamPFar6Pairs, streamPFar8Pairs}, &reachFarPairs}, 64, packT32Pairs, nil}
-	streamWords = streamKernel{&stream512, 4, 1, streamSet{streamS1Words, streamS2Words, streamS4Words, streamS6Words, streamS8Words},
-		streamSet{streamT1Words, streamT2Words, streamT4Words, streamT6Words, streamT8Words},
-		streamSet{streamP1Words, streamP2Words, streamP4Words, streamP6Words, streamP8Words}, &reach512,
-		&farStream{streamSet{streamSFar1Words, streamSFar2Words, streamSFar4Words, streamSFar6Words, streamSFar8Words},
-			streamSet{streamTFar1Words, streamTFar2Words, streamTFar4Words, streamTFar6Words, streamTFar8Words, streamTFar16Words},
-			streamSet{streamPFar1Words, streamPFar2Words, streamPFar4Words, streamPFar6Words, streamPFar8Words}, &reachFar}, 64, packT32Words, nil}
-	streamBF16 = streamKernel{&stream512, 2, 1, streamSet{streamS1BF16, streamS2BF16, streamS4BF16, streamS6BF16, streamS8BF16},
-		streamSet{streamT1BF16, streamT2BF16, streamT4BF16, streamT6BF16, streamT8BF16}, streamWords.panels, &reach512,
-		&farStream{streamSet{streamSFar1BF16, streamSFar2BF16, streamSFar4BF16, streamSFar6BF16, streamSFar8BF16}, nil,
-			streamSet{streamPFar1BF16, streamPFar2BF16, streamPFar4BF16, streamPFar6BF16, streamPFar8BF16}, &reachFar}, 32, packT32BF16,
-		streamSet{streamP1BF16, streamP2BF16, streamP4BF16, streamP6BF16, streamP8BF16}}
-	streamF16 = streamKernel{&stream512, 2, 1, streamSet{streamS1F16, streamS2F16, streamS4F16, streamS6F16, streamS8F16},
-		streamSet{streamT1F16, streamT2F16, streamT4F16, streamT6F16, streamT8F16}, streamWords.panels, &reach512,
-		&farStream{streamSet{streamSFar1F16, streamSFar2F16, streamSFar4F16, streamSFar6F16, streamSFar8F16}, nil,
-			streamSet{streamPFar1F16, streamPFar2F16, streamPFar4F16, streamPFar6F16, streamPFar8F16}, &reachFar}, 32, packT32F16,
-		streamSet{streamP1F16, streamP2F16, streamP4F16, streamP6F16, streamP8F16}}
+	streamPairs = streamKernel{streamShape: &stream512, size: 2, kpack: 2, block: 64, pack: packT32Pairs, reach: &reachPairs,
+		straight:   streamSet{streamS1Pairs, streamS2Pairs, streamS4Pairs, streamS6Pairs, streamS8Pairs},
+		transposed: streamSet{streamT1Pairs, streamT2Pairs, streamT4Pairs, streamT6Pairs, streamT8Pairs},
+		panels:     streamSet{streamP1Pairs, streamP2Pairs, streamP4Pairs, streamP6Pairs, streamP8Pairs},
+		far: &farStream{reach: &reachFarPairs,
+			straight:   streamSet{streamSFar1Pairs, streamSFar2Pairs, streamSFar4Pairs, streamSFar6Pairs, streamSFar8Pairs},
+			transposed: streamSet{streamTFar1Pairs, streamTFar2Pairs, streamTFar4Pairs, streamTFar6Pairs, streamTFar8Pairs, streamTFar16Pairs},
+			panels:     streamSet{streamPFar1Pairs, streamPFar2Pairs, streamPFar4Pairs, streamPFar6Pairs, streamPFar8Pairs}}}
+	streamWords = streamKernel{streamShape: &stream512, size: 4, kpack: 1, block: 64, pack: packT32Words, reach: &reach512,
+		straight:   streamSet{streamS1Words, streamS2Words, streamS4Words, streamS6Words, streamS8Words},
+		transposed: streamSet{streamT1Words, streamT2Words, streamT4Words, streamT6Words, streamT8Words},
+		panels:     streamSet{streamP1Words, streamP2Words, streamP4Words, streamP6Words, streamP8Words},
+		far: &farStream{reach: &reachFar,
+			straight:   streamSet{streamSFar1Words, streamSFar2Words, streamSFar4Words, streamSFar6Words, streamSFar8Words},
+			transposed: streamSet{streamTFar1Words, streamTFar2Words, streamTFar4Words, streamTFar6Words, streamTFar8Words, streamTFar16Words},
+			panels:     streamSet{streamPFar1Words, streamPFar2Words, streamPFar4Words, streamPFar6Words, streamPFar8Words}}}
+	streamBF16 = streamKernel{streamShape: &stream512, size: 2, kpack: 1, block: 32, pack: packT32BF16, reach: &reach512,
+		straight:   streamSet{streamS1BF16, streamS2BF16, streamS4BF16, streamS6BF16, streamS8BF16},
+		transposed: streamSet{streamT1BF16, streamT2BF16, streamT4BF16, streamT6BF16, streamT8BF16},
+		panels:     streamWords.panels,
+		narrow:     streamSet{streamP1BF16, streamP2BF16, streamP4BF16, streamP6BF16, streamP8BF16},
+		far: &farStream{reach: &reachFar,
+			straight: streamSet{streamSFar1BF16, streamSFar2BF16, streamSFar4BF16, streamSFar6BF16, streamSFar8BF16},
+			panels:   streamSet{streamPFar1BF16, streamPFar2BF16, streamPFar4BF16, streamPFar6BF16, streamPFar8BF16}}}
+	streamF16 = streamKernel{streamShape: &stream512, size: 2, kpack: 1, block: 32, pack: packT32F16, reach: &reach512,
+		straight:   streamSet{streamS1F16, streamS2F16, streamS4F16, streamS6F16, streamS8F16},
+		transposed: streamSet{streamT1F16, streamT2F16, streamT4F16, streamT6F16, streamT8F16},
+		panels:     streamWords.panels,
+		narrow:     streamSet{streamP1F16, streamP2F16, streamP4F16, streamP6F16, streamP8F16},
+		far: &farStream{reach: &reachFar,
+			straight: streamSet{streamSFar1F16, streamSFar2F16, streamSFar4F16, streamSFar6F16, streamSFar8F16},
+			panels:   streamSet{streamPFar1F16, streamPFar2F16, streamPFar4F16, streamPFar6F16, streamPFar8F16}}}
 
-	stream256Words = streamKernel{&stream256, 4, 1, streamSet{stream256S1Words, stream256S2Words, stream256S4Words},
-		streamSet{stream256T1Words, stream256T2Words, stream256T4Words},
-		streamSet{stream256P1Words, stream256P2Words, stream256P4Words}, &reach256, nil, 64, transposing256(F32, avx2NR, groupsT24Words), nil}
-	stream256BF16 = streamKernel{&stream256, 2, 1, streamSet{stream256S1BF16, stream256S2BF16, stream256S4BF16},
-		streamSet{stream256T1BF16, stream256T2BF16, stream256T4BF16}, stream256Words.panels, &reach256, nil, 64, transposing256(BF16, avx2NR, groupsT24BF16),
-		streamSet{stream256P1BF16, stream256P2BF16, stream256P4BF16}}
-	stream256F16 = streamKernel{&stream256, 2, 1, streamSet{stream256S1F16, stream256S2F16, stream256S4F16},
-		streamSet{stream256T1F16, stream256T2F16, stream256T4F16}, stream256Words.panels, &reach256, nil, 64, transposing256(F16, avx2NR, groupsT24F16),
-		streamSet{stream256P1F16, stream256P2F16, stream256P4F16}}
+	stream256Words = streamKernel{streamShape: &stream256, size: 4, kpack: 1, block: 64, pack: transposing256(F32, avx2NR, groupsT24Words), reach: &reach256,
+		straight:   streamSet{stream256S1Words, stream256S2Words, stream256S4Words},
+		transposed: streamSet{stream256T1Words, stream256T2Words, stream256T4Words},
+		panels:     streamSet{stream256P1Words, stream256P2Words, stream256P4Words}}
+	stream256BF16 = streamKernel{streamShape: &stream256, size: 2, kpack: 1, block: 64, pack: transposing256(BF16, avx2NR, groupsT24BF16), reach: &reach256,
+		straight:   streamSet{stream256S1BF16, stream256S2BF16, stream256S4BF16},
+		transposed: streamSet{stream256T1BF16, stream256T2BF16, stream256T4BF16},
+		panels:     stream256Words.panels,
+		narrow:     streamSet{stream256P1BF16, stream256P2BF16, stream256P4BF16}}
+	stream256F16 = streamKernel{streamShape: &stream256, size: 2, kpack: 1, block: 64, pack: transposing256(F16, avx2NR, groupsT24F16), reach: &reach256,
+		straight:   streamSet{stream256S1F16, stream256S2F16, stream256S4F16},
+		transposed: streamSet{stream256T1F16, stream256T2F16, stream256T4F16},
+		panels:     stream256Words.panels,
+		narrow:     streamSet{stream256P1F16, stream256P2F16, stream256P4F16}}
 )
 
 // assembleStreams gives k the stream kernels that fit its panels.
@@ -217,8 +240,8 @@ func (s *streamKernel) across(k, m, n int, a, b unsafe.Pointer, stride int, src 
 	c := streamBlocks.Get().(*streamBlock)
 	kernel := s.straight.of(m)
 	f, reach := s.straight[kernel], s.reachOf(m, stride)
-	if farB && s.far != nil {
-		f, reach = s.far.straight[kernel], s.far.reach[kernel]
+	if far := s.farther(); far != nil {
+		f, reach = far.straight[kernel], far.reach[kernel]
 	}
 	c.stride = stride
 	for j := 0; j < n; j += streamWidth {

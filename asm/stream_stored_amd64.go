@@ -54,10 +54,9 @@ func (s *streamKernel) wide(m int) int { return s.widths[s.storedBy(m)] }
 func (s *streamKernel) packed(k, m, n int, a, b unsafe.Pointer, pitch int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	c := streamBlocks.Get().(*streamBlock)
 	stored, v := s.panels, s.storedBy(m)
-	switch {
-	case farB && s.far != nil:
-		stored = s.far.panels
-	case s.narrow != nil:
+	if far := s.farther(); far != nil {
+		stored = far.panels
+	} else if s.narrow != nil {
 		stored = s.narrow
 	}
 	width := s.widths[v]

@@ -166,6 +166,48 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	s.op("MOVQ R14, 8(SP)")
 	a.first(s)
 
+	amxFirst(s, c)
+	a.panel(s)
+	s.op("MOVQ b+24(FP), DI")
+	s.op("MOVQ k+0(FP), CX")
+	s.op("DECQ BX")
+	s.op("SHRQ $4, CX")
+	s.op("JZ last")
+	s.label("block")
+	amxBlock(s, a, nil, prefetchB(s))
+	prefetchC(s)
+	s.op("DECQ CX")
+	s.op("JNZ block")
+
+	s.label("next")
+	s.op("TESTQ BX, BX")
+	s.op("JZ last")
+	amxSwap(s, a, c)
+	s.op("DECQ BX")
+	s.op("MOVQ k+0(FP), CX")
+	s.op("SHRQ $4, CX")
+	s.op("MOVQ R15, R14")
+	if !c.always() {
+		wholeLines(s)
+		s.op("JZ inPlace")
+	}
+
+	amxCopies(s, a, c)
+	amxLast(s, c)
+	s.label("stored")
+	s.comment("Where K is empty, every panel comes here.")
+	s.op("TESTQ BX, BX")
+	s.op("JNZ first")
+	if c.past {
+		s.op("SFENCE")
+	}
+	s.releaseTiles()
+	s.ret()
+}
+
+// amxFirst writes the start of a panel whose tiles of C no other panel stores: they are loaded or zero. It leaves what to
+// prefetch of C in AX and, rows apart, at SP.
+func amxFirst(s *source, c *sideC) {
 	s.label("first")
 	s.op("TESTQ R8, R8")
 	s.op("JZ zero")
@@ -188,21 +230,10 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	}
 	s.label("start")
 	s.op("MOVQ CX, (SP)")
-	a.panel(s)
-	s.op("MOVQ b+24(FP), DI")
-	s.op("MOVQ k+0(FP), CX")
-	s.op("DECQ BX")
-	s.op("SHRQ $4, CX")
-	s.op("JZ last")
-	s.label("block")
-	amxBlock(s, a, nil, prefetchB(s))
-	prefetchC(s)
-	s.op("DECQ CX")
-	s.op("JNZ block")
+}
 
-	s.label("next")
-	s.op("TESTQ BX, BX")
-	s.op("JZ last")
+// amxSwap writes the first block of another panel, in which the tiles of C are stored and those of that panel loaded, or zero.
+func amxSwap(s *source, a *sideA, c *sideC) {
 	s.comment("The first block of another panel, and the tiles of C in turn.")
 	a.panel(s)
 	s.op("MOVQ b+24(FP), DI")
@@ -226,15 +257,11 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	s.label("fresh")
 	swap(s.zeroTile)
 	s.label("swapped")
-	s.op("DECQ BX")
-	s.op("MOVQ k+0(FP), CX")
-	s.op("SHRQ $4, CX")
-	s.op("MOVQ R15, R14")
-	if !c.always() {
-		wholeLines(s)
-		s.op("JZ inPlace")
-	}
+}
 
+// amxCopies writes the blocks of a panel that follow, with copies of C from the stack between them, or of a C that was stored
+// in place without.
+func amxCopies(s *source, a *sideA, c *sideC) {
 	c.nextC(s)
 	s.op("DECQ CX")
 	s.op("JZ rest")
@@ -271,7 +298,10 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 		amxBlocks(s, a, "inPlaceAlone")
 		s.op("JMP next")
 	}
+}
 
+// amxLast writes how the tiles of the last panel are stored.
+func amxLast(s *source, c *sideC) {
 	s.label("last")
 	if !c.always() {
 		wholeLines(s)
@@ -291,15 +321,6 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	c.copy(s)
 	s.op("CMPQ R14, 8(SP)")
 	s.op("JNE copy")
-	s.label("stored")
-	s.comment("Where K is empty, every panel comes here.")
-	s.op("TESTQ BX, BX")
-	s.op("JNZ first")
-	if c.past {
-		s.op("SFENCE")
-	}
-	s.releaseTiles()
-	s.ret()
 }
 
 // amxBlocks writes the rest of the blocks of a panel.

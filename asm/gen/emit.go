@@ -25,9 +25,7 @@ func (s *source) op(format string, args ...any) {
 func (s *source) label(name string) { fmt.Fprintf(s, "\n%s:\n", name) }
 
 // comment writes a comment on a line of its own.
-func (s *source) comment(format string, args ...any) {
-	fmt.Fprintf(s, "\t// "+format+"\n", args...)
-}
+func (s *source) comment(text string) { fmt.Fprintf(s, "\t// %s\n", text) }
 
 // function opens a function whose parameters are params, in the words of its Go declaration: names of one word each,
 // grouped by type. frame is the size of its local frame. doc says what it does.
