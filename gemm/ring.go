@@ -53,18 +53,20 @@ func (r *ring) use(mem []byte) {
 
 // maps makes the panel maps of the operands.
 func (r *ring) maps() (err error) {
-	r.mapA, err = tile.NewPanelMap(tile.PanelConfig{
-		Kernel: r.kernel, Side: tile.SideA, Type: r.a.elem, Global: r.a.memory(),
-		Rows: r.m, K: r.k, Stride: r.a.pitch(), KContiguous: !r.a.trans,
-	})
-	if err != nil || r.bare {
+	if r.mapA, err = r.panelMap(tile.SideA, &r.a, r.m, !r.a.trans); err != nil || r.bare {
 		return err
 	}
-	r.mapB, err = tile.NewPanelMap(tile.PanelConfig{
-		Kernel: r.kernel, Side: tile.SideB, Type: r.b.elem, Global: r.b.memory(),
-		Rows: r.n, K: r.k, Stride: r.b.pitch(), KContiguous: r.b.trans,
-	})
+	r.mapB, err = r.panelMap(tile.SideB, &r.b, r.n, r.b.trans)
 	return err
+}
+
+// panelMap returns the map of v to panels of a side, rows of A or columns of B, along which
+// K runs in memory or not.
+func (p *product) panelMap(side tile.Side, v *view, rows int, kContiguous bool) (tile.PanelMap, error) {
+	return tile.NewPanelMap(tile.PanelConfig{
+		Kernel: p.kernel, Side: side, Type: v.elem, Global: v.memory(),
+		Rows: rows, K: p.k, Stride: v.pitch(), KContiguous: kContiguous,
+	})
 }
 
 // slotA returns the slot of cta's A in a stage, slotB that of B.

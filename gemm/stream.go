@@ -1,7 +1,6 @@
 package gemm
 
 import (
-	"cmp"
 	"math"
 	"unsafe"
 
@@ -17,14 +16,12 @@ import (
 // block by block, and uses the panels of B at once, from its own cache or, if B is
 // packed, from where they lie.
 const (
-	streamRows  = 64        // most rows of A
-	sweptRows   = 128       // the same if B is swept by few workers, or wide
-	sweptAlone  = 192       // the same on crowded cores, if no more than two workers sweep
-	sweptPairs  = 512       // the same if it is in pairs, half the bytes, and swept by one, or multiplied faster than it comes
-	streamB     = 256 << 10 // bytes of scratch memory for panels of B
-	streamAcc   = 128 << 10 // bytes of scratch memory for accumulators
-	inPlaceCols = 8192      // most columns at a time that are read in place
-	inPlaceAcc  = 256 << 10 // most bytes of their sums
+	streamRows = 64        // most rows of A
+	sweptRows  = 128       // the same if B is swept by few workers, or wide
+	sweptAlone = 192       // the same on crowded cores, if no more than two workers sweep
+	sweptPairs = 512       // the same if it is in pairs, half the bytes, and swept by one, or multiplied faster than it comes
+	streamB    = 256 << 10 // bytes of scratch memory for panels of B
+	streamAcc  = 128 << 10 // bytes of scratch memory for accumulators
 	// Most elements of B for each of a few workers with AMX, and if its columns lie along K
 	// for all, that they had better pack each for its slabs, and most rows for which not.
 	sharedEach   = 1 << 19
@@ -35,21 +32,6 @@ const (
 	// than sweep over, each for itself, unless the rows are as few as those of many workers.
 	pairLarge = 1 << 22
 	streamMin = 1 << 18 // fewest elements of B; smaller ones stay in a cache
-	// Workers look at every slab to find one, and at the context between slabs.
-	maxSlabs    = 1024     // most slabs, unless the workers are many
-	slabBytes   = 64 << 20 // most bytes of a slab that is read in place, unless rows of B become shorter than inPlaceLine
-	inPlaceLine = 2 << 10  // bytes of such a row
-	// A few panels of A are multiplied one after the other by a panel of a packed B,
-	// while it is in a cache. A narrow one would be widened.
-	packedPanels = 4 // most panels of A
-	narrowPanels = 2 // the same by a narrow B
-	// Of many workers each has so many pieces, that is slabs times items, and half as many if B is
-	// read in place, which goes faster the longer it lasts.
-	piecesEach   = 16
-	pieceBytes   = 64 << 10 // least bytes of B in a piece
-	pieceAlong   = 2 << 10  // least bytes of its rows, if they lie along K
-	inPlaceAlong = 8 << 10  // the same if they are read in place
-	piecesAcc    = 8 << 20  // most bytes of accumulators that outlast items
 )
 
 // stream is the program of such a product.
@@ -66,9 +48,7 @@ type stream struct {
 	span      int // blocks of an item
 	jobPanels int // panels of A in a copy job, of a block after the other
 	mode      streamMode
-	inC       bool           // the rows that kernels add to, if they do, are those of C
-	inPlace   asm.StreamFunc // of streamInPlace
-	panels    asm.PanelsFunc // of streamStored
+	inC       bool // the rows that kernels add to, if they do, are those of C
 	mapA      tile.PanelMap
 	slot      []byte         // A: [block of K][panel]
 	acc       unsafe.Pointer // accumulators, if they outlast an item: [panel of B][rows][NR], or [m][n]
@@ -164,106 +144,22 @@ func (p *product) streamDepth(mode streamMode, workers int) int {
 	return p.panelDepth()
 }
 
-// init cuts p into slabs for workers.
-func (st *stream) init(p *product, workers int) error {
-	k, side, mode := p.kernel, tile.SideA, p.streamMode(workers)
+// init lays out p for workers.
+func (st *stream) init(p *product, workers int) (err error) {
+	side, mode := tile.SideA, p.streamMode(workers)
+	if mode == streamAlong {
+		side = tile.SideB
+	}
 	high, _ := p.panelOfA(mode, 0)
 	*st = stream{product: *p, mode: mode, bk: p.streamDepth(mode, workers), panelsA: ceilDiv(p.m, high)}
 	st.steps = ceilDiv(p.k, st.bk)
-	// A strip of accumulators and a panel of B are all that a slab keeps, so it
-	// may be as narrow as sharing the columns out wants.
-	panels := ceilDiv(p.n, k.NR)
-	strip := st.bytesStrip()
-	block, group := max(1, min(streamB/k.PanelB(st.words(st.bk)), streamAcc/strip)), 0
-	share := max(1, panels/(slabsEach*workers))
-	cols := min(share, block)
-	size := p.b.elem.Size()
-	widest := max(slabBytes/(p.k*size), inPlaceLine/size) / k.NR
-	switch st.mode {
-	case streamPanels:
-		switch {
-		case !p.starves() || p.b.packed:
-		case p.b.trans:
-			block = 1
-		default:
-			// The rows of all columns that the accumulators are enough for, before the next rows.
-			block, group = max(1, streamAcc/strip), bareGroup
-			cols = min(max(bareGroup/2, share), block)
-		}
-	case streamSwept:
-		most := sweepPanels
-		if intel {
-			most = sweepWide
-		}
-		block = max(1, min(most, (scratchBytes-sweepBytes)/strip))
-		cols = min(share, block)
-	case streamPieces:
-		block, group = max(1, broomAcc/strip/piecePanels)*piecePanels, piecePanels
-		slabs := max(sweepSlabs(workers), ceilDiv(panels, max(1, widest/ceilDiv(p.m, k.NR))))
-		cols = min(roundUp(ceilDiv(panels, slabs), piecePanels), block)
-	case streamInPlace:
-		// Long pieces of memory are read fastest.
-		st.inPlace = k.Stream(p.b.elem, p.b.trans)
-		block = min(inPlaceCols, inPlaceAcc/(p.m*4)) / k.NR
-		slabs := workers
-		if p.many(workers) || workers > 1 && st.panelsA > 1 && p.b.trans {
-			slabs *= slabsEach // the slowest of many would keep the others waiting
-		}
-		cols = min(ceilDiv(panels, slabs), block, widest)
-	case streamAlong:
-		side = tile.SideB
-		most := min(max(1, slabBytes/(st.panelsA*p.k*size)/k.NR), inPlaceCols/k.NR)
-		cols = ceilDiv(panels, max(sweepSlabs(workers), ceilDiv(panels, most)))
-		block = cols
-	case streamStored:
-		st.panels = k.StreamPanels(p.b.elem)
-		wide := 1
-		if st.panelsA == 1 {
-			wide = k.StreamWidth(p.b.elem, p.m) / k.NR
-		}
-		block = min(streamAcc/(p.m*4), inPlaceCols) / k.NR / wide * wide
-		if whole := roundUp(share, wide); workers == 1 || ceilDiv(panels, whole) >= 2*workers {
-			share = whole
-		}
-		cols = min(share, block)
-	}
-	cols = max(cols, ceilDiv(panels, max(maxSlabs, slabsEach*workers)))
-	st.cols, st.block, st.group = cols*k.NR, block*k.NR, cmp.Or(group, block)*k.NR
-	st.slabs = ceilDiv(p.n, st.cols)
-	st.cut(workers)
+	st.cutColumns(workers)
+	st.cutK(workers)
 	// Workers that add to C every few rows of K take its lines from each other, though each
 	// has columns of its own: a processor fetches the lines after them, too.
 	st.inC = workers == 1 && p.direct()
-	var err error
-	st.mapA, err = tile.NewPanelMap(tile.PanelConfig{
-		Kernel: k, Side: side, Type: p.a.elem, Global: p.a.memory(),
-		Rows: p.m, K: p.k, Stride: p.a.pitch(), KContiguous: !p.a.trans,
-	})
+	st.mapA, err = p.panelMap(side, &p.a, p.m, !p.a.trans)
 	return err
-}
-
-// cut cuts K into items. Many workers end together if what a slow one has left
-// of its slabs is done by others: down K a slab goes from hand to hand.
-func (st *stream) cut(workers int) {
-	st.items = 1
-	if st.many(workers) {
-		each, row := piecesEach, st.k*st.b.elem.Size()
-		most := min(st.steps, pipeline.MaxDepth, min(st.cols, st.n)*row/pieceBytes)
-		along := pieceAlong
-		if st.mode == streamInPlace {
-			each, along = each/2, inPlaceAlong
-		}
-		if st.b.trans {
-			most = min(most, row/along)
-		}
-		st.items = max(1, min(most, each*workers/st.slabs))
-	}
-	if st.bytesAcc() > piecesAcc {
-		st.items = 1
-	}
-	st.span = ceilDiv(st.steps, st.items)
-	st.items = ceilDiv(st.steps, st.span)
-	st.jobPanels = ceilDiv(st.steps*st.panelsA, workers)
 }
 
 // bytesA returns the size of a whole block of A.

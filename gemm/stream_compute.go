@@ -136,6 +136,7 @@ func (st *stream) computeInPlace(mem unsafe.Pointer, item, col, n int) {
 // ldd bytes apart.
 func (st *stream) readPlace(k, n int, a, b, src, dst unsafe.Pointer, ldd int) {
 	most, cols := st.kernel.StreamMost(st.b.elem, st.b.trans), n
+	multiply := st.kernel.Stream(st.b.elem, st.b.trans)
 	if st.panelsA > 1 {
 		cols = max(1, againBytes/(k*st.b.elem.Size())/fewColumns) * fewColumns
 	}
@@ -146,7 +147,7 @@ func (st *stream) readPlace(k, n int, a, b, src, dst unsafe.Pointer, ldd int) {
 	for j := 0; j < n; j += cols {
 		for i := 0; i < st.m; i += most {
 			a, at := unsafe.Add(a, i/st.kernel.MR*st.kernel.PanelA(st.words(k))), i*ldd+j*4
-			st.inPlace(k, min(most, st.m-i), min(cols, n-j), a, unsafe.Add(b, j*column), pitch, forward(src, at), ldd, unsafe.Add(dst, at), ldd)
+			multiply(k, min(most, st.m-i), min(cols, n-j), a, unsafe.Add(b, j*column), pitch, forward(src, at), ldd, unsafe.Add(dst, at), ldd)
 		}
 	}
 }
@@ -185,7 +186,7 @@ func (st *stream) panel(words, n int, a, b unsafe.Pointer, sizeB int, src, dst u
 		tiles, rows := 1, min(k.MR, st.m-i*k.MR)
 		switch whole := st.m/k.MR - i; {
 		case i == 0 || st.narrow() || whole > 0 && n < k.NR || whole == 0 && k.Edge() == nil:
-			st.panels(words, rows, n, a, b, sizeB, src, ldd, dst, ldd)
+			k.StreamPanels(st.b.elem)(words, rows, n, a, b, sizeB, src, ldd, dst, ldd)
 		case whole > 0:
 			tiles = whole
 			k.MulAhead(words, tiles, a, b, src, ldd, dst, ldd, next)

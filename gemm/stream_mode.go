@@ -40,6 +40,10 @@ const (
 	againBytes = 256 << 10
 	againPlain = 12
 	againDeep  = 64 // elements of K
+	// A few panels of A are multiplied one after the other by a panel of a packed B,
+	// while it is in a cache. A narrow one would be widened.
+	packedPanels = 4 // most panels of A
+	narrowPanels = 2 // the same by a narrow B
 )
 
 // streamMode returns the fastest mode for so many workers.
@@ -153,16 +157,4 @@ func (p *product) panelOfA(mode streamMode, words int) (rows, bytes int) {
 		return p.kernel.NR, p.kernel.PanelB(words)
 	}
 	return p.kernel.MR, p.kernel.PanelA(words)
-}
-
-// sweepSlabs returns how many slabs so many workers sweep. Rows are read fastest if
-// they are long; but one of several workers may be slow.
-func sweepSlabs(workers int) int {
-	switch {
-	case workers == 1:
-		return 1
-	case workers > few:
-		return slabsEach / 2 * workers // and hand them on, see cut
-	}
-	return slabsEach * workers
 }
