@@ -3,7 +3,6 @@ package gemm
 import (
 	"unsafe"
 
-	"example.com/leafhopper/asm"
 	"example.com/leafhopper/tile"
 )
 
@@ -24,7 +23,6 @@ const (
 	timesShort = 3
 	timesPlain = 2
 	timesAlong = 2
-	timesFew   = 4 // along K with AMX, for three or four workers, see fetchesApart
 	mostShort  = 8 << 20
 	mostPlain  = 12 << 20
 	pageBytes  = 4 << 10
@@ -33,9 +31,6 @@ const (
 	rowsFetched = 8
 	rowsTurned  = 16
 	fewPacked   = 4
-	keptTiles   = 3  // of each worker, see keepsB
-	apartPanels = 2  // of a narrow B for each worker, see fetchesApart
-	tiledFewest = 3  // rows, see tileFewest
 	fewColumns  = 16 // of a vector of AVX-512
 	// Bytes of scratch memory for A, and for sums.
 	fewBytes = scratchBytes/2 - tile.SlotAlign
@@ -73,48 +68,6 @@ func (p *product) sharesFew(workers int) bool {
 		most = min(most/timesPlain, mostPlain)
 	}
 	return workers >= ownLeast && p.m <= rows && size <= most && p.streamsFew()
-}
-
-// keepsB reports whether half of the second-level caches of several workers hold B, and each of
-// them has tiles enough. A tile of rows of A and more are then multiplied faster in place than while
-// B is streamed, whose slabs go from one of many workers to another down K.
-func (p *product) keepsB(workers int) bool {
-	k := p.kernel
-	return workers > ownLeast && p.a.elem == asm.F32 && p.inVectors() && p.readsA() && k.MR <= p.m && p.m <= streamRows &&
-		ceilDiv(p.m, k.MR)*ceilDiv(p.n, k.NR) >= keptTiles*workers && p.n*p.k*4 <= workers*bytesL2/timesPlain && !p.readsAlong(workers)
-}
-
-// fetchesApart reports the same for tiles of AMX, and fewer rows: their workers had better fetch
-// their columns of B each for itself than sweep over it if the second-level caches hold it or, if
-// they are many, nobody has more than two panels of it. A few have slabs so wide that only what
-// is packed, or has to be transposed, gains.
-func (p *product) fetchesApart(workers int) bool {
-	if !p.starves() || workers < pair || p.wide(workers) || p.flops() > ownStarves*float64(workers) {
-		return false
-	}
-	switch {
-	case p.many(workers):
-		return p.heldBy(workers, timesShort) || p.n <= apartPanels*workers*p.kernel.NR
-	case p.b.packed:
-		return p.heldBy(workers, timesShort)
-	}
-	return p.b.trans && workers > pair && p.heldBy(workers, timesFew)
-}
-
-// tileFewest returns the fewest rows of A that tiles of AMX multiply faster than vectors do.
-// Where B lies in panels, or its columns along K, and a cache holds it, vectors take as long
-// for three rows.
-func (p *product) tileFewest(workers int) int {
-	switch {
-	case p.b.packed && p.heldBy(workers, timesShort) && !p.wide(workers), p.b.trans && workers == 1 && p.heldBy(1, 1):
-		return tiledFewest
-	}
-	return sweepFewest
-}
-
-// heldBy reports whether the second-level caches of so many workers hold B so many times.
-func (p *product) heldBy(workers, times int) bool {
-	return p.n*p.k*p.b.elem.Size() <= workers*bytesL2/times
 }
 
 // streamsFew reports whether there is a kernel that streams B, and room for A and sums.

@@ -28,8 +28,7 @@ const (
 	ownRows     = 3 << 27 // the same if they read it where it lies
 	ownStarves  = 1 << 29 // the same of a starving kernel
 	ownTwo      = 9 << 24 // the same of one of no more than two workers, to whom a ring costs little
-	ownLeast    = 3       // fewest workers
-	ownPair     = 2       // the same of a starving kernel, and if A has to be packed
+	ownLeast    = 3       // fewest workers, but a pair for a starving kernel and if A has to be packed
 	ownExtent   = 128     // most rows of a slab, unless more stay in a cache where they lie
 	ownPanels   = 8       // most panels of B of a slab
 )
@@ -89,7 +88,7 @@ func (in *inlined) paired(s *settings) bool {
 	mostA, mostB := 2*bytesL2, 3*bytesL2/2 // of a block of K of A, and of B, for each
 	if intel {
 		mostA, mostB = bytesL2/2, bytesL2 // whose last caches are slower
-		if workers == ownPair {
+		if workers == pair {
 			mostB -= bytesL2 / 8
 		}
 	}
@@ -113,13 +112,13 @@ func (in *inlined) owned(s *settings) bool {
 	p := &in.product
 	workers, least := s.parallelism(), ownLeast
 	if p.starves() || !p.readsA() && p.unpackedFor(p.m, p.n, workers) == nil {
-		least = ownPair
+		least = pair
 	}
 	if workers < least || p.skinny(s) || in.fewest() > barrier.MaxCount {
 		return false
 	}
 	in.unpacked = p.unpackedFor(min(p.m, ownExtent), min(p.n, ownExtent), workers)
-	if workers == ownPair && in.unpacked == nil && !p.starves() && p.fewRows() {
+	if workers == pair && in.unpacked == nil && !p.starves() && p.fewRows() {
 		return false // one of them multiplies few rows without packing A or B
 	}
 	in.few = in.unpacked == nil && p.sharesFew(workers)
@@ -127,15 +126,15 @@ func (in *inlined) owned(s *settings) bool {
 	fits := in.layout(ownExtent+p.kernel.MR, ownExtent)
 	most := ownPacks
 	switch {
-	case p.starves() && workers == ownPair:
+	case p.starves() && workers == pair:
 		most = ownTwo
 	case p.starves():
 		most = ownStarves
 	case in.unpacked != nil || in.tilesA > 0:
 		most = ownRows
-	case workers == ownPair && in.packsOnce():
+	case workers == pair && in.packsOnce():
 		most = math.MaxInt
-	case workers == ownPair:
+	case workers == pair:
 		most = ownPacksTwo
 	}
 	in.own = fits && p.flops() <= float64(most)*float64(workers)
@@ -189,20 +188,20 @@ func (pl *place) init(in *inlined, most int) {
 func (in *inlined) best(most int) (best slabbing) {
 	quarter := float64(tileFlops(in.kernel, in.words(in.k))) / 4
 	late := 0
-	if in.own || most > few {
+	if in.own || most > fewWorkers {
 		late = 1 // one of several is always late, and all wait for its last slab
 	}
-	if in.few && (most <= few || in.m <= fewPacked) {
+	if in.few && (most <= fewWorkers || in.m <= fewPacked) {
 		late = 0 // but every slab packs its few rows again
 	}
 	least := math.Inf(1)
-	for workers := most; ; workers = max(workers/2, few) {
+	for workers := most; ; workers = max(workers/2, fewWorkers) {
 		cut, time := in.cut(workers, late)
 		flops := float64(time)*quarter + float64(workers*helpFlops)
 		if flops >= least {
 			return best
 		}
-		if best, least = cut, flops; workers <= few {
+		if best, least = cut, flops; workers <= fewWorkers {
 			return best
 		}
 	}

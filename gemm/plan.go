@@ -56,7 +56,7 @@ const (
 	tileExtent  = 1024      // most rows and columns of a cluster tile
 	manyExtent  = 2048      // the same for more than few workers, in a large cache
 	largeCache  = 48 << 20  // least bytes of an L3 that is large
-	few         = 4         // most workers that are few: they share a ring of A, and small tiles and stages are enough for them
+	fewWorkers  = 4         // most workers that are few: they share a ring of A, and small tiles and stages are enough for them
 	pair        = 2         // the same unless the kernel starves, see many
 	widePanels  = 8         // panels of B for each of many workers from which it is wide
 	leastLate   = 256       // least rows of a tile whose B is packed late, if A is larger than an L2 cache anyway
@@ -92,7 +92,7 @@ func newPlan(p *product, s *settings) plan {
 		switch {
 		case g.workers == 1:
 			g.depth = loneDepth
-		case g.workers <= few:
+		case g.workers <= fewWorkers:
 			g.depth = fewDepth
 		default:
 			g.depth = manyDepth
@@ -220,7 +220,7 @@ func (g *plan) layOut(k *asm.Kernel) {
 func (p *product) packsLate(s *settings) bool {
 	workers := s.workerCount()
 	switch {
-	case !s.unnamed() || workers > few || workers > 1 && ceilDiv(p.n, p.kernel.NR) < 2*workers:
+	case !s.unnamed() || workers > fewWorkers || workers > 1 && ceilDiv(p.n, p.kernel.NR) < 2*workers:
 		return false
 	case p.packs():
 		return true
@@ -245,7 +245,7 @@ func (p *product) wide(workers int) bool {
 // waiting, and what they share takes longer than to have it twice.
 func (p *product) many(workers int) bool {
 	if p.starves() {
-		return workers > few
+		return workers > fewWorkers
 	}
 	return workers > pair
 }
@@ -272,7 +272,7 @@ func (p *product) keptCols() int {
 // clusterExtent returns the most rows and columns of a cluster tile. Many
 // workers need more slabs in a stage, and stages that are worth more.
 func clusterExtent(workers int) int {
-	if workers > few && bytesL3 >= largeCache {
+	if workers > fewWorkers && bytesL3 >= largeCache {
 		return manyExtent
 	}
 	return tileExtent

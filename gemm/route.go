@@ -43,7 +43,7 @@ func (in *inlined) route(s *settings) route {
 		share /= 2
 	}
 	switch {
-	case p.starves() && flops > starveMany && s.parallelism() > few:
+	case p.starves() && flops > starveMany && s.parallelism() > fewWorkers:
 		inline, share = starveMany, starveMany
 	case p.starves():
 		inline, share = starveFlops, starveFlops

@@ -92,7 +92,7 @@ func sweepSlabs(workers int) int {
 	switch {
 	case workers == 1:
 		return 1
-	case workers > few:
+	case workers > fewWorkers:
 		return slabsEach / 2 * workers // and hand them on, see cutK
 	}
 	return slabsEach * workers

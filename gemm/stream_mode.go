@@ -89,7 +89,7 @@ func (p *product) inPlaceRows(workers int) int {
 	case halved && workers <= pair:
 		return againPlain
 	case !p.b.trans:
-	case intel && k.KPack == 1 && workers <= few && p.n*p.k*size > 2*workers*bytesL2:
+	case intel && k.KPack == 1 && workers <= fewWorkers && p.n*p.k*size > 2*workers*bytesL2:
 		return againIntel
 	}
 	return k.StreamRows(p.b.elem)
@@ -139,7 +139,7 @@ func (p *product) turnsAlong(workers int) bool {
 		if k.KPack > 1 {
 			most = alongPairs
 		}
-	case intel && k.KPack == 1 && (workers <= few || each >= alongEach):
+	case intel && k.KPack == 1 && (workers <= fewWorkers || each >= alongEach):
 		most = alongRows
 		if each >= 2*alongEach {
 			spare = alongWide
