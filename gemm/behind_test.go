@@ -34,11 +34,12 @@ func TestNotBehindOnIntel(t *testing.T) {
 	able := k.RowsPackDepth(asm.F32) > 0
 	for _, intel := range []bool{false, true} {
 		restore := gemm.PretendIntel(intel)
-		is, err := gemm.PacksBehind(testEngine, c, a, b.T(), gemm.WithWorkers(1))
+		path, err := gemm.PathOf(testEngine, c, a, b.T(), gemm.WithWorkers(1))
 		restore()
 		if err != nil {
 			t.Fatal(err)
 		}
+		is := path.PacksBehind
 		if is != (able && !intel) {
 			t.Errorf("Intel %v: packs behind products: %v, and %v can: %v", intel, is, k.Name, able)
 		}
@@ -84,10 +85,11 @@ func testBehind[O gemm.Output, I gemm.Element](t *testing.T) {
 					o := build[O, I](t, s)
 					defer o.free()
 					all := append([]gemm.Option{gemm.WithAlpha(s.alpha), gemm.WithBeta(s.beta)}, s.opts...)
-					is, err := gemm.PacksBehind(testEngine, o.c, o.a, o.b, all...)
+					path, err := gemm.PathOf(testEngine, o.c, o.a, o.b, all...)
 					if err != nil {
 						t.Fatal(err)
 					}
+					is := path.PacksBehind
 					// C of 16 bits has its sums elsewhere, and is rounded by the kernel, but with an alpha or a beta.
 					wants := able && tc.behind && (st.Route == "inline" || st.Route == "place") && (typeOf[O]() == asm.F32 || !k.Rounds(typeOf[O]()) || s.alpha != 1 || s.beta != 0)
 					if is != wants && workers == 1 {

@@ -24,15 +24,6 @@ func OnGrid(e *Engine, c, a, b AnyMatrix, opts ...Option) (Stats, error) {
 	return e.grid(in, s, in.gridRoute(s))
 }
 
-// RouteOf returns how e.Multiply computes the product.
-func RouteOf(e *Engine, c, a, b AnyMatrix, opts ...Option) (string, error) {
-	in, s, err := e.prepared(c, a, b, opts)
-	if err != nil {
-		return "", err
-	}
-	return routeNames[in.route(s)], nil
-}
-
 // prepared returns the product of a call, which nobody has laid out.
 func (e *Engine) prepared(c, a, b AnyMatrix, opts []Option) (*inlined, *settings, error) {
 	s := e.defaults
@@ -41,30 +32,50 @@ func (e *Engine) prepared(c, a, b AnyMatrix, opts []Option) (*inlined, *settings
 	return &in, &s, err
 }
 
-// WholeTiles reports whether e.Multiply takes the product for one of whole tiles and no more.
-func WholeTiles(e *Engine, c, a, b AnyMatrix, opts ...Option) (bool, error) {
-	in, s, err := e.prepared(c, a, b, opts)
-	if err != nil {
-		return false, err
-	}
-	return in.route(s) == routeInline && in.whole, nil
+// A Path is how a product is computed, beyond its route.
+type Path struct {
+	Route          string
+	WholeTiles     bool // inline, of whole tiles and no more
+	FewRows        bool // inline, by kernels that stream
+	Unpacked       bool // inline or in place, with neither A nor B packed
+	PacksBehind    bool // inline or in place, with panels of B packed behind the products of others
+	SlabsUnpacked  bool // in place, in slabs of so few rows that they are not packed, though taller ones would be
+	StreamsInPlace bool // streams a B that is read where it lies
+	StreamsAlong   bool // streams columns of B as rows
+	KeepsB         bool // several workers' caches keep B, which is then not streamed
 }
 
-// PacksBehind reports whether e.Multiply computes the product in place or inline, and packs panels of B behind
-// the products of others.
-func PacksBehind(e *Engine, c, a, b AnyMatrix, opts ...Option) (bool, error) {
+// PathOf returns how e.Multiply computes the product.
+func PathOf(e *Engine, c, a, b AnyMatrix, opts ...Option) (path Path, err error) {
 	in, s, err := e.prepared(c, a, b, opts)
 	if err != nil {
-		return false, err
+		return path, err
 	}
+	path.KeepsB = in.keepsB(s.parallelism())
 	how := in.route(s)
-	if how == routePlace {
+	path.Route = routeNames[how]
+	switch how {
+	case routeStream:
+		mode := in.streamMode(s.parallelism())
+		path.StreamsInPlace, path.StreamsAlong = mode == streamInPlace, mode == streamAlong
+		return path, nil
+	case routeRing:
+		return path, nil
+	case routePlace:
 		var pl place
 		pl.init(in, s.parallelism())
+		if pl.across != pl.slabs && pl.unpacked == nil {
+			part := pl.part(0)
+			path.SlabsUnpacked = part.unpacked != nil
+		}
 		in = &pl.inlined
+	case routeInline:
+		path.WholeTiles, path.FewRows = in.whole, in.few
 	}
 	in.past = in.exceeds(1)
-	return (how == routeInline || how == routePlace) && in.unpacked == nil && !in.few && in.packsBehind(0, in.n), nil
+	path.Unpacked = in.unpacked != nil
+	path.PacksBehind = in.unpacked == nil && !in.few && in.packsBehind(0, in.n)
+	return path, nil
 }
 
 // StarveFlops is the size of a product up to which a starving kernel's is inline,
@@ -109,31 +120,21 @@ func PackedStage[T Element](p *Packed[T]) int { return p.p.bk }
 
 // PretendL3 makes the engine plan for a last-level cache of n bytes until the
 // function it returns is called.
-func PretendL3(n int) (restore func()) {
-	old := bytesL3
-	bytesL3 = n
-	return func() { bytesL3 = old }
-}
+func PretendL3(n int) (restore func()) { return pretend(&bytesL3, n) }
 
 // PretendL2 does the same for a second-level cache.
-func PretendL2(n int) (restore func()) {
-	old := bytesL2
-	bytesL2 = n
-	return func() { bytesL2 = old }
-}
+func PretendL2(n int) (restore func()) { return pretend(&bytesL2, n) }
 
 // PretendIntel does the same for a processor of Intel's, or of others.
-func PretendIntel(is bool) (restore func()) {
-	old := intel
-	intel = is
-	return func() { intel = old }
-}
+func PretendIntel(is bool) (restore func()) { return pretend(&intel, is) }
 
 // PretendHalves does the same for a processor that carries out AVX-512 in halves.
-func PretendHalves(is bool) (restore func()) {
-	old := halved
-	halved = is
-	return func() { halved = old }
+func PretendHalves(is bool) (restore func()) { return pretend(&halved, is) }
+
+func pretend[T any](what *T, v T) (restore func()) {
+	old := *what
+	*what = v
+	return func() { *what = old }
 }
 
 // StreamColumns returns the columns of a slab of e.Multiply with these arguments,
@@ -146,65 +147,6 @@ func StreamColumns(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 	var st stream
 	err = st.init(&in.product, s.parallelism())
 	return st.cols, err
-}
-
-// KeepsB reports whether several workers' caches keep the B of these arguments, which is
-// then not streamed.
-func KeepsB(e *Engine, c, a, b AnyMatrix, opts ...Option) (bool, error) {
-	in, s, err := e.prepared(c, a, b, opts)
-	return err == nil && in.keepsB(s.parallelism()), err
-}
-
-// SlabsUnpacked reports whether e.Multiply with these arguments cuts the product into slabs of so
-// few rows that they are multiplied where they lie, though taller ones would be packed.
-func SlabsUnpacked(e *Engine, c, a, b AnyMatrix, opts ...Option) (bool, error) {
-	in, s, err := e.prepared(c, a, b, opts)
-	if err != nil || in.route(s) != routePlace {
-		return false, err
-	}
-	var pl place
-	pl.init(in, s.parallelism())
-	if pl.across == pl.slabs || pl.unpacked != nil {
-		return false, nil
-	}
-	part := pl.part(0)
-	return part.unpacked != nil, nil
-}
-
-// StreamsAlong reports whether e.Multiply with these arguments streams columns of B as rows.
-func StreamsAlong(e *Engine, c, a, b AnyMatrix, opts ...Option) (bool, error) {
-	in, s, err := e.prepared(c, a, b, opts)
-	if err != nil {
-		return false, err
-	}
-	return in.route(s) == routeStream && in.streamMode(s.parallelism()) == streamAlong, nil
-}
-
-// StreamsInPlace reports whether e.Multiply with these arguments streams a B that it reads
-// where it lies.
-func StreamsInPlace(e *Engine, c, a, b AnyMatrix, opts ...Option) (bool, error) {
-	in, s, err := e.prepared(c, a, b, opts)
-	return err == nil && in.route(s) == routeStream && in.streamMode(s.parallelism()) == streamInPlace, err
-}
-
-// Unpacked reports whether e.Multiply with these arguments packs neither A nor B.
-func Unpacked(e *Engine, c, a, b AnyMatrix, opts ...Option) (bool, error) {
-	in, s, err := e.prepared(c, a, b, opts)
-	if err != nil {
-		return false, err
-	}
-	how := in.route(s)
-	return (how == routeInline || how == routePlace) && in.unpacked != nil, nil
-}
-
-// FewRows reports whether kernels that stream compute e.Multiply with these arguments
-// inline.
-func FewRows(e *Engine, c, a, b AnyMatrix, opts ...Option) (bool, error) {
-	in, s, err := e.prepared(c, a, b, opts)
-	if err != nil {
-		return false, err
-	}
-	return in.route(s) == routeInline && in.few, nil
 }
 
 // PlaceSlabs returns the slabs into which so many workers cut a product of elements of

@@ -50,10 +50,11 @@ func testFewRows[O gemm.Output, I gemm.Element](t *testing.T) {
 					s.opts, s.packed = opts, layout.packed
 					o := build[O, I](t, s)
 					defer o.free()
-					is, err := gemm.FewRows(testEngine, o.c, o.a, o.b, s.opts...)
+					path, err := gemm.PathOf(testEngine, o.c, o.a, o.b, s.opts...)
 					if err != nil {
 						t.Fatal(err)
 					}
+					is := path.FewRows
 					streams = streams || is
 					same(t, product[O, I](t, s), want, s.n)
 				})

@@ -95,6 +95,7 @@ func TestShared(t *testing.T) {
 
 // TestPaired says how large a B one and two workers take in place, by whose processor it is.
 func TestPaired(t *testing.T) {
+	processors(t, 2)
 	k, err := asm.Select(asm.F32, "")
 	switch {
 	case err != nil:

@@ -52,10 +52,11 @@ func testStreamAgain[O gemm.Output, I gemm.Element](t *testing.T, along bool) {
 					for _, workers := range []int{1, 2, 5} {
 						t.Run(fmt.Sprint(m, "x", d, "/intel=", intel, "/workers=", workers), func(t *testing.T) {
 							s.opts = append(slices.Clip(opts), gemm.WithWorkers(workers))
-							is, err := gemm.StreamsInPlace(testEngine, o.c, o.a, o.b, s.opts...)
+							path, err := gemm.PathOf(testEngine, o.c, o.a, o.b, s.opts...)
 							if err != nil {
 								t.Fatal(err)
 							}
+							is := path.StreamsInPlace
 							most := 12
 							switch {
 							case !intel && along:

@@ -57,10 +57,11 @@ func testStreamAlong[O gemm.Output, I gemm.Element](t *testing.T) {
 				}
 				restore, restoreIntel := gemm.PretendHalves(!way.intel), gemm.PretendIntel(way.intel)
 				s.opts = append(slices.Clip(opts), gemm.WithWorkers(workers))
-				is, err := gemm.StreamsAlong(testEngine, o.c, o.a, o.b, s.opts...)
+				path, err := gemm.PathOf(testEngine, o.c, o.a, o.b, s.opts...)
 				if err != nil {
 					t.Error(err)
 				}
+				is := path.StreamsAlong
 				wants := workers <= most
 				if way.intel {
 					wants = tc.m <= 64 && (workers <= 4 || tc.n*tc.k/workers >= 1<<20)
@@ -69,9 +70,7 @@ func testStreamAlong[O gemm.Output, I gemm.Element](t *testing.T) {
 					t.Errorf("%v on %d workers, Intel %v: columns are rows: %v, want %v", tc, workers, way.intel, is, wants)
 				}
 				route := "stream"
-				if kept, err := gemm.KeepsB(testEngine, o.c, o.a, o.b, s.opts...); err != nil {
-					t.Error(err)
-				} else if kept {
+				if path.KeepsB {
 					route = "place"
 				}
 				if st := again(t, o, s, old); st.Route != route && (k.Starves() || is || tc.m <= 64) {
@@ -98,8 +97,8 @@ func testStreamAlong[O gemm.Output, I gemm.Element](t *testing.T) {
 				s := size(tc.m, tc.n, tc.k, append(slices.Clip(opts), gemm.WithWorkers(tc.workers))...)
 				s.tb = true
 				o := build[O, I](t, s)
-				if is, err := gemm.StreamsAlong(testEngine, o.c, o.a, o.b, s.opts...); err != nil || is != tc.want {
-					t.Errorf("%v on %d workers: columns are rows: %v, want %v, error %v", tc.shape, tc.workers, is, tc.want, err)
+				if path, err := gemm.PathOf(testEngine, o.c, o.a, o.b, s.opts...); err != nil || path.StreamsAlong != tc.want {
+					t.Errorf("%v on %d workers: columns are rows: %v, want %v, error %v", tc.shape, tc.workers, path.StreamsAlong, tc.want, err)
 				}
 				o.free()
 				sameAsRing[O, I](t, s)
@@ -124,10 +123,11 @@ func testStreamAlong[O gemm.Output, I gemm.Element](t *testing.T) {
 			o := build[O, I](t, s)
 			for _, intel := range []bool{false, true} {
 				restore, restoreIntel := gemm.PretendHalves(!intel), gemm.PretendIntel(intel)
-				is, err := gemm.StreamsAlong(testEngine, o.c, o.a, o.b, s.opts...)
+				path, err := gemm.PathOf(testEngine, o.c, o.a, o.b, s.opts...)
 				if err != nil {
 					t.Error(err)
 				}
+				is := path.StreamsAlong
 				wants := tc.halves
 				if intel {
 					wants = tc.intel && k.KPack == 1

@@ -13,10 +13,11 @@ import (
 // unpacks reports whether a product packs nothing.
 func unpacks[O gemm.Output, I gemm.Element](t *testing.T, o operands[O, I], s spec) bool {
 	t.Helper()
-	is, err := gemm.Unpacked(testEngine, o.c, o.a, o.b, s.opts...)
+	path, err := gemm.PathOf(testEngine, o.c, o.a, o.b, s.opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
+	is := path.Unpacked
 	return is
 }
 
@@ -149,10 +150,11 @@ func TestSlabsUnpacked(t *testing.T) {
 				o := build[float32, float32](t, s)
 				defer o.free()
 				all := append([]gemm.Option{gemm.WithAlpha(s.alpha), gemm.WithBeta(s.beta)}, s.opts...)
-				is, err := gemm.SlabsUnpacked(testEngine, o.c, o.a, o.b, all...)
+				path, err := gemm.PathOf(testEngine, o.c, o.a, o.b, all...)
 				if err != nil {
 					t.Fatal(err)
 				}
+				is := path.SlabsUnpacked
 				if is != tc.want {
 					t.Errorf("%v: slabs are unpacked: %v, want %v", st, is, tc.want)
 				}

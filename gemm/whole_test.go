@@ -52,10 +52,11 @@ func testWholeTiles[O gemm.Output, I gemm.Element](t *testing.T) {
 					o := build[O, I](t, s)
 					defer o.free()
 					all := append([]gemm.Option{gemm.WithAlpha(s.alpha), gemm.WithBeta(s.beta)}, s.opts...)
-					is, err := gemm.WholeTiles(testEngine, o.c, o.a, pack(t, o.b, s.opts...), all...)
+					path, err := gemm.PathOf(testEngine, o.c, o.a, pack(t, o.b, s.opts...), all...)
 					if err != nil {
 						t.Fatal(err)
 					}
+					is := path.WholeTiles
 					if want := able && tc.whole && s.m*s.n*s.k <= 1<<16; is != want {
 						t.Errorf("%dx%dx%d: taken for whole tiles: %v, want %v", s.m, s.n, s.k, is, want)
 					}
