@@ -1,30 +1,20 @@
-//go:build unix
-
 package bf16
 
 import (
 	"testing"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
+	"example.com/leafhopper/internal/guard"
 )
 
-// fenced returns n elements at the start and n at the end of a page of memory
-// that has an inaccessible page on either side.
+// fenced returns n elements at the start and n at the end of memory that has an
+// inaccessible page on either side.
 func fenced[T element](t *testing.T, n int) (first, last []T) {
-	page := unix.Getpagesize()
-	m, err := unix.Mmap(-1, 0, 3*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { unix.Munmap(m) })
-	for _, fence := range [][]byte{m[:page], m[2*page:]} {
-		if err := unix.Mprotect(fence, unix.PROT_NONE); err != nil {
-			t.Fatal(err)
-		}
-	}
 	var zero T
-	all := unsafe.Slice((*T)(unsafe.Pointer(&m[page])), page/int(unsafe.Sizeof(zero)))
+	size := int(unsafe.Sizeof(zero))
+	mem, free := guard.Memory(t, n*size)
+	t.Cleanup(free)
+	all := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(mem))), len(mem)/size)
 	return all[:n:n], all[len(all)-n:]
 }
 

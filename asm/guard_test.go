@@ -1,0 +1,37 @@
+package asm
+
+import (
+	"testing"
+	"unsafe"
+
+	"example.com/leafhopper/internal/guard"
+)
+
+// A guarded is memory between two pages that fault on any access, where the system has such.
+type guarded struct{ mem []byte }
+
+// newGuarded returns room for at least n bytes.
+func newGuarded(t testing.TB, n int) guarded {
+	mem, free := guard.Memory(t, n)
+	t.Cleanup(free)
+	return guarded{mem}
+}
+
+// fenced is pages that each lie between pages that fault on any access.
+type fenced struct {
+	mem  []byte // from the first page on
+	page int
+}
+
+// newFenced returns n pages.
+func newFenced(t testing.TB, n int) fenced {
+	mem, free := guard.Pages(t, n)
+	t.Cleanup(free)
+	return fenced{mem, guard.PageSize}
+}
+
+// first returns the n bytes after the front guard, last the n bytes before the back guard.
+func (g guarded) first(n int) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(g.mem[:n])) }
+func (g guarded) last(n int) unsafe.Pointer {
+	return unsafe.Add(unsafe.Pointer(unsafe.SliceData(g.mem)), len(g.mem[n:]))
+}
