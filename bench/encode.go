@@ -108,12 +108,15 @@ const benchUnits = "Unit GFLOP/s better=higher\nUnit %peak better=higher\n"
 // WriteBenchfmt writes every sample as a line of Go's benchmark format, for
 // benchstat. Names are those of BenchmarkMultiply; an axis that they lack is a
 // configuration line if it is the same everywhere, and part of the name if not.
+// What differs from run to run of the same is a comment: benchstat compares only
+// what has the same configuration.
 func (r *Report) WriteBenchfmt(w io.Writer) error {
 	m := r.Machine
-	out := fmt.Sprintf("goos: %s\ngoarch: %s\npkg: example.com/leafhopper/bench\ncpu: %s\ngo: %s\n", m.GOOS, m.GOARCH, m.CPU, m.Go)
+	out := fmt.Sprintf("goos: %s\ngoarch: %s\npkg: example.com/leafhopper/bench\ncpu: %s\n# %s", m.GOOS, m.GOARCH, m.CPU, m.Go)
 	if m.Commit != "" {
-		out += fmt.Sprintf("commit: %s\n", m.Commit)
+		out += fmt.Sprintf(", commit %s", m.Commit)
 	}
+	out += "\n"
 	var extra []column
 	for _, a := range axes {
 		switch a.name {
@@ -133,7 +136,7 @@ func (r *Report) WriteBenchfmt(w io.Writer) error {
 		}
 	}
 	for _, p := range r.Peak {
-		out += fmt.Sprintf("peak-%s-%d: %s GFLOP/s\n", p.Kernel, p.Workers, significant(p.GFLOPS))
+		out += fmt.Sprintf("# peak of %s, workers %d: %s GFLOP/s\n", p.Kernel, p.Workers, significant(p.GFLOPS))
 	}
 	out += benchUnits
 	for i := range r.Results {

@@ -177,7 +177,7 @@ func TestBenchfmtLines(t *testing.T) {
 	if err := mixedReport().WriteBenchfmt(&b); err != nil {
 		t.Fatal(err)
 	}
-	grammar := regexp.MustCompile(`^([a-z][^A-Z\s]*: .+|Unit \S+ better=higher|Benchmark[A-Z]\S*\t[0-9]+(\t[0-9.e+-]+ \S+)+)$`)
+	grammar := regexp.MustCompile(`^([a-z][^A-Z\s]*: .+|# .+|Unit \S+ better=higher|Benchmark[A-Z]\S*\t[0-9]+(\t[0-9.e+-]+ \S+)+)$`)
 	if err := hopperReport().WriteBenchfmt(&b); err != nil {
 		t.Fatal(err)
 	}
@@ -202,6 +202,32 @@ func TestBenchfmtLines(t *testing.T) {
 	}
 	if results != 100 {
 		t.Errorf("%d result lines, want one for each of 100 samples", results)
+	}
+}
+
+// TestBenchfmtComparable checks that another build, whose kernels were measured at another
+// speed, has the same configuration: benchstat compares only what has.
+func TestBenchfmtComparable(t *testing.T) {
+	configuration := func(rep *Report) (lines []string) {
+		var b bytes.Buffer
+		if err := rep.WriteBenchfmt(&b); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if key, _, ok := strings.Cut(line, ": "); ok && !strings.ContainsAny(key, " \t") {
+				lines = append(lines, line)
+			}
+		}
+		return lines
+	}
+	rep := sampleReport()
+	before := configuration(rep)
+	rep.Machine.Go, rep.Machine.Commit = "go1.99", "89abcdef"
+	for i := range rep.Peak {
+		rep.Peak[i].GFLOPS *= 1.01
+	}
+	if after := configuration(rep); len(before) < 5 || !slices.Equal(before, after) {
+		t.Errorf("configuration\n%s\nof another build\n%s", before, after)
 	}
 }
 

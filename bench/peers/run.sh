@@ -124,7 +124,7 @@ done
 
 # Each library is to choose its kernels for itself.
 for name in OPENBLAS_CORETYPE OPENBLAS_L2_SIZE DNNL_MAX_CPU_ISA ONEDNN_MAX_CPU_ISA ONEDNN_DEFAULT_FPMATH_MODE \
-	MKL_ENABLE_INSTRUCTIONS MKL_DEBUG_CPU_TYPE ATEN_CPU_CAPABILITY; do
+	MKL_ENABLE_INSTRUCTIONS MKL_DEBUG_CPU_TYPE ATEN_CPU_CAPABILITY LEAFHOPPER_KERNEL; do
 	if value=$(printenv "$name"); then
 		unset "$name"
 		note "$name=$value is in the environment, and left out"
