@@ -65,10 +65,12 @@ for t in $(echo "$threads" | tr , ' '); do
 	number "$t" 4096 || fail "-t: \"$t\" is not in 1..4096"
 	[ "$t" -le "$cores" ] || fail "-t: $t threads, but this machine gives $cores"
 done
+[ -z "$(echo "$threads" | tr , '\n' | sort | uniq -d)" ] || fail "-t: \"$threads\" names a number twice"
 case ,$peers, in *,,* | *[!a-z,]*) fail "-l: \"$peers\" is not a list of peers" ;; esac
 for lib in $(echo "$peers" | tr , ' '); do
 	case $lib in openblas | onednn | torch | gonum | gomlx) ;; *) fail "-l: \"$lib\" is not one of openblas, onednn, torch, gonum, gomlx" ;; esac
 done
+[ -z "$(echo "$peers" | tr , '\n' | sort | uniq -d)" ] || fail "-l: \"$peers\" names a peer twice"
 limit=${TIMEOUT:-120}
 number "$limit" 86400 || fail "TIMEOUT: \"$limit\" is not in 1..86400"
 command -v timeout >/dev/null || fail "no timeout command (Debian: coreutils)" 1

@@ -78,7 +78,7 @@ func TestBadArguments(t *testing.T) {
 		{"-cpuprofile -", "-cpuprofile: - is not a file"},
 		{"-trace -", "-trace: - is not a file"},
 		{"-format XML", `-format: "XML" is not one of`},
-		{"-alpha 0", "alpha = 0 leaves no product"},
+		{"-alpha 0", "-alpha: 0 leaves no product"},
 		{"-alpha NaN", "-alpha: NaN is not a finite float32"},
 		{"-alpha x", `-alpha: "x" is not a number`},
 		{"-alpha 1e-60", "-alpha: 1e-60 is not zero, but would be as a float32"},

@@ -60,6 +60,9 @@ func (a *axes) variants() ([]bench.Variant, error) {
 			return nil, usagef("compare: -%s: %w", f.name, err)
 		}
 	}
+	if w.Alpha == 0 {
+		return nil, usagef("compare: -alpha: 0 leaves no product to measure")
+	}
 	s := span{vs: []bench.Variant{{Workload: w}}}
 	cross(&s, shapes, func(v *bench.Variant, shape [3]int) { v.M, v.N, v.K = shape[0], shape[1], shape[2] })
 	crossList(&s, "dtype", a.dtype, parseType(types), func(v *bench.Variant, t asm.Type) { v.In = t })

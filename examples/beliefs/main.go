@@ -38,22 +38,35 @@ func (c count) print(what, rule string) {
 	fmt.Printf("%6d of %5d %-9s %s\n", c.wrong, c.of, what, rule)
 }
 
-// recording reads a file of this module.
-func recording(name string) ([]byte, error) {
-	dir, err := os.Getwd()
+// module returns the root of this module.
+func module() (dir string, err error) {
+	dir, err = os.Getwd()
 	for err == nil {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return golden.Read(filepath.Join(dir, filepath.FromSlash(name)))
+			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
 			err = errors.New("beliefs: run this inside the module, whose recordings it reads")
 		}
 		dir = filepath.Dir(dir)
 	}
-	return nil, err
+	return "", err
+}
+
+// recording reads a file of this module.
+func recording(name string) ([]byte, error) {
+	dir, err := module()
+	if err != nil {
+		return nil, err
+	}
+	return golden.Read(filepath.Join(dir, filepath.FromSlash(name)))
 }
 
 func main() {
+	if _, err := module(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	fmt.Printf("%6s of %5s %-9s %s\n", "wrong", "all", "records", "if this is the rule")
 	for _, topic := range []func() error{barriers, copies, arithmetic} {
 		if err := topic(); err != nil {
