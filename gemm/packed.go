@@ -19,7 +19,8 @@ func (m Matrix[T]) operand(T)  {}
 func (p *Packed[T]) operand(T) {}
 
 // Packed is a matrix B in the layout that a kernel reads. Multiply takes it
-// wherever it takes B, gives the same bits, and is spared copying B: worth it for
+// wherever it takes B, but for parts of K that its stages do not begin with (see
+// [Multiply]), gives the same bits, and is spared copying B: worth it for
 // weights that are multiplied many times, most of all by few rows at a time.
 //
 // A Packed is immutable and may be used by several goroutines at once; B may
