@@ -126,3 +126,20 @@ func testFewRowsShared[O gemm.Output, I gemm.Element](t *testing.T) {
 		}
 	})
 }
+
+// TestFewRowsSlabs checks that two workers have two slabs each of a product of few rows, which every slab packs again, where
+// others have four.
+func TestFewRowsSlabs(t *testing.T) {
+	processors(t, 2)
+	defer gemm.PretendHalves(false)()
+	eachKernel(t, asm.F32, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		if k.Stream(asm.F32, true) == nil || k.Unpacked(asm.F32) == nil {
+			t.Skip("does not read B where it lies")
+		}
+		s := size(2, 500, 400, append(opts[:len(opts):len(opts)], gemm.WithWorkers(2))...)
+		s.tb = true
+		if st := sameAsRing[float32, float32](t, s); st.Route != "place" || st.Tiles < 4 || st.Tiles > 5 {
+			t.Errorf("%v; want four or five slabs in place", st)
+		}
+	})
+}

@@ -8,9 +8,9 @@ import "example.com/leafhopper/asm"
 // nanosecond. But B is read again for every tile of rows, and not line after line.
 const (
 	unpackedSmall = 1 << 16 // multiply-adds that are too few to think about
-	unpackedMost  = 1 << 21 // most elements of B,
-	unpackedLeast = 1 << 20 // up to which it is not packed for one or two tiles of rows,
-	unpackedThin  = 1 << 18 // nor for so few rows that other kernels read B where it lies as fast on one or two workers
+	unpackedMost  = 8 << 20 // most bytes of B, unless they are those of eight second-level caches,
+	unpackedLeast = 4 << 20 // up to which, or to those of four, it is not packed for one or two tiles of rows,
+	unpackedThin  = 1 << 20 // nor for so few rows that other kernels read B where it lies as fast on one or two workers
 	thinRows      = 4       // the fewest that are not so few
 	// Bytes of a cache over which a strip of B may be spread for a first-level cache to
 	// keep it, for a second-level one, and for two tiles of rows not to mind.
@@ -63,12 +63,12 @@ func (p *product) unpackedFor(rows, cols, workers int) *asm.Unpacked {
 	}
 	spread := p.spread(u)
 	thin := rows < thinRows
-	switch elements := p.n * p.k; {
+	switch size := p.n * p.k * p.b.elem.Size(); {
 	case thin && workers >= ownLeast && p.heldBy(workers, timesPlain):
 		return u
-	case elements > min(2*bytesL2, unpackedMost) || thin && workers < ownLeast && elements > min(bytesL2, unpackedThin):
+	case size > min(8*bytesL2, unpackedMost) || thin && workers < ownLeast && size > min(4*bytesL2, unpackedThin):
 		return nil
-	case elements > min(bytesL2, unpackedLeast):
+	case size > min(4*bytesL2, unpackedLeast):
 	case rows <= u.Rows || rows <= 2*u.Rows && (halves(u) || spread <= unpackedTwice):
 		return u
 	}
@@ -89,7 +89,7 @@ func (p *product) unpackedFor(rows, cols, workers int) *asm.Unpacked {
 // second-level cache keeps those columns.
 func (p *product) unpackedSlab() *asm.Unpacked {
 	u := p.readsBoth()
-	if u == nil || p.m > 2*u.Rows || p.n*p.k > min(bytesL2, unpackedLeast) || p.exceeds(1) || p.spread(u) > min(bytesL2, unpackedNear) {
+	if u == nil || p.m > 2*u.Rows || p.n*p.k*p.b.elem.Size() > min(4*bytesL2, unpackedLeast) || p.exceeds(1) || p.spread(u) > min(bytesL2, unpackedNear) {
 		return nil
 	}
 	return u
