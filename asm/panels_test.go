@@ -27,10 +27,10 @@ func TestStreamPanels(t *testing.T) {
 		if !want {
 			return
 		}
-		const maxK, maxN = 80, 300
-		panels := (maxN + kern.NR - 1) / kern.NR
-		a, b := newGuarded(t, kern.PanelA(maxK)), newGuarded(t, panels*(kern.PanelB(maxK)+64))
-		src, dst, wanted := newGuarded(t, kern.MR*(maxN+9)*4), newGuarded(t, kern.MR*(maxN+9)*4), newGuarded(t, kern.MR*(maxN+9)*4)
+		const maxK, deepK, maxN, wideN = 80, 520, 300, 600
+		panels := (wideN + kern.NR - 1) / kern.NR
+		a, b := newGuarded(t, kern.PanelA(deepK)), newGuarded(t, panels*(kern.PanelB(deepK)+64))
+		src, dst, wanted := newGuarded(t, kern.MR*(wideN+9)*4), newGuarded(t, kern.MR*(wideN+9)*4), newGuarded(t, kern.MR*(wideN+9)*4)
 		r := rand.New(rand.NewPCG(7, 7))
 		types := slices.DeleteFunc([]Type{BF16, F16, F32}, func(typ Type) bool { return !kern.Accepts(typ) })
 		cases := 3000
@@ -39,7 +39,11 @@ func TestStreamPanels(t *testing.T) {
 		}
 		for i := range cases {
 			typ := types[i/3%len(types)]
-			c := panelsCase{kern: kern, typ: typ, k: kern.Words(typ, kern.KPack*(1+r.IntN(maxK))), m: 1 + r.IntN(kern.MR), n: 1 + r.IntN(maxN), source: i % 3}
+			words, n := 1+r.IntN(maxK), 1+r.IntN(maxN)
+			if i%64 == 0 {
+				words, n = deepK-r.IntN(deepK-maxK), wideN-r.IntN(wideN-maxN) // panels so large and so many that they are multiplied in two calls
+			}
+			c := panelsCase{kern: kern, typ: typ, k: kern.Words(typ, kern.KPack*words), m: 1 + r.IntN(kern.MR), n: n, source: i % 3}
 			word := operands[r.IntN(len(operands))].word
 			if kern.step == amxStep && i%5 == 0 {
 				word = flushed

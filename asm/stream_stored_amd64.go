@@ -53,9 +53,9 @@ func (s *streamKernel) wide(m int) int { return s.widths[s.storedBy(m)] }
 // packed is the PanelsFunc. Where there are fewer panels than the kernel reads at a time, it reads one after the other.
 func (s *streamKernel) packed(k, m, n int, a, b unsafe.Pointer, pitch int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	c := streamBlocks.Get().(*streamBlock)
-	stored, v := s.panels, s.storedBy(m)
+	stored, v, passing := s.panels, s.storedBy(m), false
 	if far := s.farther(); far != nil {
-		stored = far.panels
+		stored, passing = far.panels, k*s.wordBytes() >= passingBytes && n >= passingPanels*s.nr
 	} else if s.narrow != nil {
 		stored = s.narrow
 	}
@@ -67,7 +67,35 @@ func (s *streamKernel) packed(k, m, n int, a, b unsafe.Pointer, pitch int, src u
 			width, c.stride, c.ahead = s.nr, 0, panelsPace.ahead
 		}
 		c.b = unsafe.Add(b, j/s.nr*pitch)
+		if passing && s.nr < width && width <= n-j {
+			c.slots[0].accumulate(m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
+			s.pass(c, stored[v], width/s.nr)
+			continue
+		}
 		s.columns(c, stored[v], width, min(n-j, width), m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
 	}
 	c.release()
 }
+
+// The least size of panels and the fewest in a call that [streamKernel.pass] is worth its second call for: smaller and fewer come from
+// a cache.
+const (
+	passingBytes  = 16 << 10
+	passingPanels = 16
+)
+
+// pass multiplies panels that lie side by side. What a kernel prefetches past the end of one is the beginning of the next, which was
+// read long ago. So near the end of its own, each prefetches what comes after all of them: the beginning of those that are read next.
+func (s *streamKernel) pass(c *streamBlock, kern func(c *streamBlock), panels int) {
+	slot, k, ahead := &c.slots[0], c.k, c.ahead
+	a, last := slot.a, min(ahead/s.wordBytes(), k/2)
+	c.k = k - last
+	kern(c)
+	slot.src, slot.a = slot.dst, unsafe.Add(a, c.k*s.mr*4)
+	c.b, c.k, c.ahead = unsafe.Add(c.b, c.k*s.wordBytes()), last, ahead+(panels-1)*c.stride
+	kern(c)
+	slot.a, c.k, c.ahead = a, k, ahead
+}
+
+// wordBytes returns the bytes of a word of K of a stored panel.
+func (s *streamKernel) wordBytes() int { return s.nr * s.size * s.kpack }
