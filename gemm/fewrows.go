@@ -57,17 +57,18 @@ func (p *product) sharesFew(workers int) bool {
 	if p.starves() {
 		rows = p.tileFewest(workers) - 1
 	}
-	most := workers * bytesL2
+	held := false
 	switch {
 	case p.b.packed:
+		held = p.heldBy(workers, 1)
 	case p.b.trans:
-		most /= timesAlong
+		held = p.heldBy(workers, timesAlong)
 	case p.b.elem.Size() == 2, p.b.pitch()%pageBytes == 0:
-		most = min(most/timesShort, mostShort)
+		held = size <= mostShort && p.heldBy(workers, timesShort)
 	default:
-		most = min(most/timesPlain, mostPlain)
+		held = size <= mostPlain && p.heldBy(workers, timesPlain)
 	}
-	return workers >= ownLeast && p.m <= rows && size <= most && p.streamsFew()
+	return workers >= ownLeast && p.m <= rows && held && p.streamsFew()
 }
 
 // streamsFew reports whether there is a kernel that streams B, and room for A and sums.

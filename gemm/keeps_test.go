@@ -9,6 +9,26 @@ import (
 	"example.com/leafhopper/gemm"
 )
 
+// A routed is a product, on so many workers, and the route it is to take.
+type routed struct {
+	m, n, k, workers int
+	edit             func(s *spec)
+	want             string
+}
+
+// checkRoutes fails the test unless every product takes its route, and has the bits of the ring.
+func checkRoutes[I gemm.Element](t *testing.T, opts []gemm.Option, products []routed) {
+	for _, tc := range products {
+		t.Run(fmt.Sprintf("%dx%dx%d/workers=%d", tc.m, tc.n, tc.k, tc.workers), func(t *testing.T) {
+			s := size(tc.m, tc.n, tc.k, append(opts[:len(opts):len(opts)], gemm.WithWorkers(tc.workers))...)
+			tc.edit(&s)
+			if st := sameAsRing[float32, I](t, s); st.Route != tc.want {
+				t.Errorf("%v; want %s", st, tc.want)
+			}
+		})
+	}
+}
+
 // TestKeepsB checks that several workers compute few rows in place where their second-level caches hold B twice and
 // each has three tiles, that B is streamed otherwise, and that the bits are those of the ring.
 func TestKeepsB(t *testing.T) {
@@ -20,11 +40,7 @@ func TestKeepsB(t *testing.T) {
 		}
 		// Half of 8 MB for each of four, and more elements than are read unpacked.
 		const n, deep = 1024, 4096
-		for _, tc := range []struct {
-			m, n, k, workers int
-			edit             func(s *spec)
-			want             string
-		}{
+		checkRoutes[float32](t, opts, []routed{
 			{57, n, deep, 4, func(s *spec) {}, "place"},
 			{64, n, deep, 4, func(s *spec) { s.beta = 0.5 }, "place"},
 			{57, n, deep + 1, 4, func(s *spec) {}, "stream"},
@@ -37,15 +53,7 @@ func TestKeepsB(t *testing.T) {
 			{57, n, deep, 4, func(s *spec) { s.packed = true }, "place"},
 			{57, n, deep + 1, 4, func(s *spec) { s.packed = true }, "stream"},
 			{57, n, deep, 4, func(s *spec) { s.ta = true }, "stream"}, // A is not in rows
-		} {
-			t.Run(fmt.Sprintf("%dx%dx%d/workers=%d", tc.m, tc.n, tc.k, tc.workers), func(t *testing.T) {
-				s := size(tc.m, tc.n, tc.k, append(opts[:len(opts):len(opts)], gemm.WithWorkers(tc.workers))...)
-				tc.edit(&s)
-				if st := sameAsRing[float32, float32](t, s); st.Route != tc.want {
-					t.Errorf("%v; want %s", st, tc.want)
-				}
-			})
-		}
+		})
 	})
 }
 
@@ -60,11 +68,7 @@ func TestFetchesApart(t *testing.T) {
 			t.Skip("it does not wait for operands, or has no kernels that stream")
 		}
 		third, narrow := 8<<20/3/2, 2*8*k.NR // elements of B, columns
-		for _, tc := range []struct {
-			m, n, k, workers int
-			edit             func(s *spec)
-			want             string
-		}{
+		checkRoutes[bf16.BF16](t, opts, []routed{
 			{8, 768, third / 768 &^ 15, 8, func(s *spec) {}, "place"},
 			{8, 768, third/768&^15 + 16, 8, func(s *spec) {}, "stream"},
 			{5, 768, third / 768 &^ 15, 8, func(s *spec) { s.tb, s.beta = true, 0.5 }, "place"},
@@ -79,14 +83,6 @@ func TestFetchesApart(t *testing.T) {
 			{3, 768, third / 768 &^ 15, 8, func(s *spec) { s.packed = true }, "place"},
 			{64, 1024, 512, 4, func(s *spec) { s.tb = true }, "place"},
 			{3, 1024, 512, 1, func(s *spec) { s.tb = true }, "stream"},
-		} {
-			t.Run(fmt.Sprintf("%dx%dx%d/workers=%d", tc.m, tc.n, tc.k, tc.workers), func(t *testing.T) {
-				s := size(tc.m, tc.n, tc.k, append(opts[:len(opts):len(opts)], gemm.WithWorkers(tc.workers))...)
-				tc.edit(&s)
-				if st := sameAsRing[float32, bf16.BF16](t, s); st.Route != tc.want {
-					t.Errorf("%v; want %s", st, tc.want)
-				}
-			})
-		}
+		})
 	})
 }
