@@ -5,69 +5,69 @@ package asm
 import "unsafe"
 
 // An unpackedStrip multiplies r rows of A at a time, m in all, by one to three vectors of columns of B, as many as its name says; of
-// the last vector it reads and writes the first columns, last of them. Across has K across the rows of A. Short is for few columns in
+// the last vector it reads and writes the first columns, last of them. Unless add is 0 it adds to what is there. Across has K across the rows of A. Short is for few columns in
 // the last vector: it has half the width with AVX-512, and with AVX2 is masked, which only then it is. See [UnpackedFunc].
-type unpackedStrip func(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+type unpackedStrip func(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 //go:noescape
-func unpacked1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+func unpacked1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 //go:noescape
-func unpacked2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+func unpacked2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 //go:noescape
-func unpacked3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+func unpacked3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 //go:noescape
-func unpackedShort1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+func unpackedShort1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 //go:noescape
-func unpackedShort2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+func unpackedShort2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 //go:noescape
-func unpackedShort3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+func unpackedShort3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 //go:noescape
-func unpackedAcross1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+func unpackedAcross1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 //go:noescape
-func unpackedAcross2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+func unpackedAcross2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 //go:noescape
-func unpackedAcross3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+func unpackedAcross3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 //go:noescape
-func unpackedAcrossShort1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+func unpackedAcrossShort1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 //go:noescape
-func unpackedAcrossShort2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+func unpackedAcrossShort2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 //go:noescape
-func unpackedAcrossShort3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+func unpackedAcrossShort3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 //go:noescape
-func unpacked1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+func unpacked1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 //go:noescape
-func unpacked2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+func unpacked2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 //go:noescape
-func unpackedShort1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+func unpackedShort1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 //go:noescape
-func unpackedShort2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+func unpackedShort2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 //go:noescape
-func unpackedAcross1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+func unpackedAcross1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 //go:noescape
-func unpackedAcross2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+func unpackedAcross2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 //go:noescape
-func unpackedAcrossShort1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+func unpackedAcrossShort1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 //go:noescape
-func unpackedAcrossShort2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+func unpackedAcrossShort2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 // An unpackedShape is the strips of a kernel, by vectors of columns.
 type unpackedShape struct {
@@ -103,11 +103,11 @@ func assembleUnpacked(k *Kernel) {
 		return
 	}
 	k.unpacked = &Unpacked{
-		Along: func(m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int) {
-			along.multiply(m, n, k, a, lda, lda, b, ldb, dst, ldd)
+		Along: func(m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool) {
+			along.multiply(m, n, k, a, lda, lda, b, ldb, dst, ldd, add)
 		},
-		Across: func(m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int) {
-			across.multiply(m, n, k, a, lda, 4, b, ldb, dst, ldd)
+		Across: func(m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool) {
+			across.multiply(m, n, k, a, lda, 4, b, ldb, dst, ldd, add)
 		},
 		Rows: along.mr, Columns: len(along.strips) << along.shift, Vector: 1 << along.shift,
 	}
@@ -118,7 +118,11 @@ func assembleUnpacked(k *Kernel) {
 
 // multiply is an UnpackedFunc for rows of A rowA bytes apart. Strips and tiles are as equal as they can be: few accumulators would wait for
 // each other. A small product notices divisions, so there are none where one strip or tile is all.
-func (s *unpackedShape) multiply(m, n, k int, a unsafe.Pointer, lda, rowA int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int) {
+func (s *unpackedShape) multiply(m, n, k int, a unsafe.Pointer, lda, rowA int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool) {
+	adds := 0
+	if add {
+		adds = 1
+	}
 	vecs, strips := (n+1<<s.shift-1)>>s.shift, 1
 	if vecs > len(s.strips) {
 		strips = (vecs + len(s.strips) - 1) / len(s.strips)
@@ -136,16 +140,16 @@ func (s *unpackedShape) multiply(m, n, k int, a unsafe.Pointer, lda, rowA int, b
 		}
 		b, dst := unsafe.Add(b, col*4), unsafe.Add(dst, col*4)
 		if m <= s.mr {
-			strip(m, m, k, a, lda, b, ldb, dst, ldd, last)
+			strip(m, m, k, a, lda, b, ldb, dst, ldd, last, adds)
 		} else {
-			s.rows(strip, m, cols, k, a, lda, rowA, b, ldb, dst, ldd, last)
+			s.rows(strip, m, cols, k, a, lda, rowA, b, ldb, dst, ldd, last, adds)
 		}
 		vecs, col = vecs-wide, col+cols
 	}
 }
 
 // rows multiplies the rows of a strip.
-func (s *unpackedShape) rows(strip unpackedStrip, m, cols, k int, a unsafe.Pointer, lda, rowA int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int) {
+func (s *unpackedShape) rows(strip unpackedStrip, m, cols, k int, a unsafe.Pointer, lda, rowA int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, adds int) {
 	tiles := (m + s.mr - 1) / s.mr
 	most := tiles // of a call
 	if 2*m*cols*k > unpackedFlops {
@@ -154,7 +158,7 @@ func (s *unpackedShape) rows(strip unpackedStrip, m, cols, k int, a unsafe.Point
 	for row := 0; row < m; {
 		high := (m - row + tiles - 1) / tiles
 		now := min(m-row-(high-1)*tiles, most) // tiles that are so high; the others have a row less
-		strip(high, now*high, k, unsafe.Add(a, row*rowA), lda, b, ldb, unsafe.Add(dst, row*ldd), ldd, last)
+		strip(high, now*high, k, unsafe.Add(a, row*rowA), lda, b, ldb, unsafe.Add(dst, row*ldd), ldd, last, adds)
 		row, tiles = row+now*high, tiles-now
 	}
 }

@@ -25,8 +25,8 @@ func TestUnpackedWhere(t *testing.T) {
 // The largest dimensions and distance between rows in TestUnpacked.
 const unpackedMaxM, unpackedMaxN, unpackedMaxK, unpackedMaxPitch = 26, 132, 40, 1024
 
-// TestUnpacked multiplies matrices of all small numbers of rows and columns, which lie at either end of their memory. What
-// lies between rows of A and B is NaN, and between rows of C stays.
+// TestUnpacked multiplies matrices of all small numbers of rows and columns, which lie at either end of their memory, and adds
+// some products to what C holds. What lies between rows of A and B is NaN, and between rows of C stays.
 func TestUnpacked(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
 		if kern.Unpacked(F32) == nil {
@@ -42,7 +42,7 @@ func TestUnpacked(t *testing.T) {
 				fill := filler(r, values.word)
 				for m := 1; m <= unpackedMaxM; m++ {
 					for n := 1; n <= unpackedMaxN; n++ {
-						c := unpackedCase{kern: kern, m: m, n: n, k: 1 + r.IntN(unpackedMaxK), across: r.IntN(2) == 0, atEnd: r.IntN(2) == 0}
+						c := unpackedCase{kern: kern, m: m, n: n, k: 1 + r.IntN(unpackedMaxK), across: r.IntN(2) == 0, add: r.IntN(3) == 0, atEnd: r.IntN(2) == 0}
 						if (testing.Short() || raceEnabled) && (m+n)%5 > 0 {
 							continue
 						}
@@ -61,11 +61,12 @@ type unpackedCase struct {
 	kern    *Kernel
 	m, n, k int
 	across  bool // K lies across the rows of A
+	add     bool // to what C holds
 	atEnd   bool // all operands lie at the end of their memory, otherwise at its start
 }
 
 func (c unpackedCase) String() string {
-	return fmt.Sprintf("%dx%dx%d, across %v, at the end %v", c.m, c.n, c.k, c.across, c.atEnd)
+	return fmt.Sprintf("%dx%dx%d, across %v, add %v, at the end %v", c.m, c.n, c.k, c.across, c.add, c.atEnd)
 }
 
 // check compares the kernel with its twin and, payloads of NaN included, with that of panels.
@@ -99,13 +100,13 @@ func (c unpackedCase) check(mem [3]guarded, r *rand.Rand, fill func(p unsafe.Poi
 		multiply, rowA, wordA = c.kern.Unpacked(F32).Across, 4, lda
 	}
 	old := bytes.Clone(mem[2].mem)
-	multiply(c.m, c.n, c.k, a, lda, b, ldb, dst, ldd)
+	multiply(c.m, c.n, c.k, a, lda, b, ldb, dst, ldd, c.add)
 	if !bytes.Equal(before[0], mem[0].mem) || !bytes.Equal(before[1], mem[1].mem) {
 		return fmt.Errorf("%v: an operand that is only read was written", c)
 	}
 	got := bytes.Clone(mem[2].mem)
 	copy(mem[2].mem, old)
-	unpackedGeneric(c.m, c.n, c.k, a, wordA, rowA, b, ldb, dst, ldd)
+	unpackedGeneric(c.m, c.n, c.k, a, wordA, rowA, b, ldb, dst, ldd, c.add)
 	if at, x, y := mismatchC(got, mem[2].mem, dstAt, (c.m-1)*ldd+c.n*4, ldd, c.n*4); at >= 0 {
 		return fmt.Errorf("%v, ldd %d: byte %d after C is %#08x, its twin has %#08x", c, ldd, at-dstAt, x, y)
 	}
@@ -119,7 +120,16 @@ func (c unpackedCase) check(mem [3]guarded, r *rand.Rand, fill func(p unsafe.Poi
 	kern.PackB(F32, false)(toB, b, ldb, c.n, c.k)
 	for j := range c.n {
 		if j%kern.NR == 0 {
-			kern.Mul(c.k, panelsA, toA, unsafe.Add(toB, j/kern.NR*kern.PanelB(c.k)), nil, 0, to, kern.NR*4)
+			src := unsafe.Pointer(nil)
+			if c.add {
+				src = to
+				clear(tiles)
+				for i := range c.m {
+					row := old[dstAt+i*ldd+j*4:][:4*min(kern.NR, c.n-j)]
+					copy(unsafe.Slice((*byte)(unsafe.Pointer(&tiles[i*kern.NR])), len(row)), row)
+				}
+			}
+			kern.Mul(c.k, panelsA, toA, unsafe.Add(toB, j/kern.NR*kern.PanelB(c.k)), src, kern.NR*4, to, kern.NR*4)
 		}
 		for i := range c.m {
 			word := *(*uint32)(unsafe.Pointer(&got[dstAt+i*ldd+j*4]))
@@ -147,8 +157,8 @@ func TestUnpackedLong(t *testing.T) {
 			}
 		}
 		at := func(s []float32) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
-		u.Along(m, n, k, at(a), k*4, at(b), n*4, at(got), n*4)
-		unpackedGeneric(m, n, k, at(a), 4, k*4, at(b), n*4, at(want), n*4)
+		u.Along(m, n, k, at(a), k*4, at(b), n*4, at(got), n*4, false)
+		unpackedGeneric(m, n, k, at(a), 4, k*4, at(b), n*4, at(want), n*4, false)
 		for i := range got {
 			if got[i] != want[i] {
 				t.Fatalf("%dx%dx%d: element (%d, %d) is %v, want %v", m, n, k, i/n, i%n, got[i], want[i])

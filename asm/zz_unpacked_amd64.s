@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func unpacked1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+// func unpacked1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 1 vectors of columns, r rows of m at a time.
-TEXT ·unpacked1AVX512(SB), NOSPLIT, $0-80
+TEXT ·unpacked1AVX512(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	MOVQ $-1, AX
 	SHLQ CX, AX
@@ -39,10 +39,8 @@ rows8:
 	IMULQ R12, AX
 
 tile8:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -51,6 +49,32 @@ tile8:
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
+	JMP begin8
+
+add8:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Z0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z2
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z3
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z4
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z6
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z7
+	ADDQ R11, CX
+
+begin8:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop8:
@@ -102,10 +126,8 @@ rows7:
 	IMULQ R12, AX
 
 tile7:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add7
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -113,6 +135,30 @@ tile7:
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
+	JMP begin7
+
+add7:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Z0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z2
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z3
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z4
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z6
+	ADDQ R11, CX
+
+begin7:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop7:
@@ -160,16 +206,36 @@ rows6:
 	IMULQ R12, AX
 
 tile6:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add6
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
+	JMP begin6
+
+add6:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Z0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z2
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z3
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z4
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z5
+	ADDQ R11, CX
+
+begin6:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop6:
@@ -213,15 +279,33 @@ rows5:
 	IMULQ R12, AX
 
 tile5:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add5
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
+	JMP begin5
+
+add5:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Z0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z2
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z3
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z4
+	ADDQ R11, CX
+
+begin5:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop5:
@@ -261,13 +345,29 @@ rows4:
 	IMULQ R12, AX
 
 tile4:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add4
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
+	JMP begin4
+
+add4:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Z0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z2
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z3
+	ADDQ R11, CX
+
+begin4:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop4:
@@ -302,12 +402,26 @@ rows3:
 	IMULQ R12, AX
 
 tile3:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add3
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
+	JMP begin3
+
+add3:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Z0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z2
+	ADDQ R11, CX
+
+begin3:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop3:
@@ -338,11 +452,23 @@ rows2:
 	IMULQ R12, AX
 
 tile2:
+	CMPQ add+80(FP), $0
+	JNE add2
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	JMP begin2
+
+add2:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Z0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z1
+	ADDQ R11, CX
+
+begin2:
 	MOVQ k+16(FP), CX
 	MOVQ b+40(FP), DI
 	MOVQ R8, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
 	PCALIGN $32
 
 loop2:
@@ -369,10 +495,20 @@ rows1:
 	IMULQ R12, AX
 
 tile1:
+	CMPQ add+80(FP), $0
+	JNE add1
+	VPXORD Z0, Z0, Z0
+	JMP begin1
+
+add1:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Z0
+	ADDQ R11, CX
+
+begin1:
 	MOVQ k+16(FP), CX
 	MOVQ b+40(FP), DI
 	MOVQ R8, SI
-	VPXORD Z0, Z0, Z0
 	PCALIGN $32
 
 loop1:
@@ -394,9 +530,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func unpackedShort1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+// func unpackedShort1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 1 vectors of columns, r rows of m at a time.
-TEXT ·unpackedShort1AVX512(SB), NOSPLIT, $0-80
+TEXT ·unpackedShort1AVX512(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	MOVQ $-1, AX
 	SHLQ CX, AX
@@ -429,10 +565,8 @@ rows8:
 	IMULQ R12, AX
 
 tile8:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -441,6 +575,32 @@ tile8:
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
+	JMP begin8
+
+add8:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Y0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y2
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y3
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y4
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y6
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y7
+	ADDQ R11, CX
+
+begin8:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop8:
@@ -492,10 +652,8 @@ rows7:
 	IMULQ R12, AX
 
 tile7:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add7
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -503,6 +661,30 @@ tile7:
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
+	JMP begin7
+
+add7:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Y0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y2
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y3
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y4
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y6
+	ADDQ R11, CX
+
+begin7:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop7:
@@ -550,16 +732,36 @@ rows6:
 	IMULQ R12, AX
 
 tile6:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add6
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
+	JMP begin6
+
+add6:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Y0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y2
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y3
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y4
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y5
+	ADDQ R11, CX
+
+begin6:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop6:
@@ -603,15 +805,33 @@ rows5:
 	IMULQ R12, AX
 
 tile5:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add5
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
+	JMP begin5
+
+add5:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Y0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y2
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y3
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y4
+	ADDQ R11, CX
+
+begin5:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop5:
@@ -651,13 +871,29 @@ rows4:
 	IMULQ R12, AX
 
 tile4:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add4
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
+	JMP begin4
+
+add4:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Y0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y2
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y3
+	ADDQ R11, CX
+
+begin4:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop4:
@@ -692,12 +928,26 @@ rows3:
 	IMULQ R12, AX
 
 tile3:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add3
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
+	JMP begin3
+
+add3:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Y0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y2
+	ADDQ R11, CX
+
+begin3:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop3:
@@ -728,11 +978,23 @@ rows2:
 	IMULQ R12, AX
 
 tile2:
+	CMPQ add+80(FP), $0
+	JNE add2
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	JMP begin2
+
+add2:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Y0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y1
+	ADDQ R11, CX
+
+begin2:
 	MOVQ k+16(FP), CX
 	MOVQ b+40(FP), DI
 	MOVQ R8, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
 	PCALIGN $32
 
 loop2:
@@ -759,10 +1021,20 @@ rows1:
 	IMULQ R12, AX
 
 tile1:
+	CMPQ add+80(FP), $0
+	JNE add1
+	VPXORD Z0, Z0, Z0
+	JMP begin1
+
+add1:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Y0
+	ADDQ R11, CX
+
+begin1:
 	MOVQ k+16(FP), CX
 	MOVQ b+40(FP), DI
 	MOVQ R8, SI
-	VPXORD Z0, Z0, Z0
 	PCALIGN $32
 
 loop1:
@@ -784,9 +1056,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func unpackedAcross1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+// func unpackedAcross1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 1 vectors of columns, r rows of m at a time.
-TEXT ·unpackedAcross1AVX512(SB), NOSPLIT, $0-80
+TEXT ·unpackedAcross1AVX512(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	MOVQ $-1, AX
 	SHLQ CX, AX
@@ -818,9 +1090,8 @@ rows8:
 	MOVQ $32, AX
 
 tile8:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -829,6 +1100,31 @@ tile8:
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
+	JMP begin8
+
+add8:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Z0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z2
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z3
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z4
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z6
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z7
+	ADDQ R11, CX
+
+begin8:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop8:
@@ -879,9 +1175,8 @@ rows7:
 	MOVQ $28, AX
 
 tile7:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add7
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -889,6 +1184,29 @@ tile7:
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
+	JMP begin7
+
+add7:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Z0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z2
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z3
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z4
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z6
+	ADDQ R11, CX
+
+begin7:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop7:
@@ -935,15 +1253,35 @@ rows6:
 	MOVQ $24, AX
 
 tile6:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add6
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
+	JMP begin6
+
+add6:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Z0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z2
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z3
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z4
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z5
+	ADDQ R11, CX
+
+begin6:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop6:
@@ -986,14 +1324,32 @@ rows5:
 	MOVQ $20, AX
 
 tile5:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add5
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
+	JMP begin5
+
+add5:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Z0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z2
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z3
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z4
+	ADDQ R11, CX
+
+begin5:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop5:
@@ -1032,13 +1388,29 @@ rows4:
 	MOVQ $16, AX
 
 tile4:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add4
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
+	JMP begin4
+
+add4:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Z0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z2
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z3
+	ADDQ R11, CX
+
+begin4:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop4:
@@ -1073,12 +1445,26 @@ rows3:
 	MOVQ $12, AX
 
 tile3:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add3
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
+	JMP begin3
+
+add3:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Z0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z2
+	ADDQ R11, CX
+
+begin3:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop3:
@@ -1109,11 +1495,23 @@ rows2:
 	MOVQ $8, AX
 
 tile2:
+	CMPQ add+80(FP), $0
+	JNE add2
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	JMP begin2
+
+add2:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Z0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Z1
+	ADDQ R11, CX
+
+begin2:
 	MOVQ k+16(FP), CX
 	MOVQ b+40(FP), DI
 	MOVQ R8, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
 	PCALIGN $32
 
 loop2:
@@ -1140,10 +1538,20 @@ rows1:
 	MOVQ $4, AX
 
 tile1:
+	CMPQ add+80(FP), $0
+	JNE add1
+	VPXORD Z0, Z0, Z0
+	JMP begin1
+
+add1:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Z0
+	ADDQ R11, CX
+
+begin1:
 	MOVQ k+16(FP), CX
 	MOVQ b+40(FP), DI
 	MOVQ R8, SI
-	VPXORD Z0, Z0, Z0
 	PCALIGN $32
 
 loop1:
@@ -1165,9 +1573,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func unpackedAcrossShort1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+// func unpackedAcrossShort1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 1 vectors of columns, r rows of m at a time.
-TEXT ·unpackedAcrossShort1AVX512(SB), NOSPLIT, $0-80
+TEXT ·unpackedAcrossShort1AVX512(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	MOVQ $-1, AX
 	SHLQ CX, AX
@@ -1199,9 +1607,8 @@ rows8:
 	MOVQ $32, AX
 
 tile8:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1210,6 +1617,31 @@ tile8:
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
+	JMP begin8
+
+add8:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Y0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y2
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y3
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y4
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y6
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y7
+	ADDQ R11, CX
+
+begin8:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop8:
@@ -1260,9 +1692,8 @@ rows7:
 	MOVQ $28, AX
 
 tile7:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add7
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1270,6 +1701,29 @@ tile7:
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
+	JMP begin7
+
+add7:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Y0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y2
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y3
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y4
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y6
+	ADDQ R11, CX
+
+begin7:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop7:
@@ -1316,15 +1770,35 @@ rows6:
 	MOVQ $24, AX
 
 tile6:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add6
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
+	JMP begin6
+
+add6:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Y0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y2
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y3
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y4
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y5
+	ADDQ R11, CX
+
+begin6:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop6:
@@ -1367,14 +1841,32 @@ rows5:
 	MOVQ $20, AX
 
 tile5:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add5
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
+	JMP begin5
+
+add5:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Y0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y2
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y3
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y4
+	ADDQ R11, CX
+
+begin5:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop5:
@@ -1413,13 +1905,29 @@ rows4:
 	MOVQ $16, AX
 
 tile4:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add4
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
+	JMP begin4
+
+add4:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Y0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y2
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y3
+	ADDQ R11, CX
+
+begin4:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop4:
@@ -1454,12 +1962,26 @@ rows3:
 	MOVQ $12, AX
 
 tile3:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add3
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
+	JMP begin3
+
+add3:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Y0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y2
+	ADDQ R11, CX
+
+begin3:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop3:
@@ -1490,11 +2012,23 @@ rows2:
 	MOVQ $8, AX
 
 tile2:
+	CMPQ add+80(FP), $0
+	JNE add2
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	JMP begin2
+
+add2:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Y0
+	ADDQ R11, CX
+	VMOVUPS.Z 0(CX), K1, Y1
+	ADDQ R11, CX
+
+begin2:
 	MOVQ k+16(FP), CX
 	MOVQ b+40(FP), DI
 	MOVQ R8, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
 	PCALIGN $32
 
 loop2:
@@ -1521,10 +2055,20 @@ rows1:
 	MOVQ $4, AX
 
 tile1:
+	CMPQ add+80(FP), $0
+	JNE add1
+	VPXORD Z0, Z0, Z0
+	JMP begin1
+
+add1:
+	MOVQ R10, CX
+	VMOVUPS.Z 0(CX), K1, Y0
+	ADDQ R11, CX
+
+begin1:
 	MOVQ k+16(FP), CX
 	MOVQ b+40(FP), DI
 	MOVQ R8, SI
-	VPXORD Z0, Z0, Z0
 	PCALIGN $32
 
 loop1:
@@ -1546,9 +2090,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func unpacked2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+// func unpacked2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 2 vectors of columns, r rows of m at a time.
-TEXT ·unpacked2AVX512(SB), NOSPLIT, $0-80
+TEXT ·unpacked2AVX512(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	MOVQ $-1, AX
 	SHLQ CX, AX
@@ -1581,10 +2125,8 @@ rows8:
 	IMULQ R12, AX
 
 tile8:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1601,6 +2143,40 @@ tile8:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
+	JMP begin8
+
+add8:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Z3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z4
+	VMOVUPS.Z 64(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS.Z 64(CX), K1, Z7
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z8
+	VMOVUPS.Z 64(CX), K1, Z9
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z10
+	VMOVUPS.Z 64(CX), K1, Z11
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z12
+	VMOVUPS.Z 64(CX), K1, Z13
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z14
+	VMOVUPS.Z 64(CX), K1, Z15
+	ADDQ R11, CX
+
+begin8:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop8:
@@ -1670,10 +2246,8 @@ rows7:
 	IMULQ R12, AX
 
 tile7:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add7
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1688,6 +2262,37 @@ tile7:
 	VPXORD Z11, Z11, Z11
 	VPXORD Z12, Z12, Z12
 	VPXORD Z13, Z13, Z13
+	JMP begin7
+
+add7:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Z3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z4
+	VMOVUPS.Z 64(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS.Z 64(CX), K1, Z7
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z8
+	VMOVUPS.Z 64(CX), K1, Z9
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z10
+	VMOVUPS.Z 64(CX), K1, Z11
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z12
+	VMOVUPS.Z 64(CX), K1, Z13
+	ADDQ R11, CX
+
+begin7:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop7:
@@ -1751,10 +2356,8 @@ rows6:
 	IMULQ R12, AX
 
 tile6:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add6
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1767,6 +2370,34 @@ tile6:
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
+	JMP begin6
+
+add6:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Z3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z4
+	VMOVUPS.Z 64(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS.Z 64(CX), K1, Z7
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z8
+	VMOVUPS.Z 64(CX), K1, Z9
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z10
+	VMOVUPS.Z 64(CX), K1, Z11
+	ADDQ R11, CX
+
+begin6:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop6:
@@ -1824,10 +2455,8 @@ rows5:
 	IMULQ R12, AX
 
 tile5:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add5
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1838,6 +2467,31 @@ tile5:
 	VPXORD Z7, Z7, Z7
 	VPXORD Z8, Z8, Z8
 	VPXORD Z9, Z9, Z9
+	JMP begin5
+
+add5:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Z3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z4
+	VMOVUPS.Z 64(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS.Z 64(CX), K1, Z7
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z8
+	VMOVUPS.Z 64(CX), K1, Z9
+	ADDQ R11, CX
+
+begin5:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop5:
@@ -1889,9 +2543,8 @@ rows4:
 	IMULQ R12, AX
 
 tile4:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add4
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1900,6 +2553,27 @@ tile4:
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
+	JMP begin4
+
+add4:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Z3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z4
+	VMOVUPS.Z 64(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS.Z 64(CX), K1, Z7
+	ADDQ R11, CX
+
+begin4:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop4:
@@ -1944,15 +2618,32 @@ rows3:
 	IMULQ R12, AX
 
 tile3:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add3
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
+	JMP begin3
+
+add3:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Z3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z4
+	VMOVUPS.Z 64(CX), K1, Z5
+	ADDQ R11, CX
+
+begin3:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop3:
@@ -1991,13 +2682,27 @@ rows2:
 	IMULQ R12, AX
 
 tile2:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add2
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
+	JMP begin2
+
+add2:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Z3
+	ADDQ R11, CX
+
+begin2:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop2:
@@ -2030,11 +2735,22 @@ rows1:
 	IMULQ R12, AX
 
 tile1:
+	CMPQ add+80(FP), $0
+	JNE add1
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	JMP begin1
+
+add1:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	ADDQ R11, CX
+
+begin1:
 	MOVQ k+16(FP), CX
 	MOVQ b+40(FP), DI
 	MOVQ R8, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
 	PCALIGN $32
 
 loop1:
@@ -2060,9 +2776,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func unpackedShort2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+// func unpackedShort2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 2 vectors of columns, r rows of m at a time.
-TEXT ·unpackedShort2AVX512(SB), NOSPLIT, $0-80
+TEXT ·unpackedShort2AVX512(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	MOVQ $-1, AX
 	SHLQ CX, AX
@@ -2095,10 +2811,8 @@ rows8:
 	IMULQ R12, AX
 
 tile8:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2115,6 +2829,40 @@ tile8:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
+	JMP begin8
+
+add8:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z4
+	VMOVUPS.Z 64(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS.Z 64(CX), K1, Y7
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z8
+	VMOVUPS.Z 64(CX), K1, Y9
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z10
+	VMOVUPS.Z 64(CX), K1, Y11
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z12
+	VMOVUPS.Z 64(CX), K1, Y13
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z14
+	VMOVUPS.Z 64(CX), K1, Y15
+	ADDQ R11, CX
+
+begin8:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop8:
@@ -2184,10 +2932,8 @@ rows7:
 	IMULQ R12, AX
 
 tile7:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add7
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2202,6 +2948,37 @@ tile7:
 	VPXORD Z11, Z11, Z11
 	VPXORD Z12, Z12, Z12
 	VPXORD Z13, Z13, Z13
+	JMP begin7
+
+add7:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z4
+	VMOVUPS.Z 64(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS.Z 64(CX), K1, Y7
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z8
+	VMOVUPS.Z 64(CX), K1, Y9
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z10
+	VMOVUPS.Z 64(CX), K1, Y11
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z12
+	VMOVUPS.Z 64(CX), K1, Y13
+	ADDQ R11, CX
+
+begin7:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop7:
@@ -2265,10 +3042,8 @@ rows6:
 	IMULQ R12, AX
 
 tile6:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add6
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2281,6 +3056,34 @@ tile6:
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
+	JMP begin6
+
+add6:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z4
+	VMOVUPS.Z 64(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS.Z 64(CX), K1, Y7
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z8
+	VMOVUPS.Z 64(CX), K1, Y9
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z10
+	VMOVUPS.Z 64(CX), K1, Y11
+	ADDQ R11, CX
+
+begin6:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop6:
@@ -2338,10 +3141,8 @@ rows5:
 	IMULQ R12, AX
 
 tile5:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add5
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2352,6 +3153,31 @@ tile5:
 	VPXORD Z7, Z7, Z7
 	VPXORD Z8, Z8, Z8
 	VPXORD Z9, Z9, Z9
+	JMP begin5
+
+add5:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z4
+	VMOVUPS.Z 64(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS.Z 64(CX), K1, Y7
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z8
+	VMOVUPS.Z 64(CX), K1, Y9
+	ADDQ R11, CX
+
+begin5:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop5:
@@ -2403,9 +3229,8 @@ rows4:
 	IMULQ R12, AX
 
 tile4:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add4
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2414,6 +3239,27 @@ tile4:
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
+	JMP begin4
+
+add4:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z4
+	VMOVUPS.Z 64(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS.Z 64(CX), K1, Y7
+	ADDQ R11, CX
+
+begin4:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop4:
@@ -2458,15 +3304,32 @@ rows3:
 	IMULQ R12, AX
 
 tile3:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add3
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
+	JMP begin3
+
+add3:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z4
+	VMOVUPS.Z 64(CX), K1, Y5
+	ADDQ R11, CX
+
+begin3:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop3:
@@ -2505,13 +3368,27 @@ rows2:
 	IMULQ R12, AX
 
 tile2:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add2
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
+	JMP begin2
+
+add2:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Y3
+	ADDQ R11, CX
+
+begin2:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop2:
@@ -2544,11 +3421,22 @@ rows1:
 	IMULQ R12, AX
 
 tile1:
+	CMPQ add+80(FP), $0
+	JNE add1
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	JMP begin1
+
+add1:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Y1
+	ADDQ R11, CX
+
+begin1:
 	MOVQ k+16(FP), CX
 	MOVQ b+40(FP), DI
 	MOVQ R8, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
 	PCALIGN $32
 
 loop1:
@@ -2574,9 +3462,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func unpackedAcross2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+// func unpackedAcross2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 2 vectors of columns, r rows of m at a time.
-TEXT ·unpackedAcross2AVX512(SB), NOSPLIT, $0-80
+TEXT ·unpackedAcross2AVX512(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	MOVQ $-1, AX
 	SHLQ CX, AX
@@ -2608,9 +3496,8 @@ rows8:
 	MOVQ $32, AX
 
 tile8:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2627,6 +3514,39 @@ tile8:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
+	JMP begin8
+
+add8:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Z3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z4
+	VMOVUPS.Z 64(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS.Z 64(CX), K1, Z7
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z8
+	VMOVUPS.Z 64(CX), K1, Z9
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z10
+	VMOVUPS.Z 64(CX), K1, Z11
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z12
+	VMOVUPS.Z 64(CX), K1, Z13
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z14
+	VMOVUPS.Z 64(CX), K1, Z15
+	ADDQ R11, CX
+
+begin8:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop8:
@@ -2695,9 +3615,8 @@ rows7:
 	MOVQ $28, AX
 
 tile7:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add7
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2712,6 +3631,36 @@ tile7:
 	VPXORD Z11, Z11, Z11
 	VPXORD Z12, Z12, Z12
 	VPXORD Z13, Z13, Z13
+	JMP begin7
+
+add7:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Z3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z4
+	VMOVUPS.Z 64(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS.Z 64(CX), K1, Z7
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z8
+	VMOVUPS.Z 64(CX), K1, Z9
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z10
+	VMOVUPS.Z 64(CX), K1, Z11
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z12
+	VMOVUPS.Z 64(CX), K1, Z13
+	ADDQ R11, CX
+
+begin7:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop7:
@@ -2774,9 +3723,8 @@ rows6:
 	MOVQ $24, AX
 
 tile6:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add6
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2789,6 +3737,33 @@ tile6:
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
+	JMP begin6
+
+add6:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Z3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z4
+	VMOVUPS.Z 64(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS.Z 64(CX), K1, Z7
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z8
+	VMOVUPS.Z 64(CX), K1, Z9
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z10
+	VMOVUPS.Z 64(CX), K1, Z11
+	ADDQ R11, CX
+
+begin6:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop6:
@@ -2845,9 +3820,8 @@ rows5:
 	MOVQ $20, AX
 
 tile5:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add5
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2858,6 +3832,30 @@ tile5:
 	VPXORD Z7, Z7, Z7
 	VPXORD Z8, Z8, Z8
 	VPXORD Z9, Z9, Z9
+	JMP begin5
+
+add5:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Z3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z4
+	VMOVUPS.Z 64(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS.Z 64(CX), K1, Z7
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z8
+	VMOVUPS.Z 64(CX), K1, Z9
+	ADDQ R11, CX
+
+begin5:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop5:
@@ -2908,9 +3906,8 @@ rows4:
 	MOVQ $16, AX
 
 tile4:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add4
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2919,6 +3916,27 @@ tile4:
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
+	JMP begin4
+
+add4:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Z3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z4
+	VMOVUPS.Z 64(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS.Z 64(CX), K1, Z7
+	ADDQ R11, CX
+
+begin4:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop4:
@@ -2963,15 +3981,32 @@ rows3:
 	MOVQ $12, AX
 
 tile3:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add3
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
+	JMP begin3
+
+add3:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Z3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z4
+	VMOVUPS.Z 64(CX), K1, Z5
+	ADDQ R11, CX
+
+begin3:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop3:
@@ -3010,13 +4045,27 @@ rows2:
 	MOVQ $8, AX
 
 tile2:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add2
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
+	JMP begin2
+
+add2:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Z3
+	ADDQ R11, CX
+
+begin2:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop2:
@@ -3049,11 +4098,22 @@ rows1:
 	MOVQ $4, AX
 
 tile1:
+	CMPQ add+80(FP), $0
+	JNE add1
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	JMP begin1
+
+add1:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Z1
+	ADDQ R11, CX
+
+begin1:
 	MOVQ k+16(FP), CX
 	MOVQ b+40(FP), DI
 	MOVQ R8, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
 	PCALIGN $32
 
 loop1:
@@ -3079,9 +4139,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func unpackedAcrossShort2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+// func unpackedAcrossShort2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 2 vectors of columns, r rows of m at a time.
-TEXT ·unpackedAcrossShort2AVX512(SB), NOSPLIT, $0-80
+TEXT ·unpackedAcrossShort2AVX512(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	MOVQ $-1, AX
 	SHLQ CX, AX
@@ -3113,9 +4173,8 @@ rows8:
 	MOVQ $32, AX
 
 tile8:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -3132,6 +4191,39 @@ tile8:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
+	JMP begin8
+
+add8:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z4
+	VMOVUPS.Z 64(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS.Z 64(CX), K1, Y7
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z8
+	VMOVUPS.Z 64(CX), K1, Y9
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z10
+	VMOVUPS.Z 64(CX), K1, Y11
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z12
+	VMOVUPS.Z 64(CX), K1, Y13
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z14
+	VMOVUPS.Z 64(CX), K1, Y15
+	ADDQ R11, CX
+
+begin8:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop8:
@@ -3200,9 +4292,8 @@ rows7:
 	MOVQ $28, AX
 
 tile7:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add7
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -3217,6 +4308,36 @@ tile7:
 	VPXORD Z11, Z11, Z11
 	VPXORD Z12, Z12, Z12
 	VPXORD Z13, Z13, Z13
+	JMP begin7
+
+add7:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z4
+	VMOVUPS.Z 64(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS.Z 64(CX), K1, Y7
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z8
+	VMOVUPS.Z 64(CX), K1, Y9
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z10
+	VMOVUPS.Z 64(CX), K1, Y11
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z12
+	VMOVUPS.Z 64(CX), K1, Y13
+	ADDQ R11, CX
+
+begin7:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop7:
@@ -3279,9 +4400,8 @@ rows6:
 	MOVQ $24, AX
 
 tile6:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add6
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -3294,6 +4414,33 @@ tile6:
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
+	JMP begin6
+
+add6:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z4
+	VMOVUPS.Z 64(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS.Z 64(CX), K1, Y7
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z8
+	VMOVUPS.Z 64(CX), K1, Y9
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z10
+	VMOVUPS.Z 64(CX), K1, Y11
+	ADDQ R11, CX
+
+begin6:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop6:
@@ -3350,9 +4497,8 @@ rows5:
 	MOVQ $20, AX
 
 tile5:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add5
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -3363,6 +4509,30 @@ tile5:
 	VPXORD Z7, Z7, Z7
 	VPXORD Z8, Z8, Z8
 	VPXORD Z9, Z9, Z9
+	JMP begin5
+
+add5:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z4
+	VMOVUPS.Z 64(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS.Z 64(CX), K1, Y7
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z8
+	VMOVUPS.Z 64(CX), K1, Y9
+	ADDQ R11, CX
+
+begin5:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop5:
@@ -3413,9 +4583,8 @@ rows4:
 	MOVQ $16, AX
 
 tile4:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add4
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -3424,6 +4593,27 @@ tile4:
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
+	JMP begin4
+
+add4:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z4
+	VMOVUPS.Z 64(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS.Z 64(CX), K1, Y7
+	ADDQ R11, CX
+
+begin4:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop4:
@@ -3468,15 +4658,32 @@ rows3:
 	MOVQ $12, AX
 
 tile3:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add3
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
+	JMP begin3
+
+add3:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z4
+	VMOVUPS.Z 64(CX), K1, Y5
+	ADDQ R11, CX
+
+begin3:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop3:
@@ -3515,13 +4722,27 @@ rows2:
 	MOVQ $8, AX
 
 tile2:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add2
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
+	JMP begin2
+
+add2:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z2
+	VMOVUPS.Z 64(CX), K1, Y3
+	ADDQ R11, CX
+
+begin2:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop2:
@@ -3554,11 +4775,22 @@ rows1:
 	MOVQ $4, AX
 
 tile1:
+	CMPQ add+80(FP), $0
+	JNE add1
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	JMP begin1
+
+add1:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS.Z 64(CX), K1, Y1
+	ADDQ R11, CX
+
+begin1:
 	MOVQ k+16(FP), CX
 	MOVQ b+40(FP), DI
 	MOVQ R8, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
 	PCALIGN $32
 
 loop1:
@@ -3584,9 +4816,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func unpacked3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+// func unpacked3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 3 vectors of columns, r rows of m at a time.
-TEXT ·unpacked3AVX512(SB), NOSPLIT, $0-80
+TEXT ·unpacked3AVX512(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	MOVQ $-1, AX
 	SHLQ CX, AX
@@ -3619,10 +4851,8 @@ rows8:
 	IMULQ R12, AX
 
 tile8:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -3647,6 +4877,48 @@ tile8:
 	VPXORD Z21, Z21, Z21
 	VPXORD Z22, Z22, Z22
 	VPXORD Z23, Z23, Z23
+	JMP begin8
+
+add8:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Z2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS.Z 128(CX), K1, Z8
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z9
+	VMOVUPS 64(CX), Z10
+	VMOVUPS.Z 128(CX), K1, Z11
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z12
+	VMOVUPS 64(CX), Z13
+	VMOVUPS.Z 128(CX), K1, Z14
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z15
+	VMOVUPS 64(CX), Z16
+	VMOVUPS.Z 128(CX), K1, Z17
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z18
+	VMOVUPS 64(CX), Z19
+	VMOVUPS.Z 128(CX), K1, Z20
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z21
+	VMOVUPS 64(CX), Z22
+	VMOVUPS.Z 128(CX), K1, Z23
+	ADDQ R11, CX
+
+begin8:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop8:
@@ -3734,10 +5006,8 @@ rows7:
 	IMULQ R12, AX
 
 tile7:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add7
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -3759,6 +5029,44 @@ tile7:
 	VPXORD Z18, Z18, Z18
 	VPXORD Z19, Z19, Z19
 	VPXORD Z20, Z20, Z20
+	JMP begin7
+
+add7:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Z2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS.Z 128(CX), K1, Z8
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z9
+	VMOVUPS 64(CX), Z10
+	VMOVUPS.Z 128(CX), K1, Z11
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z12
+	VMOVUPS 64(CX), Z13
+	VMOVUPS.Z 128(CX), K1, Z14
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z15
+	VMOVUPS 64(CX), Z16
+	VMOVUPS.Z 128(CX), K1, Z17
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z18
+	VMOVUPS 64(CX), Z19
+	VMOVUPS.Z 128(CX), K1, Z20
+	ADDQ R11, CX
+
+begin7:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop7:
@@ -3838,10 +5146,8 @@ rows6:
 	IMULQ R12, AX
 
 tile6:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add6
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -3860,6 +5166,40 @@ tile6:
 	VPXORD Z15, Z15, Z15
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
+	JMP begin6
+
+add6:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Z2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS.Z 128(CX), K1, Z8
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z9
+	VMOVUPS 64(CX), Z10
+	VMOVUPS.Z 128(CX), K1, Z11
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z12
+	VMOVUPS 64(CX), Z13
+	VMOVUPS.Z 128(CX), K1, Z14
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z15
+	VMOVUPS 64(CX), Z16
+	VMOVUPS.Z 128(CX), K1, Z17
+	ADDQ R11, CX
+
+begin6:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop6:
@@ -3931,10 +5271,8 @@ rows5:
 	IMULQ R12, AX
 
 tile5:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add5
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -3950,6 +5288,36 @@ tile5:
 	VPXORD Z12, Z12, Z12
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
+	JMP begin5
+
+add5:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Z2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS.Z 128(CX), K1, Z8
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z9
+	VMOVUPS 64(CX), Z10
+	VMOVUPS.Z 128(CX), K1, Z11
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z12
+	VMOVUPS 64(CX), Z13
+	VMOVUPS.Z 128(CX), K1, Z14
+	ADDQ R11, CX
+
+begin5:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop5:
@@ -4013,9 +5381,8 @@ rows4:
 	IMULQ R12, AX
 
 tile4:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add4
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4028,6 +5395,31 @@ tile4:
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
+	JMP begin4
+
+add4:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Z2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS.Z 128(CX), K1, Z8
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z9
+	VMOVUPS 64(CX), Z10
+	VMOVUPS.Z 128(CX), K1, Z11
+	ADDQ R11, CX
+
+begin4:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop4:
@@ -4082,9 +5474,8 @@ rows3:
 	IMULQ R12, AX
 
 tile3:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add3
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4094,6 +5485,27 @@ tile3:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 	VPXORD Z8, Z8, Z8
+	JMP begin3
+
+add3:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Z2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS.Z 128(CX), K1, Z8
+	ADDQ R11, CX
+
+begin3:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop3:
@@ -4140,15 +5552,31 @@ rows2:
 	IMULQ R12, AX
 
 tile2:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add2
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
+	JMP begin2
+
+add2:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Z2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Z5
+	ADDQ R11, CX
+
+begin2:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop2:
@@ -4187,12 +5615,24 @@ rows1:
 	IMULQ R12, AX
 
 tile1:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add1
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
+	JMP begin1
+
+add1:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Z2
+	ADDQ R11, CX
+
+begin1:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop1:
@@ -4222,9 +5662,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func unpackedShort3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+// func unpackedShort3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 3 vectors of columns, r rows of m at a time.
-TEXT ·unpackedShort3AVX512(SB), NOSPLIT, $0-80
+TEXT ·unpackedShort3AVX512(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	MOVQ $-1, AX
 	SHLQ CX, AX
@@ -4257,10 +5697,8 @@ rows8:
 	IMULQ R12, AX
 
 tile8:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4285,6 +5723,48 @@ tile8:
 	VPXORD Z21, Z21, Z21
 	VPXORD Z22, Z22, Z22
 	VPXORD Z23, Z23, Z23
+	JMP begin8
+
+add8:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Y2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS.Z 128(CX), K1, Y8
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z9
+	VMOVUPS 64(CX), Z10
+	VMOVUPS.Z 128(CX), K1, Y11
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z12
+	VMOVUPS 64(CX), Z13
+	VMOVUPS.Z 128(CX), K1, Y14
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z15
+	VMOVUPS 64(CX), Z16
+	VMOVUPS.Z 128(CX), K1, Y17
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z18
+	VMOVUPS 64(CX), Z19
+	VMOVUPS.Z 128(CX), K1, Y20
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z21
+	VMOVUPS 64(CX), Z22
+	VMOVUPS.Z 128(CX), K1, Y23
+	ADDQ R11, CX
+
+begin8:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop8:
@@ -4372,10 +5852,8 @@ rows7:
 	IMULQ R12, AX
 
 tile7:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add7
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4397,6 +5875,44 @@ tile7:
 	VPXORD Z18, Z18, Z18
 	VPXORD Z19, Z19, Z19
 	VPXORD Z20, Z20, Z20
+	JMP begin7
+
+add7:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Y2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS.Z 128(CX), K1, Y8
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z9
+	VMOVUPS 64(CX), Z10
+	VMOVUPS.Z 128(CX), K1, Y11
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z12
+	VMOVUPS 64(CX), Z13
+	VMOVUPS.Z 128(CX), K1, Y14
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z15
+	VMOVUPS 64(CX), Z16
+	VMOVUPS.Z 128(CX), K1, Y17
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z18
+	VMOVUPS 64(CX), Z19
+	VMOVUPS.Z 128(CX), K1, Y20
+	ADDQ R11, CX
+
+begin7:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop7:
@@ -4476,10 +5992,8 @@ rows6:
 	IMULQ R12, AX
 
 tile6:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add6
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4498,6 +6012,40 @@ tile6:
 	VPXORD Z15, Z15, Z15
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
+	JMP begin6
+
+add6:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Y2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS.Z 128(CX), K1, Y8
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z9
+	VMOVUPS 64(CX), Z10
+	VMOVUPS.Z 128(CX), K1, Y11
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z12
+	VMOVUPS 64(CX), Z13
+	VMOVUPS.Z 128(CX), K1, Y14
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z15
+	VMOVUPS 64(CX), Z16
+	VMOVUPS.Z 128(CX), K1, Y17
+	ADDQ R11, CX
+
+begin6:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop6:
@@ -4569,10 +6117,8 @@ rows5:
 	IMULQ R12, AX
 
 tile5:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add5
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4588,6 +6134,36 @@ tile5:
 	VPXORD Z12, Z12, Z12
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
+	JMP begin5
+
+add5:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Y2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS.Z 128(CX), K1, Y8
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z9
+	VMOVUPS 64(CX), Z10
+	VMOVUPS.Z 128(CX), K1, Y11
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z12
+	VMOVUPS 64(CX), Z13
+	VMOVUPS.Z 128(CX), K1, Y14
+	ADDQ R11, CX
+
+begin5:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop5:
@@ -4651,9 +6227,8 @@ rows4:
 	IMULQ R12, AX
 
 tile4:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add4
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4666,6 +6241,31 @@ tile4:
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
+	JMP begin4
+
+add4:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Y2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS.Z 128(CX), K1, Y8
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z9
+	VMOVUPS 64(CX), Z10
+	VMOVUPS.Z 128(CX), K1, Y11
+	ADDQ R11, CX
+
+begin4:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop4:
@@ -4720,9 +6320,8 @@ rows3:
 	IMULQ R12, AX
 
 tile3:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add3
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4732,6 +6331,27 @@ tile3:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 	VPXORD Z8, Z8, Z8
+	JMP begin3
+
+add3:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Y2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS.Z 128(CX), K1, Y8
+	ADDQ R11, CX
+
+begin3:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop3:
@@ -4778,15 +6398,31 @@ rows2:
 	IMULQ R12, AX
 
 tile2:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add2
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
+	JMP begin2
+
+add2:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Y2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Y5
+	ADDQ R11, CX
+
+begin2:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop2:
@@ -4825,12 +6461,24 @@ rows1:
 	IMULQ R12, AX
 
 tile1:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add1
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
+	JMP begin1
+
+add1:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Y2
+	ADDQ R11, CX
+
+begin1:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop1:
@@ -4860,9 +6508,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func unpackedAcross3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+// func unpackedAcross3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 3 vectors of columns, r rows of m at a time.
-TEXT ·unpackedAcross3AVX512(SB), NOSPLIT, $0-80
+TEXT ·unpackedAcross3AVX512(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	MOVQ $-1, AX
 	SHLQ CX, AX
@@ -4894,9 +6542,8 @@ rows8:
 	MOVQ $32, AX
 
 tile8:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -4921,6 +6568,47 @@ tile8:
 	VPXORD Z21, Z21, Z21
 	VPXORD Z22, Z22, Z22
 	VPXORD Z23, Z23, Z23
+	JMP begin8
+
+add8:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Z2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS.Z 128(CX), K1, Z8
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z9
+	VMOVUPS 64(CX), Z10
+	VMOVUPS.Z 128(CX), K1, Z11
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z12
+	VMOVUPS 64(CX), Z13
+	VMOVUPS.Z 128(CX), K1, Z14
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z15
+	VMOVUPS 64(CX), Z16
+	VMOVUPS.Z 128(CX), K1, Z17
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z18
+	VMOVUPS 64(CX), Z19
+	VMOVUPS.Z 128(CX), K1, Z20
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z21
+	VMOVUPS 64(CX), Z22
+	VMOVUPS.Z 128(CX), K1, Z23
+	ADDQ R11, CX
+
+begin8:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop8:
@@ -5007,9 +6695,8 @@ rows7:
 	MOVQ $28, AX
 
 tile7:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add7
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5031,6 +6718,43 @@ tile7:
 	VPXORD Z18, Z18, Z18
 	VPXORD Z19, Z19, Z19
 	VPXORD Z20, Z20, Z20
+	JMP begin7
+
+add7:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Z2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS.Z 128(CX), K1, Z8
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z9
+	VMOVUPS 64(CX), Z10
+	VMOVUPS.Z 128(CX), K1, Z11
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z12
+	VMOVUPS 64(CX), Z13
+	VMOVUPS.Z 128(CX), K1, Z14
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z15
+	VMOVUPS 64(CX), Z16
+	VMOVUPS.Z 128(CX), K1, Z17
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z18
+	VMOVUPS 64(CX), Z19
+	VMOVUPS.Z 128(CX), K1, Z20
+	ADDQ R11, CX
+
+begin7:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop7:
@@ -5109,9 +6833,8 @@ rows6:
 	MOVQ $24, AX
 
 tile6:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add6
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5130,6 +6853,39 @@ tile6:
 	VPXORD Z15, Z15, Z15
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
+	JMP begin6
+
+add6:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Z2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS.Z 128(CX), K1, Z8
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z9
+	VMOVUPS 64(CX), Z10
+	VMOVUPS.Z 128(CX), K1, Z11
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z12
+	VMOVUPS 64(CX), Z13
+	VMOVUPS.Z 128(CX), K1, Z14
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z15
+	VMOVUPS 64(CX), Z16
+	VMOVUPS.Z 128(CX), K1, Z17
+	ADDQ R11, CX
+
+begin6:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop6:
@@ -5200,9 +6956,8 @@ rows5:
 	MOVQ $20, AX
 
 tile5:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add5
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5218,6 +6973,35 @@ tile5:
 	VPXORD Z12, Z12, Z12
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
+	JMP begin5
+
+add5:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Z2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS.Z 128(CX), K1, Z8
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z9
+	VMOVUPS 64(CX), Z10
+	VMOVUPS.Z 128(CX), K1, Z11
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z12
+	VMOVUPS 64(CX), Z13
+	VMOVUPS.Z 128(CX), K1, Z14
+	ADDQ R11, CX
+
+begin5:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop5:
@@ -5280,9 +7064,8 @@ rows4:
 	MOVQ $16, AX
 
 tile4:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add4
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5295,6 +7078,31 @@ tile4:
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
+	JMP begin4
+
+add4:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Z2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS.Z 128(CX), K1, Z8
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z9
+	VMOVUPS 64(CX), Z10
+	VMOVUPS.Z 128(CX), K1, Z11
+	ADDQ R11, CX
+
+begin4:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop4:
@@ -5349,9 +7157,8 @@ rows3:
 	MOVQ $12, AX
 
 tile3:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add3
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5361,6 +7168,27 @@ tile3:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 	VPXORD Z8, Z8, Z8
+	JMP begin3
+
+add3:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Z2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Z5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS.Z 128(CX), K1, Z8
+	ADDQ R11, CX
+
+begin3:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop3:
@@ -5407,15 +7235,31 @@ rows2:
 	MOVQ $8, AX
 
 tile2:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add2
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
+	JMP begin2
+
+add2:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Z2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Z5
+	ADDQ R11, CX
+
+begin2:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop2:
@@ -5454,12 +7298,24 @@ rows1:
 	MOVQ $4, AX
 
 tile1:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add1
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
+	JMP begin1
+
+add1:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Z2
+	ADDQ R11, CX
+
+begin1:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop1:
@@ -5489,9 +7345,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func unpackedAcrossShort3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+// func unpackedAcrossShort3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 3 vectors of columns, r rows of m at a time.
-TEXT ·unpackedAcrossShort3AVX512(SB), NOSPLIT, $0-80
+TEXT ·unpackedAcrossShort3AVX512(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	MOVQ $-1, AX
 	SHLQ CX, AX
@@ -5523,9 +7379,8 @@ rows8:
 	MOVQ $32, AX
 
 tile8:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5550,6 +7405,47 @@ tile8:
 	VPXORD Z21, Z21, Z21
 	VPXORD Z22, Z22, Z22
 	VPXORD Z23, Z23, Z23
+	JMP begin8
+
+add8:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Y2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS.Z 128(CX), K1, Y8
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z9
+	VMOVUPS 64(CX), Z10
+	VMOVUPS.Z 128(CX), K1, Y11
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z12
+	VMOVUPS 64(CX), Z13
+	VMOVUPS.Z 128(CX), K1, Y14
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z15
+	VMOVUPS 64(CX), Z16
+	VMOVUPS.Z 128(CX), K1, Y17
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z18
+	VMOVUPS 64(CX), Z19
+	VMOVUPS.Z 128(CX), K1, Y20
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z21
+	VMOVUPS 64(CX), Z22
+	VMOVUPS.Z 128(CX), K1, Y23
+	ADDQ R11, CX
+
+begin8:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop8:
@@ -5636,9 +7532,8 @@ rows7:
 	MOVQ $28, AX
 
 tile7:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add7
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5660,6 +7555,43 @@ tile7:
 	VPXORD Z18, Z18, Z18
 	VPXORD Z19, Z19, Z19
 	VPXORD Z20, Z20, Z20
+	JMP begin7
+
+add7:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Y2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS.Z 128(CX), K1, Y8
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z9
+	VMOVUPS 64(CX), Z10
+	VMOVUPS.Z 128(CX), K1, Y11
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z12
+	VMOVUPS 64(CX), Z13
+	VMOVUPS.Z 128(CX), K1, Y14
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z15
+	VMOVUPS 64(CX), Z16
+	VMOVUPS.Z 128(CX), K1, Y17
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z18
+	VMOVUPS 64(CX), Z19
+	VMOVUPS.Z 128(CX), K1, Y20
+	ADDQ R11, CX
+
+begin7:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop7:
@@ -5738,9 +7670,8 @@ rows6:
 	MOVQ $24, AX
 
 tile6:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add6
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5759,6 +7690,39 @@ tile6:
 	VPXORD Z15, Z15, Z15
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
+	JMP begin6
+
+add6:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Y2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS.Z 128(CX), K1, Y8
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z9
+	VMOVUPS 64(CX), Z10
+	VMOVUPS.Z 128(CX), K1, Y11
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z12
+	VMOVUPS 64(CX), Z13
+	VMOVUPS.Z 128(CX), K1, Y14
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z15
+	VMOVUPS 64(CX), Z16
+	VMOVUPS.Z 128(CX), K1, Y17
+	ADDQ R11, CX
+
+begin6:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop6:
@@ -5829,9 +7793,8 @@ rows5:
 	MOVQ $20, AX
 
 tile5:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add5
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5847,6 +7810,35 @@ tile5:
 	VPXORD Z12, Z12, Z12
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
+	JMP begin5
+
+add5:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Y2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS.Z 128(CX), K1, Y8
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z9
+	VMOVUPS 64(CX), Z10
+	VMOVUPS.Z 128(CX), K1, Y11
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z12
+	VMOVUPS 64(CX), Z13
+	VMOVUPS.Z 128(CX), K1, Y14
+	ADDQ R11, CX
+
+begin5:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop5:
@@ -5909,9 +7901,8 @@ rows4:
 	MOVQ $16, AX
 
 tile4:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add4
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5924,6 +7915,31 @@ tile4:
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
+	JMP begin4
+
+add4:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Y2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS.Z 128(CX), K1, Y8
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z9
+	VMOVUPS 64(CX), Z10
+	VMOVUPS.Z 128(CX), K1, Y11
+	ADDQ R11, CX
+
+begin4:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop4:
@@ -5978,9 +7994,8 @@ rows3:
 	MOVQ $12, AX
 
 tile3:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add3
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5990,6 +8005,27 @@ tile3:
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
 	VPXORD Z8, Z8, Z8
+	JMP begin3
+
+add3:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Y2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z6
+	VMOVUPS 64(CX), Z7
+	VMOVUPS.Z 128(CX), K1, Y8
+	ADDQ R11, CX
+
+begin3:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop3:
@@ -6036,15 +8072,31 @@ rows2:
 	MOVQ $8, AX
 
 tile2:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add2
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
+	JMP begin2
+
+add2:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Y2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Z3
+	VMOVUPS 64(CX), Z4
+	VMOVUPS.Z 128(CX), K1, Y5
+	ADDQ R11, CX
+
+begin2:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop2:
@@ -6083,12 +8135,24 @@ rows1:
 	MOVQ $4, AX
 
 tile1:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add1
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
+	JMP begin1
+
+add1:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS.Z 128(CX), K1, Y2
+	ADDQ R11, CX
+
+begin1:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop1:
@@ -6118,9 +8182,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func unpacked1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+// func unpacked1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 1 vectors of columns, r rows of m at a time.
-TEXT ·unpacked1AVX2(SB), NOSPLIT, $0-80
+TEXT ·unpacked1AVX2(SB), NOSPLIT, $0-88
 	MOVQ r+0(FP), AX
 	MOVQ m+8(FP), BX
 	MOVQ a+24(FP), R8
@@ -6144,16 +8208,36 @@ rows6:
 	IMULQ R12, AX
 
 tile6:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add6
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
+	JMP begin6
+
+add6:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y4
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y5
+	ADDQ R11, CX
+
+begin6:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop6:
@@ -6197,15 +8281,33 @@ rows5:
 	IMULQ R12, AX
 
 tile5:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add5
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
+	JMP begin5
+
+add5:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y4
+	ADDQ R11, CX
+
+begin5:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop5:
@@ -6245,13 +8347,29 @@ rows4:
 	IMULQ R12, AX
 
 tile4:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add4
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
+	JMP begin4
+
+add4:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y3
+	ADDQ R11, CX
+
+begin4:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop4:
@@ -6286,12 +8404,26 @@ rows3:
 	IMULQ R12, AX
 
 tile3:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add3
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
+	JMP begin3
+
+add3:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	ADDQ R11, CX
+
+begin3:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop3:
@@ -6322,11 +8454,23 @@ rows2:
 	IMULQ R12, AX
 
 tile2:
+	CMPQ add+80(FP), $0
+	JNE add2
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	JMP begin2
+
+add2:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y1
+	ADDQ R11, CX
+
+begin2:
 	MOVQ k+16(FP), CX
 	MOVQ b+40(FP), DI
 	MOVQ R8, SI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
 	PCALIGN $32
 
 loop2:
@@ -6353,10 +8497,20 @@ rows1:
 	IMULQ R12, AX
 
 tile1:
+	CMPQ add+80(FP), $0
+	JNE add1
+	VXORPS Y0, Y0, Y0
+	JMP begin1
+
+add1:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	ADDQ R11, CX
+
+begin1:
 	MOVQ k+16(FP), CX
 	MOVQ b+40(FP), DI
 	MOVQ R8, SI
-	VXORPS Y0, Y0, Y0
 	PCALIGN $32
 
 loop1:
@@ -6378,9 +8532,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func unpackedShort1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+// func unpackedShort1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 1 vectors of columns, r rows of m at a time.
-TEXT ·unpackedShort1AVX2(SB), NOSPLIT, $0-80
+TEXT ·unpackedShort1AVX2(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	NEGQ CX
 	LEAQ ·firstWords<>+32(SB), AX
@@ -6408,16 +8562,36 @@ rows6:
 	IMULQ R12, AX
 
 tile6:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add6
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
+	JMP begin6
+
+add6:
+	MOVQ R10, CX
+	VMASKMOVPS 0(CX), Y15, Y0
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y1
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y2
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y3
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y4
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y5
+	ADDQ R11, CX
+
+begin6:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop6:
@@ -6461,15 +8635,33 @@ rows5:
 	IMULQ R12, AX
 
 tile5:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add5
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
+	JMP begin5
+
+add5:
+	MOVQ R10, CX
+	VMASKMOVPS 0(CX), Y15, Y0
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y1
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y2
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y3
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y4
+	ADDQ R11, CX
+
+begin5:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop5:
@@ -6509,13 +8701,29 @@ rows4:
 	IMULQ R12, AX
 
 tile4:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add4
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
+	JMP begin4
+
+add4:
+	MOVQ R10, CX
+	VMASKMOVPS 0(CX), Y15, Y0
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y1
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y2
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y3
+	ADDQ R11, CX
+
+begin4:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop4:
@@ -6550,12 +8758,26 @@ rows3:
 	IMULQ R12, AX
 
 tile3:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add3
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
+	JMP begin3
+
+add3:
+	MOVQ R10, CX
+	VMASKMOVPS 0(CX), Y15, Y0
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y1
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y2
+	ADDQ R11, CX
+
+begin3:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop3:
@@ -6586,11 +8808,23 @@ rows2:
 	IMULQ R12, AX
 
 tile2:
+	CMPQ add+80(FP), $0
+	JNE add2
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	JMP begin2
+
+add2:
+	MOVQ R10, CX
+	VMASKMOVPS 0(CX), Y15, Y0
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y1
+	ADDQ R11, CX
+
+begin2:
 	MOVQ k+16(FP), CX
 	MOVQ b+40(FP), DI
 	MOVQ R8, SI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
 	PCALIGN $32
 
 loop2:
@@ -6617,10 +8851,20 @@ rows1:
 	IMULQ R12, AX
 
 tile1:
+	CMPQ add+80(FP), $0
+	JNE add1
+	VXORPS Y0, Y0, Y0
+	JMP begin1
+
+add1:
+	MOVQ R10, CX
+	VMASKMOVPS 0(CX), Y15, Y0
+	ADDQ R11, CX
+
+begin1:
 	MOVQ k+16(FP), CX
 	MOVQ b+40(FP), DI
 	MOVQ R8, SI
-	VXORPS Y0, Y0, Y0
 	PCALIGN $32
 
 loop1:
@@ -6642,9 +8886,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func unpackedAcross1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+// func unpackedAcross1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 1 vectors of columns, r rows of m at a time.
-TEXT ·unpackedAcross1AVX2(SB), NOSPLIT, $0-80
+TEXT ·unpackedAcross1AVX2(SB), NOSPLIT, $0-88
 	MOVQ r+0(FP), AX
 	MOVQ m+8(FP), BX
 	MOVQ a+24(FP), R8
@@ -6667,15 +8911,35 @@ rows6:
 	MOVQ $24, AX
 
 tile6:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add6
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
+	JMP begin6
+
+add6:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y4
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y5
+	ADDQ R11, CX
+
+begin6:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop6:
@@ -6718,14 +8982,32 @@ rows5:
 	MOVQ $20, AX
 
 tile5:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add5
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
+	JMP begin5
+
+add5:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y4
+	ADDQ R11, CX
+
+begin5:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop5:
@@ -6764,13 +9046,29 @@ rows4:
 	MOVQ $16, AX
 
 tile4:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add4
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
+	JMP begin4
+
+add4:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y3
+	ADDQ R11, CX
+
+begin4:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop4:
@@ -6805,12 +9103,26 @@ rows3:
 	MOVQ $12, AX
 
 tile3:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add3
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
+	JMP begin3
+
+add3:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	ADDQ R11, CX
+
+begin3:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop3:
@@ -6841,11 +9153,23 @@ rows2:
 	MOVQ $8, AX
 
 tile2:
+	CMPQ add+80(FP), $0
+	JNE add2
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	JMP begin2
+
+add2:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y1
+	ADDQ R11, CX
+
+begin2:
 	MOVQ k+16(FP), CX
 	MOVQ b+40(FP), DI
 	MOVQ R8, SI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
 	PCALIGN $32
 
 loop2:
@@ -6872,10 +9196,20 @@ rows1:
 	MOVQ $4, AX
 
 tile1:
+	CMPQ add+80(FP), $0
+	JNE add1
+	VXORPS Y0, Y0, Y0
+	JMP begin1
+
+add1:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	ADDQ R11, CX
+
+begin1:
 	MOVQ k+16(FP), CX
 	MOVQ b+40(FP), DI
 	MOVQ R8, SI
-	VXORPS Y0, Y0, Y0
 	PCALIGN $32
 
 loop1:
@@ -6897,9 +9231,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func unpackedAcrossShort1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+// func unpackedAcrossShort1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 1 vectors of columns, r rows of m at a time.
-TEXT ·unpackedAcrossShort1AVX2(SB), NOSPLIT, $0-80
+TEXT ·unpackedAcrossShort1AVX2(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	NEGQ CX
 	LEAQ ·firstWords<>+32(SB), AX
@@ -6926,15 +9260,35 @@ rows6:
 	MOVQ $24, AX
 
 tile6:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add6
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
+	JMP begin6
+
+add6:
+	MOVQ R10, CX
+	VMASKMOVPS 0(CX), Y15, Y0
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y1
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y2
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y3
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y4
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y5
+	ADDQ R11, CX
+
+begin6:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop6:
@@ -6977,14 +9331,32 @@ rows5:
 	MOVQ $20, AX
 
 tile5:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add5
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
+	JMP begin5
+
+add5:
+	MOVQ R10, CX
+	VMASKMOVPS 0(CX), Y15, Y0
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y1
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y2
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y3
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y4
+	ADDQ R11, CX
+
+begin5:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop5:
@@ -7023,13 +9395,29 @@ rows4:
 	MOVQ $16, AX
 
 tile4:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add4
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
+	JMP begin4
+
+add4:
+	MOVQ R10, CX
+	VMASKMOVPS 0(CX), Y15, Y0
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y1
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y2
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y3
+	ADDQ R11, CX
+
+begin4:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop4:
@@ -7064,12 +9452,26 @@ rows3:
 	MOVQ $12, AX
 
 tile3:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add3
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
+	JMP begin3
+
+add3:
+	MOVQ R10, CX
+	VMASKMOVPS 0(CX), Y15, Y0
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y1
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y2
+	ADDQ R11, CX
+
+begin3:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop3:
@@ -7100,11 +9502,23 @@ rows2:
 	MOVQ $8, AX
 
 tile2:
+	CMPQ add+80(FP), $0
+	JNE add2
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	JMP begin2
+
+add2:
+	MOVQ R10, CX
+	VMASKMOVPS 0(CX), Y15, Y0
+	ADDQ R11, CX
+	VMASKMOVPS 0(CX), Y15, Y1
+	ADDQ R11, CX
+
+begin2:
 	MOVQ k+16(FP), CX
 	MOVQ b+40(FP), DI
 	MOVQ R8, SI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
 	PCALIGN $32
 
 loop2:
@@ -7131,10 +9545,20 @@ rows1:
 	MOVQ $4, AX
 
 tile1:
+	CMPQ add+80(FP), $0
+	JNE add1
+	VXORPS Y0, Y0, Y0
+	JMP begin1
+
+add1:
+	MOVQ R10, CX
+	VMASKMOVPS 0(CX), Y15, Y0
+	ADDQ R11, CX
+
+begin1:
 	MOVQ k+16(FP), CX
 	MOVQ b+40(FP), DI
 	MOVQ R8, SI
-	VXORPS Y0, Y0, Y0
 	PCALIGN $32
 
 loop1:
@@ -7156,9 +9580,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func unpacked2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+// func unpacked2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 2 vectors of columns, r rows of m at a time.
-TEXT ·unpacked2AVX2(SB), NOSPLIT, $0-80
+TEXT ·unpacked2AVX2(SB), NOSPLIT, $0-88
 	MOVQ r+0(FP), AX
 	MOVQ m+8(FP), BX
 	MOVQ a+24(FP), R8
@@ -7182,10 +9606,8 @@ rows6:
 	IMULQ R12, AX
 
 tile6:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add6
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -7198,6 +9620,34 @@ tile6:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
+	JMP begin6
+
+add6:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	VMOVUPS 32(CX), Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	VMOVUPS 32(CX), Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y4
+	VMOVUPS 32(CX), Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y6
+	VMOVUPS 32(CX), Y7
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y8
+	VMOVUPS 32(CX), Y9
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y10
+	VMOVUPS 32(CX), Y11
+	ADDQ R11, CX
+
+begin6:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop6:
@@ -7255,10 +9705,8 @@ rows5:
 	IMULQ R12, AX
 
 tile5:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add5
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -7269,6 +9717,31 @@ tile5:
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
+	JMP begin5
+
+add5:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	VMOVUPS 32(CX), Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	VMOVUPS 32(CX), Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y4
+	VMOVUPS 32(CX), Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y6
+	VMOVUPS 32(CX), Y7
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y8
+	VMOVUPS 32(CX), Y9
+	ADDQ R11, CX
+
+begin5:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop5:
@@ -7320,9 +9793,8 @@ rows4:
 	IMULQ R12, AX
 
 tile4:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add4
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -7331,6 +9803,27 @@ tile4:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
+	JMP begin4
+
+add4:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	VMOVUPS 32(CX), Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	VMOVUPS 32(CX), Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y4
+	VMOVUPS 32(CX), Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y6
+	VMOVUPS 32(CX), Y7
+	ADDQ R11, CX
+
+begin4:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop4:
@@ -7375,15 +9868,32 @@ rows3:
 	IMULQ R12, AX
 
 tile3:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add3
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
+	JMP begin3
+
+add3:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	VMOVUPS 32(CX), Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	VMOVUPS 32(CX), Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y4
+	VMOVUPS 32(CX), Y5
+	ADDQ R11, CX
+
+begin3:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop3:
@@ -7422,13 +9932,27 @@ rows2:
 	IMULQ R12, AX
 
 tile2:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add2
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
+	JMP begin2
+
+add2:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	VMOVUPS 32(CX), Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	VMOVUPS 32(CX), Y3
+	ADDQ R11, CX
+
+begin2:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop2:
@@ -7461,11 +9985,22 @@ rows1:
 	IMULQ R12, AX
 
 tile1:
+	CMPQ add+80(FP), $0
+	JNE add1
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	JMP begin1
+
+add1:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	VMOVUPS 32(CX), Y1
+	ADDQ R11, CX
+
+begin1:
 	MOVQ k+16(FP), CX
 	MOVQ b+40(FP), DI
 	MOVQ R8, SI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
 	PCALIGN $32
 
 loop1:
@@ -7491,9 +10026,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func unpackedShort2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+// func unpackedShort2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 2 vectors of columns, r rows of m at a time.
-TEXT ·unpackedShort2AVX2(SB), NOSPLIT, $0-80
+TEXT ·unpackedShort2AVX2(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	NEGQ CX
 	LEAQ ·firstWords<>+32(SB), AX
@@ -7521,10 +10056,8 @@ rows6:
 	IMULQ R12, AX
 
 tile6:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add6
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -7537,6 +10070,34 @@ tile6:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
+	JMP begin6
+
+add6:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	VMASKMOVPS 32(CX), Y15, Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	VMASKMOVPS 32(CX), Y15, Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y4
+	VMASKMOVPS 32(CX), Y15, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y6
+	VMASKMOVPS 32(CX), Y15, Y7
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y8
+	VMASKMOVPS 32(CX), Y15, Y9
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y10
+	VMASKMOVPS 32(CX), Y15, Y11
+	ADDQ R11, CX
+
+begin6:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop6:
@@ -7594,10 +10155,8 @@ rows5:
 	IMULQ R12, AX
 
 tile5:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
-	LEAQ (SI)(R12*4), DX
+	CMPQ add+80(FP), $0
+	JNE add5
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -7608,6 +10167,31 @@ tile5:
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
+	JMP begin5
+
+add5:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	VMASKMOVPS 32(CX), Y15, Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	VMASKMOVPS 32(CX), Y15, Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y4
+	VMASKMOVPS 32(CX), Y15, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y6
+	VMASKMOVPS 32(CX), Y15, Y7
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y8
+	VMASKMOVPS 32(CX), Y15, Y9
+	ADDQ R11, CX
+
+begin5:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
+	LEAQ (SI)(R12*4), DX
 	PCALIGN $32
 
 loop5:
@@ -7659,9 +10243,8 @@ rows4:
 	IMULQ R12, AX
 
 tile4:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add4
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -7670,6 +10253,27 @@ tile4:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
+	JMP begin4
+
+add4:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	VMASKMOVPS 32(CX), Y15, Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	VMASKMOVPS 32(CX), Y15, Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y4
+	VMASKMOVPS 32(CX), Y15, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y6
+	VMASKMOVPS 32(CX), Y15, Y7
+	ADDQ R11, CX
+
+begin4:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop4:
@@ -7714,15 +10318,32 @@ rows3:
 	IMULQ R12, AX
 
 tile3:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add3
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
+	JMP begin3
+
+add3:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	VMASKMOVPS 32(CX), Y15, Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	VMASKMOVPS 32(CX), Y15, Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y4
+	VMASKMOVPS 32(CX), Y15, Y5
+	ADDQ R11, CX
+
+begin3:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop3:
@@ -7761,13 +10382,27 @@ rows2:
 	IMULQ R12, AX
 
 tile2:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add2
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
+	JMP begin2
+
+add2:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	VMASKMOVPS 32(CX), Y15, Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	VMASKMOVPS 32(CX), Y15, Y3
+	ADDQ R11, CX
+
+begin2:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop2:
@@ -7800,11 +10435,22 @@ rows1:
 	IMULQ R12, AX
 
 tile1:
+	CMPQ add+80(FP), $0
+	JNE add1
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	JMP begin1
+
+add1:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	VMASKMOVPS 32(CX), Y15, Y1
+	ADDQ R11, CX
+
+begin1:
 	MOVQ k+16(FP), CX
 	MOVQ b+40(FP), DI
 	MOVQ R8, SI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
 	PCALIGN $32
 
 loop1:
@@ -7830,9 +10476,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func unpackedAcross2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+// func unpackedAcross2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 2 vectors of columns, r rows of m at a time.
-TEXT ·unpackedAcross2AVX2(SB), NOSPLIT, $0-80
+TEXT ·unpackedAcross2AVX2(SB), NOSPLIT, $0-88
 	MOVQ r+0(FP), AX
 	MOVQ m+8(FP), BX
 	MOVQ a+24(FP), R8
@@ -7855,9 +10501,8 @@ rows6:
 	MOVQ $24, AX
 
 tile6:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add6
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -7870,6 +10515,33 @@ tile6:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
+	JMP begin6
+
+add6:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	VMOVUPS 32(CX), Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	VMOVUPS 32(CX), Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y4
+	VMOVUPS 32(CX), Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y6
+	VMOVUPS 32(CX), Y7
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y8
+	VMOVUPS 32(CX), Y9
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y10
+	VMOVUPS 32(CX), Y11
+	ADDQ R11, CX
+
+begin6:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop6:
@@ -7926,9 +10598,8 @@ rows5:
 	MOVQ $20, AX
 
 tile5:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add5
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -7939,6 +10610,30 @@ tile5:
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
+	JMP begin5
+
+add5:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	VMOVUPS 32(CX), Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	VMOVUPS 32(CX), Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y4
+	VMOVUPS 32(CX), Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y6
+	VMOVUPS 32(CX), Y7
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y8
+	VMOVUPS 32(CX), Y9
+	ADDQ R11, CX
+
+begin5:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop5:
@@ -7989,9 +10684,8 @@ rows4:
 	MOVQ $16, AX
 
 tile4:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add4
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -8000,6 +10694,27 @@ tile4:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
+	JMP begin4
+
+add4:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	VMOVUPS 32(CX), Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	VMOVUPS 32(CX), Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y4
+	VMOVUPS 32(CX), Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y6
+	VMOVUPS 32(CX), Y7
+	ADDQ R11, CX
+
+begin4:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop4:
@@ -8044,15 +10759,32 @@ rows3:
 	MOVQ $12, AX
 
 tile3:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add3
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
+	JMP begin3
+
+add3:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	VMOVUPS 32(CX), Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	VMOVUPS 32(CX), Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y4
+	VMOVUPS 32(CX), Y5
+	ADDQ R11, CX
+
+begin3:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop3:
@@ -8091,13 +10823,27 @@ rows2:
 	MOVQ $8, AX
 
 tile2:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add2
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
+	JMP begin2
+
+add2:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	VMOVUPS 32(CX), Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	VMOVUPS 32(CX), Y3
+	ADDQ R11, CX
+
+begin2:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop2:
@@ -8130,11 +10876,22 @@ rows1:
 	MOVQ $4, AX
 
 tile1:
+	CMPQ add+80(FP), $0
+	JNE add1
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	JMP begin1
+
+add1:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	VMOVUPS 32(CX), Y1
+	ADDQ R11, CX
+
+begin1:
 	MOVQ k+16(FP), CX
 	MOVQ b+40(FP), DI
 	MOVQ R8, SI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
 	PCALIGN $32
 
 loop1:
@@ -8160,9 +10917,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func unpackedAcrossShort2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int)
+// func unpackedAcrossShort2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 2 vectors of columns, r rows of m at a time.
-TEXT ·unpackedAcrossShort2AVX2(SB), NOSPLIT, $0-80
+TEXT ·unpackedAcrossShort2AVX2(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	NEGQ CX
 	LEAQ ·firstWords<>+32(SB), AX
@@ -8189,9 +10946,8 @@ rows6:
 	MOVQ $24, AX
 
 tile6:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add6
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -8204,6 +10960,33 @@ tile6:
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
+	JMP begin6
+
+add6:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	VMASKMOVPS 32(CX), Y15, Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	VMASKMOVPS 32(CX), Y15, Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y4
+	VMASKMOVPS 32(CX), Y15, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y6
+	VMASKMOVPS 32(CX), Y15, Y7
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y8
+	VMASKMOVPS 32(CX), Y15, Y9
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y10
+	VMASKMOVPS 32(CX), Y15, Y11
+	ADDQ R11, CX
+
+begin6:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop6:
@@ -8260,9 +11043,8 @@ rows5:
 	MOVQ $20, AX
 
 tile5:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add5
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -8273,6 +11055,30 @@ tile5:
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
+	JMP begin5
+
+add5:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	VMASKMOVPS 32(CX), Y15, Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	VMASKMOVPS 32(CX), Y15, Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y4
+	VMASKMOVPS 32(CX), Y15, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y6
+	VMASKMOVPS 32(CX), Y15, Y7
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y8
+	VMASKMOVPS 32(CX), Y15, Y9
+	ADDQ R11, CX
+
+begin5:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop5:
@@ -8323,9 +11129,8 @@ rows4:
 	MOVQ $16, AX
 
 tile4:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add4
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -8334,6 +11139,27 @@ tile4:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
+	JMP begin4
+
+add4:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	VMASKMOVPS 32(CX), Y15, Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	VMASKMOVPS 32(CX), Y15, Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y4
+	VMASKMOVPS 32(CX), Y15, Y5
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y6
+	VMASKMOVPS 32(CX), Y15, Y7
+	ADDQ R11, CX
+
+begin4:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop4:
@@ -8378,15 +11204,32 @@ rows3:
 	MOVQ $12, AX
 
 tile3:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add3
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
+	JMP begin3
+
+add3:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	VMASKMOVPS 32(CX), Y15, Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	VMASKMOVPS 32(CX), Y15, Y3
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y4
+	VMASKMOVPS 32(CX), Y15, Y5
+	ADDQ R11, CX
+
+begin3:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop3:
@@ -8425,13 +11268,27 @@ rows2:
 	MOVQ $8, AX
 
 tile2:
-	MOVQ k+16(FP), CX
-	MOVQ b+40(FP), DI
-	MOVQ R8, SI
+	CMPQ add+80(FP), $0
+	JNE add2
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
+	JMP begin2
+
+add2:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	VMASKMOVPS 32(CX), Y15, Y1
+	ADDQ R11, CX
+	VMOVUPS 0(CX), Y2
+	VMASKMOVPS 32(CX), Y15, Y3
+	ADDQ R11, CX
+
+begin2:
+	MOVQ k+16(FP), CX
+	MOVQ b+40(FP), DI
+	MOVQ R8, SI
 	PCALIGN $32
 
 loop2:
@@ -8464,11 +11321,22 @@ rows1:
 	MOVQ $4, AX
 
 tile1:
+	CMPQ add+80(FP), $0
+	JNE add1
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	JMP begin1
+
+add1:
+	MOVQ R10, CX
+	VMOVUPS 0(CX), Y0
+	VMASKMOVPS 32(CX), Y15, Y1
+	ADDQ R11, CX
+
+begin1:
 	MOVQ k+16(FP), CX
 	MOVQ b+40(FP), DI
 	MOVQ R8, SI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
 	PCALIGN $32
 
 loop1:

@@ -156,7 +156,7 @@ func (in *inlined) runUnpacked(from, to int) {
 	}
 	lda, ldb := in.a.pitch(), in.b.pitch()
 	if in.direct() {
-		multiply(in.m, to-from, in.k, in.a.ptr, lda, in.b.at(0, from), ldb, in.c.at(0, from), in.c.pitch())
+		multiply(in.m, to-from, in.k, in.a.ptr, lda, in.b.at(0, from), ldb, in.c.at(0, from), in.c.pitch(), false)
 		return
 	}
 	s := scratches.Get().(*scratch)
@@ -166,7 +166,7 @@ func (in *inlined) runUnpacked(from, to int) {
 		cols := min(maxNR, to-from)
 		for row := 0; row < in.m; row += unpackedRows {
 			rows := min(unpackedRows, in.m-row)
-			multiply(rows, cols, in.k, in.a.at(row, 0), lda, in.b.at(0, from), ldb, sums, pitch)
+			multiply(rows, cols, in.k, in.a.at(row, 0), lda, in.b.at(0, from), ldb, sums, pitch, false)
 			in.store(in.c.at(row, from), sums, pitch, rows, cols)
 		}
 	}

@@ -57,7 +57,7 @@ const unpackedAhead = 4
 //	BX rows left   CX steps left   SI A   DX its fifth row   DI B   R8 A of the tile   R9 ldb   R10 dst   R11 ldd   R12 lda   R13 3·lda
 //	AX bytes from A of a tile to that of the next   K1 or the last register of AVX2: mask of the last vector
 func (k unpackedKernel) mul(s *source) {
-	s.function(k.prefix()+k.name, "r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last int", 0,
+	s.function(k.prefix()+k.name, "r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int", 0,
 		fmt.Sprintf("%d vectors of columns, r rows of m at a time.", k.vecs))
 	k.setMask(s, 9)
 	s.load(0, "r", "AX", "m", "BX")
@@ -88,14 +88,12 @@ func (k unpackedKernel) rows(s *source, r int) {
 		s.op("IMULQ R12, AX")
 	}
 	s.label(fmt.Sprintf("tile%d", r))
+	k.begin(s, r)
 	s.op("MOVQ k+16(FP), CX")
 	s.op("MOVQ b+40(FP), DI")
 	s.op("MOVQ R8, SI")
 	if rows, ok := a.(rowsA); ok {
 		rows.tile(s)
-	}
-	for i := range r * k.vecs {
-		k.zero(s, i)
 	}
 	s.op("PCALIGN $32")
 	s.label(fmt.Sprintf("loop%d", r))
@@ -109,6 +107,25 @@ func (k unpackedKernel) rows(s *source, r int) {
 	if r > 1 {
 		s.op("JMP done")
 	}
+}
+
+// begin writes the zeros, or the rows of C, that a tile of r rows is added to.
+func (k unpackedKernel) begin(s *source, r int) {
+	s.op("CMPQ add+80(FP), $0")
+	s.op("JNE add%d", r)
+	for i := range r * k.vecs {
+		k.zero(s, i)
+	}
+	s.op("JMP begin%d", r)
+	s.label(fmt.Sprintf("add%d", r))
+	s.op("MOVQ R10, CX")
+	for i := range r {
+		for v := range k.vecs {
+			k.move(s, v, true, fmt.Sprintf("%d(CX)", v*k.bytes()), k.column(i*k.vecs+v, v))
+		}
+		s.op("ADDQ R11, CX")
+	}
+	s.label(fmt.Sprintf("begin%d", r))
 }
 
 // row writes the products of r words of A and a row of B.
