@@ -3,6 +3,7 @@ package gemm
 import (
 	"unsafe"
 
+	"example.com/leafhopper/asm"
 	"example.com/leafhopper/tile"
 )
 
@@ -117,6 +118,12 @@ func (in *inlined) runFewRows(from, to int) {
 		dst, ldd = unsafe.Add(a, scratchBytes/2), cols*4
 	}
 	var src unsafe.Pointer
+	if in.begun {
+		if src = dst; !inC {
+			sums, pitch := in.waiting(from)
+			asm.CopyRows(dst, ldd, sums, pitch, in.m, cols*4)
+		}
+	}
 	for k0 := 0; k0 < in.k; k0 += depth {
 		n := min(depth, in.k-k0)
 		k.PackA(in.a.elem, !in.a.trans)(a, in.a.at(0, k0), in.a.pitch(), in.m, n)
@@ -127,7 +134,12 @@ func (in *inlined) runFewRows(from, to int) {
 		}
 		src = dst
 	}
-	if !inC {
+	switch {
+	case inC:
+	case in.goesOn:
+		sums, pitch := in.waiting(from)
+		asm.CopyRows(sums, pitch, dst, ldd, in.m, cols*4)
+	default:
 		in.storeWide(from, dst, ldd, in.m, cols)
 	}
 	scratches.Put(s)

@@ -14,7 +14,7 @@ type Stats struct {
 	Depth   int    // stages of the ring; 0 without a ring, inline or in place
 	// TileM x TileN are the rows and columns of a tile of C: of a CTA on a ring, and
 	// elsewhere of what a worker computes at a time. TileK is the elements of K in a
-	// stage of a ring, and otherwise K. All are 0 inline.
+	// stage of a ring, and otherwise K, or in place a part of it. All are 0 inline.
 	TileM, TileN, TileK int
 	Tiles               int   // that C is cut into; 0 inline
 	Stages              int   // stages filled and consumed

@@ -154,6 +154,10 @@ func (in *inlined) runUnpacked(from, to int) {
 	if in.a.trans {
 		multiply = in.unpacked.Across
 	}
+	if in.sliced() {
+		in.runSliceUnpacked(multiply, from, to)
+		return
+	}
 	lda, ldb := in.a.pitch(), in.b.pitch()
 	if in.direct() {
 		multiply(in.m, to-from, in.k, in.a.ptr, lda, in.b.at(0, from), ldb, in.c.at(0, from), in.c.pitch(), false)

@@ -235,8 +235,8 @@ func (g *Grid) Work(id int) {
 		} else if !returned {
 			g.ring.Stop(errGoexit)
 		}
-		if w.stats != (Stats{}) {
-			g.posts[id].Stats = w.stats
+		if !g.loose || id == 0 {
+			w.report()
 		}
 	}()
 	switch {
@@ -249,6 +249,13 @@ func (g *Grid) Work(id int) {
 		w.runLoose()
 	}
 	returned = true
+}
+
+// report leaves the worker's statistics where [Grid.Stats] finds them.
+func (w *worker) report() {
+	if w.stats != (Stats{}) {
+		w.posts[w.id].Stats = w.stats
+	}
 }
 
 // Err returns why the grid stopped early, nil if it ran to its end. It raises

@@ -110,6 +110,7 @@ func (w *worker) runLoose() {
 			done++
 		}
 		if done > 0 {
+			w.report() // while the grid is there
 			w.done(done)
 		}
 	}

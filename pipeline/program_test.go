@@ -180,6 +180,7 @@ func complete(t *testing.T, c *Crew, g *Grid, s Shape, workers int) {
 		t.Fatalf("%s: %v", what, err)
 	}
 	within(t, what, func() { c.Run(g, workers) })
+	g.Stats() // what helpers wrote of it is behind them
 	if err := g.Err(); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}

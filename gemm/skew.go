@@ -1,0 +1,100 @@
+package gemm
+
+import (
+	"unsafe"
+
+	"example.com/leafhopper/asm"
+)
+
+// Workers that share out the columns of a B in rows of K read a piece of every row. Where rows
+// are a power of two apart the pieces of one worker lie in the same few sets of its second-level
+// cache, which then does not keep them, though they are smaller than it is. So K is cut into
+// parts, and from part to part the workers' columns move on: each reads pieces that are
+// elsewhere in the rows. The sums go with the columns, from worker to worker, which takes as
+// long as is gained if B has to come from further away; so only a B is read so that the product
+// before had, too.
+const (
+	skewMost  = 8    // most parts
+	skewLeast = 64   // fewest elements of K of one, of which it is a multiple: as many as the longest step of a kernel
+	skewTiles = 2048 // the same of tiles of A, which have many sums
+)
+
+// skewParts returns how many parts of K the slabs of a cut had better have for the caches of their
+// workers to keep B, and 1 if they do so anyway, or cannot.
+func (in *inlined) skewParts(cut slabbing) int {
+	p := &in.product
+	least := skewLeast
+	if in.unpacked == nil && !in.few {
+		least = skewTiles
+	}
+	size, hold := p.n*p.k*p.b.elem.Size(), cut.workers*bytesL2/timesPlain
+	row := ceilDiv(cut.slabs, cut.workers) * cut.slabCols * p.b.elem.Size() // bytes of B that a worker reads of a row
+	each, apart, most := row*p.k, min(pageBytes, p.b.pitch()&-p.b.pitch()), bytesL2/4*3
+	switch {
+	case !in.warm || cut.workers < ownLeast || p.b.packed || p.b.trans || p.exceeds(cut.workers):
+		return 1
+	case least == skewTiles && (in.tilesA == 0 || !in.sumsInC()):
+		return 1
+	case each > most, row >= apart, cut.workers > fewWorkers && size >= hold: // of many, some share a cache
+		return 1
+	}
+	parts := 1
+	for parts < skewMost && 2*parts*least <= p.k && each > most/apart*min(apart, parts*row) {
+		parts *= 2
+	}
+	return parts
+}
+
+// A usedB tells one B from others by where it lies, as a hint.
+type usedB struct {
+	at    uintptr
+	bytes int
+}
+
+// usedB returns the B of the product.
+func (p *product) usedB() usedB {
+	return usedB{uintptr(p.b.ptr), p.n * p.k * p.b.elem.Size()}
+}
+
+// skews reports whether so many workers cut K, if each has columns of all of B.
+func (in *inlined) skews(workers int) bool {
+	return in.skewParts(slabbing{slabCols: ceilDiv(in.n, workers), slabs: workers, workers: workers}) > 1
+}
+
+// slice leaves only n elements of K of the product, from k0 on: others wait for their sums, or
+// they for those of others.
+func (in *inlined) slice(k0, n int) {
+	in.begun, in.goesOn = k0 > 0, k0+n < in.k
+	in.a.ptr, in.b.ptr, in.k = in.a.at(0, k0), in.b.at(k0, 0), n
+}
+
+// sliced reports whether it is only a slice.
+func (in *inlined) sliced() bool { return in.begun || in.goesOn }
+
+// waiting returns where sums from column col on wait for the next slice of K, and the bytes between
+// their rows: in C, if that holds them as they are.
+func (in *inlined) waiting(col int) (at unsafe.Pointer, pitch int) {
+	if in.direct() {
+		return in.c.at(0, col), in.c.pitch()
+	}
+	return unsafe.Add(in.sums, col*4), in.n * 4
+}
+
+// phaseAt says what n elements of K from k0 on are to a product whose K is one chain, of which
+// this may be a slice.
+func (in *inlined) phaseAt(k0, n int) phase {
+	ph := in.product.phaseAt(k0, n)
+	ph.first = ph.first && !in.begun
+	ph.last = ph.last && !in.goesOn
+	ph.ends = ph.last
+	return ph
+}
+
+// runSliceUnpacked is runUnpacked for a slice.
+func (in *inlined) runSliceUnpacked(multiply asm.UnpackedFunc, from, to int) {
+	sums, pitch := in.waiting(from)
+	multiply(in.m, to-from, in.k, in.a.ptr, in.a.pitch(), in.b.at(0, from), in.b.pitch(), sums, pitch, in.begun)
+	if !in.goesOn && !in.direct() {
+		in.storeWide(from, sums, pitch, in.m, to-from)
+	}
+}
