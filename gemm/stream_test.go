@@ -405,3 +405,30 @@ func TestFetchingShared(t *testing.T) {
 		}
 	})
 }
+
+// TestStreamLong checks how long the pieces of rows are that several workers read of a plain B, and
+// that the bits are those of the ring.
+func TestStreamLong(t *testing.T) {
+	processors(t, 16)
+	defer gemm.PretendL2(1 << 20)() // so that nothing is computed in place
+	eachKernel(t, asm.F32, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		if k.NR != 32 || k.StreamRows(asm.F32) == 0 {
+			t.Skip("its slabs are not whole vectors of AVX-512")
+		}
+		for i, tc := range []struct{ m, n, k, workers, want int }{
+			{1, 2048, 1024, 4, 512}, {8, 2050, 1031, 4, 544}, {1, 3000, 1040, 5, 608}, // each has a slab of long rows
+			{1, 2000, 1100, 4, 64}, {4, 2047, 1100, 4, 64}, // their sums stay in registers
+			{5, 2000, 1100, 4, 128},                                                // or do not
+			{1, 4608, 600, 9, 64}, {2, 1024, 4100, 16, 64}, {1, 960, 4500, 16, 32}, // there would be too few slabs
+		} {
+			t.Run(fmt.Sprintf("%dx%dx%d/workers=%d", tc.m, tc.n, tc.k, tc.workers), func(t *testing.T) {
+				s := size(tc.m, tc.n, tc.k, append(slices.Clip(opts), gemm.WithWorkers(tc.workers))...)
+				s.seed, s.padB = uint64(i), i%3
+				st := sameAsRing[float32, float32](t, s)
+				if st.Route != "stream" || st.TileN != tc.want {
+					t.Errorf("%v; want a stream in slabs of %d columns", st, tc.want)
+				}
+			})
+		}
+	})
+}
