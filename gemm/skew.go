@@ -11,35 +11,47 @@ import (
 // cache, which then does not keep them, though they are smaller than it is. So K is cut into
 // parts, and from part to part the workers' columns move on: each reads pieces that are
 // elsewhere in the rows. The sums go with the columns, from worker to worker, which takes as
-// long as is gained if B has to come from further away; so only a B is read so that the product
-// before had, too.
+// long as is gained if B has to come from further away; so few rows, which are as soon multiplied,
+// read only a B so that the product before had, too. Tiles of A do the same down a deep K: what is
+// common to a worker's slabs is then near for all of them, and others do what a slow worker has left.
 const (
 	skewMost  = 8    // most parts
 	skewLeast = 64   // fewest elements of K of one, of which it is a multiple: as many as the longest step of a kernel
-	skewTiles = 2048 // the same of tiles of A, which have many sums
+	skewTiles = 2048 // the same of tiles, which have many sums
 )
 
-// skewParts returns how many parts of K the slabs of a cut had better have for the caches of their
-// workers to keep B, and 1 if they do so anyway, or cannot.
+// skewParts returns how many parts of K the slabs of a cut had better have.
 func (in *inlined) skewParts(cut slabbing) int {
 	p := &in.product
-	least := skewLeast
-	if in.unpacked == nil && !in.few {
-		least = skewTiles
-	}
-	size, hold := p.n*p.k*p.b.elem.Size(), cut.workers*bytesL2/timesPlain
-	row := ceilDiv(cut.slabs, cut.workers) * cut.slabCols * p.b.elem.Size() // bytes of B that a worker reads of a row
-	each, apart, most := row*p.k, min(pageBytes, p.b.pitch()&-p.b.pitch()), bytesL2/4*3
 	switch {
-	case !in.warm || cut.workers < ownLeast || p.b.packed || p.b.trans || p.exceeds(cut.workers):
+	case cut.workers < ownLeast || p.b.packed || p.b.trans || p.exceeds(cut.workers):
 		return 1
-	case least == skewTiles && (in.tilesA == 0 || !in.sumsInC()):
-		return 1
-	case each > most, row >= apart, cut.workers > fewWorkers && size >= hold: // of many, some share a cache
+	case in.unpacked != nil || in.few:
+		if !in.warm {
+			return 1
+		}
+		return p.skewColumns(cut)
+	case p.starves() || in.tilesA == 0 || !in.sumsInC() || !p.heldBy(cut.workers, 1):
 		return 1
 	}
 	parts := 1
-	for parts < skewMost && 2*parts*least <= p.k && each > most/apart*min(apart, parts*row) {
+	for parts < skewMost && 2*parts*skewTiles <= p.k {
+		parts *= 2
+	}
+	return parts
+}
+
+// skewColumns returns in how many parts of K the caches of the workers of a cut keep its slabs of B,
+// and 1 if they do so anyway, or cannot.
+func (p *product) skewColumns(cut slabbing) int {
+	size := p.b.elem.Size()
+	row := ceilDiv(cut.slabs, cut.workers) * cut.slabCols * size // bytes of B that a worker reads of a row
+	each, apart, most := row*p.k, min(pageBytes, p.b.pitch()&-p.b.pitch()), bytesL2/4*3
+	if each > most || row >= apart || cut.workers > fewWorkers && p.n*p.k*size >= cut.workers*bytesL2/timesPlain { // of many, some share a cache
+		return 1
+	}
+	parts := 1
+	for parts < skewMost && 2*parts*skewLeast <= p.k && each > most/apart*min(apart, parts*row) {
 		parts *= 2
 	}
 	return parts

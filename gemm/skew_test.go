@@ -63,7 +63,7 @@ func testSkew[O gemm.Output, I gemm.Element](t *testing.T) {
 				s.opts = append(opts[:len(opts):len(opts)], gemm.WithWorkers(1))
 				want := product[O, I](t, s)
 				parts, cold := thrice[O, I](t, s, want, append(opts[:len(opts):len(opts)], gemm.WithWorkers(tc.workers)))
-				if cold > 1 || tc.never && parts > 1 {
+				if cold > 1 && tc.m <= 8 || tc.never && parts > 1 {
 					t.Errorf("K is cut into %d parts, and into %d by the same B again", cold, parts)
 				}
 				if parts > 1 {
