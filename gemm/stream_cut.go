@@ -72,7 +72,7 @@ func (st *stream) cutColumns(workers int) {
 			slabs *= slabsEach // the slowest of many would keep the others waiting
 		}
 		cols = min(ceilDiv(panels, slabs), block, widest)
-		if many && !long && !st.b.trans && size == 4 && st.m <= shortMost && cols < longCols/k.NR && st.n >= shortCols*workers {
+		if many && !long && !st.b.trans && size == 4 && st.m <= shortMost && cols <= 2*shortCols/k.NR && st.n >= shortCols*workers {
 			cols = shortCols / k.NR
 		}
 	case streamAlong:
