@@ -42,16 +42,16 @@ type place struct {
 
 // cutFor is what the best way to cut a product depends on.
 type cutFor struct {
-	kernel                                 *asm.Kernel
-	elem                                   asm.Type
-	m, n, k, depth, tilesA, pitchA, pitchB int
-	packed, ready, trans                   bool // B
-	unpacked, few, own, sumsInC, warm      bool
-	most                                   int // workers
+	kernel                                         *asm.Kernel
+	elem                                           asm.Type
+	m, n, k, depth, tilesA, pitchA, pitchB, pitchC int
+	packed, ready, trans                           bool // B
+	unpacked, few, own, sumsInC, warm              bool
+	most                                           int // workers
 }
 
 func (in *inlined) cutFor(most int) cutFor {
-	return cutFor{in.kernel, in.a.elem, in.m, in.n, in.k, in.depth, in.tilesA, in.a.pitch(), in.b.pitch(), in.b.packed, in.ready(), in.b.trans, in.unpacked != nil, in.few, in.own, in.sumsInC(), in.warm, most}
+	return cutFor{in.kernel, in.a.elem, in.m, in.n, in.k, in.depth, in.tilesA, in.a.pitch(), in.b.pitch(), in.c.pitch(), in.b.packed, in.ready(), in.b.trans, in.unpacked != nil, in.few, in.own, in.sumsInC(), in.warm && in.packsNothing(), most}
 }
 
 // slabbing is how a product is cut into slabs.

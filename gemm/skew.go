@@ -10,33 +10,34 @@ import (
 // are a power of two apart the pieces of one worker lie in the same few sets of its second-level
 // cache, which then does not keep them, though they are smaller than it is. So K is cut into
 // parts, and from part to part the workers' columns move on: each reads pieces that are
-// elsewhere in the rows. The sums go with the columns, from worker to worker, which takes as
-// long as is gained if B has to come from further away; so few rows, which are as soon multiplied,
-// read only a B so that the product before had, too. Tiles of A do the same down a deep K: what is
-// common to a worker's slabs is then near for all of them, and others do what a slow worker has left.
+// elsewhere in the rows. The sums go with the columns, from worker to worker. That takes as long
+// as is gained if B has to come from further away, so it is for a B that the product before had.
 const (
-	skewMost  = 8    // most parts
-	skewLeast = 64   // fewest elements of K of one, of which it is a multiple: as many as the longest step of a kernel
-	skewTiles = 2048 // the same of tiles, which have many sums
+	skewMost  = 8  // most parts
+	skewRows  = 8  // most rows of A
+	skewLeast = 64 // fewest elements of K of a part, of which it is a multiple: as many as the longest step of a kernel
+	// Fewest elements of K of a part in tiles, which have many sums. A deep K is cut for them, too: what
+	// a worker's slabs have in common is then near for all of them, and others do what a slow one has left.
+	skewTiles = 2048
 )
+
+// packsNothing reports whether the kernels read B where it lies.
+func (in *inlined) packsNothing() bool { return in.unpacked != nil || in.few }
 
 // skewParts returns how many parts of K the slabs of a cut had better have.
 func (in *inlined) skewParts(cut slabbing) int {
 	p := &in.product
+	parts := 1
 	switch {
 	case cut.workers < ownLeast || p.b.packed || p.b.trans || p.exceeds(cut.workers):
-		return 1
-	case in.unpacked != nil || in.few:
-		if !in.warm {
-			return 1
+	case in.packsNothing():
+		if in.warm && p.m <= skewRows {
+			parts = p.skewColumns(cut)
 		}
-		return p.skewColumns(cut)
-	case p.starves() || in.tilesA == 0 || !in.sumsInC() || !p.heldBy(cut.workers, 1):
-		return 1
-	}
-	parts := 1
-	for parts < skewMost && 2*parts*skewTiles <= p.k {
-		parts *= 2
+	case !p.starves() && in.tilesA > 0 && in.sumsInC() && p.heldBy(cut.workers, 1):
+		for parts < skewMost && 2*parts*skewTiles <= p.k {
+			parts *= 2
+		}
 	}
 	return parts
 }

@@ -1,6 +1,7 @@
 package gemm_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -110,4 +111,61 @@ func thrice[O gemm.Output, I gemm.Element](t *testing.T, s spec, want []O, opts 
 		}
 	}
 	return parts, cold
+}
+
+// TestSkewPast multiplies by the same operands into a C that caches hold and into one that they do
+// not, whose rows lie further apart: only of the first is K cut, whichever came before.
+func TestSkewPast(t *testing.T) {
+	processors(t, 16)
+	defer gemm.PretendL3(1)()
+	const m, n, k = 64, 64, 8192
+	a, b, near := gemm.NewMatrix[float32](m, k), gemm.NewMatrix[float32](k, n), gemm.NewMatrix[float32](m, n)
+	const stride = 33 << 20 / 4 / m // more than 32 MB of C
+	far := gemm.Matrix[float32]{Rows: m, Cols: n, Stride: stride, Data: make([]float32, m*stride)}
+	eachKernel(t, asm.F32, func(t *testing.T, kern *asm.Kernel, opts []gemm.Option) {
+		if kern.Unpacked(asm.F32) == nil {
+			t.Skip("does not read operands where they lie")
+		}
+		e, err := gemm.New(append(opts[:len(opts):len(opts)], gemm.WithWorkers(16))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		for i, c := range []gemm.Matrix[float32]{near, far, near} {
+			var st gemm.Stats
+			if err := e.Multiply(c, a, b, gemm.WithStats(&st)); err != nil {
+				t.Fatal(err)
+			}
+			if cut := st.TileK < k; cut != (i != 1) {
+				t.Errorf("C with rows of %d elements: %v", c.Stride, st)
+			}
+		}
+	})
+}
+
+// TestSkewAllocations checks that products whose K is cut allocate nothing, wherever their sums are.
+func TestSkewAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the detector allocates")
+	}
+	processors(t, 16)
+	defer gemm.PretendL2(2 << 20)()
+	for _, size := range [][3]int{{2, 1024, 1024}, {64, 64, 8192}} {
+		m, n, k := size[0], size[1], size[2]
+		a, b, c := gemm.NewMatrix[float32](m, k), gemm.NewMatrix[float32](k, n), gemm.NewMatrix[float32](m, n)
+		for _, alpha := range []float32{1, 0.5} {
+			e, err := gemm.New(gemm.WithWorkers(16))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var st gemm.Stats
+			call := func() { err = errors.Join(err, e.Multiply(c, a, b, gemm.WithAlpha(alpha), gemm.WithStats(&st))) }
+			call()
+			got := fewestAllocations(20, call)
+			e.Close()
+			if got != 0 || err != nil {
+				t.Errorf("%v, alpha %v: %v allocations a call, error %v, want none; %v", size, alpha, got, err, st)
+			}
+		}
+	}
 }

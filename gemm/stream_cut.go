@@ -15,10 +15,10 @@ const (
 	inPlaceCols = 8192      // most columns at a time that are read in place
 	inPlaceAcc  = 256 << 10 // most bytes of their sums
 	// Columns of a row of B that are long enough for memory to give one slab for each worker faster
-	// than several, unless the workers are so many that all wait for it anyway; and, of float32 that
-	// many share, those whose sums of few rows stay in registers, which is as good.
-	longCols, longWorkers = 512, 2 * fewWorkers
-	shortCols, shortMost  = 64, 4
+	// than several, unless the workers are so many that all wait for it anyway; and of float32 those
+	// whose sums, of so few rows, stay in registers, which is better than up to shortOf.
+	longCols, longWorkers         = 512, 2 * fewWorkers
+	shortCols, shortMost, shortOf = 64, 4, 128
 	// Of many workers each has so many pieces, that is slabs times items, and half as many if B is
 	// read in place, which goes faster the longer it lasts.
 	piecesEach   = 16
@@ -66,13 +66,14 @@ func (st *stream) cutColumns(workers int) {
 	case streamInPlace:
 		// Long pieces of memory are read fastest.
 		block = min(inPlaceCols, inPlaceAcc/(st.m*4)) / k.NR
-		slabs, many := workers, st.many(workers)
-		long := many && !st.b.trans && workers <= longWorkers && st.n >= longCols*workers
-		if many && !long || workers > 1 && st.panelsA > 1 && st.b.trans {
-			slabs *= slabsEach // the slowest of many would keep the others waiting
+		each := 1 // slabs for each worker
+		switch {
+		case st.many(workers) && !st.b.trans && workers <= longWorkers && st.n >= longCols*workers:
+		case st.many(workers), workers > 1 && st.panelsA > 1 && st.b.trans:
+			each = slabsEach // the slowest of many would keep the others waiting
 		}
-		cols = min(ceilDiv(panels, slabs), block, widest)
-		if many && !long && !st.b.trans && size == 4 && st.m <= shortMost && cols <= 2*shortCols/k.NR && st.n >= shortCols*workers {
+		cols = min(ceilDiv(panels, each*workers), block, widest)
+		if each > 1 && !st.b.trans && size == 4 && st.m <= shortMost && cols <= shortOf/k.NR && st.n >= shortCols*workers {
 			cols = shortCols / k.NR
 		}
 	case streamAlong:

@@ -63,7 +63,8 @@
 // a slot helps to fill it. A lone worker runs inline on its caller, and the
 // result of a slab does not depend on who computes it. A [Crew] lends grids
 // their workers and keeps them awake for a moment between calls. A grid without
-// copies and of a single item needs no ring, and is over as soon as its last slab is.
+// copies needs no ring, and is over as soon as its last slab is; what a worker computes
+// of its items may move on among slabs, so that it reads other memory of each.
 //
 // # Costs
 //

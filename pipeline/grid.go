@@ -17,7 +17,8 @@ import (
 type Program interface {
 	// Expect returns the transaction count that the copies of item bring to the
 	// full barrier of cta, the multicast ones included. The stage is full when they are
-	// in: a copy job that brings nothing may still be under way then, or never begin.
+	// in: a copy job that brings nothing may still be under way then, or never begin. A
+	// grid of one stage and one CTA without copy jobs does not ask.
 	Expect(item, cta int) int
 	// Load executes a copy job of item into a stage: job 0 .. Private-1 of
 	// what only cta reads, completing bars[0].
@@ -42,9 +43,9 @@ type Shape struct {
 	Slabs   int // consumer slabs of a CTA, 1..barrier.MaxCount
 	Private int // copy jobs of a stage for one CTA, 0..barrier.MaxCount
 	Shared  int // copy jobs of a stage that are multicast to the cluster, 0..barrier.MaxCount
-	// Across is 0 or, in a grid of one CTA and one stage that copies nothing, how many slabs
-	// lie beside each other: so many, a divisor of Slabs, among which a worker's move on
-	// from item to item until they are the first again.
+	// Across is 0 or, in a grid of one CTA and one stage that copies nothing, a divisor of
+	// Slabs: a worker's slabs move on among so many neighbours from item to item, once
+	// around in all.
 	Across int
 }
 
@@ -59,7 +60,8 @@ type Shape struct {
 //	  3. compute a slab of a full stage           3. issue the next stage if it is empty
 //
 // A lone worker computes first, so that what it has copied is still in its
-// cache. Pieces are claimed by atomic counters. No worker but the one that
+// cache. A grid of one CTA and one stage without copy jobs has no ring: its workers
+// compute slabs. Pieces are claimed by atomic counters. No worker but the one that
 // holds a piece is ever needed for progress, so workers may join late, or not at
 // all.
 //
@@ -212,7 +214,7 @@ func (g *Grid) resetPosts(workers int) {
 	}
 }
 
-// done counts n slabs whose last item is computed, or items of slabs.
+// done counts n slabs whose last item is computed, or of a loose grid n items of slabs.
 func (g *Grid) done(n int) {
 	if g.left.Add(int64(-n)) == 0 {
 		g.finished.Arrive()

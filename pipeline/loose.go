@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"sync/atomic"
+	"time"
 
 	"example.com/leafhopper/barrier"
 )
@@ -47,31 +48,38 @@ type piece struct{ slab, item int }
 // pieceAt returns the nth piece of a worker's own: its slabs of the first item, then
 // those of the second, which are as many as far on.
 func (g *Grid) pieceAt(id, n int) piece {
-	first, end := share(g.shape.Slabs, id, g.workers), share(g.shape.Slabs, id+1, g.workers)
-	if g.shape.Items == 1 {
+	first, end := g.own(id)
+	if g.shape.Items == 1 { // divisions take longer than to claim
 		return piece{first + n, 0}
 	}
-	item := n / (end - first)
-	slab := first + n%(end-first)
-	if across := g.shape.Across; across > 0 {
-		slab += (slab%across+g.shape.turn(item))%across - slab%across
-	}
-	return piece{slab, item}
+	item, slab := n/(end-first), first+n%(end-first)
+	return piece{g.shape.moved(slab, g.shape.turn(item)), item}
 }
 
 // ownerOf returns whose own a piece is, and which of them.
 func (g *Grid) ownerOf(p piece) (id, n int) {
-	slab := p.slab
-	if across := g.shape.Across; across > 0 {
-		slab += (slab%across+across-g.shape.turn(p.item))%across - slab%across
-	}
+	slab := g.shape.moved(p.slab, g.shape.Across-g.shape.turn(p.item))
 	id = int((int64(slab+1)*int64(g.workers) - 1) / int64(g.shape.Slabs))
-	first, end := share(g.shape.Slabs, id, g.workers), share(g.shape.Slabs, id+1, g.workers)
+	first, end := g.own(id)
 	return id, p.item*(end-first) + slab - first
+}
+
+// own returns the first slab of a worker's own of the first item, and the one after the last.
+func (g *Grid) own(id int) (first, end int) {
+	return share(g.shape.Slabs, id, g.workers), share(g.shape.Slabs, id+1, g.workers)
 }
 
 // turn returns how far a worker's slabs of an item are from those of the first.
 func (s *Shape) turn(item int) int { return item * s.Across / s.Items }
+
+// moved returns the slab that is so many after one, of those that lie across from it.
+func (s *Shape) moved(slab, by int) int {
+	if s.Across == 0 {
+		return slab
+	}
+	at := slab % s.Across
+	return slab - at + (at+by)%s.Across
+}
 
 // claim takes the next of a worker's own pieces, if it is one of the first, most of them.
 func (g *Grid) claim(id, most int) (n int, ok bool) {
@@ -99,11 +107,11 @@ func share(n, id, workers int) int { return int(int64(id) * int64(n) / int64(wor
 // finishing, and only then looks at the program and the context: when the last piece
 // is done they may be gone before the other workers are.
 func (w *worker) runLoose() {
-	slabs, items, workers := w.shape.Slabs, w.shape.Items, w.workers
-	for i := range workers {
-		id, done := (w.id+i)%workers, 0
-		own := (share(slabs, id+1, workers) - share(slabs, id, workers)) * items
-		for n, ok := w.claim(id, own); ok; n, ok = w.claim(id, own) {
+	for i := range w.workers {
+		id, done := (w.id+i)%w.workers, 0
+		first, end := w.own(id)
+		pieces := (end - first) * w.shape.Items
+		for n, ok := w.claim(id, pieces); ok; n, ok = w.claim(id, pieces) {
 			if !w.computePiece(w.pieceAt(id, n)) {
 				return
 			}
@@ -129,20 +137,29 @@ func (w *worker) computePiece(p piece) bool {
 	return true
 }
 
-// joinLooks is how often a worker looks whether the item before its piece is behind the
-// slab before it looks whether somebody is at it.
-const joinLooks = 8
+const (
+	// joinLooks is how often a worker looks whether the item before its piece is behind the
+	// slab before it looks whether somebody is at it.
+	joinLooks = 8
+	// itemPoll is how long a worker sleeps that has waited for that for long: nobody wakes it,
+	// and others wait for what it holds.
+	itemPoll = 50 * time.Microsecond
+)
 
 // awaitItem waits until the item before p is behind its slab, and reports whether the
 // grid was not stopped before. If nobody has begun that item its worker may never come,
-// so this one computes what that worker would up to it: of earlier items than its own
-// only, so that of workers that wait for each other one is at the earliest, and goes on.
+// so this one computes what that worker would up to it. Those are pieces of earlier items
+// than its own: so whoever is waited for is at an earlier item than who waits, nobody
+// waits in a circle, and calls are at most as deep as there are items.
 func (w *worker) awaitItem(p piece) bool {
 	for w.marks[p.slab].word.Load() < w.run<<takenBits|uint64(p.item) {
 		if w.halted() {
 			return false
 		}
-		if w.wait(keenPauses); w.idle%joinLooks > 0 {
+		if w.spin(keenPauses) {
+			time.Sleep(itemPoll)
+		}
+		if w.idle%joinLooks > 0 {
 			continue
 		}
 		id, last := w.ownerOf(piece{p.slab, p.item - 1})

@@ -222,8 +222,9 @@ func TestClaim(t *testing.T) {
 			}
 			claimed := make(map[piece]int)
 			for id := range workers {
-				own := (share(slabs, id+1, workers) - share(slabs, id, workers)) * s.Items
-				for n, ok := g.claim(id, own); ok; n, ok = g.claim(id, own) {
+				first, end := g.own(id)
+				pieces := (end - first) * s.Items
+				for n, ok := g.claim(id, pieces); ok; n, ok = g.claim(id, pieces) {
 					p := g.pieceAt(id, n)
 					claimed[p]++
 					if p.slab < 0 || p.slab >= slabs || p.item < 0 || p.item >= s.Items {

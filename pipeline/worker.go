@@ -184,15 +184,20 @@ func (w *worker) behind() (slab, item int) {
 // wait spins for a moment of at most so many pauses, or parks if the worker has been
 // idle for long.
 func (w *worker) wait(pauses int) {
+	if w.spin(pauses) {
+		w.park()
+	}
+}
+
+// spin is wait for who parks himself: it reports whether the worker has been idle for long.
+func (w *worker) spin(pauses int) (long bool) {
 	if w.idle == 0 {
 		w.idleSince = time.Now()
 		_, item := w.behind()
 		w.starved = item >= int(w.issued.Load()) && item < w.shape.Items
 	}
 	w.idle++
-	if lookAway(w.idle, pauses) && time.Since(w.idleSince) > SpinFor {
-		w.park()
-	}
+	return lookAway(w.idle, pauses) && time.Since(w.idleSince) > SpinFor
 }
 
 // lookAway spends the time between two looks, of which this is the nth, at what
