@@ -142,7 +142,7 @@ func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, ph phase) {
 // splitEdges returns how many of the strip's last tiles, so many, the microkernel is to
 // multiply, and how many rows after them are for edges. Whoever has to pack or to bring
 // something closer meanwhile is not, unless others have done that; but few rows are so
-// soon done that one tile had better pack alone.
+// soon done that one tile had better pack alone, and half a panel that nothing is brought.
 func (p *product) splitEdges(s *strip, words, tiles int, others bool) (whole, rows int) {
 	k := p.kernel
 	if k.Edge() == nil {
@@ -151,7 +151,7 @@ func (p *product) splitEdges(s *strip, words, tiles int, others bool) (whole, ro
 	rest := s.rows % k.MR
 	idle := s.pack.K == 0 && s.next.Rows == 0 && s.then.Rows == 0
 	switch {
-	case s.cols < k.NR && idle:
+	case s.cols < k.NR && idle, s.cols <= k.Half() && s.pack.K == 0:
 		return 0, s.rows
 	case rest == 0:
 	case idle || others || tiles > 1 && (rest < k.MR/2 || p.packers(words, tiles, s) < tiles):
