@@ -120,7 +120,7 @@ func (in *inlined) runFewRows(from, to int) {
 	var src unsafe.Pointer
 	if in.begun {
 		if src = dst; !inC {
-			sums, pitch := in.waiting(from)
+			sums, pitch := in.waiting(in.sums, from)
 			asm.CopyRows(dst, ldd, sums, pitch, in.m, cols*4)
 		}
 	}
@@ -137,7 +137,7 @@ func (in *inlined) runFewRows(from, to int) {
 	switch {
 	case inC:
 	case in.goesOn:
-		sums, pitch := in.waiting(from)
+		sums, pitch := in.waiting(in.sums, from)
 		asm.CopyRows(sums, pitch, dst, ldd, in.m, cols*4)
 	default:
 		in.storeWide(from, dst, ldd, in.m, cols)

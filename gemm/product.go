@@ -28,6 +28,15 @@ func (p *product) direct() bool {
 	return p.c.elem == asm.F32 && p.alpha == 1 && p.beta == 0 && !p.c.trans
 }
 
+// waiting returns where the sums from column col on wait for more of K, which another worker may
+// multiply, and the bytes between their rows: in C, if that holds them as they are, or in rows of sums.
+func (p *product) waiting(sums unsafe.Pointer, col int) (at unsafe.Pointer, pitch int) {
+	if p.direct() {
+		return p.c.at(0, col), p.c.pitch()
+	}
+	return unsafe.Add(sums, col*4), p.n * 4
+}
+
 // rounds reports whether accumulators that the kernel has rounded are C's elements.
 func (p *product) rounds() bool {
 	return p.kernel.Rounds(p.c.elem) && p.alpha == 1 && p.beta == 0 && !p.c.trans

@@ -1,10 +1,6 @@
 package gemm
 
-import (
-	"unsafe"
-
-	"example.com/leafhopper/asm"
-)
+import "example.com/leafhopper/asm"
 
 // Workers that share out the columns of a B in rows of K read a piece of every row. Where rows
 // are a power of two apart the pieces of one worker lie in the same few sets of its second-level
@@ -84,15 +80,6 @@ func (in *inlined) slice(k0, n int) {
 // sliced reports whether it is only a slice.
 func (in *inlined) sliced() bool { return in.begun || in.goesOn }
 
-// waiting returns where sums from column col on wait for the next slice of K, and the bytes between
-// their rows: in C, if that holds them as they are.
-func (in *inlined) waiting(col int) (at unsafe.Pointer, pitch int) {
-	if in.direct() {
-		return in.c.at(0, col), in.c.pitch()
-	}
-	return unsafe.Add(in.sums, col*4), in.n * 4
-}
-
 // phaseAt says what n elements of K from k0 on are to a product whose K is one chain, of which
 // this may be a slice.
 func (in *inlined) phaseAt(k0, n int) phase {
@@ -105,7 +92,7 @@ func (in *inlined) phaseAt(k0, n int) phase {
 
 // runSliceUnpacked is runUnpacked for a slice.
 func (in *inlined) runSliceUnpacked(multiply asm.UnpackedFunc, from, to int) {
-	sums, pitch := in.waiting(from)
+	sums, pitch := in.waiting(in.sums, from)
 	multiply(in.m, to-from, in.k, in.a.ptr, in.a.pitch(), in.b.at(0, from), in.b.pitch(), sums, pitch, in.begun)
 	if !in.goesOn && !in.direct() {
 		in.storeWide(from, sums, pitch, in.m, to-from)

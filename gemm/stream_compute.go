@@ -207,7 +207,7 @@ func (st *stream) sums(mem unsafe.Pointer, item, col, n int) (src, dst unsafe.Po
 	}
 	dst, pitch = mem, n*4
 	if item > 0 {
-		from, lds := st.waiting(col)
+		from, lds := st.waiting(st.acc, col)
 		asm.CopyRows(dst, pitch, from, lds, st.m, n*4)
 		src = dst
 	}
@@ -222,16 +222,7 @@ func (st *stream) finish(sums unsafe.Pointer, pitch, item, col, n int) {
 	case item == st.items-1:
 		st.storeWide(col, sums, pitch, st.m, n)
 	default:
-		to, ldd := st.waiting(col)
+		to, ldd := st.waiting(st.acc, col)
 		asm.CopyRows(to, ldd, sums, pitch, st.m, n*4)
 	}
-}
-
-// waiting returns where sums from column col on wait for the next item, which another worker
-// may take, and the bytes between their rows: in C, if that holds them as they are.
-func (st *stream) waiting(col int) (at unsafe.Pointer, pitch int) {
-	if st.direct() {
-		return st.c.at(0, col), st.c.pitch()
-	}
-	return unsafe.Add(st.acc, col*4), st.n * 4
 }
