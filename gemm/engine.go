@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"example.com/leafhopper/internal/ended"
 	"example.com/leafhopper/pipeline"
 	"example.com/leafhopper/tile"
 )
@@ -128,7 +129,7 @@ func (e *Engine) begin(s *settings) (*run, error) {
 	select {
 	case e.admit <- struct{}{}:
 	case <-done:
-		return nil, s.ctx.Err()
+		return nil, ended.Why(s.ctx)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/internal/ended"
 	"github.com/x448/float16"
 )
 
@@ -95,7 +96,7 @@ func (p *product) decode(to []float32, from unsafe.Pointer) {
 func (p *product) withoutK(ctx context.Context) error {
 	for i := 0; i < p.m; i += oldRows {
 		if ctx != nil {
-			if err := ctx.Err(); err != nil {
+			if err := ended.Err(ctx); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/ended"
 )
 
 // Multiply computes C = alpha·A·B + beta·C for an M x K matrix A, a K x N
@@ -74,7 +75,7 @@ func (e *Engine) multiply(in *inlined, opts []Option) error {
 		return err
 	}
 	if s.ctx != nil {
-		if err := s.ctx.Err(); err != nil {
+		if err := ended.Err(s.ctx); err != nil {
 			return err
 		}
 	}

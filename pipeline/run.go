@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+
+	"example.com/leafhopper/internal/ended"
 )
 
 // A Role is one warp's part of a CTA: the producer, or a consumer. It returns
@@ -16,68 +18,104 @@ type Role func(ctx context.Context, r *Ring) error
 // Run executes the roles concurrently on r and returns when all have returned.
 // The first role to fail, or ctx when it is done, stops the ring, which ends
 // the waits of the others; Run then returns that first error, even if the roles had
-// ended in the meantime. A panic in a role stops the others likewise and is raised
-// again in the caller as a [*RolePanic] once every role has ended, whatever else
-// failed. Run panics if r is nil.
+// ended in the meantime. A panic in a role, or in a method of ctx, stops the others
+// likewise and is raised again in the caller as a [*RolePanic] once every role has
+// ended, whatever else failed. Run panics if r is nil.
 func Run(ctx context.Context, r *Ring, roles ...Role) error {
 	if r == nil {
 		panic("pipeline: Run of a nil Ring")
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	var (
-		wg       sync.WaitGroup
-		mu       sync.Mutex
-		first    error
-		panicked *RolePanic
-	)
-	fail := func(err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if first == nil {
-			first = err
-			r.Stop(err)
-			cancel(err)
-		}
-	}
-	raise := func(p *RolePanic) {
-		fail(p)
-		mu.Lock()
-		defer mu.Unlock()
-		if panicked == nil {
-			panicked = p
-		}
-	}
-	stopped := make(chan struct{})
-	unwatch := context.AfterFunc(ctx, func() {
-		fail(context.Cause(ctx))
-		close(stopped)
-	})
+	done := ctx.Done()
+	inner, cancel := context.WithCancelCause(detached{ctx})
+	n := run{ring: r, cancel: cancel}
 	for _, role := range roles {
-		wg.Go(func() {
-			returned := false
-			defer func() {
-				if v := recover(); v != nil {
-					raise(&RolePanic{Value: v, Stack: debug.Stack()})
-				} else if !returned {
-					fail(errGoexit)
-				}
-			}()
-			err := role(ctx, r)
-			returned = true
-			if err != nil {
-				fail(err)
+		n.roles.Go(func() { n.guard(func() error { return role(inner, r) }) })
+	}
+	over := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		n.guard(func() error {
+			select {
+			case <-done:
+				return cause(ctx)
+			case <-over:
+				return nil
 			}
 		})
-	}
-	wg.Wait()
-	if !unwatch() {
-		<-stopped // nobody may stop the ring once its owner has it back
-	}
+	})
+	n.roles.Wait()
+	close(over)
+	watch.Wait() // nobody may stop the ring once its owner has it back
 	cancel(nil)
-	if panicked != nil {
-		panic(panicked)
+	if n.panicked != nil {
+		panic(n.panicked)
 	}
-	return first
+	return n.first
+}
+
+// A detached context has the values and the deadline of another, and does not end with
+// it: package context would ask the other why it has ended on a goroutine of its own,
+// where nobody could recover a panic.
+type detached struct{ context.Context }
+
+func (detached) Done() <-chan struct{} { return nil }
+func (detached) Err() error            { return nil }
+
+// cause returns the cause of the end of ctx, whose Done channel was found closed.
+func cause(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return ended.Why(ctx)
+}
+
+// run is what the goroutines of a Run share.
+type run struct {
+	ring   *Ring
+	cancel context.CancelCauseFunc
+	roles  sync.WaitGroup
+
+	mu       sync.Mutex
+	first    error
+	panicked *RolePanic
+}
+
+// fail stops the ring because of err, if nothing has failed before.
+func (n *run) fail(err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.first == nil {
+		n.first = err
+		n.ring.Stop(err)
+		n.cancel(err)
+	}
+}
+
+// raise is fail for a panic.
+func (n *run) raise(p *RolePanic) {
+	n.fail(p)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.panicked == nil {
+		n.panicked = p
+	}
+}
+
+// guard calls f, which belongs to a goroutine of the run.
+func (n *run) guard(f func() error) {
+	returned := false
+	defer func() {
+		if v := recover(); v != nil {
+			n.raise(&RolePanic{Value: v, Stack: debug.Stack()})
+		} else if !returned {
+			n.fail(errGoexit)
+		}
+	}()
+	err := f()
+	returned = true
+	if err != nil {
+		n.fail(err)
+	}
 }
 
 // errGoexit is the error of a role that neither returned nor panicked.

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.com/leafhopper/internal/ended"
 	"example.com/leafhopper/internal/spin"
 )
 
@@ -95,7 +96,7 @@ func (w *worker) halted() bool {
 		return true
 	}
 	if w.ctx != nil {
-		if err := w.ctx.Err(); err != nil {
+		if err := ended.Err(w.ctx); err != nil {
 			w.ring.Stop(err)
 			return true
 		}
