@@ -43,7 +43,8 @@ func (t AccumulatorType) String() string {
 type Accumulator struct {
 	typ     AccumulatorType
 	n       int
-	elem    []uint32 // M rows of n representations
+	pitch   int      // n, or more for the sake of kernels
+	elem    []uint32 // M rows of n representations, pitch apart
 	touched stamp
 	pending int // instructions that have not written it
 	checked bool
@@ -63,7 +64,8 @@ func NewAccumulator(typ AccumulatorType, n int) (*Accumulator, error) {
 	if err := checkN(typ == S32, n, typ); err != nil {
 		return nil, err
 	}
-	return &Accumulator{typ: typ, n: n, elem: make([]uint32, M*n), touched: now()}, nil
+	pitch := typ.pitch(n)
+	return &Accumulator{typ: typ, n: n, pitch: pitch, elem: make([]uint32, M*pitch), touched: now()}, nil
 }
 
 // Type returns the element type.
@@ -156,6 +158,22 @@ func (d *Accumulator) Register(thread, i int) uint32 {
 	return *d.at(accumulatorCoord(thread, i))
 }
 
+// Float32 returns the value of element i of a thread, at [AccumulatorCoord] of them,
+// rounded to nearest even if it is an s32. It panics if there is no such element,
+// which N/2 are in each thread.
+func (d *Accumulator) Float32(thread, i int) float32 {
+	d.touch("Float32")
+	checkRegister(thread, i, d.n/2)
+	u := *d.at(accumulatorCoord(thread, i))
+	switch d.typ {
+	case F16:
+		return float16.Frombits(uint16(u)).Float32()
+	case S32:
+		return float32(int32(u))
+	}
+	return math.Float32frombits(u)
+}
+
 // SetRegister sets register i of a thread.
 func (d *Accumulator) SetRegister(thread, i int, v uint32) {
 	d.touch("SetRegister")
@@ -172,7 +190,7 @@ func (d *Accumulator) at(row, col int) *uint32 {
 	if row < 0 || row >= M || col < 0 || col >= d.n {
 		panic(fmt.Sprintf("wgmma: accumulator element (%d, %d), have %d rows and %d columns", row, col, M, d.n))
 	}
-	return &d.elem[row*d.n+col]
+	return &d.elem[row*d.pitch+col]
 }
 
 // checkRegister panics unless each thread has more than i registers.

@@ -32,16 +32,17 @@ type Descriptor struct {
 }
 
 const (
-	unit       = 16 // of addresses and offsets
-	fieldBits  = 14
-	fieldMax   = 1<<fieldBits - 1
-	window     = unit << fieldBits // bytes that a descriptor can address
-	maxBase    = 7
-	lboShift   = 16
-	sboShift   = 32
-	baseShift  = 49
-	modeShift  = 62
-	descriptor = fieldMax | fieldMax<<lboShift | fieldMax<<sboShift | maxBase<<baseShift | 3<<modeShift
+	unit        = 16  // of addresses and offsets
+	swizzleLine = 128 // bytes; within one, chunks of a unit change places
+	fieldBits   = 14
+	fieldMax    = 1<<fieldBits - 1
+	window      = unit << fieldBits // bytes that a descriptor can address
+	maxBase     = 7
+	lboShift    = 16
+	sboShift    = 32
+	baseShift   = 49
+	modeShift   = 62
+	descriptor  = fieldMax | fieldMax<<lboShift | fieldMax<<sboShift | maxBase<<baseShift | 3<<modeShift
 )
 
 // KMajor returns the descriptor of a K-major operand that lies in swizzled rows
@@ -160,6 +161,6 @@ func (d Descriptor) Offset(major Major, size, r, k int) int {
 // the line BaseOffset.
 func (d Descriptor) Address(major Major, size, r, k int) int {
 	a := d.Start + d.Offset(major, size, r, k)
-	line := a - 128*d.BaseOffset
+	line := a - swizzleLine*d.BaseOffset
 	return a ^ line ^ d.Swizzle.Apply(line)
 }

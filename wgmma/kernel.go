@@ -9,73 +9,104 @@ import (
 )
 
 // operandTypes are the kernels' names for the formats of operands.
-var operandTypes = map[hopper.Format]asm.Type{
+var operandTypes = [...]asm.Type{
 	hopper.BF16: asm.BF16, hopper.F16: asm.F16, hopper.TF32: asm.F32, hopper.E4M3: asm.E4M3, hopper.E5M2: asm.E5M2,
 }
 
-// chooseKernel returns the assembly that does the sums of a kind, or nil: for
-// integers, for f16 accumulators, and where there is none, plain Go does.
-func chooseKernel(k Kind) *asm.Kernel {
-	spec := &kinds[k].spec
-	if k.Integer() || spec.Acc != hopper.F32 {
-		return nil
+// kernelTypes returns what a kernel takes the operands of a kind for. 8-bit
+// integers become bf16 numbers, which hold them exactly.
+func (k Kind) kernelTypes() (a, b asm.Type) {
+	if k.Integer() {
+		return asm.BF16, asm.BF16
 	}
-	kernel, err := asm.SelectArithmetic(operandTypes[spec.A], asm.Hopper, "")
-	if err != nil || kernel.ISA == "Go" {
-		return nil
-	}
-	return kernel
+	return operandTypes[kinds[k].spec.A], operandTypes[kinds[k].spec.B]
 }
 
-// kernelMemory is what a multiplication by a kernel works in: the operands as
-// panels, and D as tiles.
-type kernelMemory struct{ a, b, d []byte }
-
-func sized(mem []byte, n int) []byte {
-	if cap(mem) < n {
-		return tile.HeapSlots(n)
+// kernels are the assembly for each kind, nil for f16 accumulators and where there
+// is none: plain Go does those. Integers have a native kernel, because float32
+// sums of the products of maxChain instructions are exact, in whatever order.
+var kernels = func() (ks [len(kinds)]*asm.Kernel) {
+	for kind := range Kind(len(kinds)) {
+		arith := asm.Hopper
+		if kind.Integer() {
+			arith = asm.Native
+		}
+		typ, _ := kind.kernelTypes()
+		k, err := asm.SelectArithmetic(typ, arith, "")
+		if err == nil && k.ISA != "Go" && kind.AccumulatorType() != F16 {
+			ks[kind] = k
+		}
 	}
-	return mem[:n]
+	return ks
+}()
+
+// pitch returns the distance of rows of accumulators of n columns: a kernel of
+// Hopper's arithmetic multiplies whole tiles of them where they are.
+func (t AccumulatorType) pitch(n int) int {
+	if k := kernels[BF16F32]; t == F32 && k != nil {
+		return (n + k.NR - 1) / k.NR * k.NR
+	}
+	return n
 }
 
-// multiplyKernel is multiply with kernel k.
-func (w *Warpgroup) multiplyKernel(k *asm.Kernel, op Op, d []uint32) {
-	spec := &kinds[op.Kind].spec
-	a, b := w.a[:], w.b
-	typeA, typeB := operandTypes[spec.A], operandTypes[spec.B]
-	if op.NegateA {
-		negate(a, typeA.Size())
+// kernelMemory is what a multiplication by a kernel works in: operands as they lie
+// in shared memory, integers as bf16, the panels of A and B, and tiles of sums of
+// integers.
+type kernelMemory struct{ dense, wide, a, b, sums []byte }
+
+func sized(mem *[]byte, n int) []byte {
+	if cap(*mem) < n {
+		*mem = tile.HeapSlots(n)
 	}
-	if op.NegateB {
-		negate(b, typeB.Size())
+	return (*mem)[:n]
+}
+
+// A packed is the operands of a chain as panels.
+type packed struct {
+	words  int // of K
+	a, b   unsafe.Pointer
+	panelB int // bytes
+}
+
+// pack makes the panels of a chain for k.
+func (w *Warpgroup) pack(k *asm.Kernel, chain []*instruction) packed {
+	op, kind := chain[0].op, &kinds[chain[0].op.Kind]
+	depth := len(chain) * op.Kind.K()
+	typeA, typeB := op.Kind.kernelTypes()
+	words := k.Words(typeA, depth)
+	a := sized(&w.kernel.a, (M+k.MR-1)/k.MR*k.PanelA(words))
+	b := sized(&w.kernel.b, (op.N+k.NR-1)/k.NR*k.PanelB(words))
+	p := packed{words, unsafe.Pointer(&a[0]), unsafe.Pointer(&b[0]), k.PanelB(words)}
+
+	o := w.gather(chain, operandA)
+	if op.Kind.Integer() {
+		o = w.widen(o, kind.ints.SignedA)
 	}
-	panels := (op.N + k.NR - 1) / k.NR
-	m, pitch := &w.kernel, k.NR*4
-	m.a = sized(m.a, (M+k.MR-1)/k.MR*k.PanelA(spec.L))
-	m.b = sized(m.b, panels*k.PanelB(spec.L))
-	m.d = sized(m.d, (M+k.MR-1)/k.MR*k.MR*pitch)
-	pa, pb, tiles := unsafe.Pointer(&m.a[0]), unsafe.Pointer(&m.b[0]), unsafe.Pointer(&m.d[0])
-	k.PackA(typeA, true)(pa, unsafe.Pointer(&a[0]), len(a[0]), M, spec.L)
-	k.PackB(typeB, true)(pb, unsafe.Pointer(&b[0]), len(b[0]), op.N, spec.L)
+	k.PackA(typeA, o.major == KMajorLayout)(p.a, unsafe.Pointer(&o.bytes[0]), o.pitch, M, depth)
+	o = w.gather(chain, operandB)
+	if op.Kind.Integer() {
+		o = w.widen(o, kind.ints.SignedB)
+	}
+	k.PackB(typeB, o.major == KMajorLayout)(p.b, unsafe.Pointer(&o.bytes[0]), o.pitch, op.N, depth)
+	return p
+}
+
+// multiplyFloats executes a chain with a kernel of Hopper's arithmetic.
+func (w *Warpgroup) multiplyFloats(k *asm.Kernel, chain []*instruction) {
+	op, d := chain[0].op, chain[0].d
+	p := w.pack(k, chain)
+	if d.pitch > d.n {
+		// An infinity of A makes NaNs beyond N, which would keep k from its fast path.
+		for i := range M {
+			clear(d.elem[i*d.pitch+d.n : (i+1)*d.pitch])
+		}
+	}
 	for j := 0; j < op.N; j += k.NR {
-		n := min(k.NR, op.N-j)
-		clear(m.d)
-		rows := unsafe.Slice((*uint32)(tiles), M*k.NR)
-		for i := range M {
-			copy(rows[i*k.NR:][:n], d[i*op.N+j:])
+		to := unsafe.Pointer(&d.elem[j])
+		from := to
+		if op.Overwrite {
+			from = nil
 		}
-		k.Mul(spec.L, (M+k.MR-1)/k.MR, pa, unsafe.Add(pb, j/k.NR*k.PanelB(spec.L)), tiles, pitch, tiles, pitch)
-		for i := range M {
-			copy(d[i*op.N+j:][:n], rows[i*k.NR:])
-		}
-	}
-}
-
-// negate flips the signs of the elements, size bytes each.
-func negate(rows []hopper.Row, size int) {
-	for i := range rows {
-		for j := size - 1; j < len(rows[i]); j += size {
-			rows[i][j] ^= 0x80
-		}
+		k.Mul(p.words, M/k.MR, p.a, unsafe.Add(p.b, j/k.NR*p.panelB), from, 4*d.pitch, to, 4*d.pitch)
 	}
 }

@@ -28,6 +28,15 @@ func (d Descriptor) eachChunk(major Major, size, rows int, f func(address, row, 
 
 // checkBounds reports an operand that leaves shared memory.
 func (d Descriptor) checkBounds(major Major, size, rows, memory int) error {
+	// No chunk lies further than the last row of the last k does, but for the
+	// span that this one may begin, and swizzling leaves it in its line.
+	last := d.Start + d.Offset(major, size, rows-1, rowBytes/size-1)
+	if major == MNMajorLayout {
+		last += d.Swizzle.Span()
+	}
+	if last|(swizzleLine-1) < memory {
+		return nil
+	}
 	low, high := memory, 0
 	d.eachChunk(major, size, rows, func(address, row, at int) {
 		low, high = min(low, address), max(high, address+unit)
@@ -38,8 +47,8 @@ func (d Descriptor) checkBounds(major Major, size, rows, memory int) error {
 	return nil
 }
 
-// gather copies an operand out of shared memory into dense rows.
-func (d Descriptor) gather(dst []hopper.Row, memory []byte, major Major, size int) {
+// rows copies an operand out of shared memory into dense rows.
+func (d Descriptor) rows(dst []hopper.Row, memory []byte, major Major, size int) {
 	d.eachChunk(major, size, len(dst), func(address, row, at int) {
 		chunk := memory[address:][:unit]
 		if major == KMajorLayout {
@@ -50,4 +59,35 @@ func (d Descriptor) gather(dst []hopper.Row, memory []byte, major Major, size in
 			copy(dst[row+i/size][at:at+size], chunk[i:])
 		}
 	})
+}
+
+// gather copies an operand out of shared memory as it lies there, chunk by chunk:
+// rows of 32 bytes of K, or of an MN-major operand of rows elements, pitch bytes
+// apart.
+func (d Descriptor) gather(dst []byte, pitch int, memory []byte, major Major, size, rows int) {
+	span, lines := d.Swizzle.Span(), swizzleLine*d.BaseOffset
+	const period = 7 * swizzleLine
+	mask := period ^ d.Swizzle.Apply(period) // of what a line's number flips, eight times that
+	chunk := func(to []byte, address int) {
+		address ^= (address - lines) >> 3 & mask
+		*(*[unit]byte)(to) = *(*[unit]byte)(memory[address:])
+	}
+	if major == KMajorLayout {
+		next, second := span, unit
+		if span == 0 {
+			next, second = unit, d.LBO
+		}
+		for r := range rows {
+			to, address := dst[r*pitch:][:rowBytes], d.Start+r/8*d.SBO+r%8*next
+			chunk(to, address)
+			chunk(to[unit:], address+second)
+		}
+		return
+	}
+	for k := range rowBytes / size {
+		to := dst[k*pitch:][:rows*size]
+		for at := 0; at < len(to); at += unit {
+			chunk(to[at:], d.Start+d.Offset(MNMajorLayout, size, at/size, k))
+		}
+	}
 }

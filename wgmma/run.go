@@ -2,64 +2,139 @@ package wgmma
 
 import (
 	"encoding/binary"
+	"errors"
 	"slices"
 
+	"example.com/leafhopper/asm"
 	"example.com/leafhopper/internal/hopper"
 )
 
-// run executes a pending instruction.
-func (w *Warpgroup) run(in *instruction) error {
+// run executes instructions. Those on one accumulator run in the order they were
+// issued, in chains: D of one is C of the next, so that a chain is one product
+// over a longer K. Accumulators do not depend on each other, and nobody may touch
+// the operands, so nothing tells in what order chains run.
+func (w *Warpgroup) run(queue []instruction) error {
+	var errs []error
+	for i := range queue {
+		if err := w.checkUnchanged(&queue[i]); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	for i := range queue {
+		if !queue[i].done {
+			w.multiply(w.chainFrom(queue[i:]))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// chainFrom takes the chain that begins with the first instruction of queue out of
+// it.
+func (w *Warpgroup) chainFrom(queue []instruction) []*instruction {
+	first := &queue[0]
+	w.chain = w.chain[:0]
+	for i := range queue {
+		in := &queue[i]
+		if in.d != first.d || in.done {
+			continue
+		}
+		if len(w.chain) == maxChain || i > 0 && !in.continues(first.op) {
+			break
+		}
+		in.done = true
+		in.d.pending--
+		if in.f != nil {
+			in.f.pending--
+		}
+		w.chain = append(w.chain, in)
+	}
+	return w.chain
+}
+
+// maxChain is how many instructions run as one at most. The packed operands of as
+// many, even for N = 256, leave some of a second-level cache of 1 MB, and sums of
+// 8-bit products are exact in float32.
+const maxChain = 8
+
+// continues reports whether in can be the next link of a chain that op began.
+func (in *instruction) continues(op Op) bool {
+	op.Overwrite = false
+	return in.op == op && !op.Saturate
+}
+
+// checkUnchanged reports an operand that is no longer what it was when in was
+// issued, in checked mode.
+func (w *Warpgroup) checkUnchanged(in *instruction) error {
 	op, size := in.op, in.op.Kind.ElementSize()
 	var changed string
-	if in.f != nil {
-		in.f.rows(&w.a)
-		in.f.pending--
-	} else {
-		in.a.gather(w.a[:], w.memory(), Major(op.TransposeA), size)
-		if in.wasA != nil && !slices.Equal(in.wasA, w.a[:]) {
+	if in.wasA != nil {
+		in.a.rows(w.a[:], w.memory(), Major(op.TransposeA), size)
+		if !slices.Equal(in.wasA, w.a[:]) {
 			changed = "A"
 		}
 	}
-	if cap(w.b) < op.N {
-		w.b = make([]hopper.Row, op.N)
+	if in.wasB != nil {
+		in.b.rows(w.rowsB(op.N), w.memory(), Major(op.TransposeB), size)
+		if !slices.Equal(in.wasB, w.b) {
+			changed += "B"
+		}
 	}
-	w.b = w.b[:op.N]
-	in.b.gather(w.b, w.memory(), Major(op.TransposeB), size)
-	if in.wasB != nil && !slices.Equal(in.wasB, w.b) {
-		changed += "B"
-	}
-
-	if op.Overwrite {
-		clear(in.d.elem)
-	}
-	w.multiply(op, in.d.elem)
-	in.d.pending--
 	if changed != "" {
 		return misuse(RuleOperand, "%v: operand %s changed between MMA and WaitGroup", op, changed)
 	}
 	return nil
 }
 
-// multiply adds the product of the gathered operands to d, M rows of op.N.
-func (w *Warpgroup) multiply(op Op, d []uint32) {
+// rowsB returns w.b with n rows.
+func (w *Warpgroup) rowsB(n int) []hopper.Row {
+	if cap(w.b) < n {
+		w.b = make([]hopper.Row, n)
+	}
+	w.b = w.b[:n]
+	return w.b
+}
+
+// multiply executes a chain.
+func (w *Warpgroup) multiply(chain []*instruction) {
+	op := chain[0].op
+	if k := kernels[op.Kind]; k != nil && !w.plain {
+		if k.Arithmetic == asm.Hopper {
+			w.multiplyFloats(k, chain)
+		} else {
+			w.multiplyIntegers(k, chain)
+		}
+		return
+	}
+	for _, in := range chain {
+		w.step(in)
+	}
+}
+
+// step executes an instruction in plain Go.
+func (w *Warpgroup) step(in *instruction) {
+	op, d, size := in.op, in.d, in.op.Kind.ElementSize()
+	if in.f != nil {
+		in.f.rows(&w.a)
+	} else {
+		in.a.rows(w.a[:], w.memory(), Major(op.TransposeA), size)
+	}
+	in.b.rows(w.rowsB(op.N), w.memory(), Major(op.TransposeB), size)
+	if op.Overwrite {
+		clear(d.elem)
+	}
 	if op.Kind.Integer() {
 		spec := kinds[op.Kind].ints
 		spec.Saturate = op.Saturate
-		spec.Multiply(d, op.N, w.a[:], w.b)
-		return
-	}
-	if k := chooseKernel(op.Kind); k != nil && !w.plain {
-		w.multiplyKernel(k, op, d)
+		spec.Multiply(d.elem, d.pitch, w.a[:], w.b)
 		return
 	}
 	spec := &kinds[op.Kind].spec
 	w.pa.PackRows(spec.A, w.a[:], op.NegateA)
 	w.pb.PackRows(spec.B, w.b, op.NegateB)
-	spec.Multiply(d, op.N, &w.pa, &w.pb)
+	spec.Multiply(d.elem, d.pitch, &w.pa, &w.pb)
 }
 
-// rows copies the registers into dense rows. A register holds four neighbouring
-// bytes of a row in every kind.
+// rows copies the registers into dense rows.
 func (f *Fragment) rows(dst *[M]hopper.Row) {
 	for thread := range f.reg {
 		for i, v := range f.reg[thread] {

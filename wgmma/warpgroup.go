@@ -1,7 +1,6 @@
 package wgmma
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -22,16 +21,15 @@ type Warpgroup struct {
 	checked bool
 	fenced  stamp
 
-	open   []instruction   // issued since the last CommitGroup
-	groups [][]instruction // committed and pending, the oldest first
+	issued []instruction // and pending, the oldest first
+	ends   []int         // where in issued each committed group ends
 
-	a    [M]hopper.Row
-	b    []hopper.Row
-	pa   hopper.Panel
-	pb   hopper.Panel
-	free [][]instruction
-
+	chain  []*instruction // that runs
 	kernel kernelMemory
+
+	a      [M]hopper.Row // for plain Go, and for checks
+	b      []hopper.Row
+	pa, pb hopper.Panel
 	plain  bool // never use assembly: the twin, for tests
 }
 
@@ -48,6 +46,8 @@ type instruction struct {
 	a  Descriptor
 	f  *Fragment // replaces a if not nil
 	b  Descriptor
+
+	done bool // it runs in a chain that an earlier one began
 
 	// In checked mode, the operands in shared memory as they were when the
 	// instruction was issued.
@@ -75,7 +75,11 @@ func NewWarpgroup(shared *tile.Shared, opts ...Option) *Warpgroup {
 // after it (wgmma.fence). It is needed before the first MMA, and again after
 // registers of accumulators or fragments were read or written; not between MMAs
 // of one shape on the same accumulator.
-func (w *Warpgroup) Fence() { w.fenced = tick() }
+func (w *Warpgroup) Fence() {
+	if w.checked { // otherwise nobody asks, and warpgroups need not share the clock
+		w.fenced = tick()
+	}
+}
 
 // MMA issues D = A·B + D, or D = A·B (wgmma.mma_async). a is a [Descriptor] or
 // a [*Fragment], b is in shared memory.
@@ -114,10 +118,10 @@ func (w *Warpgroup) MMA(op Op, d *Accumulator, a Operand, b Descriptor) error {
 		}
 		if in.f == nil {
 			in.wasA = make([]hopper.Row, M)
-			in.a.gather(in.wasA, w.memory(), Major(op.TransposeA), op.Kind.ElementSize())
+			in.a.rows(in.wasA, w.memory(), Major(op.TransposeA), op.Kind.ElementSize())
 		}
 		in.wasB = make([]hopper.Row, op.N)
-		in.b.gather(in.wasB, w.memory(), Major(op.TransposeB), op.Kind.ElementSize())
+		in.b.rows(in.wasB, w.memory(), Major(op.TransposeB), op.Kind.ElementSize())
 	}
 	d.pending++
 	d.checked = d.checked || w.checked
@@ -126,7 +130,7 @@ func (w *Warpgroup) MMA(op Op, d *Accumulator, a Operand, b Descriptor) error {
 		in.f.pending++
 		in.f.checked = in.f.checked || w.checked
 	}
-	w.open = append(w.open, in)
+	w.issued = append(w.issued, in)
 	return nil
 }
 
@@ -184,16 +188,9 @@ func (w *Warpgroup) checkOrder(in *instruction) error {
 // count returns how many instructions on d this warpgroup has pending.
 func (w *Warpgroup) count(d *Accumulator) int {
 	n := 0
-	for i := range w.open {
-		if w.open[i].d == d {
+	for i := range w.issued {
+		if w.issued[i].d == d {
 			n++
-		}
-	}
-	for _, g := range w.groups {
-		for i := range g {
-			if g[i].d == d {
-				n++
-			}
 		}
 	}
 	return n
@@ -201,13 +198,7 @@ func (w *Warpgroup) count(d *Accumulator) int {
 
 // CommitGroup makes the instructions issued since the last CommitGroup, none or
 // more, a group that WaitGroup counts (wgmma.commit_group).
-func (w *Warpgroup) CommitGroup() {
-	w.groups = append(w.groups, w.open)
-	w.open = nil
-	if n := len(w.free); n > 0 {
-		w.open, w.free = w.free[n-1], w.free[:n-1]
-	}
-}
+func (w *Warpgroup) CommitGroup() { w.ends = append(w.ends, len(w.issued)) }
 
 // WaitGroup returns when at most the n most recent groups are pending
 // (wgmma.wait_group); WaitGroup(0) waits for all. Instructions not committed are
@@ -220,22 +211,19 @@ func (w *Warpgroup) WaitGroup(n int) error {
 	if n < 0 {
 		return fmt.Errorf("wgmma: WaitGroup(%d): the number of groups must be 0 or more", n)
 	}
-	var errs []error
-	for len(w.groups) > n {
-		g := w.groups[0]
-		w.groups = slices.Delete(w.groups, 0, 1)
-		for i := range g {
-			if err := w.run(&g[i]); err != nil {
-				errs = append(errs, err)
-			}
-			g[i] = instruction{}
-		}
-		if cap(g) > 0 {
-			w.free = append(w.free, g[:0])
-		}
+	covered := len(w.ends) - n
+	if covered <= 0 {
+		return nil
 	}
-	return errors.Join(errs...)
+	end := w.ends[covered-1]
+	err := w.run(w.issued[:end])
+	w.issued = slices.Delete(w.issued, 0, end)
+	w.ends = slices.Delete(w.ends, 0, covered)
+	for i := range w.ends {
+		w.ends[i] -= end
+	}
+	return err
 }
 
 // Pending returns the number of groups that no WaitGroup has covered.
-func (w *Warpgroup) Pending() int { return len(w.groups) }
+func (w *Warpgroup) Pending() int { return len(w.ends) }

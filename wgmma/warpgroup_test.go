@@ -365,21 +365,3 @@ func TestStrings(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkMMA(b *testing.B) {
-	w := newWorkbench(b)
-	r := rand.New(rand.NewPCG(1, 2))
-	for _, kind := range []Kind{BF16F32, E4M3F32, S8S32} {
-		b.Run(kind.String(), func(b *testing.B) {
-			w.fill(kind.ElementSize(), 256, func() uint32 { return r.Uint32()&0x83ff | 0x3c00 })
-			wg := NewWarpgroup(w.shared)
-			d := newAccumulator(b, kind.AccumulatorType(), 256)
-			op := Op{Kind: kind, N: 256, Overwrite: true}
-			b.ReportAllocs()
-			for b.Loop() {
-				issue(b, wg, op, d, w.a, w.b)
-			}
-			b.ReportMetric(2*M*256*float64(kind.K())*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-		})
-	}
-}

@@ -1,0 +1,239 @@
+package wgmma
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"example.com/leafhopper/tile"
+)
+
+// fills make bytes of operands: of moderate exponents, of any exponent, with a few
+// infinities and NaNs among moderate ones, and with zeros and subnormals.
+var fills = []func(r *rand.Rand, memory []byte, size int){
+	func(r *rand.Rand, memory []byte, size int) { fillAround(r, memory, size) },
+	func(r *rand.Rand, memory []byte, size int) {
+		for i := range memory {
+			memory[i] = byte(r.Uint32())
+		}
+	},
+	func(r *rand.Rand, memory []byte, size int) {
+		fillAround(r, memory, size)
+		for range 3 {
+			at := r.IntN(len(memory)/size)*size + size - 1
+			memory[at] |= 0x7f
+			memory[at-size/2] |= 0x80
+		}
+	},
+	func(r *rand.Rand, memory []byte, size int) {
+		fillAround(r, memory, size)
+		for i := 0; i < len(memory); i += size {
+			if r.IntN(3) == 0 {
+				memory[i+size-1] &= 0x80
+				memory[i+size/2] &= byte(r.Uint32() & 0x83)
+			}
+		}
+	},
+}
+
+// fillAround makes elements with exponents near that of 1.
+func fillAround(r *rand.Rand, memory []byte, size int) {
+	for i := range memory {
+		memory[i] = byte(r.Uint32())
+		switch {
+		case size == 1:
+			memory[i] = memory[i]&0x9f | 0x20
+		case i%size == size-1:
+			memory[i] = memory[i]&0x81 | 0x3e
+		}
+	}
+}
+
+// A program issues instructions on two accumulators to a warpgroup, and the same to
+// its twin, which executes each alone and in plain Go.
+type program struct {
+	r         *rand.Rand
+	w, twin   *Warpgroup
+	d, dTwin  [2]*Accumulator
+	a, aTwin  *Fragment
+	memory    int
+	op        Op
+	size      int
+	transpose bool
+}
+
+func newProgram(t *testing.T, r *rand.Rand, op Op) *program {
+	t.Helper()
+	p := &program{r: r, op: op, size: op.Kind.ElementSize(), memory: 48 << 10}
+	shared, err := tile.NewShared(p.memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fills[r.IntN(len(fills))](r, shared.Bytes(), p.size)
+	var opts []Option
+	if r.IntN(4) == 0 {
+		opts = append(opts, Checked())
+	}
+	p.w, p.twin = NewWarpgroup(shared, opts...), NewWarpgroup(shared)
+	p.twin.plain = true
+	p.a, p.aTwin = NewFragment(op.Kind), NewFragment(op.Kind)
+	for i := range p.a.reg {
+		for j := range p.a.reg[i] {
+			p.a.SetRegister(i, j, r.Uint32()&0xbfffbfff)
+			p.aTwin.SetRegister(i, j, p.a.Register(i, j))
+		}
+	}
+	for n := range p.d {
+		p.d[n] = newAccumulator(t, op.Kind.AccumulatorType(), op.N)
+		p.dTwin[n] = newAccumulator(t, op.Kind.AccumulatorType(), op.N)
+		for i := range M {
+			for j := range op.N {
+				u := r.Uint32()
+				if r.IntN(50) > 0 && op.Kind.AccumulatorType() == F32 {
+					u = u&0x80ffffff | 0x3f000000 // seldom a NaN or out of the kernel's range
+				}
+				p.d[n].SetBits(i, j, u)
+				p.dTwin[n].SetBits(i, j, u)
+			}
+		}
+	}
+	return p
+}
+
+// descriptor returns one of an operand somewhere in shared memory, swizzled or not.
+func (p *program) descriptor(major Major, rows int) Descriptor {
+	for {
+		d := Descriptor{
+			Start:      p.r.IntN(p.memory/16) * 16,
+			LBO:        p.r.IntN(128) * 16,
+			SBO:        p.r.IntN(128) * 16,
+			BaseOffset: p.r.IntN(8) * p.r.IntN(2),
+			Swizzle:    tile.Swizzle(p.r.IntN(4)),
+		}
+		if d.checkBounds(major, p.size, rows, p.memory) == nil {
+			return d
+		}
+	}
+}
+
+// step issues an instruction, mostly the same as the one before and further in K.
+func (p *program) step(t *testing.T) {
+	t.Helper()
+	r, op := p.r, p.op
+	if !op.Kind.Integer() {
+		op.NegateA, op.NegateB = r.IntN(6) == 0, r.IntN(6) == 0
+	} else {
+		op.Saturate = r.IntN(6) == 0
+	}
+	if p.size == 2 && r.IntN(4) == 0 {
+		p.transpose = !p.transpose
+	}
+	op.Overwrite = r.IntN(8) == 0
+	op.TransposeA, op.TransposeB = p.transpose && r.IntN(8) > 0, p.transpose
+	var a, aTwin Operand = p.a, p.aTwin
+	if op.TransposeA || r.IntN(4) > 0 {
+		a = p.descriptor(Major(op.TransposeA), M)
+		aTwin = a
+	}
+	b := p.descriptor(Major(op.TransposeB), op.N)
+	which := 0
+	if r.IntN(3) == 0 {
+		which = 1
+	}
+	if err := p.w.MMA(op, p.d[which], a, b); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.twin.MMA(op, p.dTwin[which], aTwin, b); err != nil {
+		t.Fatal(err)
+	}
+	p.twin.CommitGroup()
+	if err := p.twin.WaitGroup(0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// compare waits for everything.
+func (p *program) compare(t *testing.T) {
+	t.Helper()
+	p.w.CommitGroup()
+	if err := p.w.WaitGroup(0); err != nil {
+		t.Fatal(err)
+	}
+	for n := range p.d {
+		if p.d[n].pending != 0 || p.a.pending != 0 {
+			t.Fatalf("%v: %d and %d instructions are pending", p.op, p.d[n].pending, p.a.pending)
+		}
+		for i := range M {
+			for j := range p.op.N {
+				if got, want := p.d[n].Bits(i, j), p.dTwin[n].Bits(i, j); got != want {
+					t.Fatalf("%v: D(%d, %d) of accumulator %d is %#x, one instruction after the other gives %#x", p.op, i, j, n, got, want)
+				}
+			}
+		}
+	}
+	p.w.Fence()
+}
+
+// Instructions that run together, as chains and in assembly where there is some, give
+// the bits of one after the other in plain Go: every kind and N, all operands,
+// layouts, modifiers and orders.
+func TestChainTwin(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	assembly := 0
+	for kind := range Kind(len(kinds)) {
+		if kernels[kind] != nil {
+			assembly++
+		}
+		for n := 8; n <= maxN; n += 8 {
+			op := Op{Kind: kind, N: n}
+			if op.Validate() != nil || (testing.Short() || raceEnabled) && n%56 != 0 && n != 64 {
+				continue
+			}
+			p := newProgram(t, r, op)
+			p.w.Fence()
+			for range 2 {
+				for range 2 + r.IntN(10) {
+					p.step(t)
+					if r.IntN(4) == 0 {
+						p.w.CommitGroup()
+						if err := p.w.WaitGroup(r.IntN(4)); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				p.compare(t)
+			}
+		}
+	}
+	if assembly == 0 {
+		t.Log("NOT TESTED: there is no assembly for this arithmetic here")
+	}
+}
+
+// A chain is what follows on one accumulator until something other is to be done.
+func TestChains(t *testing.T) {
+	w := newWorkbench(t)
+	w.fill(2, 8, func() uint32 { return 0x3f80 })
+	d, e := newAccumulator(t, F32, 8), newAccumulator(t, F32, 8)
+	op, over := Op{N: 8}, Op{N: 8, Overwrite: true}
+	wg := NewWarpgroup(w.shared)
+	wg.Fence()
+	for _, in := range []struct {
+		op Op
+		d  *Accumulator
+	}{{op, d}, {op, e}, {op, d}, {over, d}, {op, d}, {op, e}, {Op{N: 8, NegateA: true}, e}, {op, d}} {
+		if err := wg.MMA(in.op, in.d, w.a, w.b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	queue := wg.issued
+	var got []int
+	for i := range queue {
+		if !queue[i].done {
+			got = append(got, len(wg.chainFrom(queue[i:])))
+		}
+	}
+	if want := []int{2, 2, 3, 1}; !slices.Equal(got, want) {
+		t.Errorf("chains of %v instructions, want %v", got, want)
+	}
+}
