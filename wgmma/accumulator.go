@@ -153,18 +153,18 @@ func (d *Accumulator) Register(thread, i int) uint32 {
 	d.touch("Register")
 	checkRegister(thread, i, d.Registers())
 	if d.typ == F16 {
-		return *d.at(accumulatorCoord(thread, 2*i)) | *d.at(accumulatorCoord(thread, 2*i+1))<<16
+		return *d.ofThread(thread, 2*i) | *d.ofThread(thread, 2*i+1)<<16
 	}
-	return *d.at(accumulatorCoord(thread, i))
+	return *d.ofThread(thread, i)
 }
 
 // Float32 returns the value of element i of a thread, at [AccumulatorCoord] of them,
-// rounded to nearest even if it is an s32. It panics if there is no such element,
-// which N/2 are in each thread.
+// rounded to nearest even if it is an s32. It panics if there is none: i is 0 to
+// N/2-1, thread 0 to 127.
 func (d *Accumulator) Float32(thread, i int) float32 {
 	d.touch("Float32")
-	checkRegister(thread, i, d.n/2)
-	u := *d.at(accumulatorCoord(thread, i))
+	checkElement(thread, i, d.n/2)
+	u := *d.ofThread(thread, i)
 	switch d.typ {
 	case F16:
 		return float16.Frombits(uint16(u)).Float32()
@@ -179,30 +179,52 @@ func (d *Accumulator) SetRegister(thread, i int, v uint32) {
 	d.touch("SetRegister")
 	checkRegister(thread, i, d.Registers())
 	if d.typ == F16 {
-		*d.at(accumulatorCoord(thread, 2*i)) = v & 0xffff
-		*d.at(accumulatorCoord(thread, 2*i+1)) = v >> 16
+		*d.ofThread(thread, 2*i) = v & 0xffff
+		*d.ofThread(thread, 2*i+1) = v >> 16
 		return
 	}
-	*d.at(accumulatorCoord(thread, i)) = v
+	*d.ofThread(thread, i) = v
 }
 
 func (d *Accumulator) at(row, col int) *uint32 {
-	if row < 0 || row >= M || col < 0 || col >= d.n {
-		panic(fmt.Sprintf("wgmma: accumulator element (%d, %d), have %d rows and %d columns", row, col, M, d.n))
+	if uint(row) >= M || uint(col) >= uint(d.n) {
+		d.noElement(row, col)
 	}
+	return &d.elem[row*d.pitch+col]
+}
+
+func (d *Accumulator) noElement(row, col int) {
+	panic(fmt.Sprintf("wgmma: accumulator element (%d, %d), have %d rows and %d columns", row, col, M, d.n))
+}
+
+// ofThread returns element i of a thread, both in range.
+func (d *Accumulator) ofThread(thread, i int) *uint32 {
+	row, col := accumulatorCoord(thread, i)
 	return &d.elem[row*d.pitch+col]
 }
 
 // checkRegister panics unless each thread has more than i registers.
 func checkRegister(thread, i, registers int) {
-	if thread < 0 || thread >= Threads || i < 0 || i >= registers {
-		panic(fmt.Sprintf("wgmma: register %d of thread %d, have %d registers in each of %d threads", i, thread, registers, Threads))
+	if uint(thread) >= Threads || uint(i) >= uint(registers) {
+		noRegister(thread, i, registers)
 	}
 }
 
+func noRegister(thread, i, registers int) {
+	panic(fmt.Sprintf("wgmma: register %d of thread %d, have %d registers in each of %d threads", i, thread, registers, Threads))
+}
+
+// touch records an access to the registers. It is small enough to be part of what
+// an epilogue calls for every element.
 func (d *Accumulator) touch(method string) {
-	if d.pending > 0 && d.checked {
-		panic(misuse(RulePending, "Accumulator.%s: %d instructions on it are pending, WaitGroup must cover them first", method, d.pending))
+	if d.pending > 0 {
+		d.checkPending(method)
 	}
 	d.touched = now()
+}
+
+func (d *Accumulator) checkPending(method string) {
+	if d.checked {
+		panic(misuse(RulePending, "Accumulator.%s: %d instructions on it are pending, WaitGroup must cover them first", method, d.pending))
+	}
 }

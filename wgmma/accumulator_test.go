@@ -1,9 +1,12 @@
 package wgmma
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/x448/float16"
 
 	"example.com/leafhopper/tile"
 )
@@ -99,6 +102,37 @@ func TestAccumulatorValues(t *testing.T) {
 	h.SetBits(1, 1, 0x12343c00)
 	if got := h.Bits(1, 1); got != 0x3c00 {
 		t.Errorf("f16 element is %#x, want its lower half", got)
+	}
+}
+
+// Float32 is the value of an element of a thread, whatever its type.
+func TestAccumulatorFloat32(t *testing.T) {
+	for typ, want := range map[AccumulatorType]func(u uint32) float32{
+		F32: math.Float32frombits,
+		F16: func(u uint32) float32 { return float16.Frombits(uint16(u)).Float32() },
+		S32: func(u uint32) float32 { return float32(int32(u)) },
+	} {
+		d := newAccumulator(t, typ, 80)
+		for row := range M {
+			for col := range d.N() {
+				d.SetBits(row, col, 0xbc003f81^uint32(row<<14|col<<3))
+			}
+		}
+		for thread := range Threads {
+			for i := range d.N() / 2 {
+				row, col := AccumulatorCoord(thread, i)
+				if got, want := d.Float32(thread, i), want(d.Bits(row, col)); math.Float32bits(got) != math.Float32bits(want) {
+					t.Fatalf("%v: element %d of thread %d is %v, want %v", typ, i, thread, got, want)
+				}
+			}
+		}
+	}
+	d := newAccumulator(t, F16, 8)
+	for _, at := range [][2]int{{-1, 0}, {Threads, 0}, {0, -1}, {0, 4}} {
+		want := fmt.Sprintf("wgmma: accumulator element %d of thread %d, have 4 elements in each of 128 threads", at[1], at[0])
+		if got := fmt.Sprint(recovered(func() { d.Float32(at[0], at[1]) })); got != want {
+			t.Errorf("Float32%v panics with %q, want %q", at, got, want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package wgmma
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -77,8 +78,8 @@ func newProgram(t *testing.T, r *rand.Rand, op Op) *program {
 	p.w, p.twin = NewWarpgroup(shared, opts...), NewWarpgroup(shared)
 	p.twin.plain = true
 	p.a, p.aTwin = NewFragment(op.Kind), NewFragment(op.Kind)
-	for i := range p.a.reg {
-		for j := range p.a.reg[i] {
+	for i := range Threads {
+		for j := range 4 {
 			p.a.SetRegister(i, j, r.Uint32()&0xbfffbfff)
 			p.aTwin.SetRegister(i, j, p.a.Register(i, j))
 		}
@@ -91,6 +92,9 @@ func newProgram(t *testing.T, r *rand.Rand, op Op) *program {
 				u := r.Uint32()
 				if r.IntN(50) > 0 && op.Kind.AccumulatorType() == F32 {
 					u = u&0x80ffffff | 0x3f000000 // seldom a NaN or out of the kernel's range
+				}
+				if r.IntN(2) == 0 && op.Kind.Integer() {
+					u = math.MaxInt32 + u>>16 - 1<<15 // near a limit, if sums may saturate
 				}
 				p.d[n].SetBits(i, j, u)
 				p.dTwin[n].SetBits(i, j, u)
@@ -122,8 +126,8 @@ func (p *program) step(t *testing.T) {
 	r, op := p.r, p.op
 	if !op.Kind.Integer() {
 		op.NegateA, op.NegateB = r.IntN(6) == 0, r.IntN(6) == 0
-	} else {
-		op.Saturate = r.IntN(6) == 0
+	} else if r.IntN(4) == 0 {
+		p.op.Saturate = !op.Saturate
 	}
 	if p.size == 2 && r.IntN(4) == 0 {
 		p.transpose = !p.transpose
@@ -160,8 +164,8 @@ func (p *program) compare(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range p.d {
-		if p.d[n].pending != 0 || p.a.pending != 0 {
-			t.Fatalf("%v: %d and %d instructions are pending", p.op, p.d[n].pending, p.a.pending)
+		if p.d[n].pending != 0 || p.a.r.pending != 0 {
+			t.Fatalf("%v: %d and %d instructions are pending", p.op, p.d[n].pending, p.a.r.pending)
 		}
 		for i := range M {
 			for j := range p.op.N {
@@ -210,6 +214,37 @@ func TestChainTwin(t *testing.T) {
 	}
 }
 
+// Sums of integers are exact for as long as a chain may be, and beyond.
+func TestLongIntegers(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	w := newWorkbench(t)
+	a, b := w.fill(1, 16, func() uint32 { return 255 - r.Uint32N(2) })
+	wg, d := NewWarpgroup(w.shared), newAccumulator(t, S32, 16)
+	op := Op{Kind: U8S32, N: 16}
+	const steps = maxChain + 5
+	for range steps {
+		if err := wg.MMA(op, d, w.a, w.b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wg.CommitGroup()
+	if err := wg.WaitGroup(0); err != nil {
+		t.Fatal(err)
+	}
+	for i := range a {
+		x := decode(op, a[i][:], false)
+		for j := range b {
+			sum := uint32(0)
+			for range steps {
+				sum = want(op, sum, x, decode(op, b[j][:], true))
+			}
+			if got := d.Bits(i, j); got != sum {
+				t.Fatalf("D(%d, %d) = %d, want %d", i, j, got, sum)
+			}
+		}
+	}
+}
+
 // A chain is what follows on one accumulator until something other is to be done.
 func TestChains(t *testing.T) {
 	w := newWorkbench(t)
@@ -235,5 +270,37 @@ func TestChains(t *testing.T) {
 	}
 	if want := []int{2, 2, 3, 1}; !slices.Equal(got, want) {
 		t.Errorf("chains of %v instructions, want %v", got, want)
+	}
+}
+
+// Memory is reused: a loop allocates nothing, with A in shared memory or in registers.
+func TestNoAllocation(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	w := newWorkbench(t)
+	clear(w.shared.Bytes())
+	for kind := range Kind(len(kinds)) {
+		wg, d, f := NewWarpgroup(w.shared), newAccumulator(t, kind.AccumulatorType(), 16), NewFragment(kind)
+		step := func() {
+			wg.Fence()
+			for range 2 {
+				if err := wg.MMA(Op{Kind: kind, N: 16}, d, w.a, w.b); err != nil {
+					t.Fatal(err)
+				}
+				if err := wg.MMA(Op{Kind: kind, N: 16}, d, f, w.b); err != nil {
+					t.Fatal(err)
+				}
+				wg.CommitGroup()
+			}
+			if err := wg.WaitGroup(1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		step()
+		step()
+		if n := testing.AllocsPerRun(10, step); n > 0 {
+			t.Errorf("%v: %v allocations in a turn", kind, n)
+		}
 	}
 }

@@ -39,6 +39,7 @@ func TestPendingRegisters(t *testing.T) {
 			"Bits":                 func() { d.Bits(0, 0) },
 			"SetBits":              func() { d.SetBits(0, 0, 1) },
 			"Register":             func() { d.Register(0, 0) },
+			"Float32":              func() { d.Float32(0, 0) },
 			"SetRegister":          func() { d.SetRegister(0, 0, 1) },
 			"Fragment.Bits":        func() { a.Bits(0, 0) },
 			"Fragment.SetBits":     func() { a.SetBits(0, 0, 1) },

@@ -55,15 +55,15 @@ func negate(bytes []byte, size int) {
 	}
 }
 
-// gather copies the registers into rows, pitch bytes apart. A register holds four
+// gather copies them into rows, pitch bytes apart. A register holds four
 // neighbouring bytes of a row in every kind; those of a row are in four threads,
 // two each.
-func (f *Fragment) gather(dst []byte, pitch int) {
+func (r *registers) gather(dst []byte, pitch int) {
 	for row := range M {
 		to := dst[row*pitch:][:rowBytes]
 		first, half := row/16*32+row%8*4, row%16/8
 		for i := range 4 {
-			reg := &f.reg[first+i]
+			reg := &r.reg[first+i]
 			binary.LittleEndian.PutUint32(to[4*i:], reg[half])
 			binary.LittleEndian.PutUint32(to[16+4*i:], reg[2+half])
 		}

@@ -201,3 +201,35 @@ func TestTensorCopyRoundTrip(t *testing.T) {
 		}
 	}
 }
+
+// An operand is refused just if one of its chunks is out of shared memory.
+func TestBounds(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	refused := 0
+	for range 20000 {
+		d := Descriptor{
+			Start:      r.IntN(256) * 16,
+			LBO:        r.IntN(96) * 16,
+			SBO:        r.IntN(96) * 16,
+			BaseOffset: r.IntN(8),
+			Swizzle:    tile.Swizzle(r.IntN(4)),
+		}
+		size, major, rows := 1<<r.IntN(3), Major(r.IntN(2) == 0), 8*(1+r.IntN(32))
+		if major == MNMajorLayout {
+			size = 2
+		}
+		low, high := 1<<30, 0
+		d.eachChunk(major, size, rows, func(address, row, at int) { low, high = min(low, address), max(high, address+16) })
+		memory := high + r.IntN(40)*16 - 10*16
+		err := d.checkBounds(major, size, rows, memory)
+		if (err != nil) != (low < 0 || high > memory) {
+			t.Fatalf("%+v, major %v, %d rows of %d bytes each: error %v, reaches over %d to %d of %d", d, major, rows, size, err, low, high, memory)
+		}
+		if err != nil {
+			refused++
+		}
+	}
+	if refused < 1000 {
+		t.Errorf("%d refused", refused)
+	}
+}

@@ -12,18 +12,25 @@ const Threads = 128
 // register i holds the elements 2i and 2i+1, the first in its lower half. It
 // panics if there is no such thread or element.
 func AccumulatorCoord(thread, i int) (row, col int) {
-	if thread < 0 || thread >= Threads || i < 0 || i >= maxN/2 {
-		panic(fmt.Sprintf("wgmma: accumulator element %d of thread %d, have %d elements in each of %d threads", i, thread, maxN/2, Threads))
-	}
+	checkElement(thread, i, maxN/2)
 	return accumulatorCoord(thread, i)
+}
+
+// checkElement panics unless each thread has more than i elements.
+func checkElement(thread, i, elements int) {
+	if uint(thread) >= Threads || uint(i) >= uint(elements) {
+		noElement(thread, i, elements)
+	}
+}
+
+func noElement(thread, i, elements int) {
+	panic(fmt.Sprintf("wgmma: accumulator element %d of thread %d, have %d elements in each of %d threads", i, thread, elements, Threads))
 }
 
 // accumulatorCoord is AccumulatorCoord for arguments that are in range.
 func accumulatorCoord(thread, i int) (row, col int) {
-	lane := thread % 32
-	row = thread/32*16 + lane/4 + i/2%2*8
-	col = i/4*8 + lane%4*2 + i%2
-	return row, col
+	t, e := uint(thread), uint(i) // divided by shifts
+	return int(t/32*16 + t%32/4 + e/2%2*8), int(e/4*8 + t%4*2 + e%2)
 }
 
 // AccumulatorIndex is the inverse of AccumulatorCoord. It panics if row is not
@@ -89,11 +96,15 @@ func checkFragmentElement(size, row, k int) {
 
 // A Fragment is the operand A in registers: 64 rows of 32 bytes, in four
 // registers of each thread. [NewFragment] makes one; a zero Fragment has registers
-// but no kind, and Bits and SetBits panic.
+// but no kind, and Bits and SetBits panic. A copy of a Fragment has the same
+// registers.
 //
 // A Fragment, like a register, belongs to one goroutine.
-type Fragment struct {
-	size    int
+type Fragment struct{ r *registers }
+
+// registers are those of a Fragment.
+type registers struct {
+	size    int // of an element, 0 without a kind
 	reg     [Threads][4]uint32
 	touched stamp
 	pending int // instructions that have not read it
@@ -106,58 +117,63 @@ func NewFragment(kind Kind) *Fragment {
 	if !kind.Valid() {
 		panic(fmt.Sprintf("wgmma: NewFragment: %v is not a kind", kind))
 	}
-	return &Fragment{size: kind.ElementSize(), touched: now()}
+	return &Fragment{&registers{size: kind.ElementSize(), touched: now()}}
+}
+
+// registers returns the registers, which a zero Fragment gets now.
+func (f *Fragment) registers() *registers {
+	if f.r == nil {
+		f.r = &registers{touched: now()}
+	}
+	return f.r
 }
 
 // Register returns register i, 0 to 3, of a thread, 0 to 127. Like SetRegister
 // it panics if there is none.
 func (f *Fragment) Register(thread, i int) uint32 {
-	f.touch("Register")
-	checkRegister(thread, i, len(f.reg[0]))
-	return f.reg[thread][i]
+	r := f.touch("Register")
+	checkRegister(thread, i, len(r.reg[0]))
+	return r.reg[thread][i]
 }
 
 // SetRegister sets register i, 0 to 3, of a thread.
 func (f *Fragment) SetRegister(thread, i int, v uint32) {
-	f.touch("SetRegister")
-	checkRegister(thread, i, len(f.reg[0]))
-	f.reg[thread][i] = v
+	r := f.touch("SetRegister")
+	checkRegister(thread, i, len(r.reg[0]))
+	r.reg[thread][i] = v
 }
 
 // Bits returns the representation of an element, row from 0 to 63 and k from 0
 // to 31, 15 or 7. Like SetBits it panics if there is none.
 func (f *Fragment) Bits(row, k int) uint32 {
-	f.touch("Bits")
-	return f.bits(row, k)
+	r, shift, mask := f.touch("Bits").locate(row, k)
+	return *r >> shift & mask
 }
 
 // SetBits sets the representation of an element. Bits beyond its size are
 // ignored.
 func (f *Fragment) SetBits(row, k int, v uint32) {
-	f.touch("SetBits")
-	r, shift, mask := f.locate(row, k)
+	r, shift, mask := f.touch("SetBits").locate(row, k)
 	*r = *r&^(mask<<shift) | v&mask<<shift
 }
 
-func (f *Fragment) bits(row, k int) uint32 {
-	r, shift, mask := f.locate(row, k)
-	return *r >> shift & mask
+// touch returns the registers for an access to them.
+func (f *Fragment) touch(method string) *registers {
+	r := f.registers()
+	if r.pending > 0 && r.checked {
+		panic(misuse(RulePending, "Fragment.%s: %d instructions that read it are pending, WaitGroup must cover them first", method, r.pending))
+	}
+	r.touched = now()
+	return r
 }
 
 // locate returns the register of an element and where in it.
-func (f *Fragment) locate(row, k int) (r *uint32, shift int, mask uint32) {
-	if f.size == 0 {
+func (r *registers) locate(row, k int) (reg *uint32, shift int, mask uint32) {
+	if r.size == 0 {
 		panic(fmt.Sprintf("wgmma: fragment element (%d, %d) of a zero Fragment: NewFragment must make it", row, k))
 	}
-	checkFragmentElement(f.size, row, k)
-	thread, i := fragmentIndex(f.size, row, k)
-	per := 4 / f.size
-	return &f.reg[thread][i/per], i % per * 8 * f.size, uint32(1<<(8*f.size) - 1)
-}
-
-func (f *Fragment) touch(method string) {
-	if f.pending > 0 && f.checked {
-		panic(misuse(RulePending, "Fragment.%s: %d instructions that read it are pending, WaitGroup must cover them first", method, f.pending))
-	}
-	f.touched = now()
+	checkFragmentElement(r.size, row, k)
+	thread, i := fragmentIndex(r.size, row, k)
+	per := 4 / r.size
+	return &r.reg[thread][i/per], i % per * 8 * r.size, uint32(1<<(8*r.size) - 1)
 }

@@ -95,12 +95,6 @@ func (w *Warpgroup) pack(k *asm.Kernel, chain []*instruction) packed {
 func (w *Warpgroup) multiplyFloats(k *asm.Kernel, chain []*instruction) {
 	op, d := chain[0].op, chain[0].d
 	p := w.pack(k, chain)
-	if d.pitch > d.n {
-		// An infinity of A makes NaNs beyond N, which would keep k from its fast path.
-		for i := range M {
-			clear(d.elem[i*d.pitch+d.n : (i+1)*d.pitch])
-		}
-	}
 	for j := 0; j < op.N; j += k.NR {
 		to := unsafe.Pointer(&d.elem[j])
 		from := to

@@ -134,10 +134,10 @@ func (w *Warpgroup) step(in *instruction) {
 	spec.Multiply(d.elem, d.pitch, &w.pa, &w.pb)
 }
 
-// rows copies the registers into dense rows.
-func (f *Fragment) rows(dst *[M]hopper.Row) {
-	for thread := range f.reg {
-		for i, v := range f.reg[thread] {
+// rows copies them into dense rows.
+func (r *registers) rows(dst *[M]hopper.Row) {
+	for thread := range r.reg {
+		for i, v := range r.reg[thread] {
 			row, k := fragmentCoord(4, thread, i)
 			binary.LittleEndian.PutUint32(dst[row][4*k:], v)
 		}

@@ -2,6 +2,7 @@ package wgmma
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"example.com/leafhopper/internal/hopper"
@@ -44,7 +45,7 @@ type instruction struct {
 	op Op
 	d  *Accumulator
 	a  Descriptor
-	f  *Fragment // replaces a if not nil
+	f  *registers // replaces a if not nil
 	b  Descriptor
 
 	done bool // it runs in a chain that an earlier one began
@@ -102,12 +103,14 @@ func (w *Warpgroup) MMA(op Op, d *Accumulator, a Operand, b Descriptor) error {
 	case Descriptor:
 		in.a = a
 	case *Fragment:
-		in.f = a
+		if a == nil {
+			return fmt.Errorf("wgmma: %v: A is a nil *Fragment", op)
+		}
+		in.f = a.registers() // not a, for whose sake a Descriptor would move to the heap
+	case nil:
+		return fmt.Errorf("wgmma: %v: A is nil, must be Descriptor or *Fragment", op)
 	default:
-		return fmt.Errorf("wgmma: %v: A is %T, must be Descriptor or *Fragment", op, a)
-	}
-	if _, ok := a.(*Fragment); ok && in.f == nil {
-		return fmt.Errorf("wgmma: %v: A is a nil *Fragment", op)
+		return fmt.Errorf("wgmma: %v: A is %v, must be Descriptor or *Fragment", op, reflect.TypeOf(a))
 	}
 	if err := w.checkOperands(&in); err != nil {
 		return err

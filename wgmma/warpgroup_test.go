@@ -328,7 +328,7 @@ func TestErrors(t *testing.T) {
 		{Op{N: 16}, nil, w.a, w.b, "the accumulator is nil"},
 		{Op{N: 16}, f16, w.a, w.b, "the accumulator is f16 with N = 16, must be f32 with N = 16"},
 		{Op{N: 8}, f32, w.a, w.b, "the accumulator is f32 with N = 16, must be f32 with N = 8"},
-		{Op{N: 16}, f32, nil, w.b, "A is <nil>, must be Descriptor or *Fragment"},
+		{Op{N: 16}, f32, nil, w.b, "A is nil, must be Descriptor or *Fragment"},
 		{Op{N: 16}, f32, &w.a, w.b, "A is *wgmma.Descriptor, must be Descriptor or *Fragment"},
 		{Op{N: 16}, f32, (*Fragment)(nil), w.b, "A is a nil *Fragment"},
 		{Op{N: 16}, f32, NewFragment(S8S32), w.b, "A in registers has elements of 1 bytes, must be 2"},
