@@ -211,7 +211,8 @@ func checkRegister(thread, i, registers int) {
 }
 
 func noRegister(thread, i, registers int) {
-	panic(fmt.Sprintf("wgmma: register %d of thread %d, have %d registers in each of %d threads", i, thread, registers, Threads))
+	const format = "wgmma: register %d of thread %d, have %d registers in each of %d threads"
+	panic(fmt.Sprintf(format, i, thread, registers, Threads))
 }
 
 // touch records an access to the registers. It is small enough to be part of what
@@ -225,6 +226,7 @@ func (d *Accumulator) touch(method string) {
 
 func (d *Accumulator) checkPending(method string) {
 	if d.checked {
-		panic(misuse(RulePending, "Accumulator.%s: %d instructions on it are pending, WaitGroup must cover them first", method, d.pending))
+		const format = "Accumulator.%s: %d instructions on it are pending, WaitGroup must cover them first"
+		panic(misuse(RulePending, format, method, d.pending))
 	}
 }

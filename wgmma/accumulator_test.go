@@ -121,7 +121,8 @@ func TestAccumulatorFloat32(t *testing.T) {
 		for thread := range Threads {
 			for i := range d.N() / 2 {
 				row, col := AccumulatorCoord(thread, i)
-				if got, want := d.Float32(thread, i), want(d.Bits(row, col)); math.Float32bits(got) != math.Float32bits(want) {
+				got, want := d.Float32(thread, i), want(d.Bits(row, col))
+				if math.Float32bits(got) != math.Float32bits(want) {
 					t.Fatalf("%v: element %d of thread %d is %v, want %v", typ, i, thread, got, want)
 				}
 			}
@@ -129,7 +130,8 @@ func TestAccumulatorFloat32(t *testing.T) {
 	}
 	d := newAccumulator(t, F16, 8)
 	for _, at := range [][2]int{{-1, 0}, {Threads, 0}, {0, -1}, {0, 4}} {
-		want := fmt.Sprintf("wgmma: accumulator element %d of thread %d, have 4 elements in each of 128 threads", at[1], at[0])
+		const format = "wgmma: accumulator element %d of thread %d, have 4 elements in each of 128 threads"
+		want := fmt.Sprintf(format, at[1], at[0])
 		if got := fmt.Sprint(recovered(func() { d.Float32(at[0], at[1]) })); got != want {
 			t.Errorf("Float32%v panics with %q, want %q", at, got, want)
 		}

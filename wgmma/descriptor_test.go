@@ -219,11 +219,13 @@ func TestBounds(t *testing.T) {
 			size = 2
 		}
 		low, high := 1<<30, 0
-		d.eachChunk(major, size, rows, func(address, row, at int) { low, high = min(low, address), max(high, address+16) })
+		d.eachChunk(major, size, rows, func(address, row, at int) {
+			low, high = min(low, address), max(high, address+16)
+		})
 		memory := high + r.IntN(40)*16 - 10*16
 		err := d.checkBounds(major, size, rows, memory)
 		if (err != nil) != (low < 0 || high > memory) {
-			t.Fatalf("%+v, major %v, %d rows of %d bytes each: error %v, reaches over %d to %d of %d", d, major, rows, size, err, low, high, memory)
+			t.Fatalf("%+v, %v, %d rows of %d-byte elements, %d to %d of %d: error %v", d, major, rows, size, low, high, memory, err)
 		}
 		if err != nil {
 			refused++
