@@ -74,15 +74,16 @@ type hopperKind struct {
 	fraction int // F
 	result   int // bits of the fraction of a result
 	normal   int // exponent of the smallest normal number
+	bits     int // of the fraction of an element
 }
 
 // hopperKinds maps the types; F32 is tf32, whose low 13 bits do not count.
 var hopperKinds = [numTypes]hopperKind{
-	BF16: {16, 25, 23, -126},
-	F16:  {16, 25, 23, -14},
-	F32:  {8, 25, 23, -126},
-	E4M3: {32, 13, 13, -6},
-	E5M2: {32, 13, 13, -14},
+	BF16: {16, 25, 23, -126, 7},
+	F16:  {16, 25, 23, -14, 10},
+	F32:  {8, 25, 23, -126, 10},
+	E4M3: {32, 13, 13, -6, 3},
+	E5M2: {32, 13, 13, -14, 2},
 }
 
 // A hopperShape is the geometry of tiles and panels.
@@ -156,6 +157,7 @@ func registerHopper(c cpu) []*Kernel {
 				k.packA[t][slot] = packHopperGo(s, t, sideA, kContiguous)
 				k.packB[t][slot] = packHopperGo(s, t, sideB, kContiguous)
 			}
+			k.finishB[t] = func(p hopperPanel, depth int) { s.finishGo(p, t, sideB, depth) }
 		}
 		assembleHopper(k)
 		switch {

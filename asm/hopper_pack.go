@@ -174,13 +174,8 @@ func relative(v uint32, normal, base int32) int8 {
 // heavyFractions is heavySum of 16 fractions in units of their last bit.
 const heavyFractions = (heavySum - 16) << 23
 
-// keepBits returns the bits of a value of type t that count.
-func keepBits(t Type) int {
-	if t == F32 {
-		return ^0x1fff
-	}
-	return -1
-}
+// keepBits returns the bits of a value that an element of type t can have.
+func keepBits(t Type) int { return -1 << (23 - hopperKinds[t].bits) }
 
 // heavy returns 1 if in some column of sub the significands of the 16 elements of a step add up to heavySum or more. A
 // significand counts as 1 plus the fraction, that of a zero too.

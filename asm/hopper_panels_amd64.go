@@ -29,6 +29,7 @@ func assembleHopperPackers(k *Kernel) {
 			}
 			b.partwise(kContiguous, native.packB[wide][slot])
 			k.packA[t][slot], k.packB[t][slot] = a.packFunc(kContiguous), b.packFunc(kContiguous)
+			k.finishB[t] = b.finish
 		}
 	}
 }

@@ -163,6 +163,8 @@ type Kernel struct {
 	round    [numTypes]rounders
 	step     int          // what the depth of a native kernel's panels is a multiple of, if not 1
 	exact    *hopperShape // of panels for exact arithmetic, otherwise nil
+	// finishB makes the rest of such a panel of B from its values.
+	finishB [numTypes]func(p hopperPanel, depth int)
 }
 
 // MulAhead is Mul, and brings next closer if the kernel can and next is not nil.

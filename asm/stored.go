@@ -35,6 +35,23 @@ func (k *Kernel) StoreB(t Type, kContiguous bool) PackFunc {
 	}
 }
 
+// RestoreB writes again, in a stored panel of B of type t, n elements of K deep, all that is not free once the elements are given:
+// what the panel says of them, and the bits that no element of t has. That is what a kernel relies on. A panel that StoreB made
+// stays as it was, and one from elsewhere that stays so can be multiplied like it, whatever its elements.
+func (k *Kernel) RestoreB(t Type, panel unsafe.Pointer, n int) {
+	if k.exact == nil {
+		return // nothing but elements, any of which will do
+	}
+	depth := k.Words(t, n)
+	p := k.exact.panelAt(panel, sideB, depth)
+	keep := uint64(uint32(keepBits(t))) * (1<<32 + 1)
+	pairs := unsafe.Slice((*uint64)(p.values), depth*k.NR/2)
+	for i := range pairs {
+		pairs[i] &= keep
+	}
+	k.finishB[t](p, depth)
+}
+
 // storeRows copies n of nr columns of a narrow panel from rows of K.
 func storeRows(panel []uint16, src unsafe.Pointer, stride, nr, n int) {
 	for i := 0; i < len(panel); i += nr {

@@ -1,6 +1,9 @@
 package gemm
 
-import "example.com/leafhopper/asm"
+import (
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/tile"
+)
 
 // OnRing multiplies as e.Multiply does, but on the ring, or streamed if the rows
 // are few, however small the product is. No dimension may be 0.
@@ -113,6 +116,23 @@ func RingSlabs(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 func MovePacked[T Element](p *Packed[T], memory []byte) {
 	copy(memory[:len(p.p.data)], p.p.data)
 	p.p.data = memory
+}
+
+// RestorePacked makes anew what the panels in the binary form of a Packed say of their elements, if
+// everything before them is right.
+func RestorePacked[T Element](data []byte) {
+	p, panels, err := parsePacking(data, elementType[T]())
+	if err != nil {
+		return
+	}
+	p.data = tile.HeapSlots(len(panels))
+	copy(p.data, panels)
+	for k0 := 0; k0 < p.k && p.n > 0; k0 += p.bk {
+		for col := 0; col < p.n; col += p.kernel.NR {
+			p.kernel.RestoreB(p.elem, p.at(k0, col), min(p.bk, p.k-k0))
+		}
+	}
+	copy(panels, p.data)
 }
 
 // PackedStage returns the elements of K in a stage of p.

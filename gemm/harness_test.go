@@ -11,6 +11,7 @@ import (
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/fp8"
 	"example.com/leafhopper/gemm"
 	"example.com/leafhopper/internal/race"
 )
@@ -151,6 +152,10 @@ func from[T gemm.Element](f float32) (v T) {
 		*p = float16.Fromfloat32(f)
 	case *float32:
 		*p = f
+	case *fp8.E4M3:
+		*p = fp8.E4M3FromFloat32(f)
+	case *fp8.E5M2:
+		*p = fp8.E5M2FromFloat32(f)
 	}
 	return v
 }
@@ -184,6 +189,10 @@ func typeOf[T gemm.Element]() asm.Type {
 		return asm.BF16
 	case float16.Float16:
 		return asm.F16
+	case fp8.E4M3:
+		return asm.E4M3
+	case fp8.E5M2:
+		return asm.E5M2
 	}
 	return asm.F32
 }

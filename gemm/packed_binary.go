@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"math"
 	"slices"
+	"unsafe"
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/tile"
@@ -114,14 +115,17 @@ func (p *packing) fields() [6]layoutField {
 // run its kernel with the same layout. Like any write, it must not coincide with
 // other uses of p.
 //
-// The checksum finds damage, not malice: the elements are whatever data says. Those
-// of a kernel in Hopper's arithmetic come with exponents that the kernel trusts, so
-// data for it must not come from an adversary.
+// data may come from strangers. The checksum finds damage, not malice, so all that a
+// kernel relies on is checked as well: whatever data is, a product neither faults nor
+// hangs nor reads beside its operands. The elements are what data says.
 func (p *Packed[T]) UnmarshalBinary(data []byte) error {
 	if p == nil {
 		return errors.New("gemm: UnmarshalBinary: nil Packed")
 	}
-	q, err := parsePacking(data, elementType[T]())
+	q, panels, err := parsePacking(data, elementType[T]())
+	if err == nil {
+		err = q.load(panels)
+	}
 	if err != nil {
 		return fmt.Errorf("gemm: UnmarshalBinary: %w", err)
 	}
@@ -129,49 +133,74 @@ func (p *Packed[T]) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// parsePacking reads the binary form of a packing of elements of type t. It
-// allocates nothing before all is found right.
-func parsePacking(data []byte, t asm.Type) (packing, error) {
+// parsePacking reads the binary form of a packing of elements of type t, and returns the
+// panels, of the right size, apart. It allocates nothing.
+func parsePacking(data []byte, t asm.Type) (p packing, panels []byte, err error) {
+	bad := func(format string, args ...any) (packing, []byte, error) {
+		return packing{}, nil, fmt.Errorf(format, args...)
+	}
 	switch {
 	case len(data) < packedHeader+packedTrailer:
-		return packing{}, fmt.Errorf("%d bytes, fewer than the %d of an empty Packed", len(data), packedHeader+packedTrailer)
+		return bad("%d bytes, fewer than the %d of an empty Packed", len(data), packedHeader+packedTrailer)
 	case string(data[:len(packedMagic)]) != packedMagic:
-		return packing{}, fmt.Errorf("begins with %q, a Packed with %q", data[:len(packedMagic)], packedMagic)
+		return bad("begins with %q, a Packed with %q", data[:len(packedMagic)], packedMagic)
 	case !littleEndian():
-		return packing{}, errBigEndian
+		return packing{}, nil, errBigEndian
 	}
 	word := func(at int) uint32 { return binary.LittleEndian.Uint32(data[at:]) }
 	if v := word(8); v != packedVersion {
-		return packing{}, fmt.Errorf("version %d, this build reads version %d", v, packedVersion)
+		return bad("version %d, this build reads version %d", v, packedVersion)
 	}
 	if got, want := crc32.Checksum(data[:len(data)-packedTrailer], castagnoli), word(len(data)-packedTrailer); got != want {
-		return packing{}, fmt.Errorf("damaged: its CRC-32C is %#08x, not %#08x", got, want)
+		return bad("damaged: its CRC-32C is %#08x, not %#08x", got, want)
 	}
-	p := packing{elem: t}
+	p.elem = t
 	switch code := int64(word(12)) - 1; {
 	case code < 0 || code >= int64(len(packedTypes)):
-		return packing{}, fmt.Errorf("unknown element type %d, want %v", code+1, t)
+		return bad("unknown element type %d, want %v", code+1, t)
 	case packedTypes[code] != t:
-		return packing{}, fmt.Errorf("holds %v, want %v", packedTypes[code], t)
+		return bad("holds %v, want %v", packedTypes[code], t)
 	}
-	var err error
 	name := bytes.TrimRight(data[packedNameAt:packedLayoutAt], "\x00")
 	if p.kernel, err = kernelNamed(string(name), t); err != nil {
-		return packing{}, err
+		return packing{}, nil, err
 	}
 	for i, f := range p.fields() {
 		if v := word(packedLayoutAt + 4*i); uint64(v) != uint64(f.value) {
-			return packing{}, fmt.Errorf("packed for kernel %q with %s = %d, which is %d in this build", name, f.name, v, f.value)
+			return bad("packed for kernel %q with %s = %d, which is %d in this build", name, f.name, v, f.value)
 		}
 	}
 	rows, cols := binary.LittleEndian.Uint64(data[packedShapeAt:]), binary.LittleEndian.Uint64(data[packedShapeAt+8:])
-	body := data[packedHeader : len(data)-packedTrailer]
-	if err := p.shape(rows, cols, len(body)); err != nil {
-		return packing{}, err
+	panels = data[packedHeader : len(data)-packedTrailer]
+	if err := p.shape(rows, cols, len(panels)); err != nil {
+		return packing{}, nil, err
 	}
-	p.data = tile.HeapSlots(len(body))
-	copy(p.data, body)
-	return p, nil
+	return p, panels, nil
+}
+
+// load copies the panels of p. All that a kernel relies on in a panel follows from its
+// elements, and so is made from them anew: where it comes out otherwise, it was forged.
+func (p *packing) load(panels []byte) error {
+	p.data = tile.HeapSlots(len(panels))
+	for k0, at := 0, 0; at < len(panels); k0 += p.bk {
+		n := min(p.bk, p.k-k0)
+		size := p.panel(n)
+		for col := 0; col < p.n; col += p.kernel.NR {
+			from, to := panels[at:at+size], p.data[at:at+size]
+			copy(to, from)
+			p.kernel.RestoreB(p.elem, unsafe.Pointer(unsafe.SliceData(to)), n)
+			if !bytes.Equal(to, from) {
+				i := 0
+				for to[i] == from[i] {
+					i++
+				}
+				return fmt.Errorf("forged: the panel of row %d and column %d has %#02x as byte %d, and its elements make that %#02x",
+					k0, col, from[i], i, to[i])
+			}
+			at += size
+		}
+	}
+	return nil
 }
 
 // kernelNamed returns the kernel called name, of any arithmetic, if it can run.
