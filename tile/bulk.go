@@ -24,7 +24,7 @@ type Global struct {
 // does, before or after. LoadBulk returns when the copy is done; [Thread] has
 // the asynchronous form.
 //
-// Both addresses and the size must be multiples of 16; a size of 0 is legal.
+// Both addresses and the size must be multiples of 16, not negative; a size of 0 is legal.
 // (An H200 faults on an address and silently drops the last 8 of 24 bytes.)
 // LoadBulk reports an error, and neither writes nor signals, when they are not,
 // when a range leaves its memory, and when size exceeds [barrier.MaxTx].
@@ -91,7 +91,9 @@ func (s *Shared) checkBulk(op, operand string, offset, size int) error {
 	switch {
 	case s == nil:
 		return fmt.Errorf("tile: %s: %s is nil", op, operand)
-	case offset < 0 || offset%bulkAlign != 0:
+	case offset < 0:
+		return fmt.Errorf("tile: %s: %s offset %d is negative", op, operand, offset)
+	case offset%bulkAlign != 0:
 		return fmt.Errorf("tile: %s: %s offset %d is not a multiple of %d", op, operand, offset, bulkAlign)
 	case offset > len(s.mem) || size > len(s.mem)-offset:
 		return fmt.Errorf("tile: %s: %d bytes at %s offset %d end beyond its %d bytes", op, size, operand, offset, len(s.mem))
@@ -100,7 +102,10 @@ func (s *Shared) checkBulk(op, operand string, offset, size int) error {
 }
 
 func checkSize(op string, size int) error {
-	if size < 0 || size%bulkAlign != 0 {
+	switch {
+	case size < 0:
+		return fmt.Errorf("tile: %s: size %d is negative", op, size)
+	case size%bulkAlign != 0:
 		return fmt.Errorf("tile: %s: size %d is not a multiple of %d", op, size, bulkAlign)
 	}
 	return nil

@@ -112,7 +112,8 @@ func TestBulkErrors(t *testing.T) {
 		want   string
 	}{
 		{always, func(c *bulkCall) { c.size = 24 }, "size 24 is not a multiple of 16"},
-		{always, func(c *bulkCall) { c.size = -16 }, "size -16 is not a multiple of 16"},
+		{always, func(c *bulkCall) { c.size = -16 }, "size -16 is negative"},
+		{always, func(c *bulkCall) { c.size = -1 }, "size -1 is negative"},
 		{always, func(c *bulkCall) { c.size = math.MaxInt &^ 15 }, ""},
 		{inGlobal, func(c *bulkCall) { c.at = 8 }, "address 0x108 (offset 8 from 0x100) is not a multiple of 16"},
 		{inGlobal, func(c *bulkCall) { c.global.Address = 0x104 }, "address 0x104 (offset 0 from 0x104) is not a multiple of 16"},
@@ -121,11 +122,12 @@ func TestBulkErrors(t *testing.T) {
 		{inGlobal, func(c *bulkCall) { c.at = math.MaxInt &^ 15 }, "end beyond its 256 bytes"},
 		{inGlobal, func(c *bulkCall) { c.global.Bytes = nil }, "end beyond its 0 bytes"},
 		{inNear, func(c *bulkCall) { c.offset = 8 }, "offset 8 is not a multiple of 16"},
-		{inNear, func(c *bulkCall) { c.offset = -16 }, "offset -16"},
+		{inNear, func(c *bulkCall) { c.offset = -16 }, "offset -16 is negative"},
 		{inNear, func(c *bulkCall) { c.offset = 208 }, "offset 208 end beyond its 256 bytes"},
 		{inNear, func(c *bulkCall) { c.offset = math.MaxInt &^ 15 }, "end beyond its 256 bytes"},
 		{inNear, func(c *bulkCall) { c.near = nil }, "is nil"},
 		{inFar, func(c *bulkCall) { c.from = 24 }, "source offset 24 is not a multiple of 16"},
+		{inFar, func(c *bulkCall) { c.from = -16 }, "source offset -16 is negative"},
 		{inFar, func(c *bulkCall) { c.from = 208 }, "source offset 208 end beyond its 256 bytes"},
 		{inFar, func(c *bulkCall) { c.far = nil }, "source is nil"},
 		{inFar, func(c *bulkCall) { c.far, c.from = c.near, 48 }, "64 bytes at source offset 48 and destination offset 0 overlap"},

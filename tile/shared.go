@@ -38,7 +38,9 @@ func (s *Shared) checkTile(op, operand string, m *TensorMap, offset int) error {
 	switch {
 	case s == nil:
 		return fmt.Errorf("tile: %s: %s is nil", op, operand)
-	case offset < 0 || offset%tileAlign != 0:
+	case offset < 0:
+		return fmt.Errorf("tile: %s: %s offset %d is negative", op, operand, offset)
+	case offset%tileAlign != 0:
 		return fmt.Errorf("tile: %s: %s offset %d is not a multiple of %d", op, operand, offset, tileAlign)
 	case offset > len(s.mem)-m.SharedBytes():
 		return fmt.Errorf("tile: %s: box of %d bytes at %s offset %d ends beyond its %d bytes", op, m.SharedBytes(), operand, offset, len(s.mem))
