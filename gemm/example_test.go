@@ -32,14 +32,29 @@ func Example() {
 
 // C becomes alpha·A·B + beta·C.
 func ExampleMultiply() {
-	a := gemm.Matrix[float32]{Rows: 1, Cols: 2, Stride: 2, Data: []float32{1, 2}}
-	b := gemm.Matrix[float32]{Rows: 2, Cols: 1, Stride: 1, Data: []float32{10, 100}}
-	c := gemm.Matrix[float32]{Rows: 1, Cols: 1, Stride: 1, Data: []float32{1000}}
+	a := gemm.Of(1, 2, []float32{1, 2})
+	b := gemm.Of(2, 1, []float32{10, 100})
+	c := gemm.Of(1, 1, []float32{1000})
 	if err := gemm.Multiply(c, a, b, gemm.WithAlpha(2), gemm.WithBeta(-1)); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(c.At(0, 0))
 	// Output: -580
+}
+
+// Of makes a matrix of a slice that is there already. Multiply reads its elements where
+// they are, and writes those of C there.
+func ExampleOf() {
+	a := gemm.Of(2, 3, []float32{
+		1, 2, 3,
+		4, 5, 6,
+	})
+	sums := make([]float32, 2)
+	if err := gemm.Multiply(gemm.Of(2, 1, sums), a, gemm.Of(3, 1, []float32{1, 1, 1})); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(sums)
+	// Output: [6 15]
 }
 
 // What does not fit together is an error, and C stays as it was.
@@ -117,7 +132,7 @@ func ExamplePack() {
 
 // A Packed can be kept as bytes for as long as the kernel stays the same.
 func ExamplePacked_UnmarshalBinary() {
-	b := gemm.Matrix[float32]{Rows: 2, Cols: 1, Stride: 1, Data: []float32{10, 100}}
+	b := gemm.Of(2, 1, []float32{10, 100})
 	p, err := gemm.Pack(b)
 	if err != nil {
 		log.Fatal(err)
@@ -131,7 +146,7 @@ func ExamplePacked_UnmarshalBinary() {
 	if err := q.UnmarshalBinary(data); err != nil {
 		log.Fatal(err) // another kernel or version, say: pack b again
 	}
-	a := gemm.Matrix[float32]{Rows: 1, Cols: 2, Stride: 2, Data: []float32{1, 2}}
+	a := gemm.Of(1, 2, []float32{1, 2})
 	c := gemm.NewMatrix[float32](1, 1)
 	if err := gemm.Multiply(c, a, &q); err != nil {
 		log.Fatal(err)
@@ -171,8 +186,8 @@ func ExampleEngine() {
 // A tensor core cuts the terms of a sum off below 2^-25 of the largest one, so the
 // small term is lost although the large ones cancel.
 func ExampleWithArithmetic() {
-	a := gemm.Matrix[float32]{Rows: 1, Cols: 3, Stride: 3, Data: []float32{0x1p26, -0x1p26, 0.5}}
-	b := gemm.Matrix[float32]{Rows: 3, Cols: 1, Stride: 1, Data: []float32{1, 1, 1}}
+	a := gemm.Of(1, 3, []float32{0x1p26, -0x1p26, 0.5})
+	b := gemm.Of(3, 1, []float32{1, 1, 1})
 	c := gemm.NewMatrix[float32](1, 1)
 	for _, arith := range []gemm.Arithmetic{gemm.Native, gemm.Hopper} {
 		if err := gemm.Multiply(c, a, b, gemm.WithArithmetic(arith)); err != nil {

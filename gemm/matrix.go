@@ -24,8 +24,9 @@ type Output interface {
 }
 
 // Matrix is a row-major view of Rows x Cols elements: element (i, j) is
-// Data[i*Stride+j]. Stride counts elements and is at least Cols. The view
-// shares Data with its owner; copying a Matrix copies no elements.
+// Data[i*Stride+j]. Stride counts elements and is at least Cols; a literal must
+// name it, [Of] and [NewMatrix] set it. The view shares Data with its owner;
+// copying a Matrix copies no elements.
 type Matrix[T Element] struct {
 	Rows, Cols, Stride int
 	Data               []T
@@ -48,6 +49,16 @@ func NewMatrix[T Element](rows, cols int) Matrix[T] {
 	return Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: make([]T, rows*cols)}
 }
 
+// Of returns the rows x cols matrix whose rows lie one after the other in data, with
+// Stride = cols. It shares data, of which it leaves out what follows the last row. Of
+// panics if rows or cols is negative or data is too short.
+func Of[T Element](rows, cols int, data []T) Matrix[T] {
+	if rows < 0 || cols < 0 || cols > 0 && rows > len(data)/cols {
+		panic(fmt.Sprintf("gemm: Of: there are no %d x %d elements in a slice of %d", rows, cols, len(data)))
+	}
+	return Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: data[:rows*cols]}
+}
+
 // T returns the transposed view: element (i, j) of m.T() is element (j, i) of
 // m. A column-major matrix with leading dimension ld is therefore
 // Matrix[T]{Rows: cols, Cols: rows, Stride: ld, Data: data}.T().
@@ -57,18 +68,23 @@ func (m Matrix[T]) T() Matrix[T] {
 	return m
 }
 
-// At returns element (i, j). Like a slice index, it panics out of range.
+// At returns element (i, j). Like a slice index, it panics out of range; and it panics
+// if Stride is too small, as in a literal without one.
 func (m Matrix[T]) At(i, j int) T { return m.Data[m.index(i, j)] }
 
-// Set stores v in element (i, j). Like a slice index, it panics out of range.
+// Set stores v in element (i, j), and panics where [Matrix.At] does.
 func (m Matrix[T]) Set(i, j int, v T) { m.Data[m.index(i, j)] = v }
 
 func (m Matrix[T]) index(i, j int) int {
 	if i < 0 || i >= m.Rows || j < 0 || j >= m.Cols {
 		panic(fmt.Sprintf("gemm: element (%d, %d) is outside a %dx%d matrix", i, j, m.Rows, m.Cols))
 	}
+	cols := m.Cols
 	if m.trans {
-		i, j = j, i
+		i, j, cols = j, i, m.Rows
+	}
+	if m.Stride < cols {
+		panic(fmt.Sprintf("gemm: a %dx%d matrix has stride %d, less than its %d stored columns", m.Rows, m.Cols, m.Stride, cols))
 	}
 	return i*m.Stride + j
 }

@@ -67,6 +67,56 @@ func TestViewPanics(t *testing.T) {
 	}
 }
 
+// TestStridePanics reads and writes matrices whose rows would overlap, the first of which
+// is what a literal without a Stride is.
+func TestStridePanics(t *testing.T) {
+	for _, m := range []gemm.Matrix[float32]{
+		{Rows: 2, Cols: 3, Data: make([]float32, 6)},
+		{Rows: 2, Cols: 3, Stride: 2, Data: make([]float32, 6)},
+		{Rows: 2, Cols: 3, Stride: -3, Data: make([]float32, 6)},
+	} {
+		says := func(size string) string {
+			return fmt.Sprintf("gemm: a %s matrix has stride %d, less than its 3 stored columns", size, m.Stride)
+		}
+		panics(t, says("2x3"), func() { m.At(0, 0) })
+		panics(t, says("2x3"), func() { m.Set(1, 2, 1) })
+		panics(t, says("3x2"), func() { m.T().At(2, 1) })
+		panics(t, says("3x2"), func() { m.T().Set(0, 0, 1) })
+		checkError(t, gemm.Multiply(gemm.NewMatrix[float32](2, 2), m, m.T()), fmt.Sprintf("A has stride %d, less than its 3 stored columns", m.Stride))
+	}
+}
+
+// panics checks that f panics with want.
+func panics(t *testing.T, want string, f func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if got := recover(); got != want {
+			t.Errorf("panics with %v, want %q", got, want)
+		}
+	}()
+	f()
+}
+
+func TestOf(t *testing.T) {
+	data := []float32{1, 2, 3, 4, 5, 6, 7}
+	m := gemm.Of(2, 3, data)
+	if m.Rows != 2 || m.Cols != 3 || m.Stride != 3 || len(m.Data) != 6 || m.At(1, 0) != 4 {
+		t.Errorf("Of(2, 3, %v) = %+v", data, m)
+	}
+	if m.Set(1, 2, 0); data[5] != 0 {
+		t.Error("Of has copied the slice")
+	}
+	for _, size := range [][2]int{{0, 0}, {0, 3}, {3, 0}, {math.MaxInt, 0}} {
+		if m := gemm.Of[float32](size[0], size[1], nil); m.Rows != size[0] || m.Cols != size[1] || m.Stride != size[1] || len(m.Data) != 0 {
+			t.Errorf("Of(%d, %d, nil) = %+v", size[0], size[1], m)
+		}
+	}
+	for _, size := range [][2]int{{-1, 3}, {3, -1}, {-1, -1}, {2, 4}, {8, 1}, {math.MaxInt, 2}, {2, math.MaxInt}, {1 << (bits.UintSize / 2), 1 << (bits.UintSize / 2)}} {
+		panics(t, fmt.Sprintf("gemm: Of: there are no %d x %d elements in a slice of 7", size[0], size[1]), func() { gemm.Of(size[0], size[1], data) })
+	}
+}
+
 // TestPointer passes pointers to matrices, which have the methods of matrices.
 func TestPointer(t *testing.T) {
 	a, b, c := gemm.NewMatrix[float32](1, 1), gemm.NewMatrix[float32](1, 1), gemm.NewMatrix[float32](1, 1)
@@ -87,13 +137,8 @@ func TestPointer(t *testing.T) {
 // TestNewMatrixPanics asks for matrices that cannot be.
 func TestNewMatrixPanics(t *testing.T) {
 	for _, size := range [][2]int{{-1, -1}, {-1, 0}, {0, -1}, {math.MaxInt, 2}, {1 << (bits.UintSize / 2), 1 << (bits.UintSize / 2)}} {
-		func() {
-			defer func() {
-				if want := fmt.Sprintf("gemm: NewMatrix: there is no slice of %d x %d elements", size[0], size[1]); recover() != want {
-					t.Errorf("NewMatrix(%d, %d) does not panic with %q", size[0], size[1], want)
-				}
-			}()
+		panics(t, fmt.Sprintf("gemm: NewMatrix: there is no slice of %d x %d elements", size[0], size[1]), func() {
 			gemm.NewMatrix[float32](size[0], size[1])
-		}()
+		})
 	}
 }

@@ -22,10 +22,9 @@ func prepare(p *harness.Product, threads int) (*harness.Call, error) {
 }
 
 func multiply[T gemm.Element](p *harness.Product, dataA, dataB []T, threads int) *harness.Call {
-	a := gemm.Matrix[T]{Rows: p.M, Cols: p.K, Stride: p.K, Data: dataA}
-	b := gemm.Matrix[T]{Rows: p.K, Cols: p.N, Stride: p.N, Data: dataB}
+	a, b := gemm.Of(p.M, p.K, dataA), gemm.Of(p.K, p.N, dataB)
 	if p.Trans {
-		b = gemm.Matrix[T]{Rows: p.N, Cols: p.K, Stride: p.K, Data: dataB}.T()
+		b = gemm.Of(p.N, p.K, dataB).T()
 	}
 	c := gemm.NewMatrix[float32](p.M, p.N)
 	return &harness.Call{
