@@ -2,13 +2,9 @@
 
 package asm
 
-import (
-	"unsafe"
+import "unsafe"
 
-	"github.com/klauspost/cpuid/v2"
-)
-
-var hasAVX = cpuid.CPU.Supports(cpuid.AVX)
+var hasAVX = features["AVX"]
 
 // combine is combineGeneric in AVX; cols is a positive multiple of 8 and rows is positive.
 //

@@ -2,10 +2,12 @@ package asm
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/klauspost/cpuid/v2"
+	syscpu "golang.org/x/sys/cpu"
 )
 
 // The policy.
@@ -24,22 +26,30 @@ import (
 // On a core with slow VDPBF16PS avx512bf16 comes right after avx512. gobf16 and
 // goamx, the exact models of VDPBF16PS and TDPBF16PS, run only when they are pinned.
 
-// An isa is the set of CPU features that a kernel needs; an operating system that does not save the registers counts as
-// lacking the features.
-type isa []cpuid.FeatureID
+// An isa is the set of CPU features that a kernel needs, by the names of [features]. Each set holds those that its own imply, so
+// that who turns one of them off turns off all that is built on it.
+type isa []string
 
 var (
-	isaAVX2       = isa{cpuid.AVX2, cpuid.FMA3, cpuid.F16C}
-	isaAVX512     = isa{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.FMA3, cpuid.BMI2}
-	isaAVX512BF16 = append(slices.Clip(isaAVX512), cpuid.AVX512BF16)
-	isaAMX        = append(slices.Clip(isaAVX512BF16), cpuid.AMXTILE, cpuid.AMXBF16)
+	isaAVX2       = isa{"AVX", "AVX2", "FMA", "F16C"}
+	isaAVX512     = append(slices.Clip(isaAVX2), "AVX512F", "AVX512BW", "AVX512DQ", "AVX512VL", "BMI2")
+	isaAVX512BF16 = append(slices.Clip(isaAVX512), "AVX512BF16")
+	isaAMX        = append(slices.Clip(isaAVX512BF16), "AMXTILE", "AMXBF16")
 )
+
+// features says which features this process may use: those of the processor, without those whose registers the operating system
+// does not save, and without those that GODEBUG turns off (cpu.avx2=off, the name in lower case; see [syscpu]).
+var features = map[string]bool{
+	"AVX": syscpu.X86.HasAVX, "AVX2": syscpu.X86.HasAVX2, "FMA": syscpu.X86.HasFMA, "F16C": syscpu.X86.HasF16C, "BMI2": syscpu.X86.HasBMI2,
+	"AVX512F": syscpu.X86.HasAVX512F, "AVX512BW": syscpu.X86.HasAVX512BW, "AVX512DQ": syscpu.X86.HasAVX512DQ, "AVX512VL": syscpu.X86.HasAVX512VL,
+	"AVX512BF16": syscpu.X86.HasAVX512BF16, "AMXTILE": syscpu.X86.HasAMXTile, "AMXBF16": syscpu.X86.HasAMXBF16,
+}
 
 // A cpu is what the policy needs to know of a processor.
 type cpu struct {
 	amd, intel    bool
 	family, model int
-	has           func(cpuid.FeatureID) bool
+	has           func(feature string) bool
 	tiles         func() error // asks the operating system for the tiles of AMX; nil where there is nothing to ask
 }
 
@@ -50,7 +60,7 @@ func machine() cpu {
 		intel:  cpuid.CPU.VendorID == cpuid.Intel,
 		family: cpuid.CPU.Family,
 		model:  cpuid.CPU.Model,
-		has:    func(f cpuid.FeatureID) bool { return cpuid.CPU.Supports(f) },
+		has:    func(f string) bool { return features[f] },
 	}
 	if assembled {
 		c.tiles = requestTiles
@@ -63,13 +73,18 @@ func (c cpu) lacks(need isa) error {
 	var missing []string
 	for _, f := range need {
 		if !c.has(f) {
-			missing = append(missing, f.String())
+			missing = append(missing, f)
 		}
 	}
 	if missing == nil {
 		return nil
 	}
-	return fmt.Errorf("this processor or its operating system lacks %s", strings.Join(missing, ", "))
+	switch debug := os.Getenv("GODEBUG"); {
+	case strings.Contains(debug, "cpu."):
+		return fmt.Errorf("this processor, its operating system or GODEBUG=%s lacks %s", debug, strings.Join(missing, ", "))
+	default:
+		return fmt.Errorf("this processor or its operating system lacks %s", strings.Join(missing, ", "))
+	}
 }
 
 // fastDotBF16 reports whether VDPBF16PS issues at the rate of an f32 FMA.

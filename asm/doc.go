@@ -48,7 +48,8 @@
 // # Choice
 //
 // [Select] picks by what a core is good at, not by the flag alone; [Kernel.Why] says the reason. The rules are in
-// dispatch.go. LEAFHOPPER_KERNEL=name pins a kernel for the whole process.
+// dispatch.go. LEAFHOPPER_KERNEL=name pins a kernel for the whole process, and GODEBUG=cpu.avx2=off, with any
+// feature's name in lower case, has it do without the kernels that need the feature, as golang.org/x/sys/cpu does.
 //
 // On one core of a Granite Rapids amx does 2,300 to 2,800 GFLOP/s in strips of 512 rows, 256 words deep, of the 3,200 to 3,800
 // that TDPBF16PS does from registers alone, by the clock. Operands do not come as fast; [Kernel.Fetch] says how much slower they are.

@@ -2,13 +2,9 @@
 
 package asm
 
-import (
-	"unsafe"
+import "unsafe"
 
-	"github.com/klauspost/cpuid/v2"
-)
-
-var hasF16C = cpuid.CPU.Supports(cpuid.AVX2, cpuid.F16C)
+var hasF16C = machine().lacks(isaAVX2) == nil
 
 // roundRowsBF16 is roundRowsGeneric in AVX2; rows and n are positive, and n is a multiple of PastLine/2 to go past the caches.
 //

@@ -2,28 +2,27 @@ package asm
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
-
-	"github.com/klauspost/cpuid/v2"
 )
 
 // fake returns a processor with the features of the last set given and all before it.
 func fake(vendor string, family, model int, sets ...isa) cpu {
-	features := map[cpuid.FeatureID]bool{}
+	features := map[string]bool{}
 	for _, set := range sets {
 		for _, f := range set {
 			features[f] = true
 		}
 	}
-	return cpu{amd: vendor == "amd", intel: vendor == "intel", family: family, model: model, has: func(f cpuid.FeatureID) bool { return features[f] }}
+	return cpu{amd: vendor == "amd", intel: vendor == "intel", family: family, model: model, has: func(f string) bool { return features[f] }}
 }
 
 func TestPolicy(t *testing.T) {
-	withoutVL := isa{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.BMI2, cpuid.AVX512BF16}
-	withoutBMI2 := isa{cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512DQ, cpuid.AVX512VL, cpuid.AVX512BF16}
+	withoutVL := isa{"AVX512F", "AVX512BW", "AVX512DQ", "BMI2", "AVX512BF16"}
+	withoutBMI2 := isa{"AVX512F", "AVX512BW", "AVX512DQ", "AVX512VL", "AVX512BF16"}
 	for _, c := range []struct {
 		name           string
 		cpu            cpu
@@ -123,27 +122,51 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// TestSelectEnv runs itself with LEAFHOPPER_KERNEL set, because the variable is read once per process.
+// TestSelectEnv runs itself with LEAFHOPPER_KERNEL or GODEBUG set, because they are read once per process.
 func TestSelectEnv(t *testing.T) {
 	if os.Getenv("ASM_TEST_CHILD") != "" {
 		k, err := Select(F32, "")
 		if err != nil {
 			os.Stdout.WriteString("error: " + err.Error() + "\n")
 		} else {
-			os.Stdout.WriteString("kernel: " + k.Name + "\n")
+			os.Stdout.WriteString("kernel: " + k.Name + ", AVX-512: " + fmt.Sprint(Named("avx512").Supported()) + "\n")
 		}
 		return
 	}
-	for env, want := range map[string]string{
-		"go":     "kernel: go\n",
-		"gobf16": `error: asm: kernel "gobf16" (from LEAFHOPPER_KERNEL) does not multiply f32; choices: `,
-		"bogus":  `error: asm: kernel "bogus" (from LEAFHOPPER_KERNEL) is unknown; choices: `,
+	without2 := "kernel: go, "
+	without512 := without2
+	if Named("avx2").Supported() == nil {
+		without512 = "kernel: avx2, "
+	}
+	lacks := "AVX-512: this processor, its operating system or GODEBUG=cpu.avx512f=off lacks AVX512F"
+	if Named("avx512").Supported() != nil {
+		lacks = ""
+	}
+	for _, c := range []struct{ env, value, want string }{
+		{KernelEnv, "go", "kernel: go, "},
+		{KernelEnv, "gobf16", `error: asm: kernel "gobf16" (from LEAFHOPPER_KERNEL) does not multiply f32; choices: `},
+		{KernelEnv, "bogus", `error: asm: kernel "bogus" (from LEAFHOPPER_KERNEL) is unknown; choices: `},
+		{"GODEBUG", "cpu.avx512f=off", without512 + lacks},
+		{"GODEBUG", "cpu.avx512vl=off", without512},
+		{"GODEBUG", "cpu.fma=off", without2},
+		{"GODEBUG", "cpu.avx2=off", without2},
+		{"GODEBUG", "gctrace=0,cpu.avx=off", without2},
+		{"GODEBUG", "cpu.all=off", without2},
 	} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestSelectEnv$", "-test.v")
-		cmd.Env = append(os.Environ(), "ASM_TEST_CHILD=1", KernelEnv+"="+env)
+		cmd.Env = append(os.Environ(), "ASM_TEST_CHILD=1", KernelEnv+"=", "GODEBUG=", c.env+"="+c.value)
 		out, err := cmd.CombinedOutput()
-		if err != nil || !strings.Contains(string(out), want) {
-			t.Errorf("%s=%s: %v\n%s\nwant %q", KernelEnv, env, err, out, want)
+		if err != nil || !strings.Contains(string(out), c.want) {
+			t.Errorf("%s=%s: %v\n%s\nwant %q", c.env, c.value, err, out, c.want)
+		}
+	}
+}
+
+// TestFeatures checks that no set names a feature that there is not.
+func TestFeatures(t *testing.T) {
+	for _, f := range isaAMX {
+		if _, ok := features[f]; !ok {
+			t.Errorf("there is no feature %s", f)
 		}
 	}
 }

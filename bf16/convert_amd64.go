@@ -3,14 +3,14 @@
 package bf16
 
 import (
-	"github.com/klauspost/cpuid/v2"
 	"github.com/x448/float16"
+	"golang.org/x/sys/cpu"
 )
 
 var (
-	useAVX512 = cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512BW, cpuid.AVX512VL)
-	useAVX2   = cpuid.CPU.Supports(cpuid.AVX2)
-	useF16C   = cpuid.CPU.Supports(cpuid.AVX2, cpuid.F16C)
+	useAVX2   = cpu.X86.HasAVX && cpu.X86.HasAVX2
+	useF16C   = useAVX2 && cpu.X86.HasF16C
+	useAVX512 = useAVX2 && cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VL
 )
 
 const (
