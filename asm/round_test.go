@@ -113,7 +113,7 @@ func (c *roundCase) isNaN(x uint16) bool {
 	if c.typ == F16 {
 		return float16.Frombits(x).IsNaN()
 	}
-	return bf16.FromBits(x).IsNaN()
+	return bf16.BF16(x).IsNaN()
 }
 
 // TestMulRound compares MulRound with Mul and its twin, rounded: on lines of the cache and elsewhere, at the end of the memory, with

@@ -1,8 +1,12 @@
 package bf16
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
-// A BF16 is a bfloat16 number, held as its bits.
+// A BF16 is a bfloat16 number, held as its bits: BF16(u) has the representation u, and
+// [FromBits] makes a slice of BF16 of a slice of representations.
 //
 // The operators of Go see those bits, not the number: == finds -0 and 0
 // different and a NaN equal to itself, and < orders no negative numbers. Compare
@@ -34,9 +38,11 @@ func FromFloat32(f float32) BF16 {
 	return BF16((u + 0x7fff + u>>16&1) >> 16)
 }
 
-// FromBits returns the number with the bfloat16 representation u.
-// FromBits(b.Bits()) == b.
-func FromBits(u uint16) BF16 { return BF16(u) }
+// FromBits returns the numbers with the bfloat16 representations in s, such as those of
+// another library's type, without a copy: the result is the memory of s.
+func FromBits[T ~uint16](s []T) []BF16 {
+	return unsafe.Slice((*BF16)(unsafe.Pointer(unsafe.SliceData(s))), cap(s))[:len(s)]
+}
 
 // Inf returns positive infinity if sign >= 0, negative infinity if sign < 0.
 func Inf(sign int) BF16 {
@@ -49,7 +55,7 @@ func Inf(sign int) BF16 {
 // NaN returns a quiet NaN, the one FromFloat32 makes of float32(math.NaN()).
 func NaN() BF16 { return infinity | quietBit }
 
-// Bits returns the bfloat16 representation of b.
+// Bits returns the bfloat16 representation of b. BF16(b.Bits()) == b.
 func (b BF16) Bits() uint16 { return uint16(b) }
 
 // Float32 returns b as a float32, exactly. The bits of a NaN, the quiet bit

@@ -9,7 +9,7 @@ import (
 // every calls f with each of the 65,536 values.
 func every(f func(b BF16)) {
 	for u := range 1 << 16 {
-		f(FromBits(uint16(u)))
+		f(BF16(u))
 	}
 }
 
@@ -47,10 +47,33 @@ func TestFloat32(t *testing.T) {
 		if got := FromFloat32(f); got != want16 {
 			t.Fatalf("FromFloat32(%#04x.Float32()) = %#04x, want %#04x", b.Bits(), got.Bits(), want16.Bits())
 		}
-		if got := FromBits(b.Bits()); got != b {
-			t.Fatalf("FromBits(%#04x) = %#04x", b.Bits(), got.Bits())
+		if got := BF16(b.Bits()); got != b {
+			t.Fatalf("BF16(%#04x) = %#04x", b.Bits(), got.Bits())
 		}
 	})
+}
+
+// TestFromBits takes slices of another's type: the numbers are in the same memory.
+func TestFromBits(t *testing.T) {
+	type theirs uint16
+	s := append(make([]theirs, 0, 5), 0x3f80, 0xc000, 0x7fc1)
+	b := FromBits(s)
+	if len(b) != 3 || cap(b) != 5 || b[0].Float32() != 1 || b[1].Float32() != -2 || !b[2].IsNaN() {
+		t.Errorf("FromBits(%#04x) = %v of capacity %d", s, b, cap(b))
+	}
+	b[1], s[2] = 0x4040, 0x4080
+	if s[1] != 0x4040 || b[2].Float32() != 4 {
+		t.Errorf("%#04x and %v are not the same memory", s, b)
+	}
+	if b := FromBits(s[:0]); b == nil || len(b) != 0 {
+		t.Errorf("of no numbers: %v", b)
+	}
+	if b := FromBits([]uint16(nil)); b != nil {
+		t.Errorf("of nil: %v", b)
+	}
+	if n := testing.AllocsPerRun(10, func() { b = FromBits(s) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
 }
 
 func TestFromFloat32(t *testing.T) {

@@ -29,5 +29,7 @@
 // [float16.Float16.Float32]. The processor's own bfloat16 instructions
 // (VCVTNEPS2BF16) are not used because they flush subnormals to zero.
 //
+// [FromBits] makes a slice of BF16 of another library's without a copy.
+//
 // None of them allocates, and none keeps its arguments.
 package bf16

@@ -23,6 +23,21 @@ func Example() {
 	// [0.100097656 -2.71875 9.1835e-41 +Inf]
 }
 
+// Another library's bfloat16 numbers, a defined type of uint16 too, are these without a copy.
+func ExampleFromBits() {
+	type BFloat16 uint16 // theirs
+	theirs := []BFloat16{0x3f80, 0xc000}
+
+	ours := bf16.FromBits(theirs)
+	fmt.Println(ours)
+
+	ours[0] = bf16.FromFloat32(3)
+	fmt.Printf("%#04x\n", theirs)
+	// Output:
+	// [1 -2]
+	// [0x4040 0xc000]
+}
+
 // Halfway between two values, FromFloat32 takes the one with an even last bit.
 func ExampleFromFloat32() {
 	for _, f := range []float32{256, 257, 258, 259, 260} {

@@ -198,7 +198,7 @@ func addFloat16(old, x uint16) uint16 {
 }
 
 func addBFloat16(old, x uint16) uint16 {
-	sum := bf16.FromBits(old).Float32() + bf16.FromBits(x).Float32()
+	sum := bf16.BF16(old).Float32() + bf16.BF16(x).Float32()
 	if sum != sum {
 		return nan16
 	}

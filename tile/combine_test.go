@@ -21,7 +21,7 @@ func TestAddFloat(t *testing.T) {
 		inf    uint16
 	}{
 		{"float16", addFloat16, func(b uint16) float64 { return float64(float16.Frombits(b).Float32()) }, float16Inf},
-		{"bf16", addBFloat16, func(b uint16) float64 { return float64(bf16.FromBits(b).Float32()) }, bfloat16Inf},
+		{"bf16", addBFloat16, func(b uint16) float64 { return float64(bf16.BF16(b).Float32()) }, bfloat16Inf},
 	} {
 		r := rand.New(rand.NewPCG(11, 12))
 		for range 400_000 {
