@@ -12,7 +12,8 @@
 // and Stride may exceed Cols, so a block of a matrix is a matrix. [Matrix.T] is
 // the transposed view, of A, B or C, at the price of a header; a column-major
 // matrix is the transpose of a row-major one. No view copies elements and
-// nothing but the Rows x Cols elements is read or written.
+// nothing but the Rows x Cols elements is read or written. [Of] makes a matrix of a
+// slice; one of another library's bfloat16 numbers comes from [bf16.FromBits].
 //
 // A and B hold [bf16.BF16], [float16.Float16] or float32, both the same; C holds
 // any of the three. In Hopper's arithmetic they may also hold [fp8.E4M3] or
@@ -30,16 +31,19 @@
 //
 // With beta = 0 the old C is never read. Otherwise NaN and Inf propagate as in
 // IEEE 754: zeros in A, in B and as alpha are multiplied like any number. Which
-// payload a NaN ends up with is not specified.
+// payload a NaN ends up with is not specified. With K = 0 the sums are zeros, and
+// alpha multiplies them too: C becomes beta·C, or NaN everywhere if alpha is NaN or
+// infinite (BLAS leaves alpha out then).
 //
 // # Same bits
 //
 // For one kernel, an element of C depends on its row of A, its column of B, its
 // old value, alpha and beta, and on nothing else: not on the number of workers,
 // the depth of the ring, the tile, the layout of the operands or the size of the
-// matrices around it. The kernel is chosen by machine and type; [WithKernel], or
-// the environment variable LEAFHOPPER_KERNEL, pins it. Kernels differ in how they
-// round.
+// matrices around it. Kernels differ in how they round. The kernel is chosen by machine
+// and type; [WithKernel], or the environment variable LEAFHOPPER_KERNEL, pins it. Features
+// of the processor that the environment turns off in the way of Go, as with
+// GODEBUG=cpu.avx512f=off, are not used, nor are the kernels that need them.
 //
 // # Hopper's arithmetic
 //

@@ -33,7 +33,8 @@ type Engine struct {
 // New returns an engine whose calls have the given options unless they name
 // others. WithWorkers bounds the goroutines of each call. WithContext and
 // WithStats belong to a call and are refused here. It is an error, too, if an option
-// is out of its range or the kernel that it names cannot run here.
+// is out of its range, or if the kernel that WithKernel or otherwise LEAFHOPPER_KERNEL
+// names is unknown or cannot run here.
 func New(opts ...Option) (*Engine, error) {
 	s := settings{alpha: 1}
 	if err := s.apply(opts); err != nil {

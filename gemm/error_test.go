@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/x448/float16"
 
+	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
 	"example.com/leafhopper/pipeline"
@@ -127,6 +130,40 @@ func TestKernelErrors(t *testing.T) {
 	checkError(t, err, "nonesuch", "choices", "go")
 	if _, err = gemm.New(gemm.WithKernel("gobf16")); err != nil {
 		t.Errorf("a kernel for bf16 alone: %v", err)
+	}
+}
+
+// TestKernelEnv runs itself with LEAFHOPPER_KERNEL set, because the variable is read once per process: New says
+// what is wrong with it, unless it names a kernel itself, or the variable one of the other arithmetic.
+func TestKernelEnv(t *testing.T) {
+	if os.Getenv(childEnv) != "" {
+		for _, opts := range [][]gemm.Option{nil, {gemm.WithKernel("go")}, {gemm.WithArithmetic(gemm.Hopper)}} {
+			e, err := gemm.New(opts...)
+			if err == nil {
+				err = e.Close()
+			}
+			fmt.Println(err)
+		}
+		return
+	}
+	const usable, bad = "<nil>", `gemm: asm: kernel "nonesuch" (from LEAFHOPPER_KERNEL) is unknown; choices: `
+	for name, want := range map[string][3]string{
+		"nonesuch":  {bad, usable, bad},
+		"gobf16":    {usable, usable, usable}, // New does not know what will be multiplied
+		"hopper-go": {usable, usable, usable},
+	} {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKernelEnv$")
+		cmd.Env = append(os.Environ(), childEnv+"=1", asm.KernelEnv+"="+name)
+		out, err := cmd.CombinedOutput()
+		lines := strings.Split(string(out), "\n")
+		if err != nil || len(lines) < len(want) {
+			t.Fatalf("%s=%s: %v\n%s", asm.KernelEnv, name, err, out)
+		}
+		for i, w := range want {
+			if !strings.HasPrefix(lines[i], w) {
+				t.Errorf("%s=%s: New %d: %q, want %q", asm.KernelEnv, name, i, lines[i], w)
+			}
+		}
 	}
 }
 

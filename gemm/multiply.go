@@ -15,7 +15,7 @@ import (
 // and beta is 0 unless [WithAlpha] and [WithBeta] say otherwise; with beta 0 the
 // old C is never read. Products are accumulated in float32; a 16-bit C is
 // rounded once, to nearest even, at the end. NaN and Inf propagate as IEEE 754
-// says: no zero is skipped, not even alpha = 0.
+// says: no zero is skipped, not even alpha = 0, nor the sums of K = 0, which are 0.
 //
 // The bits of the result depend on the operands, alpha, beta, the kernel and
 // [WithSplitK], not on the number of workers, the depth of the ring or the tile.
@@ -27,7 +27,8 @@ import (
 //     or with stages that the parts of [WithSplitK] do not begin with;
 //   - an option is out of its range;
 //   - the kernel that [WithKernel] or LEAFHOPPER_KERNEL names is unknown, cannot run
-//     here or does not multiply the operands' type;
+//     here (also because GODEBUG turns its features off) or does not multiply the
+//     operands' type;
 //   - operands of 8 bits are to be multiplied in native arithmetic;
 //   - [WithTile] cuts so many stages that they cannot be counted, or the system has no
 //     memory for a ring;
@@ -182,11 +183,8 @@ func (s *settings) kernelFor(t asm.Type) (*asm.Kernel, error) {
 	return k, nil
 }
 
-// checkKernel reports whether the kernel that s pins can run at all.
+// checkKernel reports whether the kernel that s or LEAFHOPPER_KERNEL pins can run at all.
 func (s *settings) checkKernel() error {
-	if s.kernel == "" {
-		return nil
-	}
 	var first error
 	for _, t := range [...]asm.Type{asm.BF16, asm.F16, asm.F32} {
 		_, err := asm.SelectArithmetic(t, s.arithmetic, s.kernel)

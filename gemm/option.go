@@ -36,7 +36,8 @@ const (
 	optSplitK
 )
 
-// WithAlpha sets the factor of the product. The default is 1.
+// WithAlpha sets the factor of the product. The default is 1. It multiplies the sums of
+// a product with K = 0 as well, which are zeros: NaN and infinite factors make NaN of them.
 func WithAlpha(alpha float32) Option { return Option{kind: optAlpha, f: alpha} }
 
 // WithBeta sets the factor of C's old value. The default is 0, which never

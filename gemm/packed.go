@@ -42,9 +42,9 @@ type packing struct {
 
 // Pack copies b into the layout of the kernel that Multiply would choose, or
 // that [WithKernel] and [WithArithmetic] name; other options are checked and have no
-// effect. It is an error if b is malformed, an option is out of its range, there
-// is no such kernel here for its type, or what is packed takes more bytes than an int
-// of a 32-bit system counts.
+// effect. It is an error if b is malformed, an option is out of its range, or there
+// is no such kernel here for its type. On 64-bit systems only memory limits the size;
+// on 32-bit ones more bytes than an int counts are an error, too.
 func Pack[T Element](b Matrix[T], opts ...Option) (*Packed[T], error) {
 	s := settings{alpha: 1}
 	if err := s.apply(opts); err != nil {

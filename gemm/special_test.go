@@ -102,6 +102,37 @@ func TestZeroTimesNaN(t *testing.T) {
 	}
 }
 
+// TestWithoutK names what becomes of C without anything to sum: alpha·0 + beta·C.
+func TestWithoutK(t *testing.T) {
+	for _, tc := range []struct{ c, alpha, beta, want float32 }{
+		{c: 3, alpha: 2, beta: 0, want: 0},
+		{c: nan, alpha: 2, beta: 0, want: 0},
+		{c: 3, alpha: 2, beta: 0.5, want: 1.5},
+		{c: 3, alpha: 0, beta: 1, want: 3},
+		{c: 3, alpha: nan, beta: 0, want: nan},
+		{c: 3, alpha: nan, beta: 1, want: nan},
+		{c: 3, alpha: inf, beta: 0, want: nan},
+		{c: 3, alpha: -inf, beta: 1, want: nan},
+		{c: inf, alpha: 1, beta: 1, want: inf},
+	} {
+		for _, arith := range arithmetics {
+			for _, n := range []int{1, 40} {
+				a, b := gemm.NewMatrix[float32](n, 0), gemm.NewMatrix[float32](0, n)
+				c, packed := gemm.NewMatrix[float32](n, n), pack(t, b, gemm.WithArithmetic(arith))
+				for _, b := range []gemm.Operand[float32]{b, packed} {
+					fill(c, func() float32 { return tc.c })
+					err := gemm.Multiply(c, a, b, gemm.WithAlpha(tc.alpha), gemm.WithBeta(tc.beta), gemm.WithArithmetic(arith))
+					for _, got := range c.Data {
+						if err != nil || got != tc.want && (got == got || tc.want == tc.want) {
+							t.Fatalf("%v: %v·0 + %v·%v = %v, %v, want %v", arith, tc.alpha, tc.beta, tc.c, got, err, tc.want)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestOverflow checks that what exceeds a 16-bit C becomes infinite, and that
 // the accumulators reach further than C does.
 func TestOverflow(t *testing.T) {
