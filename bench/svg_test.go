@@ -346,3 +346,20 @@ func TestSVGGolden(t *testing.T) {
 		t.Errorf("%s: %v\n%s", path, err, b.Bytes())
 	}
 }
+
+// TestDocsPlots checks that the plots in docs name the axis of ring depths as the tool does.
+func TestDocsPlots(t *testing.T) {
+	names, err := filepath.Glob("../docs/depth*.svg")
+	if err != nil || len(names) < 2 {
+		t.Fatal(names, err)
+	}
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(data, []byte(">ring depth</text>")) || !bytes.Contains(data, []byte(" by ring depth (to the right)")) {
+			t.Errorf("%s does not say ring depth", name)
+		}
+	}
+}
