@@ -66,5 +66,5 @@ func benchmarkMultiply(b *testing.B, engine *gemm.Engine, t asm.Type, n, depth, 
 	seconds := b.Elapsed().Seconds() / float64(b.N)
 	flops := w.Flops() / seconds
 	b.ReportMetric(flops/1e9, "GFLOP/s")
-	b.ReportMetric(100*flops/((before+peak())/2), "%peak")
+	b.ReportMetric(100*flops/max(before, peak()), "%peak")
 }

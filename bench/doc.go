@@ -43,10 +43,18 @@
 //
 // The peak of a kernel and a number of workers is what the kernel's
 // multiply-add reaches from registers alone, on that many locked threads at
-// once: flops of all threads over the time from the first start to the last
-// end. It is measured before every round and once after the last, for every
+// once, in the best of the milliseconds of a probe of 25: flops of all threads in a
+// millisecond that they share. What else the machine does makes a millisecond slower,
+// and nothing makes one faster, so the best of all probes counts. Right after it each thread measures its clock by a chain
+// of dependent one-cycle instructions, of which the fastest call counts: a peak is so many
+// workers × flop/cycle × GHz. A processor's manual knows the second, and a clock that
+// another thread of the core takes away shows there.
+//
+// There is a probe before every round and one after the last, for every
 // kernel and worker count in the set, and a product's peak fraction is against
-// the median of those, so it compares speeds of the same minute. A product so
+// the best of those. A fraction above 1.02 is a bug of the probe. Where the probes'
+// threads, which always have work, did not get their time on a processor (getrusage), or
+// the host of a virtual machine took some (/proc/stat), the report says so. A product so
 // small that it runs on its caller alone is compared with the workers that were
 // asked for, too, and one of several callers with the workers of all of them, as far
 // as GOMAXPROCS lets them run at once. In Hopper's arithmetic the loop is the sequence that a product

@@ -4,122 +4,129 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"sync"
-	"sync/atomic"
+	"slices"
 	"time"
 
 	"example.com/leafhopper/asm"
 )
 
-// DefaultPeakTime is how long a measurement of the peak should run: long enough
-// to drown the start of the threads, short enough to repeat it between samples.
+// DefaultPeakTime is how long a measurement of the peak should run: many slots, so
+// that all threads run undisturbed in one of them, and short enough to repeat it
+// between samples.
 const DefaultPeakTime = 25 * time.Millisecond
 
-// Peak runs the register-only loop of k on the given number of locked threads
-// at once for about d each and returns the flops per second of all together.
+// Peak runs the register-only loop of k on the given number of locked threads at once
+// for about d and returns the flops per second of all together in the best millisecond.
 func Peak(ctx context.Context, k *asm.Kernel, workers int, d time.Duration) (float64, error) {
+	p, err := measurePeak(ctx, k, workers, d)
+	return p.flops, err
+}
+
+// measurePeak is Peak, and measures the clock and the processor time beside it.
+func measurePeak(ctx context.Context, k *asm.Kernel, workers int, d time.Duration) (probed, error) {
 	if err := k.Supported(); err != nil {
-		return 0, fmt.Errorf("bench: kernel %s: %w", k.Name, err)
+		return probed{}, fmt.Errorf("bench: kernel %s: %w", k.Name, err)
 	}
 	if workers < 1 {
-		return 0, fmt.Errorf("bench: peak of %s on %d workers: need at least 1", k.Name, workers)
+		return probed{}, fmt.Errorf("bench: peak of %s on %d workers: need at least 1", k.Name, workers)
 	}
-	// Calls stay under about 100 µs, because the loop cannot be preempted.
-	chunk := 1
-	for {
-		start := time.Now()
-		k.Peak(chunk)
-		if time.Since(start) > 40*time.Microsecond || chunk >= 1<<20 {
-			break
-		}
-		chunk *= 2
-	}
-	var (
-		wg     sync.WaitGroup
-		ready  atomic.Int32
-		chunks atomic.Int64
-		spans  = make([][2]time.Time, workers)
-	)
-	for w := range workers {
-		wg.Go(func() {
-			runtime.LockOSThread()
-			defer runtime.UnlockOSThread()
-			// The wait spins, so that all start on a running core.
-			for ready.Add(1); int(ready.Load()) < workers; {
-				runtime.Gosched()
-			}
-			n := int64(0)
-			start := time.Now()
-			end := start
-			for end.Sub(start) < d && ctx.Err() == nil {
-				k.Peak(chunk)
-				n++
-				end = time.Now()
-			}
-			spans[w] = [2]time.Time{start, end}
-			chunks.Add(n)
-		})
-	}
-	wg.Wait()
-	if err := ctx.Err(); err != nil {
-		return 0, err
-	}
-	first, last := spans[0][0], spans[0][1]
-	for _, s := range spans[1:] {
-		if s[0].Before(first) {
-			first = s[0]
-		}
-		if s[1].After(last) {
-			last = s[1]
-		}
-	}
-	flops := float64(chunks.Load()) * float64(chunk) * float64(k.PeakFlops)
-	return flops / last.Sub(first).Seconds(), nil
+	p := probe(ctx, k.Peak, k.PeakFlops, workers, d)
+	return p, ctx.Err()
 }
 
 // Peaks measures the peak of every kernel on every number of workers, count
 // times each and interleaved.
 func Peaks(ctx context.Context, kernels []*asm.Kernel, workers []int, count int) ([]PeakResult, error) {
+	rep, err := ReportPeaks(ctx, kernels, workers, count)
+	if err != nil {
+		return nil, err
+	}
+	return rep.Peak, nil
+}
+
+// ReportPeaks is Peaks, and says what the measurements got of the machine.
+func ReportPeaks(ctx context.Context, kernels []*asm.Kernel, workers []int, count int) (*Report, error) {
 	var peaks []*peakRun
 	for _, k := range kernels {
 		for _, n := range workers {
 			peaks = append(peaks, &peakRun{kernel: k, workers: n})
 		}
 	}
-	var results []PeakResult
-	for i := range count {
+	before := readProcessorTime()
+	for range count {
 		for _, p := range peaks {
 			if err := p.measure(ctx); err != nil {
 				return nil, err
 			}
-			if i == count-1 {
-				results = append(results, p.result())
-			}
 		}
 	}
-	return results, nil
+	rep := &Report{Machine: ThisMachine(), Load: loadOf(peaks, before)}
+	for _, p := range peaks {
+		rep.Peak = append(rep.Peak, p.result())
+	}
+	return rep, nil
 }
 
 // peakRun collects the peaks of one kernel on a number of workers.
 type peakRun struct {
 	kernel  *asm.Kernel
 	workers int
-	samples []float64 // flop/s
+	samples []float64 // GFLOP/s, of the best probe of each measurement
+	probed            // sums and bests of all probes
+	more    int       // probes beyond the first of a measurement
 }
+
+// moreProbes is how many more of a measurement's probes may follow the first, and allMore
+// how many of all measurements of a peak, while no probe's threads have run together.
+const moreProbes, allMore = 3, 40
 
 func (p *peakRun) measure(ctx context.Context) error {
-	flops, err := Peak(ctx, p.kernel, p.workers, DefaultPeakTime)
-	if err == nil {
-		p.samples = append(p.samples, flops)
+	best := probed{}
+	for i := 0; ; i++ {
+		m, err := measurePeak(ctx, p.kernel, p.workers, DefaultPeakTime)
+		if err != nil {
+			return err
+		}
+		p.got, p.wanted, p.others = p.got+m.got, p.wanted+m.wanted, p.others+m.others
+		p.together = p.together || m.together
+		p.hz = max(p.hz, m.hz)
+		if m.flops > best.flops {
+			best = m
+		}
+		if p.together || i == moreProbes || p.more == allMore {
+			break
+		}
+		p.more++
 	}
-	return err
+	p.samples = append(p.samples, best.flops/1e9)
+	return nil
 }
 
+// result takes the best of all probes: what else the machine has to do makes a probe
+// slower, and nothing makes it faster.
 func (p *peakRun) result() PeakResult {
-	res := PeakResult{Kernel: p.kernel.Name, Workers: p.workers}
-	for _, s := range p.samples {
-		res.Samples = append(res.Samples, s/1e9)
+	res := PeakResult{
+		Kernel: p.kernel.Name, Workers: p.workers,
+		GHz: p.hz / 1e9, CPUShare: cpuShare(p.lacked()), LowerBound: !p.together, Samples: p.samples,
 	}
-	res.GFLOPS = median(res.Samples)
+	if len(res.Samples) > 0 {
+		res.GFLOPS = slices.Max(res.Samples)
+	}
+	if res.GHz > 0 {
+		res.FlopPerCycle = res.GFLOPS / res.GHz / float64(atOnce(p.workers))
+	}
 	return res
 }
+
+// lacked returns the processor time that the threads wanted and others had,
+// negative if it is unknown, and all that they wanted. Two threads on one core beside an
+// idle one, which happens on a machine that has nothing else to do, lack nothing.
+func (p *probed) lacked() (lacked, wanted time.Duration) {
+	if p.got == 0 {
+		return -1, p.wanted
+	}
+	return max(0, min(p.wanted-p.got, p.others)), p.wanted
+}
+
+// atOnce returns how many of so many threads can run at once.
+func atOnce(threads int) int { return min(threads, runtime.GOMAXPROCS(0)) }

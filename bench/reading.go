@@ -25,25 +25,31 @@ func (r *Report) Reading() []string {
 		}
 	}
 	lines = slices.DeleteFunc(lines, func(s string) bool { return s == "" })
+	load := r.Load.String()
 	for _, p := range r.Peak {
-		if lo, hi := p.extremes(); len(p.Samples) > 1 && hi-lo > 0.1*p.GFLOPS {
-			lines = append(lines, fmt.Sprintf("The peak of %s on %s moved by %s during the run: other load or a changing clock; take small differences with care.",
-				p.Kernel, plural(p.Workers, "worker"), percent((hi-lo)/p.GFLOPS)))
+		if mid := p.Median(); p.LowerBound {
+			lines = append(lines, fmt.Sprintf("The threads that measured the peak of %s on %s never had a millisecond together: it is higher.", p.Kernel, plural(p.Workers, "worker")))
+		} else if load == "" && mid < 0.9*p.GFLOPS {
+			lines = append(lines, fmt.Sprintf("Half of the measurements of the peak of %s on %s reached less than %s of the best: the clock changes.",
+				p.Kernel, plural(p.Workers, "worker"), percent(mid/p.GFLOPS)))
 		}
+	}
+	if load != "" {
+		lines = append(lines, load)
 	}
 	top := 0.0
 	for i := range r.Results {
 		top = max(top, r.Results[i].PeakFraction)
 	}
 	if top > impossible {
-		lines = append(lines, fmt.Sprintf("No product beats the peak, so at %s of it the peak was measured too low: other load or a changing clock; trust GFLOP/s, not fractions.", percent(top)))
+		lines = append(lines, fmt.Sprintf("No product beats the peak: at %s of it the peak was measured too low, which is a bug; trust GFLOP/s, not fractions.", percent(top)))
 	}
 	return lines
 }
 
 // impossible is the fraction of the peak above which the peak must be wrong;
-// below, samples of either explain it.
-const impossible = 1.05
+// below, clocks that differ from one minute to the next explain it.
+const impossible = 1.02
 
 // maxGroups is the number of groups up to which each gets a sentence.
 const maxGroups = 4

@@ -24,7 +24,7 @@ type Result struct {
 	SecondsMin    float64 `json:"seconds_min"`
 	SecondsMax    float64 `json:"seconds_max"`
 	GFLOPS        float64 `json:"gflops"`        // of all callers, at the median
-	PeakFraction  float64 `json:"peak_fraction"` // of the median peak of kernel and Workers, even if fewer ran; of those of all callers up to GOMAXPROCS
+	PeakFraction  float64 `json:"peak_fraction"` // of the peak of kernel and Workers, even if fewer ran; of those of all callers up to GOMAXPROCS
 	ProducerWait  float64 `json:"producer_wait"` // fraction of workers × elapsed
 	ConsumerWait  float64 `json:"consumer_wait"`
 	AllocsPerOp   float64 `json:"allocs_per_op"`
@@ -66,9 +66,13 @@ func (r *Result) Spread() float64 {
 type PeakResult struct {
 	Kernel  string  `json:"kernel"`
 	Workers int     `json:"workers"`
-	GFLOPS  float64 `json:"gflops"` // median of Samples
+	GFLOPS  float64 `json:"gflops"` // largest of Samples
 
-	Samples []float64 `json:"-"` // GFLOP/s, in the order of the measurements
+	GHz          float64   `json:"ghz"`            // fastest clock of a thread, right after it
+	FlopPerCycle float64   `json:"flop_per_cycle"` // GFLOPS over GHz and the workers that can run at once
+	CPUShare     float64   `json:"cpu_share"`      // processor time that the threads got / wanted; 0 is unknown
+	LowerBound   bool      `json:"lower_bound"`    // the threads never ran together for a millisecond
+	Samples      []float64 `json:"samples"`        // GFLOP/s in the best millisecond of each measurement, in their order
 }
 
 // A Report is all that one run measured. The JSON names are an interface.
@@ -76,6 +80,7 @@ type Report struct {
 	Machine Machine      `json:"machine"`
 	Peak    []PeakResult `json:"peak"`
 	Results []Result     `json:"results"`
+	Load    Load         `json:"load"`
 
 	Notes []string `json:"-"` // lines for the head of a table
 }

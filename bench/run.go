@@ -134,6 +134,7 @@ type run struct {
 	cases   []*caseRun
 	problem map[Workload]*problem
 	peaks   []*peakRun
+	before  processorTime
 	bits    map[bitsKey]firstBits
 
 	step, steps int
@@ -149,7 +150,7 @@ func (r *Runner) compare(ctx context.Context, engine multiplier, variants []Vari
 	x := &run{
 		Runner: r, ctx: ctx, engine: engine,
 		problem: map[Workload]*problem{}, bits: map[bitsKey]firstBits{},
-		steps: len(variants) * (1 + r.count()),
+		steps: len(variants) * (1 + r.count()), before: readProcessorTime(),
 	}
 	for _, v := range variants {
 		x.progress("first call of ", v)
@@ -228,6 +229,7 @@ func (x *run) report() *Report {
 	for _, p := range x.peaks {
 		rep.Peak = append(rep.Peak, p.result())
 	}
+	rep.Load = loadOf(x.peaks, x.before)
 	for _, c := range x.cases {
 		rep.Results = append(rep.Results, x.result(c))
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -187,25 +188,20 @@ func (r *Report) describe(res *Result, varying bool) string {
 	return strings.Join(parts, ", ")
 }
 
-// String returns the peak, and the range in which it was measured, on one line.
+// String returns the peak, what it is made of, and what it is the best of, on one line.
 func (p PeakResult) String() string {
 	s := fmt.Sprintf("%s on %s: %s GFLOP/s", p.Kernel, plural(p.Workers, "worker"), significant(p.GFLOPS))
+	if p.GHz > 0 {
+		s += fmt.Sprintf(" = %d x %.1f flop/cycle x %.2f GHz", int(math.Round(p.GFLOPS/p.GHz/p.FlopPerCycle)), p.FlopPerCycle, p.GHz)
+	}
 	if len(p.Samples) > 1 {
-		lo, hi := p.extremes()
-		s += fmt.Sprintf(" (median of %d, %s to %s)", len(p.Samples), significant(lo), significant(hi))
+		s += fmt.Sprintf(" (best of %d, their median %s)", len(p.Samples), significant(p.Median()))
 	}
 	return s
 }
 
-func (p PeakResult) extremes() (lo, hi float64) {
-	for i, s := range p.Samples {
-		if i == 0 || s < lo {
-			lo = s
-		}
-		hi = max(hi, s)
-	}
-	return lo, hi
-}
+// Median returns the median of the samples.
+func (p PeakResult) Median() float64 { return median(p.Samples) }
 
 // WriteTable writes the report for people: what was measured on what, a table,
 // how to read it, and what the numbers say.

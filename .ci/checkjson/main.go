@@ -14,8 +14,18 @@ type report struct {
 		Kernel  *string  `json:"kernel"`
 		Workers *int     `json:"workers"`
 		GFLOPS  *float64 `json:"gflops"`
+
+		GHz          *float64  `json:"ghz"`
+		FlopPerCycle *float64  `json:"flop_per_cycle"`
+		CPUShare     *float64  `json:"cpu_share"`
+		LowerBound   *bool     `json:"lower_bound"`
+		Samples      []float64 `json:"samples"`
 	} `json:"peak"`
 	Results []map[string]any `json:"results"`
+	Load    *struct {
+		CPUShare *float64 `json:"cpu_share"`
+		Steal    *float64 `json:"steal"`
+	} `json:"load"`
 }
 
 var resultFields = []string{
@@ -44,9 +54,13 @@ func main() {
 		fail("machine has %d fields, peak %d and results %d entries; none may be empty", len(r.Machine), len(r.Peak), len(r.Results))
 	}
 	for i, p := range r.Peak {
-		if p.Kernel == nil || p.Workers == nil || p.GFLOPS == nil || *p.GFLOPS <= 0 {
+		if p.Kernel == nil || p.Workers == nil || p.GFLOPS == nil || *p.GFLOPS <= 0 ||
+			p.GHz == nil || p.FlopPerCycle == nil || p.CPUShare == nil || p.LowerBound == nil || len(p.Samples) == 0 {
 			fail("peak %d lacks a field or is not positive", i)
 		}
+	}
+	if r.Load == nil || r.Load.CPUShare == nil || r.Load.Steal == nil {
+		fail("load lacks a field")
 	}
 	for i, m := range r.Results {
 		for _, name := range resultFields {
@@ -62,6 +76,9 @@ func main() {
 		}
 		if g, _ := m["gflops"].(float64); g <= 0 {
 			fail("result %d has %v GFLOP/s", i, m["gflops"])
+		}
+		if f, _ := m["peak_fraction"].(float64); f > 1.02 {
+			fail("result %d has %.3f of the peak, more than there can be", i, f)
 		}
 	}
 	fmt.Printf("%d peaks, %d results, all verified\n", len(r.Peak), len(r.Results))

@@ -28,6 +28,7 @@ type document struct {
 	Machine bench.Machine
 	Peak    []bench.PeakResult
 	Results []bench.Result
+	Load    bench.Load
 }
 
 func decode(t *testing.T, data string) (doc document) {

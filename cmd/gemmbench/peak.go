@@ -20,7 +20,7 @@ func setupPeak(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) err
 	out.declare(fs, "table", "json")
 	kernel := fs.String("kernel", "", "`list` of kernels (default: all that run here)")
 	workers := fs.String("workers", "1,0", "`list` of worker counts; 0 is GOMAXPROCS")
-	count := fs.Int("count", bench.DefaultCount, "measurements of each, `n` >= 1; the median is printed")
+	count := fs.Int("count", bench.DefaultCount, "measurements of each, `n` >= 1; the best is printed")
 	return func(ctx context.Context, stdout, _ io.Writer) error {
 		kernels, err := peakKernels(*kernel)
 		if err != nil {
@@ -44,11 +44,10 @@ func setupPeak(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) err
 			return err
 		}
 		defer out.discard()
-		peaks, err := bench.Peaks(ctx, kernels, counts, *count)
+		rep, err := bench.ReportPeaks(ctx, kernels, counts, *count)
 		if err != nil {
 			return err
 		}
-		rep := &bench.Report{Machine: bench.ThisMachine(), Peak: peaks}
 		return out.write(func(w io.Writer) error {
 			if out.format == "json" {
 				return rep.WriteJSON(w)
@@ -92,10 +91,17 @@ func writePeaks(w io.Writer, rep *bench.Report) error {
 	m := rep.Machine
 	fmt.Fprintf(w, "%s, %d threads, %s/%s, %s\n\n", m.CPU, m.Threads, m.GOOS, m.GOARCH, m.Go)
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "kernel\tworkers\tGFLOP/s\tlowest\thighest\tper worker\t")
+	fmt.Fprintln(t, "kernel\tworkers\tGFLOP/s\tmedian\tper worker\tflop/cycle\tGHz\t")
 	for _, p := range rep.Peak {
-		fmt.Fprintf(t, "%s\t%s\t%.1f\t%.1f\t%.1f\t%.1f\t\n", p.Kernel, strconv.Itoa(p.Workers),
-			p.GFLOPS, slices.Min(p.Samples), slices.Max(p.Samples), p.GFLOPS/float64(p.Workers))
+		fmt.Fprintf(t, "%s\t%s\t%.1f\t%.1f\t%.1f\t%.1f\t%.2f\t\n", p.Kernel, strconv.Itoa(p.Workers),
+			p.GFLOPS, p.Median(), p.GFLOPS/float64(p.Workers), p.FlopPerCycle, p.GHz)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w, "\nGFLOP/s: in the best millisecond of all measurements; flop/cycle: of a worker")
+	if load := rep.Load.String(); load != "" {
+		fmt.Fprintln(w, load)
+	}
+	return nil
 }
