@@ -28,22 +28,14 @@ import (
 // The zero value is ready. A Thread is for one goroutine at a time; its groups
 // are its own, and others learn through a barrier that it has waited.
 type Thread struct {
-	open   []*pending   // issued since the last commit
-	groups [][]*pending // committed, oldest first
-	random *rand.Rand   // nil unless shuffled
-}
+	// Execute, if not nil, is called with every transfer as it is issued and decides when
+	// its pieces land, on which goroutine: one that completes barriers it must bring to its
+	// end, one of a group it may. None is given to a goroutine of its own then.
+	Execute func(*Transfer)
 
-// A pending transfer is one that belongs to a bulk group.
-type pending struct {
-	// src is the operand in shared memory, or a copy of it once it is read. It
-	// begins lead bytes before the operand, at a multiple of the swizzle's
-	// period, and those bytes are not touched.
-	src   []byte
-	lead  int
-	write func(src []byte)
-
-	isRead, isDone bool
-	waited         bool // a wait has promised that the source is free
+	open   []*Transfer   // issued since the last commit
+	groups [][]*Transfer // committed, oldest first
+	random *rand.Rand    // nil unless shuffled
 }
 
 const (
@@ -69,20 +61,23 @@ func (t *Thread) CommitGroup() {
 	t.drift()
 }
 
+// Open returns how many stores and reductions have been issued since the last CommitGroup.
+func (t *Thread) Open() int { return len(t.open) }
+
 // WaitGroup waits until at most the n most recent groups are pending (PTX
 // cp.async.bulk.wait_group). The transfers of the others are over: their sources
 // are free and their writes visible to the caller, and to whom the caller tells.
 // Transfers not committed are no group's and are not waited for. It panics if n
 // is negative.
 func (t *Thread) WaitGroup(n int) {
-	t.wait("WaitGroup", n, (*pending).finish)
+	t.wait("WaitGroup", n, (*Transfer).Finish)
 }
 
 // WaitGroupRead waits until the sources of all but the n most recent groups
 // have been read and may be written again (PTX cp.async.bulk.wait_group.read).
 // Nothing is said about the destinations. It panics if n is negative.
 func (t *Thread) WaitGroupRead(n int) {
-	t.wait("WaitGroupRead", n, (*pending).read)
+	t.wait("WaitGroupRead", n, (*Transfer).Read)
 }
 
 // Exit is the end of the thread. It completes what is pending, and reports an
@@ -95,7 +90,7 @@ func (t *Thread) Exit() error {
 		if !p.waited {
 			committed++
 		}
-		p.finish()
+		p.Finish()
 	}
 	committed -= open
 	t.open, t.groups = nil, nil
@@ -105,13 +100,20 @@ func (t *Thread) Exit() error {
 	return nil
 }
 
-func (t *Thread) issue(p *pending) {
+// issue starts a transfer of a group, which write makes of the source or a copy of it.
+func (t *Thread) issue(src []byte, lead int, write func(src []byte)) {
+	p := newTransfer(1, 0, make([]receiver, 1))
+	p.group, p.source, p.lead = true, src, lead
+	p.put = func(_, src []byte, _, _ int) { write(src) }
 	t.open = append(t.open, p)
+	if t.Execute != nil {
+		t.Execute(p)
+	}
 	t.drift()
 }
 
 // wait applies step to the transfers of all but the n most recent groups.
-func (t *Thread) wait(op string, n int, step func(*pending)) {
+func (t *Thread) wait(op string, n int, step func(*Transfer)) {
 	if n < 0 {
 		panic(fmt.Sprintf("tile: %s: %d groups, want 0 or more", op, n))
 	}
@@ -126,7 +128,7 @@ func (t *Thread) wait(op string, n int, step func(*pending)) {
 }
 
 // mix shuffles the order of transfers, which is undefined even in a group.
-func (t *Thread) mix(ps []*pending) {
+func (t *Thread) mix(ps []*Transfer) {
 	if t.random != nil {
 		t.random.Shuffle(len(ps), func(i, j int) { ps[i], ps[j] = ps[j], ps[i] })
 	}
@@ -142,9 +144,9 @@ func (t *Thread) drift() {
 	for _, p := range ps {
 		switch t.random.IntN(8) {
 		case 0:
-			p.read()
+			p.Read()
 		case 1:
-			p.finish()
+			p.Finish()
 		}
 	}
 }
@@ -155,35 +157,16 @@ func (t *Thread) trim() {
 	staged := 0
 	for _, g := range slices.Backward(t.groups) {
 		for _, p := range g {
-			if p.isRead && !p.isDone {
-				staged += len(p.src)
+			if p.read && !p.Done() {
+				staged += len(p.staged)
 				if staged > maxStaged {
-					p.finish()
+					p.Finish()
 				}
 			}
 		}
 	}
-	busy := func(p *pending) bool { return !p.isDone || !p.waited }
+	busy := func(p *Transfer) bool { return !p.Done() || !p.waited }
 	for len(t.groups) > 0 && !slices.ContainsFunc(t.groups[0], busy) {
 		t.groups = t.groups[1:]
 	}
-}
-
-// read copies the source.
-func (p *pending) read() {
-	if p.isRead || p.isDone {
-		return
-	}
-	src := make([]byte, len(p.src))
-	copy(src[p.lead:], p.src[p.lead:])
-	p.src, p.isRead = src, true
-}
-
-// finish writes the destination, from the copy of the source or directly.
-func (p *pending) finish() {
-	if p.isDone {
-		return
-	}
-	p.write(p.src)
-	p.src, p.isDone = nil, true
 }

@@ -3,7 +3,6 @@ package tile
 import (
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 
 	"example.com/leafhopper/barrier"
@@ -19,7 +18,7 @@ func (t *Thread) Load(dst *Shared, offset int, m *TensorMap, coord []int32, bar 
 	if bar == nil {
 		return errNoBarrier("load")
 	}
-	t.launch(m.delivery(offset, coord, []receiver{{dst.mem, bar}}))
+	t.launch(m.tileTransfer(offset, coord, []receiver{{dst.mem, bar}}))
 	return nil
 }
 
@@ -32,7 +31,7 @@ func (t *Thread) LoadMulticast(c Cluster, mask uint16, offset int, m *TensorMap,
 	if bars == nil {
 		return errNoBarrier("multicast")
 	}
-	t.launch(m.delivery(offset, coord, c.receivers(mask, bars)))
+	t.launch(m.tileTransfer(offset, coord, c.receivers(mask, bars)))
 	return nil
 }
 
@@ -45,7 +44,7 @@ func (t *Thread) LoadBulk(dst *Shared, offset int, src Global, at, size int, bar
 	if bar == nil {
 		return errNoBarrier("bulk load")
 	}
-	t.launch(bulkDelivery(offset, src.Bytes[at:at+size], []receiver{{dst.mem, bar}}))
+	t.launch(bulkTransfer(offset, src.Bytes[at:at+size], []receiver{{dst.mem, bar}}))
 	return nil
 }
 
@@ -58,7 +57,7 @@ func (t *Thread) LoadBulkMulticast(c Cluster, mask uint16, offset int, src Globa
 	if bars == nil {
 		return errNoBarrier("bulk multicast")
 	}
-	t.launch(bulkDelivery(offset, src.Bytes[at:at+size], c.receivers(mask, bars)))
+	t.launch(bulkTransfer(offset, src.Bytes[at:at+size], c.receivers(mask, bars)))
 	return nil
 }
 
@@ -71,7 +70,7 @@ func (t *Thread) CopyBulk(dst *Shared, offset int, src *Shared, from, size int, 
 	if bar == nil {
 		return errNoBarrier("bulk copy")
 	}
-	t.launch(bulkDelivery(offset, src.mem[from:from+size], []receiver{{dst.mem, bar}}))
+	t.launch(bulkTransfer(offset, src.mem[from:from+size], []receiver{{dst.mem, bar}}))
 	return nil
 }
 
@@ -85,22 +84,17 @@ func (t *Thread) ReduceShared(dst *Shared, offset int, op ReduceOp, typ DataType
 	if bar == nil {
 		return errNoBarrier("shared reduce")
 	}
-	d := bulkDelivery(offset, src.mem[from:from+size], []receiver{{dst.mem, bar}})
-	d.put = func(dst, staged []byte, lo, hi int) {
+	c := bulkTransfer(offset, src.mem[from:from+size], []receiver{{dst.mem, bar}})
+	c.put = func(dst, staged []byte, lo, hi int) {
 		reduceBytes(dst[offset+lo*bulkAlign:offset+hi*bulkAlign], staged[lo*bulkAlign:], combine)
 	}
-	t.launch(d)
+	c.whole = nil
+	t.launch(c)
 	return nil
 }
 
 func errNoBarrier(op string) error {
 	return fmt.Errorf("tile: %s: barrier is nil, which an asynchronous copy completes", op)
-}
-
-// A receiver is a shared memory and the barrier that its bytes complete.
-type receiver struct {
-	mem []byte
-	bar *barrier.Barrier
 }
 
 func (c Cluster) receivers(mask uint16, bars []barrier.Barrier) (to []receiver) {
@@ -110,90 +104,54 @@ func (c Cluster) receivers(mask uint16, bars []barrier.Barrier) (to []receiver) 
 	return to
 }
 
-// A delivery is a transfer that completes barriers, in n units that may land
-// apart from each other.
-type delivery struct {
-	n, unit int
-	fetch   func() []byte // returns a copy of the source
-	put     func(dst, staged []byte, lo, hi int)
-	to      []receiver
-}
-
-// delivery describes the load of a box, whose units are its rows.
-func (m *TensorMap) delivery(offset int, coord []int32, to []receiver) delivery {
+// tileTransfer is the load of a box, whose units are its rows.
+func (m *TensorMap) tileTransfer(offset int, coord []int32, to []receiver) *Transfer {
 	from, lead := point(coord), offset%swizzlePeriod
-	return delivery{
-		n: m.rows, unit: m.row, to: to,
-		fetch: func() []byte {
-			staged := make([]byte, lead+m.SharedBytes())
-			m.load(staged, lead, from[:m.rank])
-			return staged
-		},
-		put: func(dst, staged []byte, lo, hi int) { m.copyRows(dst, offset, staged, lead, lo, hi) },
+	t := newTransfer(m.rows, m.row, to)
+	t.fetch = func() []byte {
+		staged := make([]byte, lead+m.SharedBytes())
+		m.load(staged, lead, from[:m.rank])
+		return staged
 	}
-}
-
-// bulkDelivery describes the copy of src, whose units are of 16 bytes.
-func bulkDelivery(offset int, src []byte, to []receiver) delivery {
-	return delivery{
-		n: len(src) / bulkAlign, unit: bulkAlign, to: to,
-		fetch: func() []byte { return slices.Clone(src) },
-		put: func(dst, staged []byte, lo, hi int) {
-			copy(dst[offset+lo*bulkAlign:], staged[lo*bulkAlign:hi*bulkAlign])
-		},
-	}
-}
-
-// launch starts a delivery. One to nobody does not read its source either, for
-// nothing would tell when it has.
-func (t *Thread) launch(d delivery) {
-	if len(d.to) == 0 {
-		return
-	}
-	if t.random == nil {
-		go d.run()
-		return
-	}
-	go d.runShuffled(rand.New(rand.NewPCG(t.random.Uint64(), t.random.Uint64())))
-}
-
-func (d *delivery) run() {
-	staged := d.fetch()
-	for _, r := range d.to {
-		d.put(r.mem, staged, 0, d.n)
-		r.bar.CompleteTx(d.n * d.unit)
-	}
-}
-
-// runShuffled lands the units in pieces and in an order drawn from r, with
-// pauses in between.
-func (d *delivery) runShuffled(r *rand.Rand) {
-	type piece struct {
-		receiver
-		lo, hi int
-	}
-	var pieces []piece
-	for _, to := range d.to {
-		lo := 0
-		for lo < d.n {
-			hi := lo + 1 + r.IntN(d.n-lo)
-			pieces = append(pieces, piece{to, lo, hi})
-			lo = hi
+	t.put = func(dst, staged []byte, lo, hi int) { m.copyRows(dst, offset, staged, lead, lo, hi) }
+	t.whole = func() {
+		for i, r := range to {
+			if i == 0 {
+				m.load(r.mem, offset, from[:m.rank])
+			} else {
+				m.copyRows(r.mem, offset, to[0].mem, offset, 0, m.rows)
+			}
 		}
 	}
-	r.Shuffle(len(pieces), func(i, j int) { pieces[i], pieces[j] = pieces[j], pieces[i] })
-	pause(r)
-	staged := d.fetch()
-	for _, p := range pieces {
-		pause(r)
-		d.put(p.mem, staged, p.lo, p.hi)
-		p.bar.CompleteTx((p.hi - p.lo) * d.unit)
-	}
+	return t
 }
 
-// pause lets other goroutines run, in most cases.
-func pause(r *rand.Rand) {
-	for range r.IntN(8) {
-		runtime.Gosched()
+// bulkTransfer is the copy of src, whose units are of 16 bytes.
+func bulkTransfer(offset int, src []byte, to []receiver) *Transfer {
+	t := newTransfer(len(src)/bulkAlign, bulkAlign, to)
+	t.fetch = func() []byte { return slices.Clone(src) }
+	t.put = func(dst, staged []byte, lo, hi int) {
+		copy(dst[offset+lo*bulkAlign:], staged[lo*bulkAlign:hi*bulkAlign])
+	}
+	t.whole = func() {
+		for _, r := range to {
+			copy(r.mem[offset:], src)
+		}
+	}
+	return t
+}
+
+// launch starts a transfer that completes barriers. One to nobody does not read its source
+// either, for nothing would tell when it has.
+func (t *Thread) launch(c *Transfer) {
+	switch {
+	case c.Done():
+	case t.Execute != nil:
+		t.Execute(c)
+	case t.random == nil:
+		go c.Finish()
+	default:
+		r := rand.New(rand.NewPCG(t.random.Uint64(), t.random.Uint64()))
+		go c.spread(r)
 	}
 }
