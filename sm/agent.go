@@ -1,0 +1,152 @@
+package sm
+
+import (
+	"fmt"
+
+	"example.com/leafhopper/tile"
+	"example.com/leafhopper/wgmma"
+)
+
+// An Agent is who does an operation: a [*Thread], a [*Warp] or a [*Warpgroup]. The
+// threads of the latter two run in lockstep, so that an operation of theirs is one of
+// each of their threads: they arrive 32 and 128 times.
+//
+// An agent belongs to the goroutine that its function runs on.
+type Agent interface{ base() *agent }
+
+// agent is what all agents have.
+type agent struct {
+	run   *runner
+	cta   *cta
+	kind  string
+	rank  int // of its first thread in the block
+	lanes int
+	parts int // threads of the group that it acts with, or 0
+
+	// Of barrier.cluster: arrived at that phase, and has not waited yet.
+	clusterArrived bool
+	clusterPhase   uint64
+}
+
+func (a *agent) base() *agent { return a }
+
+// String returns what messages call the agent, such as "warpgroup 1".
+func (a *agent) String() string {
+	switch a.kind {
+	case "warp":
+		return fmt.Sprintf("warp %d", a.rank/warpSize)
+	case "warpgroup":
+		return fmt.Sprintf("warpgroup %d", a.rank/groupSize)
+	case "thread":
+		return fmt.Sprintf("thread %d", a.rank)
+	}
+	return a.kind
+}
+
+// Block returns the agent's CTA.
+func (a *agent) Block() *Block { return a.cta.block() }
+
+// A Thread is one thread of a CTA.
+type Thread struct {
+	agent
+	bulk   tile.Thread      // its copies and bulk groups
+	used   bool             // it has issued some
+	flight copyOp           // the one that it issues
+	loose  []*tile.Transfer // of its copies, those that complete nothing
+}
+
+// Rank returns the thread's number in the block, X fastest.
+func (t *Thread) Rank() int { return t.rank }
+
+// Idx returns threadIdx.
+func (t *Thread) Idx() Dim3 { return t.cta.launch.Block.at(t.rank) }
+
+// Lane returns the thread's number in its warp.
+func (t *Thread) Lane() int { return t.rank % warpSize }
+
+// WarpRank returns the number of the thread's warp in the block.
+func (t *Thread) WarpRank() int { return t.rank / warpSize }
+
+// Elected reports whether the thread is the one of its warp that elect.sync chooses.
+func (t *Thread) Elected() bool { return t.Lane() == 0 }
+
+// A Warp is 32 threads in lockstep.
+type Warp struct {
+	agent
+	threads threadSet
+}
+
+// Rank returns the warp's number in the block.
+func (w *Warp) Rank() int { return w.rank / warpSize }
+
+// Thread returns a thread of the warp, by lane. It panics if there is none.
+func (w *Warp) Thread(lane int) *Thread { return w.threads.of(&w.agent, lane) }
+
+// A Warpgroup is 128 threads in lockstep, those that issue wgmma instructions together.
+type Warpgroup struct {
+	agent
+	threads threadSet
+	warps   [groupSize / warpSize]*Warp
+	mma     *wgmma.Warpgroup // nil until it is needed
+}
+
+// Rank returns the warpgroup's number in the block.
+func (w *Warpgroup) Rank() int { return w.rank / groupSize }
+
+// Thread returns a thread of the warpgroup, 0 to 127, for what one of them does alone. It
+// panics if there is none.
+func (w *Warpgroup) Thread(i int) *Thread { return w.threads.of(&w.agent, i) }
+
+// Warp returns a warp of the warpgroup, 0 to 3. It panics if there is none.
+func (w *Warpgroup) Warp(i int) *Warp {
+	if w.warps[i] == nil {
+		part := w.agent
+		part.kind, part.rank, part.lanes = "warp", w.rank+i*warpSize, warpSize
+		w.warps[i] = &Warp{agent: part}
+	}
+	return w.warps[i]
+}
+
+// A threadSet is the threads of a warp or warpgroup that have been asked for.
+type threadSet []*Thread
+
+func (s *threadSet) of(a *agent, i int) *Thread {
+	if i < 0 || i >= a.lanes {
+		panic(fmt.Sprintf("sm: thread %d of %v, which has %d", i, a, a.lanes))
+	}
+	if *s == nil {
+		*s = make(threadSet, a.lanes)
+	}
+	if (*s)[i] == nil {
+		part := *a
+		part.kind, part.rank, part.lanes = "thread", a.rank+i, 1
+		t := &Thread{agent: part}
+		t.begin()
+		(*s)[i] = t
+	}
+	return (*s)[i]
+}
+
+// FenceProxyAsync is fence.proxy.async: it orders what the agent has written to shared
+// memory before the copies and wgmma instructions that are issued after it (PTX 9.7.13.4).
+// Go orders memory for everybody at once, so it has no effect.
+func (a *agent) FenceProxyAsync() { a.enter("FenceProxyAsync") }
+
+// FenceBarrierInit is fence.mbarrier_init.release.cluster, which makes the
+// initialisation of mbarriers visible to the cluster. It has no effect here.
+func (a *agent) FenceBarrierInit() { a.enter("FenceBarrierInit") }
+
+// A Scope is the threads that a fence orders memory for.
+type Scope uint8
+
+// The scopes of __threadfence_block, of fence.acq_rel.cluster, of __threadfence and of
+// __threadfence_system.
+const (
+	ScopeBlock Scope = iota
+	ScopeCluster
+	ScopeDevice
+	ScopeSystem
+)
+
+// ThreadFence is __threadfence and its kin. It has no effect here.
+func (a *agent) ThreadFence(Scope) { a.enter("ThreadFence") }

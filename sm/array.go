@@ -1,0 +1,176 @@
+package sm
+
+import (
+	"unsafe"
+
+	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/tile"
+	"example.com/leafhopper/wgmma"
+	"github.com/x448/float16"
+)
+
+// An Array is n elements of a CTA's shared memory, or a view of some of them. An agent
+// reads and writes it with Load, Store, Read and Write, which checks see; a peer's array
+// (MapShared) too.
+type Array[T any] struct {
+	cta    *cta
+	offset int // of the first element, in bytes
+	n      int
+	decl   *declaration
+	first  int // element of what was declared
+	data   []T
+}
+
+// A Region is an array of any type, for operations that move bytes.
+type Region interface{ region() region }
+
+type region struct {
+	cta    *cta
+	offset int
+	bytes  int
+	typ    tile.DataType
+	typed  bool // typ is the type of the elements
+	decl   *declaration
+}
+
+func (a *Array[T]) region() region {
+	if a == nil {
+		return region{}
+	}
+	r := region{cta: a.cta, offset: a.offset, bytes: a.n * a.size(), decl: a.decl}
+	r.typ, r.typed = dataTypeOf[T]()
+	return r
+}
+
+func (a *Array[T]) size() int { var zero T; return int(unsafe.Sizeof(zero)) }
+
+// Len returns the number of elements.
+func (a *Array[T]) Len() int { return a.n }
+
+// Address returns the address in shared memory, which is the same for the arrays of all
+// CTAs that were declared alike.
+func (a *Array[T]) Address() int { return a.offset }
+
+// At returns the elements from i on. Like Slice it panics if the array has no such
+// elements.
+func (a *Array[T]) At(i int) *Array[T] { return a.Slice(i, a.n) }
+
+// Slice returns the elements i to j-1.
+func (a *Array[T]) Slice(i, j int) *Array[T] {
+	return &Array[T]{
+		cta: a.cta, offset: a.offset + i*a.size(), n: j - i, decl: a.decl, first: a.first + i, data: a.data[i:j:j],
+	}
+}
+
+// MapShared returns the array that the cluster's CTA of that rank has at this address
+// (cluster.map_shared_rank). It panics if the cluster has no such CTA.
+func (a *Array[T]) MapShared(rank int) *Array[T] {
+	b := *a
+	b.cta = a.cta.peer(rank)
+	b.data = unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b.cta.shared().Bytes()[a.offset:]))), a.n)
+	return &b
+}
+
+// SharedRank returns the rank of the CTA that a region lies in (cluster.query_shared_rank).
+func SharedRank(r Region) int { return r.region().cta.rank }
+
+// Load returns element i.
+func (a *Array[T]) Load(by Agent, i int) T {
+	if a.watched(by) {
+		a.access(by, "Load", i, 1)
+	}
+	return a.data[i]
+}
+
+// Store sets element i to v.
+func (a *Array[T]) Store(by Agent, i int, v T) {
+	if a.watched(by) {
+		a.access(by, "Store", i, 1)
+	}
+	a.data[i] = v
+}
+
+// Read copies the elements from i on to dst.
+func (a *Array[T]) Read(by Agent, i int, dst []T) {
+	if a.watched(by) {
+		a.access(by, "Read", i, len(dst))
+	}
+	copy(dst, a.data[i:i+len(dst)])
+}
+
+// Write copies src to the elements from i on.
+func (a *Array[T]) Write(by Agent, i int, src []T) {
+	if a.watched(by) {
+		a.access(by, "Write", i, len(src))
+	}
+	copy(a.data[i:i+len(src)], src)
+}
+
+// watched reports whether accesses are more than that: in checked launches each may change
+// the order of agents, and what is another CTA's must be alive.
+func (a *Array[T]) watched(by Agent) bool { return a.cta.launch.Check || by.base().cta != a.cta }
+
+// access is an access of the elements i to i+n-1.
+func (a *Array[T]) access(by Agent, op string, i, n int) {
+	g := by.base()
+	g.enterFrom(op, 1)
+	if i < 0 || n < 0 || i > a.n-n {
+		g.fail(RuleShared, "elements %d to %d of %s, which has %d", i, i+n-1, a.name(), a.n)
+	}
+	g.reach(a.cta)
+}
+
+// name returns what the kernel calls the array.
+func (a *Array[T]) name() string { return a.decl.name() }
+
+// Bytes returns the memory itself. No check sees what is done with it.
+func (a *Array[T]) Bytes() []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(a.data))), a.n*a.size())
+}
+
+// Elements returns the memory itself. No check sees what is done with it.
+func (a *Array[T]) Elements() []T { return a.data }
+
+// KMajor returns the matrix descriptor of a K-major operand that begins here, in rows of
+// a swizzle's span, as a tensor load with that swizzle writes them. The next step of K in
+// the same rows begins 32 bytes further; see [wgmma.KMajor].
+func (a *Array[T]) KMajor(s tile.Swizzle) wgmma.Descriptor { return wgmma.KMajor(a.offset, s) }
+
+// MNMajor returns the matrix descriptor of an MN-major (transposed) operand that begins
+// here, as tensor loads with that swizzle write boxes a span of M or N wide. If the operand
+// is wider, block is the distance of its boxes in bytes; see [wgmma.MNMajor].
+func (a *Array[T]) MNMajor(s tile.Swizzle, block ...int) wgmma.Descriptor {
+	d := wgmma.MNMajor(a.offset, s, 0)
+	if len(block) > 0 {
+		d.LBO = block[0]
+	}
+	return d
+}
+
+// dataTypeOf returns the type of a tensor map whose elements are T's.
+func dataTypeOf[T any]() (tile.DataType, bool) {
+	var zero T
+	switch any(zero).(type) {
+	case uint8, int8:
+		return tile.Uint8, true
+	case uint16, int16:
+		return tile.Uint16, true
+	case uint32:
+		return tile.Uint32, true
+	case int32:
+		return tile.Int32, true
+	case uint64:
+		return tile.Uint64, true
+	case int64:
+		return tile.Int64, true
+	case float32:
+		return tile.Float32, true
+	case float64:
+		return tile.Float64, true
+	case bf16.BF16:
+		return tile.BFloat16, true
+	case float16.Float16:
+		return tile.Float16, true
+	}
+	return 0, false
+}

@@ -1,0 +1,357 @@
+package sm
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/tile"
+	"github.com/x448/float16"
+)
+
+// A Block is a CTA as its kernel function sees it.
+type Block struct {
+	Idx     Dim3 // blockIdx
+	Dim     Dim3 // blockDim
+	GridDim Dim3 // gridDim
+
+	cta *cta
+}
+
+// ClusterRank returns the CTA's number in its cluster, X fastest.
+func (b *Block) ClusterRank() int { return b.cta.rank }
+
+// ClusterSize returns the number of CTAs in the cluster.
+func (b *Block) ClusterSize() int { return len(b.cta.cluster.ctas) }
+
+// cta is a CTA of a resident cluster, used for one of the grid after another.
+type cta struct {
+	launch  *launch
+	cluster *cluster
+	rank    int
+	idx     Dim3
+
+	main  *runner // the kernel function
+	body  *agent  // in whose name that acts
+	begun bool    // has started its agents
+
+	agents  int64        // that it has started
+	running atomic.Int64 // agents that have not ended
+	threads atomic.Int64 // of all agents, once they are started
+
+	memory   sync.Once
+	mem      *tile.Shared
+	used     int          // bytes of it, barriers included
+	declared *declaration // the last
+	mu       sync.Mutex   // guards barriers
+	barriers []*mbar
+
+	pipelines [][]*Pipeline // by thread
+
+	named [namedBarriers]namedBarrier
+	warps []namedBarrier // of the threads of each warp that are agents of their own
+
+	alive alive
+}
+
+func (c *cta) reset(idx Dim3) {
+	c.idx = idx
+	c.begun, c.used, c.agents = false, 0, 0
+	c.declared, c.barriers, c.pipelines = nil, nil, nil
+	c.threads.Store(0)
+	c.named = [namedBarriers]namedBarrier{}
+	c.warps = nil
+	c.alive.clock, c.alive.exited, c.alive.access = clock{}, false, [maxCluster9]access{}
+	c.main = newRunner(c, nil, nil)
+	c.body = &agent{run: c.main, cta: c, kind: "the kernel function", lanes: 1}
+	if c.launch.Check && c.mem != nil {
+		poison(c.mem.Bytes())
+	}
+}
+
+func (c *cta) block() *Block {
+	return &Block{Idx: c.idx, Dim: c.launch.Block, GridDim: c.launch.Grid, cta: c}
+}
+
+// shared returns the CTA's shared memory. Peers may ask for it before the CTA does.
+func (c *cta) shared() *tile.Shared {
+	c.memory.Do(func() {
+		var err error
+		if c.mem, err = tile.NewShared(MaxSharedBytes); err != nil {
+			panic(err)
+		}
+		if c.launch.Check {
+			poison(c.mem.Bytes())
+		}
+	})
+	return c.mem
+}
+
+// poison is what shared memory holds that nobody has written, under Check.
+func poison(mem []byte) {
+	for i := range mem {
+		mem[i] = 0xEE
+	}
+}
+
+// reserve takes n bytes of shared memory.
+func (c *cta) reserve(n, align int) (offset int) {
+	offset = (c.used + align - 1) / align * align
+	if n > MaxSharedBytes-offset {
+		c.body.fail(RuleShared, "%d bytes behind the %d in use are over the %d of a CTA", n, c.used, MaxSharedBytes)
+	}
+	c.used = offset + n
+	return offset
+}
+
+// declare begins an operation of the kernel function.
+func (c *cta) declare(op string) {
+	if c.begun {
+		c.body.fail(RuleStart, "%s after the agents were started: a CTA declares what it shares first", op)
+	}
+}
+
+// Shared returns n elements of the CTA's shared memory, whose address is a multiple of
+// align bytes, or of T's own alignment if align is less. T holds no pointers. The
+// contents are undefined: under Check NaNs of floating-point types, and else bytes 0xEE.
+// Every CTA of a cluster declares the same, so that an array has the same address in all.
+func Shared[T any](b *Block, n, align int) *Array[T] {
+	c := b.cta
+	c.body.enter("Shared")
+	c.declare("Shared")
+	t := reflect.TypeFor[T]()
+	size := int(t.Size())
+	switch {
+	case pointers(t):
+		c.body.fail(RuleShared, "%v holds pointers", t)
+	case n < 0 || size > 0 && n > MaxSharedBytes/size:
+		c.body.fail(RuleShared, "%d elements of %d bytes, want 0 to %d", n, size, MaxSharedBytes/max(size, 1))
+	case align < 0 || align&(align-1) != 0 || align > swizzlePeriod:
+		c.body.fail(RuleShared, "alignment %d, want a power of two up to %d", align, swizzlePeriod)
+	}
+	offset := c.reserve(n*size, max(align, t.Align()))
+	c.declared = &declaration{c.main.site, "Shared", c.declared}
+	a := &Array[T]{cta: c, offset: offset, n: n, decl: c.declared}
+	a.data = unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(c.shared().Bytes()[offset:]))), n)
+	if c.launch.Check {
+		fillNaN(a.data)
+	}
+	return a
+}
+
+// swizzlePeriod is the alignment that a tile of any swizzle has at most.
+const swizzlePeriod = 1024
+
+// pointers reports whether a value of t may hold a pointer.
+func pointers(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Array:
+		return t.Len() > 0 && pointers(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if pointers(t.Field(i).Type) {
+				return true
+			}
+		}
+		return false
+	}
+	return t.Kind() > reflect.Complex128
+}
+
+// fillNaN poisons floating-point elements.
+func fillNaN[T any](data []T) {
+	switch data := any(data).(type) {
+	case []float32:
+		fill(data, float32(math.NaN()))
+	case []float64:
+		fill(data, math.NaN())
+	case []bf16.BF16:
+		fill(data, bf16.FromFloat32(float32(math.NaN())))
+	case []float16.Float16:
+		fill(data, float16.NaN())
+	}
+}
+
+func fill[T any](data []T, v T) {
+	for i := range data {
+		data[i] = v
+	}
+}
+
+// Barriers returns n mbarriers in the CTA's shared memory, not initialised.
+func (b *Block) Barriers(n int) []Barrier {
+	c := b.cta
+	c.body.enter("Barriers")
+	c.declare("Barriers")
+	if n < 0 || n > MaxSharedBytes/8 {
+		c.body.fail(RuleShared, "%d barriers, want 0 to %d", n, MaxSharedBytes/8)
+	}
+	return c.newBarriers("Barriers", "", n)
+}
+
+// newBarriers declares n barriers by a call of that name. suffix is what a report adds to
+// the variable that has them.
+func (c *cta) newBarriers(call, suffix string, n int) []Barrier {
+	c.reserve(8*n, 8)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if suffix == "" || c.declared == nil || c.declared.site != c.main.site {
+		c.declared = &declaration{c.main.site, call, c.declared}
+	}
+	bars := make([]Barrier, n)
+	for i := range bars {
+		m := &mbar{cta: c, decl: c.declared, suffix: suffix, index: i, of: n}
+		bars[i] = Barrier{c, len(c.barriers), m}
+		c.barriers = append(c.barriers, m)
+	}
+	return bars
+}
+
+// barrier returns the CTA's barrier number i, nil if it has not declared one.
+func (c *cta) barrier(i int) *mbar {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i >= len(c.barriers) {
+		return nil
+	}
+	return c.barriers[i]
+}
+
+// peer returns the CTA of that rank in the cluster.
+func (c *cta) peer(rank int) *cta {
+	if rank < 0 || rank >= len(c.cluster.ctas) {
+		panic(fmt.Sprintf("sm: MapShared(%d) in a cluster of %d CTAs", rank, len(c.cluster.ctas)))
+	}
+	return c.cluster.ctas[rank]
+}
+
+// A Part is some agents of a CTA, for [Block.Start].
+type Part struct {
+	kind       string
+	first, end int // in units
+	unit       int // threads of an agent
+	run        func(c *cta, rank int) (*runner, func())
+}
+
+// Threads is a part of a CTA: the threads first to end-1, whole warps of them, each an
+// agent of its own that runs f.
+func Threads(first, end int, f func(*Thread)) Part {
+	return Part{"thread", first, end, 1, func(c *cta, rank int) (*runner, func()) {
+		t := &Thread{agent: agent{cta: c, kind: "thread", rank: rank, lanes: 1}}
+		r := newRunner(c, &t.agent, c.main)
+		t.run = r
+		t.begin()
+		return r, func() { f(t) }
+	}}
+}
+
+// Warps is a part of a CTA: the warps first to end-1.
+func Warps(first, end int, f func(*Warp)) Part {
+	return Part{"warp", first, end, warpSize, func(c *cta, rank int) (*runner, func()) {
+		w := &Warp{agent: agent{cta: c, kind: "warp", rank: rank, lanes: warpSize}}
+		w.run = newRunner(c, &w.agent, c.main)
+		return w.run, func() { f(w) }
+	}}
+}
+
+// Warpgroups is a part of a CTA: the warpgroups first to end-1.
+func Warpgroups(first, end int, f func(*Warpgroup)) Part {
+	return Part{"warpgroup", first, end, groupSize, func(c *cta, rank int) (*runner, func()) {
+		w := &Warpgroup{agent: agent{cta: c, kind: "warpgroup", rank: rank, lanes: groupSize}}
+		w.run = newRunner(c, &w.agent, c.main)
+		return w.run, func() { f(w) }
+	}}
+}
+
+// Threads starts a goroutine for every thread of the block, and returns when all have
+// ended.
+func (b *Block) Threads(f func(*Thread)) {
+	b.cta.body.enter("Threads")
+	b.cta.start(Threads(0, b.Dim.Size(), f))
+}
+
+// Warpgroups starts a goroutine for every 128 threads of the block, and returns when all
+// have ended. The block has a multiple of 128 threads.
+func (b *Block) Warpgroups(f func(*Warpgroup)) {
+	b.cta.body.enter("Warpgroups")
+	if n := b.Dim.Size(); n%groupSize != 0 {
+		b.cta.body.fail(RuleStart, "a block of %d threads is not made of warpgroups of %d", n, groupSize)
+	}
+	b.cta.start(Warpgroups(0, b.Dim.Size()/groupSize, f))
+}
+
+// Start starts the agents of several parts, and returns when all have ended. Threads that
+// are in no part take no part in anything: __syncthreads does not wait for them.
+func (b *Block) Start(parts ...Part) {
+	b.cta.body.enter("Start")
+	b.cta.start(parts...)
+}
+
+func (c *cta) start(parts ...Part) {
+	if c.begun {
+		c.body.fail(RuleStart, "agents are started a second time")
+	}
+	c.begun = true
+	block := c.launch.Block.Size()
+	taken := make([]bool, (block+warpSize-1)/warpSize)
+	threads, agents := 0, 0
+	for _, p := range parts {
+		first, end := p.first*p.unit, p.end*p.unit
+		switch {
+		case p.run == nil:
+			c.body.fail(RuleStart, "a Part is the zero value; Threads, Warps and Warpgroups make them")
+		case p.first < 0 || p.end < p.first || end > block:
+			c.body.fail(RuleStart, "%ss %d to %d of a block of %d threads", p.kind, p.first, p.end-1, block)
+		case first%warpSize != 0 || end%warpSize != 0 && end != block:
+			c.body.fail(RuleStart, "%ss %d to %d are not whole warps", p.kind, p.first, p.end-1)
+		}
+		for w := first / warpSize; w*warpSize < end; w++ {
+			if taken[w] {
+				c.body.fail(RuleStart, "warp %d is in two parts", w)
+			}
+			taken[w] = true
+		}
+		threads += end - first
+		agents += p.end - p.first
+	}
+	if agents == 0 {
+		return
+	}
+	c.warps = make([]namedBarrier, len(taken))
+	c.threads.Store(int64(threads))
+	c.agents = int64(agents)
+	c.running.Store(c.agents)
+	c.cluster.live.Add(int64(agents))
+	c.cluster.active.Add(int64(agents))
+	for _, p := range parts {
+		for i := p.first; i < p.end; i++ {
+			r, f := p.run(c, i*p.unit)
+			for _, ends := range c.pipelines {
+				ends[i*p.unit].agent = r.self
+			}
+			r.start(f)
+		}
+	}
+	c.main.waits, c.main.target = join{c}, 0
+	c.main.block()
+}
+
+// join is the kernel function's wait for its agents.
+type join struct{ cta *cta }
+
+func (j join) missing(uint64) string { return "" }
+
+// exit checks what the CTA's end leaves undone.
+func (c *cta) exit(r *runner) {
+	for _, m := range c.barriers {
+		m.exit()
+	}
+	if err := c.depart(); err != nil {
+		r.op, r.site = "exit", site{}
+		c.body.failWith(err, RuleExit, "%v", err)
+	}
+}

@@ -1,0 +1,96 @@
+package sm
+
+import (
+	"fmt"
+	"sync"
+)
+
+// A clock counts, for each CTA of a cluster, its accesses to other CTAs' shared memory
+// that its owner knows to be over. CTAs learn of each other's when they synchronize, so
+// whether an access comes before an exit is a matter of the program, not of the moment
+// (Lamport, Fidge, Mattern: vector clocks).
+type clock [maxCluster9]uint32
+
+func (c *clock) join(d *clock) {
+	for i := range c {
+		c[i] = max(c[i], d[i])
+	}
+}
+
+// alive is what a CTA knows, and what others have done in its shared memory.
+type alive struct {
+	mu     sync.Mutex
+	clock  clock
+	exited bool
+	access [maxCluster9]access // by other CTAs, the last of each
+}
+
+// An access of another CTA's shared memory.
+type access struct {
+	count uint32 // of the accessing CTA's clock
+	op    string
+	by    string
+	site  site
+}
+
+// release adds what the CTA knows to what an object tells those who acquire it.
+func (c *cta) release(to *clock) {
+	if c.alone() {
+		return
+	}
+	c.alive.mu.Lock()
+	to.join(&c.alive.clock)
+	c.alive.mu.Unlock()
+}
+
+// acquire adds what an object tells to what the CTA knows.
+func (c *cta) acquire(from *clock) {
+	if c.alone() {
+		return
+	}
+	c.alive.mu.Lock()
+	c.alive.clock.join(from)
+	c.alive.mu.Unlock()
+}
+
+// alone reports whether there is no other CTA in the cluster.
+func (c *cta) alone() bool { return len(c.cluster.ctas) == 1 }
+
+// reach notes that a accesses the shared memory of to, and returns what a's CTA then
+// knows, for who completes the access. It is a fault if that CTA has left.
+func (a *agent) reach(to *cta) (now clock) {
+	from := a.cta
+	if from.alone() {
+		return now
+	}
+	if from == to {
+		from.release(&now)
+		return now
+	}
+	from.alive.mu.Lock()
+	from.alive.clock[from.rank]++
+	now = from.alive.clock
+	from.alive.mu.Unlock()
+	to.alive.mu.Lock()
+	defer to.alive.mu.Unlock()
+	if to.alive.exited {
+		a.fail(RuleExit, "shared memory of CTA %v, which has exited: cluster.sync keeps it until then", to.idx)
+	}
+	to.alive.access[from.rank] = access{now[from.rank], a.run.op, a.String(), a.run.site}
+	return now
+}
+
+// depart marks the CTA as gone. It returns an access of another CTA that is not known
+// to be over.
+func (c *cta) depart() error {
+	c.alive.mu.Lock()
+	defer c.alive.mu.Unlock()
+	c.alive.exited = true
+	for rank, x := range c.alive.access {
+		if x.count > c.alive.clock[rank] {
+			return fmt.Errorf("nothing orders the %s by %s of CTA %v at %v in its shared memory before this: cluster.sync is missing",
+				x.op, x.by, c.cluster.ctas[rank].idx, x.site)
+		}
+	}
+	return nil
+}

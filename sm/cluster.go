@@ -1,0 +1,181 @@
+package sm
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// A cluster is the CTAs that run together. It is used for one cluster of the grid after
+// another.
+type cluster struct {
+	launch *launch
+	ctas   []*cta
+
+	active   atomic.Int64 // runners that can go on, and copies under way
+	progress atomic.Int64 // events that may end a wait
+	live     atomic.Int64 // runners that have not ended
+
+	mu      sync.Mutex
+	runners map[*runner]struct{} // that have not ended
+
+	sync clusterBarrier
+}
+
+func newCluster(l *launch) *cluster {
+	c := &cluster{launch: l, runners: map[*runner]struct{}{}}
+	c.ctas = make([]*cta, l.Cluster.Size())
+	for rank := range c.ctas {
+		c.ctas[rank] = &cta{launch: l, cluster: c, rank: rank}
+	}
+	return c
+}
+
+// reset makes c the cluster number i of the grid.
+func (c *cluster) reset(i int) {
+	l := c.launch
+	at := l.inGrid.at(i)
+	for rank, cta := range c.ctas {
+		in := l.Cluster.at(rank)
+		cta.reset(Dim3{at.X*l.Cluster.X + in.X, at.Y*l.Cluster.Y + in.Y, at.Z*l.Cluster.Z + in.Z})
+	}
+	c.sync.reset(c)
+}
+
+// start starts the kernel function of every CTA. All are counted first: one that ends at
+// once is not the last.
+func (c *cluster) start() {
+	n := int64(len(c.ctas))
+	c.active.Add(n)
+	c.live.Add(n)
+	for _, cta := range c.ctas {
+		cta.main.start(func() {
+			c.launch.kernel(&Block{
+				Idx: cta.idx, Dim: c.launch.Block, GridDim: c.launch.Grid, cta: cta,
+			})
+		})
+	}
+}
+
+// enroll makes r one of those that are woken when the launch stops.
+func (c *cluster) enroll(r *runner) {
+	c.mu.Lock()
+	c.runners[r] = struct{}{}
+	c.mu.Unlock()
+}
+
+// discharge takes r out, and reports whether it was the last.
+func (c *cluster) discharge(r *runner) (last bool) {
+	c.mu.Lock()
+	delete(c.runners, r)
+	c.mu.Unlock()
+	if c.live.Add(-1) > 0 {
+		return false
+	}
+	c.active.Add(-1)
+	return true
+}
+
+// wakeAll wakes all who sleep, to find that the launch has stopped.
+func (c *cluster) wakeAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for r := range c.runners {
+		r.nudge()
+	}
+}
+
+// idle counts that r, or if it is nil a copy, is active no more.
+func (c *cluster) idle(r *runner) {
+	if c.active.Add(-1) == 0 && c.live.Load() > 0 && !c.launch.stopped.Load() {
+		c.deadlock()
+	}
+}
+
+// A clusterBarrier is barrier.cluster (PTX 9.7.13.3): every thread of every CTA of the
+// cluster arrives, and then waits.
+type clusterBarrier struct {
+	mu      sync.Mutex
+	cluster *cluster
+	phase   uint64
+	arrived int
+	waiters []*runner
+	clock   clock // released by those who have arrived
+}
+
+func (b *clusterBarrier) reset(c *cluster) {
+	b.cluster, b.phase, b.arrived, b.waiters, b.clock = c, 0, 0, b.waiters[:0], clock{}
+}
+
+// threads returns how many have to arrive, as far as is known: CTAs that have not
+// started their agents have at least one.
+func (b *clusterBarrier) threads() int {
+	n := 0
+	for _, c := range b.cluster.ctas {
+		if t := int(c.threads.Load()); t > 0 {
+			n += t
+		} else {
+			n++
+		}
+	}
+	return n
+}
+
+func (b *clusterBarrier) arrive(a *agent) {
+	if a.clusterArrived {
+		a.fail(RuleSync, "barrier.cluster.arrive of phase %d twice, without barrier.cluster.wait between", b.phase)
+	}
+	a.clusterArrived = true
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.arrived += a.lanes
+	a.cta.release(&b.clock)
+	a.clusterPhase = b.phase
+	if b.arrived < b.threads() {
+		return
+	}
+	b.arrived = 0
+	b.phase++
+	b.cluster.progress.Add(1)
+	for _, r := range b.waiters {
+		r.cta.acquire(&b.clock)
+		r.ready()
+	}
+	b.waiters = b.waiters[:0]
+}
+
+func (b *clusterBarrier) wait(a *agent) {
+	if !a.clusterArrived {
+		a.fail(RuleSync, "barrier.cluster.wait without barrier.cluster.arrive before")
+	}
+	a.clusterArrived = false
+	b.mu.Lock()
+	if b.phase > a.clusterPhase {
+		a.cta.acquire(&b.clock)
+		b.mu.Unlock()
+		return
+	}
+	a.run.waits, a.run.target = b, a.clusterPhase
+	b.waiters = append(b.waiters, a.run)
+	b.mu.Unlock()
+	a.run.block()
+}
+
+// ClusterArrive is barrier.cluster.arrive, by every thread of every CTA of the cluster.
+func (a *agent) ClusterArrive() {
+	a.enter("ClusterArrive")
+	a.cta.cluster.sync.arrive(a)
+}
+
+// ClusterWait is barrier.cluster.wait: it waits for those who have not called
+// ClusterArrive since the last time.
+func (a *agent) ClusterWait() {
+	a.enter("ClusterWait")
+	a.cta.cluster.sync.wait(a)
+}
+
+// ClusterSync is cluster.sync() of cooperative groups, ClusterArrive and ClusterWait.
+func (a *agent) ClusterSync() {
+	a.enter("ClusterSync")
+	a.cta.cluster.sync.arrive(a)
+	a.cta.cluster.sync.wait(a)
+}

@@ -1,0 +1,90 @@
+package sm
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// title returns what a report calls a runner.
+func (r *runner) title() string {
+	a := r.by
+	if a == nil {
+		a = r.cta.body
+	}
+	return a.String()
+}
+
+// deadlock stops the launch: nobody in the cluster can go on, and no copy is under way.
+func (c *cluster) deadlock() {
+	c.mu.Lock()
+	var waiting []*runner
+	for r := range c.runners {
+		if r.self != nil && r.waits != nil {
+			waiting = append(waiting, r)
+		}
+	}
+	c.mu.Unlock()
+	if len(waiting) == 0 {
+		return
+	}
+	slices.SortFunc(waiting, func(a, b *runner) int {
+		return cmp.Or(cmp.Compare(a.cta.rank, b.cta.rank), cmp.Compare(a.self.rank, b.self.rank))
+	})
+	agents := int64(0)
+	for _, cta := range c.ctas {
+		agents += cta.agents
+	}
+	detail := fmt.Sprintf("all %d agents wait", len(waiting))
+	if ended := int(agents) - len(waiting); ended > 0 {
+		detail = fmt.Sprintf("%d of %d agents wait, the others have ended", len(waiting), agents)
+	}
+	first := waiting[0]
+	first.stop(first.self, &Fault{Rule: RuleDeadlock, Detail: detail, Waits: report(waiting)})
+}
+
+// report describes what runners, sorted, wait for: neighbours that wait for the same at the
+// same place together.
+func report(waiting []*runner) (waits []Wait) {
+	for len(waiting) > 0 {
+		r := waiting[0]
+		w := Wait{CTA: r.cta.idx, Agents: r.title(), Site: r.site.String(), For: "waits for " + r.waits.missing(r.target)}
+		n := 1
+		for n < len(waiting) && r.sameWait(waiting[n]) && waiting[n].self.rank == waiting[n-1].self.rank+waiting[n-1].self.lanes {
+			n++
+		}
+		if n > 1 {
+			last := waiting[n-1].title()
+			kind, number, _ := strings.Cut(w.Agents, " ")
+			w.Agents = fmt.Sprintf("%ss %s-%s", kind, number, last[strings.LastIndex(last, " ")+1:])
+			w.For = strings.Replace(w.For, "waits", "wait", 1)
+		}
+		waits = append(waits, w)
+		waiting = waiting[n:]
+	}
+	return waits
+}
+
+func (r *runner) sameWait(o *runner) bool {
+	return r.cta == o.cta && r.self.kind == o.self.kind && r.waits == o.waits && r.target == o.target && r.site == o.site
+}
+
+// missing says whose arrivals a phase of barrier.cluster lacks.
+func (b *clusterBarrier) missing(phase uint64) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var gone []string
+	for _, c := range b.cluster.ctas {
+		c.alive.mu.Lock()
+		if c.alive.exited {
+			gone = append(gone, c.idx.String())
+		}
+		c.alive.mu.Unlock()
+	}
+	text := fmt.Sprintf("barrier.cluster phase %d: %d of %d threads missing", phase, b.threads()-b.arrived, b.threads())
+	if len(gone) > 0 {
+		text += "; exited: CTA " + strings.Join(gone, ", ")
+	}
+	return text
+}

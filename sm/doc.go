@@ -1,0 +1,65 @@
+// Package sm runs Hopper kernels on a CPU: it launches grids of CTAs whose threads are
+// goroutines, gives them the operations of CUDA C++ and PTX, and says what is wrong when
+// something is wrong. It is for people who write, teach, port or test such kernels and have
+// no GPU at hand.
+//
+//	err := sm.Launch(ctx, sm.Config{Grid: sm.Dim3{X: 4}, Block: sm.Dim3{X: 128}}, func(b *sm.Block) {
+//		buf := sm.Shared[int32](b, 1024, 16)
+//		bar := b.Barriers(1)
+//		b.Threads(func(t *sm.Thread) {
+//			if t.Rank() == 0 {
+//				bar[0].Init(t, b.Dim.Size())
+//			}
+//			t.SyncThreads()
+//			…
+//		})
+//	})
+//
+// # Who does what
+//
+// The kernel function runs once for every CTA. First it declares what the CTA shares,
+// with [Shared], [Block.Barriers] and [Block.Pipeline]; then it starts the CTA's agents,
+// once. Go has no thread identity, so an agent is the receiver or an argument of every
+// operation:
+//
+//	cluster                CTAs that reach each other's shared memory
+//	└ CTA      *Block      shared memory, mbarriers, 16 named barriers
+//	  ├ *Thread            one goroutine; or one thread of
+//	  ├ *Warp              32 threads in lockstep on one goroutine: arrives 32 times
+//	  └ *Warpgroup         128 of them, which issue wgmma instructions together
+//
+// A copy or a wgmma instruction is asynchronous as on the GPU: it is done when a barrier's
+// phase or a wait for its group says so. Shared memory is reached through views ([Array]).
+//
+// # Faults
+//
+// Operations do not return errors. What a GPU would fault on, or PTX leaves undefined,
+// ends the launch, and [Launch] returns a [*Fault] that names the kernel, the CTA, the
+// agent, the operation, the line of the kernel's code and the [Rule]. So does a panic in the
+// kernel. Nothing is left running. A deadlock is known the moment it comes about:
+//
+//	sm: deadlock in gemm, CTA (3,0,0): all 2 agents wait
+//	  thread 0    at gemm.go:27 waits for empty[0] phase 5: 128 of 129 arrivals missing (last arrived: thread 0 at gemm.go:27)
+//	  warpgroup 1 at gemm.go:41 waits for full[2] phase 4: 0 arrivals missing, 16 bytes missing (expected 16400 at gemm.go:30, copies brought 16384)
+//
+// That a copy has been waited for, a store committed, and another CTA's access ordered
+// before its owner's exit is judged by what the program says, not by the moment at which
+// things happened, so that every run of a wrong kernel tells. Two of these are stricter than
+// an H100, which lets them pass: a __syncthreads or cluster.sync that threads which have
+// ended did not come to, and an exit with a load on its way.
+//
+// # Free and checked
+//
+// Without Check agents run on all cores, copies land when they are issued, and stores of bulk
+// groups land when they are waited for; the race detector sees accesses by [Array].
+//
+// With Check one agent runs at a time, and every operation is a place where another may go
+// on. The order comes from Config.Seed alone and repeats exactly. Copies land by
+// Config.Schedule, as late as they may by default; shared memory holds poison until it is
+// written; the rules of wgmma about registers and operands in use are checked. [Explore] runs
+// many seeds, and shortens the schedule of a fault to the switches that matter.
+//
+// Sources: CUDA C++ Programming Guide; PTX ISA 9.1, sections 9.7.9.25 to 9.7.9.27 (copies),
+// 9.7.13 (barriers and fences) and 9.7.15 (wgmma); libcu++ (barrier, pipeline,
+// memcpy_async).
+package sm

@@ -1,0 +1,181 @@
+package sm
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Rule is a rule of the CUDA programming model or of PTX.
+type Rule uint8
+
+const (
+	// RuleDeadlock: some agent can go on, or a copy is under way.
+	RuleDeadlock Rule = 1 + iota
+	// RuleExit: shared memory outlives what is done with it. Copies into it have been
+	// waited for, stores out of it committed, and other CTAs' accesses are ordered
+	// before its CTA's exit (CUDA C++ Programming Guide, distributed shared memory).
+	RuleExit
+	// RuleBytes: sizes are those that a copy can have, and both sides hold them (PTX
+	// 9.7.9.25, cp.async.bulk).
+	RuleBytes
+	// RuleAlignment: addresses, sizes and coordinates are multiples of what the copy
+	// needs (CUDA C++ Programming Guide, alignment of TMA copies).
+	RuleAlignment
+	// RuleMap: a tensor map fits the coordinates and the array (PTX 9.7.9.27).
+	RuleMap
+	// RuleBarrier: an mbarrier is used as PTX 9.7.13.15 defines it.
+	RuleBarrier
+	// RuleSync: barrier.sync and barrier.cluster are executed by those who take part,
+	// with the same operands (PTX 9.7.13.1 and 9.7.13.3).
+	RuleSync
+	// RuleShared: a CTA's shared memory fits, holds no pointers, and is accessed in
+	// bounds.
+	RuleShared
+	// RuleStart: a kernel starts its agents once, over ranges of its block.
+	RuleStart
+	// RuleWGMMA: wgmma.mma_async is issued and waited for as PTX 9.7.15 defines it.
+	RuleWGMMA
+	// RulePipeline: cuda::pipeline is used as libcu++ defines it.
+	RulePipeline
+	// RulePanic: code of the kernel does not panic.
+	RulePanic
+)
+
+var ruleText = [...]string{
+	RuleDeadlock:  "deadlock",
+	RuleExit:      "exit",
+	RuleBytes:     "bytes",
+	RuleAlignment: "alignment",
+	RuleMap:       "tensor map",
+	RuleBarrier:   "mbarrier",
+	RuleSync:      "barrier",
+	RuleShared:    "shared memory",
+	RuleStart:     "start of agents",
+	RuleWGMMA:     "wgmma",
+	RulePipeline:  "pipeline",
+	RulePanic:     "panic",
+}
+
+// String names the rule.
+func (r Rule) String() string {
+	if r == 0 || int(r) >= len(ruleText) {
+		return fmt.Sprintf("Rule(%d)", uint8(r))
+	}
+	return ruleText[r]
+}
+
+// A Fault is why a launch ended early: an operation that a GPU faults on or PTX leaves
+// undefined, a deadlock, or a panic.
+type Fault struct {
+	Kernel string
+	CTA    Dim3
+	Agent  string // such as "thread 3"; empty in a deadlock, where Waits has all
+	Op     string // such as "LoadTensor"
+	Site   string // "file.go:line" of the kernel's code
+	Rule   Rule
+	Detail string
+
+	// Waits are the agents of a deadlock, those that wait for the same at the same place
+	// together.
+	Waits []Wait
+	// Stack is that of a panic.
+	Stack []byte
+	// Seed and Switches are those of a checked launch. A launch with this seed has the
+	// same fault. Switches is where its order differs from that of agents that run until
+	// they wait: [Explore] leaves as few as it can.
+	Seed     uint64
+	Switches []Switch
+
+	cause error
+}
+
+// A Wait is what some agents of a deadlock wait for.
+type Wait struct {
+	CTA    Dim3
+	Agents string // such as "thread 0", or "threads 0-63"
+	Site   string
+	For    string // such as "full[2] phase 4: 16 bytes missing"
+}
+
+// Error returns the whole report, of several lines for a deadlock.
+func (f *Fault) Error() string {
+	var b strings.Builder
+	if f.Rule == RuleDeadlock {
+		fmt.Fprintf(&b, "sm: deadlock in %s, CTA %v: %s", f.Kernel, f.CTA, f.Detail)
+		f.writeWaits(&b)
+	} else {
+		fmt.Fprintf(&b, "sm: %s: %s, CTA %v", f.Rule, f.Kernel, f.CTA)
+		if f.Agent != "" {
+			fmt.Fprintf(&b, ", %s", f.Agent)
+		}
+		if f.Site != "" {
+			fmt.Fprintf(&b, " at %s", f.Site)
+		}
+		if f.Op != "" {
+			fmt.Fprintf(&b, ": %s", f.Op)
+		}
+		fmt.Fprintf(&b, ": %s", f.Detail)
+	}
+	switch n := len(f.Switches); {
+	case n > mostSwitches:
+		fmt.Fprintf(&b, "\n  seed %d, %d switches; Explore finds the few that matter", f.Seed, n)
+	case n > 0:
+		fmt.Fprintf(&b, "\n  seed %d; agents run until they wait, except:", f.Seed)
+		for _, s := range f.Switches {
+			fmt.Fprintf(&b, "\n  %v", s)
+		}
+	}
+	if len(f.Stack) > 0 {
+		fmt.Fprintf(&b, "\n\n%s", f.Stack)
+	}
+	return b.String()
+}
+
+// mostSwitches is how many a message lists.
+const mostSwitches = 16
+
+func (f *Fault) writeWaits(b *strings.Builder) {
+	agents, sites, several := 0, 0, false
+	for _, w := range f.Waits {
+		agents, sites = max(agents, len(w.Agents)), max(sites, len(w.Site))
+		several = several || w.CTA != f.CTA
+	}
+	for _, w := range f.Waits {
+		b.WriteString("\n  ")
+		if several {
+			fmt.Fprintf(b, "CTA %v ", w.CTA)
+		}
+		fmt.Fprintf(b, "%-*s at %-*s %s", agents, w.Agents, sites, w.Site, w.For)
+	}
+}
+
+// Unwrap returns the error behind the fault, if there is one: a [*barrier.Misuse], a
+// [*wgmma.Misuse], or the error that a kernel panicked with.
+func (f *Fault) Unwrap() error { return f.cause }
+
+// abandon unwinds a runner of a launch that has stopped.
+type abandon struct{}
+
+// fail stops the launch with a fault of a and unwinds its runner.
+func (a *agent) fail(rule Rule, format string, args ...any) {
+	a.failWith(nil, rule, format, args...)
+}
+
+func (a *agent) failWith(err error, rule Rule, format string, args ...any) {
+	a.run.stop(a, &Fault{Rule: rule, Detail: fmt.Sprintf(format, args...), cause: err})
+	panic(abandon{})
+}
+
+// stop completes f, a fault of the operation that r is at in the name of a, and stops
+// the launch with it.
+func (r *runner) stop(a *agent, f *Fault) {
+	l := r.cta.launch
+	f.Kernel, f.CTA = l.Name, r.cta.idx
+	if f.Rule != RuleDeadlock {
+		f.Agent, f.Op, f.Site = a.String(), r.op, r.site.String()
+	}
+	if l.sched != nil {
+		f.Seed, f.Switches = l.Seed, l.sched.switches()
+	}
+	l.stop(f)
+}

@@ -1,0 +1,105 @@
+package sm
+
+// A Group is the threads of a block as cooperative_groups::this_thread_block has them:
+// what its threads do together, each calls with its own Group.
+type Group struct{ agent }
+
+// ThisThreadBlock returns the group of the thread's block.
+func (t *Thread) ThisThreadBlock() *Group {
+	g := &Group{t.agent}
+	g.parts = int(t.cta.threads.Load())
+	return g
+}
+
+// Rank returns the thread's rank in the group.
+func (g *Group) Rank() int { return g.rank }
+
+// Size returns the number of threads in the group.
+func (g *Group) Size() int { return g.parts }
+
+// Sync is block.sync, SyncThreads.
+func (g *Group) Sync() {
+	g.enter("Sync")
+	g.syncThreads(false)
+}
+
+// WaitAll is cooperative_groups::wait: it waits for the group's copies that complete
+// nothing else, and for its threads.
+func (g *Group) WaitAll() {
+	g.enter("WaitAll")
+	g.lane().finishAll()
+	g.syncThreads(false)
+}
+
+// WaitAll waits for the agent's copies that complete nothing else (cp.async.wait_all).
+func (a *agent) WaitAll() {
+	a.enter("WaitAll")
+	a.lane().finishAll()
+}
+
+// A Completion is what a [MemcpyAsync] completes: a [*Barrier] or a [*Pipeline].
+type Completion interface {
+	// completes returns the barrier whose current phase a copy of the agent is part of.
+	completes(a *agent) *mbar
+}
+
+func (b *Barrier) completes(a *agent) *mbar { return b.of(a) }
+
+// MemcpyAsync issues the copy of src, any number of elements, to dst (cuda::memcpy_async,
+// cooperative_groups::memcpy_async). The phase of a barrier, or the stage of a pipeline, that
+// is current then is not over before the copy: its bytes are expected and completed, and it
+// arrives for nobody. With a nil to, WaitAll tells when it is over.
+//
+// A Thread copies by itself. A Warp or Warpgroup copies together. All threads of a [Group]
+// call it alike, and copy a part each.
+func MemcpyAsync[T any](a Agent, dst *Array[T], src []T, to Completion) {
+	g := a.base()
+	g.enter("MemcpyAsync")
+	t := g.lane()
+	r := t.own(dst, "destination")
+	t.holds(r, "destination", len(src)*dst.size())
+	if g.parts > 0 {
+		first, end := share(len(src), g.rank, g.parts), share(len(src), g.rank+1, g.parts)
+		if dst, src = dst.Slice(first, end), src[first:end]; len(src) == 0 {
+			return
+		}
+		r = dst.region()
+	}
+	bytes := global(src).Bytes
+	if to == nil {
+		t.check(t.bulk.CopyAsync(r.cta.shared(), r.offset, bytes, nil))
+		return
+	}
+	m := to.completes(g)
+	if m.cta != r.cta {
+		t.fail(RuleBarrier, "%s is a barrier of CTA %v, the destination lies in CTA %v", m.name(), m.cta.idx, r.cta.idx)
+	}
+	m.expect(g, len(bytes))
+	t.arriving(m)
+	t.check(t.bulk.CopyAsync(r.cta.shared(), r.offset, bytes, &m.b))
+}
+
+// share returns where part i of n elements begins that several threads copy.
+func share(n, i, parts int) int { return i * n / parts }
+
+// lane returns the thread that issues the agent's copies, the first of it.
+func (a *agent) lane() *Thread {
+	r := a.run
+	for _, t := range r.copiers {
+		if t.rank == a.rank && t.lanes == a.lanes {
+			return t
+		}
+	}
+	t := &Thread{agent: *a}
+	t.begin()
+	r.copiers = append(r.copiers, t)
+	return t
+}
+
+// finishAll lands the thread's copies that complete nothing.
+func (t *Thread) finishAll() {
+	for _, c := range t.loose {
+		c.Finish()
+	}
+	t.loose = t.loose[:0]
+}

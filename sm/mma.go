@@ -1,0 +1,73 @@
+package sm
+
+import (
+	"strings"
+
+	"example.com/leafhopper/wgmma"
+)
+
+// issuer returns what issues the warpgroup's instructions.
+func (w *Warpgroup) issuer() *wgmma.Warpgroup {
+	if w.mma == nil {
+		var opts []wgmma.Option
+		if w.cta.launch.Check {
+			opts = append(opts, wgmma.Checked())
+		}
+		w.mma = wgmma.NewWarpgroup(w.cta.shared(), opts...)
+	}
+	return w.mma
+}
+
+// Accumulators returns zeroed registers for the sums of instructions with n columns.
+func (w *Warpgroup) Accumulators(typ wgmma.AccumulatorType, n int) *wgmma.Accumulator {
+	w.enter("Accumulators")
+	d, err := wgmma.NewAccumulator(typ, n)
+	w.check(err)
+	return d
+}
+
+// Fence is wgmma.fence: registers that the program has touched are as it left them for the
+// instructions that follow.
+func (w *Warpgroup) Fence() {
+	w.enter("Fence")
+	w.issuer().Fence()
+}
+
+// MMA issues D = A·B + D (wgmma.mma_async). a is a [wgmma.Descriptor] or a
+// [*wgmma.Fragment]. Until WaitGroup has covered it, d and the operands are the
+// instruction's.
+func (w *Warpgroup) MMA(op wgmma.Op, d *wgmma.Accumulator, a wgmma.Operand, b wgmma.Descriptor) {
+	w.enter("MMA")
+	w.check(w.issuer().MMA(op, d, a, b))
+}
+
+// CommitGroup makes a group of the instructions issued since the last time
+// (wgmma.commit_group).
+func (w *Warpgroup) CommitGroup() {
+	w.enter("CommitGroup")
+	w.issuer().CommitGroup()
+}
+
+// WaitGroup waits until at most the n latest groups are pending (wgmma.wait_group).
+func (w *Warpgroup) WaitGroup(n int) {
+	w.enter("WaitGroup")
+	start := w.cta.launch.Trace.now()
+	err := w.issuer().WaitGroup(n)
+	w.cta.launch.Trace.multiplied(w, start)
+	w.check(err)
+}
+
+func (w *Warpgroup) check(err error) {
+	if err != nil {
+		w.failWith(err, RuleWGMMA, "%s", strings.TrimPrefix(err.Error(), "wgmma: "))
+	}
+}
+
+// SetMaxRegisters is setmaxnreg: n is a multiple of 8 from 24 to 256 (PTX 9.7.19.5). It has
+// no effect.
+func (w *Warpgroup) SetMaxRegisters(n int) {
+	w.enter("SetMaxRegisters")
+	if n < 24 || n > 256 || n%8 != 0 {
+		w.fail(RuleWGMMA, "setmaxnreg %d, want a multiple of 8 from 24 to 256", n)
+	}
+}

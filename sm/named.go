@@ -1,0 +1,154 @@
+package sm
+
+import (
+	"fmt"
+	"sync"
+)
+
+// namedBarriers is how many barriers a CTA has for barrier.sync; number 0 is
+// __syncthreads (PTX 9.7.13.1).
+const namedBarriers = 16
+
+// A namedBarrier is one of them, or the one of a warp: so many threads arrive, and those
+// that sync wait for it. It is no mbarrier: it needs no initialisation, and its waiters
+// are all woken by the last to come.
+type namedBarrier struct {
+	mu      sync.Mutex
+	name    string
+	need    int // of the current phase
+	arrived int
+	phase   uint64
+	last    mark
+	waiters []*runner
+
+	// Of the predicates of those who have arrived.
+	count int
+}
+
+// sync arrives for a at a barrier that need threads arrive at, with a predicate, and waits
+// for the others. It returns how many threads had the predicate.
+func (b *namedBarrier) sync(a *agent, name string, need int, p bool) (count int) {
+	b.mu.Lock()
+	if done, count := b.arrive(a, name, need, p); done {
+		b.mu.Unlock()
+		return count
+	}
+	a.run.waits, a.run.target = b, b.phase
+	b.waiters = append(b.waiters, a.run)
+	b.mu.Unlock()
+	a.run.block()
+	return a.run.result
+}
+
+// arrive counts a's threads, and wakes the waiters if they are the last.
+func (b *namedBarrier) arrive(a *agent, name string, need int, p bool) (done bool, count int) {
+	ok := false
+	defer func() {
+		if !ok {
+			b.mu.Unlock()
+		}
+	}()
+	switch {
+	case b.arrived > 0 && b.need != need:
+		a.fail(RuleSync, "%s for %d threads, but those who have arrived (last: %v) named %d", name, need, b.last, b.need)
+	case b.arrived+a.lanes > need:
+		a.fail(RuleSync, "%s for %d threads: %d have arrived, and %v is %d more", name, need, b.arrived, a, a.lanes)
+	}
+	ok = true
+	b.name, b.need, b.last = name, need, a.mark()
+	b.arrived += a.lanes
+	if p {
+		b.count += a.lanes
+	}
+	if b.arrived < need {
+		return false, 0
+	}
+	count = b.count
+	b.arrived, b.count = 0, 0
+	b.phase++
+	a.cta.cluster.progress.Add(1)
+	for _, r := range b.waiters {
+		r.result = count
+		r.ready()
+	}
+	b.waiters = b.waiters[:0]
+	return true, count
+}
+
+// missing says what a phase lacks.
+func (b *namedBarrier) missing(uint64) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return fmt.Sprintf("%s: %d of %d threads missing (last arrived: %v)", b.name, b.need-b.arrived, b.need, b.last)
+}
+
+func (a *agent) syncThreads(p bool) int {
+	c := a.cta
+	return c.named[0].sync(a, "__syncthreads", int(c.threads.Load()), p)
+}
+
+// SyncThreads is __syncthreads: it waits until every thread of the block's agents has come
+// to it. One that ends without is missed: CUDA leaves that undefined.
+func (a *agent) SyncThreads() {
+	a.enter("SyncThreads")
+	a.syncThreads(false)
+}
+
+// SyncThreadsCount is __syncthreads_count: it returns how many threads called it with a
+// true p. An agent of several threads calls it for each of them.
+func (a *agent) SyncThreadsCount(p bool) int {
+	a.enter("SyncThreadsCount")
+	return a.syncThreads(p)
+}
+
+// SyncThreadsAnd is __syncthreads_and: whether all threads called it with a true p.
+func (a *agent) SyncThreadsAnd(p bool) bool {
+	a.enter("SyncThreadsAnd")
+	return a.syncThreads(!p) == 0
+}
+
+// SyncThreadsOr is __syncthreads_or: whether some thread called it with a true p.
+func (a *agent) SyncThreadsOr(p bool) bool {
+	a.enter("SyncThreadsOr")
+	return a.syncThreads(p) > 0
+}
+
+// SyncWarp is __syncwarp: it waits for the other threads of the warp. Those of a Warp or
+// Warpgroup are in lockstep.
+func (a *agent) SyncWarp() {
+	a.enter("SyncWarp")
+	c := a.cta
+	if a.run.self.lanes > 1 {
+		return
+	}
+	warp := a.rank / warpSize
+	n := min(warpSize, c.launch.Block.Size()-warp*warpSize)
+	c.warps[warp].sync(a, fmt.Sprintf("__syncwarp of warp %d", warp), n, false)
+}
+
+// BarSync is barrier.sync: it arrives at the named barrier id, 0 to 15, and waits until n
+// threads have, a multiple of 32.
+func (a *agent) BarSync(id, n int) {
+	a.enter("BarSync")
+	a.named(id, n).sync(a, fmt.Sprintf("barrier %d", id), n, false)
+}
+
+// BarArrive is barrier.arrive: it arrives at the named barrier id, which n threads arrive
+// at, and does not wait.
+func (a *agent) BarArrive(id, n int) {
+	a.enter("BarArrive")
+	b := a.named(id, n)
+	b.mu.Lock()
+	b.arrive(a, fmt.Sprintf("barrier %d", id), n, false)
+	b.mu.Unlock()
+}
+
+func (a *agent) named(id, n int) *namedBarrier {
+	switch {
+	case id < 0 || id >= namedBarriers:
+		a.fail(RuleSync, "barrier %d, want 0 to %d", id, namedBarriers-1)
+	case n < warpSize || n > MaxThreads || n%warpSize != 0:
+		a.fail(RuleSync, "barrier %d for %d threads, want a multiple of %d up to %d", id, n, warpSize, MaxThreads)
+	}
+	return &a.cta.named[id]
+}

@@ -1,0 +1,246 @@
+package sm
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"example.com/leafhopper/barrier"
+	"example.com/leafhopper/wgmma"
+)
+
+// A runner is a goroutine of a launch: that of a CTA's kernel function, or of an agent
+// that the kernel started. Its handles (a [Warpgroup] and its threads, say) share it.
+//
+// What a runner waits for is noted before its cluster counts it as idle, and whoever
+// gives it a reason to go on counts it as active before it goes on. So when the last
+// active one of a cluster becomes idle all notes are true, and nobody is left to change
+// that: a deadlock is known the moment it comes about, in either mode.
+type runner struct {
+	cta    *cta
+	self   *agent // nil: the kernel function
+	parent *runner
+	wake   chan struct{} // capacity 1: a reason to go on, or under Check the turn
+
+	op   string // that it is at, or was last
+	by   *agent // the handle that does it
+	site site
+
+	handles []*Thread // that have issued copies
+	copiers []*Thread // that issue those of MemcpyAsync
+
+	waits    waitable // what it waits for, nil if it does not
+	target   uint64   // the phase of it
+	result   int      // of a reduction by barrier.sync
+	polls    int      // tries in a row that found nothing changed
+	progress int64    // of the cluster, at the last of them
+}
+
+// waitable is what a runner can wait for.
+type waitable interface {
+	// missing says what the wait for a phase lacks, as "full[2] phase 4: 16 bytes missing".
+	missing(phase uint64) string
+}
+
+func newRunner(c *cta, self *agent, parent *runner) *runner {
+	return &runner{cta: c, self: self, parent: parent, wake: make(chan struct{}, 1)}
+}
+
+// enter begins an operation that the kernel calls on a or with a. It must be called by
+// the function that the kernel calls.
+func (a *agent) enter(op string) { a.enterFrom(op, 1) }
+
+// enterFrom is enter for a function that is so many calls below the one that the kernel
+// calls.
+func (a *agent) enterFrom(op string, depth int) {
+	if a == nil || a.run == nil {
+		panic(fmt.Sprintf("sm: %s: agent is nil or not of a running kernel", op))
+	}
+	r := a.run
+	r.op, r.by = op, a
+	r.site.here(depth + 2)
+	r.point()
+}
+
+// point is a place where the order of agents may change.
+func (r *runner) point() {
+	l := r.cta.launch
+	if l.stopped.Load() {
+		panic(abandon{})
+	}
+	if l.sched != nil {
+		l.sched.point(r)
+		if l.stopped.Load() {
+			panic(abandon{})
+		}
+	}
+}
+
+// pass lets others go on while r finds nothing to do.
+func (r *runner) pass() {
+	if s := r.cta.launch.sched; s != nil {
+		s.pass(r)
+	} else {
+		runtime.Gosched()
+	}
+}
+
+// start starts f on r's goroutine. The caller has counted r as active.
+func (r *runner) start(f func()) {
+	c := r.cta.cluster
+	c.enroll(r)
+	if s := c.launch.sched; s != nil {
+		s.add(r)
+	}
+	c.launch.agents.Go(func() {
+		if c.launch.sched != nil {
+			<-r.wake
+		}
+		returned := false
+		defer func() {
+			r.recovered(recover(), returned)
+			r.exit()
+		}()
+		if !c.launch.stopped.Load() {
+			f()
+		}
+		returned = true
+	})
+}
+
+var errGoexit = errors.New("the agent ended its goroutine (runtime.Goexit)")
+
+// recovered turns a panic of the kernel's code into a fault.
+func (r *runner) recovered(v any, returned bool) {
+	a := r.by
+	if a == nil {
+		a = r.cta.body
+	}
+	switch v := v.(type) {
+	case abandon:
+	case nil:
+		if !returned {
+			r.stop(a, &Fault{Rule: RulePanic, Detail: errGoexit.Error(), cause: errGoexit})
+		}
+	case *barrier.Misuse:
+		r.stop(a, &Fault{Rule: RuleBarrier, Detail: v.Rule.String() + ": " + v.Detail, cause: v})
+	case *wgmma.Misuse:
+		r.stop(a, &Fault{Rule: RuleWGMMA, Detail: v.Rule.String() + ": " + v.Detail, cause: v})
+	default:
+		err, _ := v.(error)
+		r.stop(a, &Fault{Rule: RulePanic, Detail: fmt.Sprint(v), Stack: debug.Stack(), cause: err})
+	}
+}
+
+// block waits until somebody has called ready. The caller has noted what r waits for, where
+// whoever calls ready finds it.
+func (r *runner) block() {
+	c := r.cta.cluster
+	start := c.launch.Trace.now()
+	c.idle(r)
+	if s := c.launch.sched; s != nil {
+		s.block(r)
+	} else {
+		<-r.wake
+	}
+	if c.launch.stopped.Load() {
+		panic(abandon{})
+	}
+	c.launch.Trace.waited(r, start)
+	r.waits = nil
+}
+
+// doze is block for at most d. It reports whether somebody has called ready. An agent that is
+// stuck counts as one that waits, for it would only come back and find what it has found;
+// the others go on by themselves when d is over.
+func (r *runner) doze(m *mbar, d time.Duration, stuck bool) bool {
+	c := r.cta.cluster
+	if stuck {
+		c.idle(r)
+	}
+	if s := c.launch.sched; s != nil {
+		s.doze(r)
+	} else {
+		timer := time.NewTimer(d)
+		select {
+		case <-r.wake:
+			timer.Stop()
+		case <-timer.C:
+		}
+	}
+	if c.launch.stopped.Load() {
+		panic(abandon{})
+	}
+	late := m.unqueue(r)
+	if !late && c.launch.sched == nil {
+		select { // the wake-up that came with or after the time
+		case <-r.wake:
+		default:
+		}
+	}
+	switch {
+	case late && stuck:
+		c.active.Add(1)
+	case !late && !stuck:
+		c.active.Add(-1) // ready has counted one who counted already
+	}
+	r.waits = nil
+	return !late
+}
+
+// ready lets r, which waits, go on.
+func (r *runner) ready() {
+	c := r.cta.cluster
+	c.active.Add(1)
+	if s := c.launch.sched; s != nil {
+		s.ready(r)
+		return
+	}
+	r.nudge()
+}
+
+// nudge wakes r if it sleeps.
+func (r *runner) nudge() {
+	select {
+	case r.wake <- struct{}{}:
+	default: // it has been woken because the launch stops
+	}
+}
+
+// exit is the end of r, whose code has returned or been unwound.
+func (r *runner) exit() {
+	c, l := r.cta.cluster, r.cta.launch
+	if !l.stopped.Load() {
+		r.leave()
+	}
+	if p := r.parent; p != nil && r.cta.running.Add(-1) == 0 {
+		p.ready()
+	}
+	last := c.discharge(r)
+	if last {
+		l.retire(c)
+		l.next(c)
+	} else {
+		c.idle(r)
+	}
+	if l.sched != nil {
+		l.sched.leave(r)
+	}
+}
+
+// leave checks what an agent or a CTA must not leave behind. A fault that it finds
+// stops the launch.
+func (r *runner) leave() {
+	defer func() {
+		if v := recover(); v != nil {
+			r.recovered(v, false)
+		}
+	}()
+	if r.self != nil {
+		r.self.exit()
+	} else {
+		r.cta.exit(r)
+	}
+}

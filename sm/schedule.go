@@ -1,0 +1,312 @@
+package sm
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+)
+
+// A Schedule says when copies land in a checked launch. Whatever it is, the order of
+// agents comes from the seed.
+type Schedule uint8
+
+const (
+	// Late has a copy land only when no agent can go on, and in pieces: what reads it
+	// without having waited reads poison or what was there before.
+	Late Schedule = iota
+	// Eager has a copy land when it is issued.
+	Eager
+	// Random has the pieces of copies land at any moment that the rules allow.
+	Random
+)
+
+// String returns the name of the constant.
+func (s Schedule) String() string {
+	switch s {
+	case Late:
+		return "Late"
+	case Eager:
+		return "Eager"
+	case Random:
+		return "Random"
+	}
+	return fmt.Sprintf("Schedule(%d)", uint8(s))
+}
+
+// A Switch is a place where the order of a checked launch differs from that of agents
+// that run until they wait.
+type Switch struct {
+	Step int    // the number of the operation before which it happens
+	From string // who had the turn, and where it was
+	To   string // who got it: an agent or a copy
+	to   choice
+}
+
+// String returns "step 17: thread 3 of CTA (0,0,0) at k.go:12 -> copy 5".
+func (s Switch) String() string { return fmt.Sprintf("step %d: %s -> %s", s.Step, s.From, s.To) }
+
+// A choice is who gets the turn: a runner, by the order in which it was started, or a copy,
+// by the order in which it was issued.
+type choice struct {
+	copy   bool
+	number int
+}
+
+// A scheduler lets one runner of a checked launch run at a time. Whoever has the turn
+// executes these methods, so they need no lock.
+type scheduler struct {
+	seed   uint64
+	random *rand.Rand
+	when   Schedule
+	plan   map[int]choice // replaces chance, by step, if not nil
+
+	step    int
+	turns   []*runner // that can go on and have not got the turn, the longest waiting first
+	dozing  []*runner // that wait for a time, which is over when nobody else can go on
+	live    []*runner // that have not ended
+	number  map[*runner]int
+	started int
+	copies  []*flight // under way, the oldest first
+	issued  int
+	history []Switch
+}
+
+// A flight is a copy under way.
+type flight struct {
+	copyOp
+	number int
+}
+
+func newScheduler(seed uint64, when Schedule) *scheduler {
+	return &scheduler{seed: seed, random: rand.New(rand.NewPCG(seed, 1)), when: when, number: map[*runner]int{}}
+}
+
+func (s *scheduler) switches() []Switch { return slices.Clone(s.history) }
+
+// add makes r, which is about to start, one of those who get the turn.
+func (s *scheduler) add(r *runner) {
+	s.number[r] = s.started
+	s.started++
+	s.live = append(s.live, r)
+	s.turns = append(s.turns, r)
+}
+
+// ready makes r, which waited, one of those who get the turn.
+func (s *scheduler) ready(r *runner) {
+	s.dozing = slices.DeleteFunc(s.dozing, func(d *runner) bool { return d == r })
+	s.turns = append(s.turns, r)
+}
+
+// begin gives the turn to the first.
+func (s *scheduler) begin() {
+	if next := s.pick(nil); next != nil {
+		next.wake <- struct{}{}
+	}
+}
+
+// switchOdds is how rarely a runner that could go on loses its turn at an operation.
+const switchOdds = 4
+
+// point may give r's turn to another, or let pieces of copies land.
+func (s *scheduler) point(r *runner) {
+	s.step++
+	for {
+		c, ok := s.decide(r)
+		if !ok {
+			return
+		}
+		s.note(r, c)
+		if c.copy {
+			s.land(c.number)
+			s.step++
+			continue
+		}
+		s.turns = append(s.turns, r)
+		s.handOver(r, s.take(c.number))
+		return
+	}
+}
+
+// decide returns who gets r's turn, if it is another.
+func (s *scheduler) decide(r *runner) (choice, bool) {
+	if s.plan != nil {
+		c, ok := s.plan[s.step]
+		return c, ok && s.has(c)
+	}
+	copies := 0
+	if s.when == Random {
+		copies = len(s.copies)
+	}
+	n := len(s.turns) + copies
+	if n == 0 || s.random.IntN(switchOdds) > 0 {
+		return choice{}, false
+	}
+	if i := s.random.IntN(n); i < len(s.turns) {
+		return choice{false, s.number[s.turns[i]]}, true
+	} else {
+		return choice{true, s.copies[i-len(s.turns)].number}, true
+	}
+}
+
+// has reports whether a planned choice is there to be made.
+func (s *scheduler) has(c choice) bool {
+	if c.copy {
+		return slices.ContainsFunc(s.copies, func(f *flight) bool { return f.number == c.number })
+	}
+	return slices.ContainsFunc(s.turns, func(r *runner) bool { return s.number[r] == c.number })
+}
+
+// note keeps a choice that is not the one of agents that run until they wait.
+func (s *scheduler) note(r *runner, c choice) {
+	w := Switch{Step: s.step, to: c}
+	if r != nil {
+		w.From = fmt.Sprintf("%v at %v", r.title(), r.site)
+	}
+	if c.copy {
+		w.To = fmt.Sprintf("copy %d", c.number)
+		if i := slices.IndexFunc(s.copies, func(f *flight) bool { return f.number == c.number }); i >= 0 {
+			w.To = s.copies[i].String()
+		}
+	} else if i := slices.IndexFunc(s.turns, func(r *runner) bool { return s.number[r] == c.number }); i >= 0 {
+		w.To = s.turns[i].title()
+	}
+	s.history = append(s.history, w)
+}
+
+// take takes the runner of that number out of those who get the turn.
+func (s *scheduler) take(number int) *runner {
+	i := slices.IndexFunc(s.turns, func(r *runner) bool { return s.number[r] == number })
+	r := s.turns[i]
+	s.turns = slices.Delete(s.turns, i, i+1)
+	return r
+}
+
+// handOver gives r's turn to next and waits for another.
+func (s *scheduler) handOver(r, next *runner) {
+	if next == r {
+		return
+	}
+	next.wake <- struct{}{}
+	<-r.wake
+}
+
+// block gives r's turn to another and returns when r has been made ready and has got it
+// again, or when the launch stops.
+func (s *scheduler) block(r *runner) {
+	s.step++
+	if next := s.pick(r); next != nil {
+		s.handOver(r, next)
+	}
+}
+
+// doze is block with a time after which r goes on in any case.
+func (s *scheduler) doze(r *runner) {
+	s.dozing = append(s.dozing, r)
+	s.block(r)
+}
+
+// pass lets others go on, or a copy land, while r finds nothing to do.
+func (s *scheduler) pass(r *runner) {
+	if len(s.turns)+len(s.copies) == 0 {
+		return
+	}
+	s.step++
+	s.turns = append(s.turns, r)
+	if len(s.turns) == 1 {
+		s.land(s.copies[0].number)
+	}
+	s.handOver(r, s.take(s.number[s.turns[0]]))
+}
+
+// pick returns who gets the turn of r, which cannot go on. It lets copies land until there
+// is somebody; if the launch stops, r itself ends first.
+func (s *scheduler) pick(r *runner) *runner {
+	for {
+		if r != nil && r.cta.launch.stopped.Load() {
+			return nil
+		}
+		first := choice{copy: len(s.turns) == 0}
+		switch {
+		case len(s.turns) > 0:
+			first.number = s.number[s.turns[0]]
+		case len(s.copies) > 0:
+			first.number = s.copies[0].number
+		case len(s.dozing) > 0:
+			next := s.dozing[0]
+			s.dozing = s.dozing[1:]
+			return next
+		default:
+			return nil
+		}
+		c := first
+		if s.plan != nil {
+			if planned, ok := s.plan[s.step]; ok && s.has(planned) {
+				c = planned
+			}
+		} else if n := len(s.turns); n > 0 {
+			if i := s.random.IntN(n + s.adrift()); i < n {
+				c = choice{false, s.number[s.turns[i]]}
+			} else {
+				c = choice{true, s.copies[i-n].number}
+			}
+		} else {
+			c.number = s.copies[s.random.IntN(len(s.copies))].number
+		}
+		if c != first {
+			s.note(r, c)
+		}
+		if !c.copy {
+			return s.take(c.number)
+		}
+		s.land(c.number)
+		s.step++
+	}
+}
+
+// adrift returns how many copies may land while agents can go on.
+func (s *scheduler) adrift() int {
+	if s.when == Random {
+		return len(s.copies)
+	}
+	return 0
+}
+
+// leave gives the turn of r, which has ended, to another. When the launch stops all others
+// get it one by one, to end.
+func (s *scheduler) leave(r *runner) {
+	s.live = slices.Delete(s.live, slices.Index(s.live, r), slices.Index(s.live, r)+1)
+	delete(s.number, r)
+	if r.cta.launch.stopped.Load() {
+		if len(s.live) > 0 {
+			s.live[0].wake <- struct{}{}
+		}
+		return
+	}
+	s.step++
+	next := s.pick(r)
+	if next == nil && len(s.live) > 0 { // the launch has stopped meanwhile
+		next = s.live[0]
+	}
+	if next != nil {
+		next.wake <- struct{}{}
+	}
+}
+
+// fly makes a copy one of those that land later.
+func (s *scheduler) fly(c copyOp) {
+	s.issued++
+	c.cta.cluster.active.Add(1)
+	c.Split(rand.New(rand.NewPCG(s.seed, 2+uint64(s.issued)))) // the same whatever the order
+	s.copies = append(s.copies, &flight{c, s.issued})
+}
+
+// land lands the next piece of a copy.
+func (s *scheduler) land(number int) {
+	i := slices.IndexFunc(s.copies, func(f *flight) bool { return f.number == number })
+	f := s.copies[i]
+	if !f.step() {
+		return
+	}
+	s.copies = slices.Delete(s.copies, i, i+1)
+	f.cta.cluster.idle(nil)
+}

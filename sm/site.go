@@ -1,0 +1,119 @@
+package sm
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// A site is a place in a kernel's code, that of a call of this package.
+type site [1]uintptr
+
+// here sets s to the place so many calls below the caller.
+func (s *site) here(depth int) { runtime.Callers(depth+2, s[:]) }
+
+func (s site) frame() runtime.Frame {
+	if s[0] == 0 {
+		return runtime.Frame{}
+	}
+	f, _ := runtime.CallersFrames(s[:]).Next()
+	return f
+}
+
+// String returns "file.go:line", without the folder.
+func (s site) String() string {
+	f := s.frame()
+	if f.File == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+}
+
+// A declaration is a call of Barriers or Shared. Reports name what it returned as the
+// kernel does.
+type declaration struct {
+	site
+	call   string       // the function's name
+	before *declaration // the one before it, nil in the first
+}
+
+// name returns the variable that the kernel keeps the result in, which its source
+// tells, or what and where it is.
+func (d *declaration) name() string {
+	f := d.frame()
+	// Of several calls on a line, each has a place of its own in the code.
+	nth := 0
+	for b := d.before; b != nil && b.call == d.call; b = b.before {
+		if g := b.frame(); g.Line != f.Line || g.File != f.File {
+			break
+		}
+		if b.site != d.site {
+			nth++
+		}
+	}
+	if name := assigned(f.File, f.Line, d.call, nth); name != "" {
+		return name
+	}
+	if f.File == "" {
+		return strings.ToLower(d.call)
+	}
+	return fmt.Sprintf("%s(%v)", strings.ToLower(d.call), d.site)
+}
+
+// assigned returns the variable that the nth call of a function at a line of a file is
+// assigned to, or "" if there is no such file or assignment.
+func assigned(file string, line int, call string, nth int) (name string) {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return ""
+	}
+	find := func(names []ast.Expr, values []ast.Expr) {
+		if len(names) != len(values) {
+			return
+		}
+		for i, v := range values {
+			c, ok := v.(*ast.CallExpr)
+			if !ok || fset.Position(c.Pos()).Line > line || fset.Position(c.End()).Line < line || calledName(c.Fun) != call {
+				continue
+			}
+			if id, ok := names[i].(*ast.Ident); ok && nth == 0 {
+				name = id.Name
+			}
+			nth--
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			find(n.Lhs, n.Rhs)
+		case *ast.ValueSpec:
+			names := make([]ast.Expr, len(n.Names))
+			for i, id := range n.Names {
+				names[i] = id
+			}
+			find(names, n.Values)
+		}
+		return true
+	})
+	return name
+}
+
+// calledName returns the name of the function that an expression calls.
+func calledName(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	case *ast.IndexExpr:
+		return calledName(e.X)
+	case *ast.IndexListExpr:
+		return calledName(e.X)
+	}
+	return ""
+}

@@ -1,0 +1,190 @@
+package sm
+
+import (
+	"cmp"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"example.com/leafhopper/internal/timeline"
+)
+
+// A Trace collects what the agents of a launch did when: copies in flight, waits, matrix
+// instructions, and what the kernel marks with Span. The zero value is ready; a launch that
+// has it in its Config adds to it.
+type Trace struct {
+	mu    sync.Mutex
+	begun time.Time
+	lanes map[laneKey]*timeline.Lane
+}
+
+// A laneKey is an agent, or the copies that one has issued.
+type laneKey struct {
+	cta    Dim3
+	agent  string
+	copies bool
+}
+
+// Kinds of spans.
+const (
+	spanCopy = iota
+	spanFull
+	spanEmpty
+	spanWait
+	spanMMA
+	spanEpilogue
+	spanOther
+)
+
+var spanKinds = []timeline.Kind{
+	spanCopy:     {Name: "copy", Mark: '▒'},
+	spanFull:     {Name: "wait full", Mark: '.'},
+	spanEmpty:    {Name: "wait empty", Mark: '_'},
+	spanWait:     {Name: "wait", Mark: ':'},
+	spanMMA:      {Name: "mma", Mark: '█'},
+	spanEpilogue: {Name: "epilogue", Mark: '▓'},
+	spanOther:    {Name: "other", Mark: '░'},
+}
+
+// begin is the moment that spans of the launch count from.
+func (t *Trace) begin() {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.begun.IsZero() {
+		t.begun, t.lanes = time.Now(), map[laneKey]*timeline.Lane{}
+	}
+}
+
+// now returns the start of a span, nothing if there is no trace.
+func (t *Trace) now() (start time.Time) {
+	if t != nil {
+		start = time.Now()
+	}
+	return start
+}
+
+// add adds a span that ends now.
+func (t *Trace) add(key laneKey, kind int, start time.Time, args ...timeline.Arg) {
+	if t == nil {
+		return
+	}
+	end := time.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lane := t.lanes[key]
+	if lane == nil {
+		lane = &timeline.Lane{Group: "CTA " + key.cta.String(), Name: key.agent}
+		if key.copies {
+			lane.Name += " copies"
+		}
+		t.lanes[key] = lane
+	}
+	lane.Spans = append(lane.Spans, timeline.Span{Kind: kind, Start: start.Sub(t.begun), End: end.Sub(t.begun), Args: args})
+}
+
+// waited adds the wait of r that began at start.
+func (t *Trace) waited(r *runner, start time.Time) {
+	if t == nil || r.self == nil {
+		return
+	}
+	kind, name := spanWait, r.op
+	if m, ok := r.waits.(*mbar); ok {
+		switch name = m.name(); {
+		case strings.Contains(name, "full"):
+			kind = spanFull
+		case strings.Contains(name, "empty"):
+			kind = spanEmpty
+		}
+	}
+	t.add(laneKey{r.cta.idx, r.self.String(), false}, kind, start, timeline.Arg{Key: "for", Value: name})
+}
+
+// copied adds a copy that was issued at start and has landed.
+func (t *Trace) copied(c *copyOp, start time.Time) {
+	if t == nil {
+		return
+	}
+	t.add(laneKey{c.cta.idx, c.by.agent, true}, spanCopy, start, timeline.Arg{Key: "operation", Value: c.op})
+}
+
+// multiplied adds the instructions that a wait of w, begun at start, has covered.
+func (t *Trace) multiplied(w *Warpgroup, start time.Time) {
+	if t == nil {
+		return
+	}
+	t.add(laneKey{w.cta.idx, w.String(), false}, spanMMA, start)
+}
+
+// Span marks what the agent does until it calls the function returned, such as "epilogue",
+// in the launch's Trace. Without one it does nothing.
+func (a *agent) Span(name string) (end func()) {
+	t := a.cta.launch.Trace
+	start := t.now()
+	return func() {
+		kind := spanOther
+		if name == spanKinds[spanEpilogue].Name {
+			kind = spanEpilogue
+		}
+		t.add(laneKey{a.cta.idx, a.String(), false}, kind, start, timeline.Arg{Key: "name", Value: name})
+	}
+}
+
+// timeline returns the lanes in the order of CTAs and agents.
+func (t *Trace) timeline() *timeline.Timeline {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	keys := slices.Collect(maps.Keys(t.lanes))
+	slices.SortFunc(keys, func(a, b laneKey) int {
+		return cmp.Or(
+			cmp.Compare(a.cta.Z, b.cta.Z), cmp.Compare(a.cta.Y, b.cta.Y), cmp.Compare(a.cta.X, b.cta.X),
+			cmp.Compare(len(a.agent), len(b.agent)), cmp.Compare(a.agent, b.agent),
+			cmp.Compare(boolInt(a.copies), boolInt(b.copies)),
+		)
+	})
+	tl := &timeline.Timeline{Kinds: spanKinds}
+	for _, k := range keys {
+		lane := *t.lanes[k]
+		lane.Spans = slices.Clone(lane.Spans)
+		slices.SortFunc(lane.Spans, func(a, b timeline.Span) int { return cmp.Compare(a.Start, b.Start) })
+		tl.Lanes = append(tl.Lanes, &lane)
+	}
+	return tl
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// WriteTo writes the trace as a JSON file that chrome://tracing and ui.perfetto.dev open: a
+// process for each CTA, a thread for each agent and for the copies that it has issued.
+func (t *Trace) WriteTo(w io.Writer) (int64, error) {
+	c := &counter{w: w}
+	err := timeline.WriteChrome(c, t.timeline())
+	return c.n, err
+}
+
+// WriteLanes draws the trace as lanes of text of at most width columns, one for each agent.
+func (t *Trace) WriteLanes(w io.Writer, width int) error {
+	return t.timeline().WriteLanes(w, width)
+}
+
+// A counter counts what is written to w.
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
