@@ -83,7 +83,7 @@ func newGist(t testing.TB, m, n, k int) (*gist, gemm.Matrix[bf16.BF16], gemm.Mat
 	g := &gist{m: m, n: n, k: k, consumers: 1, c: make([]bf16.BF16, m*n)}
 	a, b := gemm.NewMatrix[bf16.BF16](m, k), gemm.NewMatrix[bf16.BF16](n, k)
 	for i := range a.Data {
-		a.Data[i] = bf16.FromFloat32(float32(i*2654435761>>7%512-256) / 256)
+		a.Data[i] = bf16.FromFloat32((float32(uint32(i)*2654435761>>7%512) - 256) / 256)
 	}
 	for i := range b.Data {
 		b.Data[i] = bf16.FromFloat32(float32(i*40503>>5%512-256) / 256)
