@@ -40,9 +40,6 @@ func (d Dim3) extent() Dim3 { return Dim3{max(d.X, 1), max(d.Y, 1), max(d.Z, 1)}
 // at returns the index number i of an extent, X fastest.
 func (d Dim3) at(i int) Dim3 { return Dim3{i % d.X, i / d.X % d.Y, i / d.X / d.Y} }
 
-// number is the inverse of at.
-func (d Dim3) number(i Dim3) int { return i.X + d.X*(i.Y+d.Y*i.Z) }
-
 // Config says how a kernel is launched. The zero value is one CTA of one thread.
 type Config struct {
 	Grid  Dim3 // CTAs
