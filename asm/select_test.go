@@ -138,29 +138,32 @@ func TestSelectEnv(t *testing.T) {
 	if Named("avx2").Supported() == nil {
 		without512 = "kernel: avx2, "
 	}
-	lacks := "AVX-512: this processor, its operating system or GODEBUG=cpu.avx512f=off lacks AVX512F"
-	if Named("avx512").Supported() != nil {
-		lacks = ""
+	lacks := ""
+	if Named("avx512").Supported() == nil {
+		lacks = "AVX-512: this processor, its operating system or GODEBUG=" + debugged("cpu.avx512f=off") + " lacks AVX512F\n"
 	}
 	for _, c := range []struct{ env, value, want string }{
 		{KernelEnv, "go", "kernel: go, "},
 		{KernelEnv, "gobf16", `error: asm: kernel "gobf16" (from LEAFHOPPER_KERNEL) does not multiply f32; choices: `},
 		{KernelEnv, "bogus", `error: asm: kernel "bogus" (from LEAFHOPPER_KERNEL) is unknown; choices: `},
-		{"GODEBUG", "cpu.avx512f=off", without512 + lacks},
-		{"GODEBUG", "cpu.avx512vl=off", without512},
-		{"GODEBUG", "cpu.fma=off", without2},
-		{"GODEBUG", "cpu.avx2=off", without2},
-		{"GODEBUG", "gctrace=0,cpu.avx=off", without2},
-		{"GODEBUG", "cpu.all=off", without2},
+		{"GODEBUG", debugged("cpu.avx512f=off"), without512 + lacks},
+		{"GODEBUG", debugged("cpu.avx512vl=off"), without512},
+		{"GODEBUG", debugged("cpu.fma=off"), without2},
+		{"GODEBUG", debugged("cpu.avx2=off"), without2},
+		{"GODEBUG", debugged("gctrace=0,cpu.avx=off"), without2},
+		{"GODEBUG", debugged("cpu.all=off"), without2},
 	} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestSelectEnv$", "-test.v")
-		cmd.Env = append(os.Environ(), "ASM_TEST_CHILD=1", KernelEnv+"=", "GODEBUG=", c.env+"="+c.value)
+		cmd.Env = append(os.Environ(), "ASM_TEST_CHILD=1", KernelEnv+"=", c.env+"="+c.value)
 		out, err := cmd.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), c.want) {
 			t.Errorf("%s=%s: %v\n%s\nwant %q", c.env, c.value, err, out, c.want)
 		}
 	}
 }
+
+// debugged returns GODEBUG as it is with more of it.
+func debugged(more string) string { return strings.TrimPrefix(os.Getenv("GODEBUG")+","+more, ",") }
 
 // TestFeatures checks that no set names a feature that there is not.
 func TestFeatures(t *testing.T) {
