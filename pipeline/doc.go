@@ -48,10 +48,39 @@
 // An error, a panic or the end of a context stops the ring, so that every wait
 // on the ring returns, and Run returns when all roles have.
 //
+// Of roles that hang, the end of the context says why: Run's error, an [Interrupted], has
+// for each role the wait that it was in, the stage and the phase, and what was missing
+// there.
+//
+//	pipeline: context deadline exceeded
+//	  role 0, main.producer: ProducerAcquire at main.go:27 for item 7:
+//	    empty[1] of CTA 0, phase 1: 2 of 2 arrivals and 0 bytes missing
+//	  role 1, main.consumer: ConsumerWait at main.go:41 for item 4:
+//	    full[1] of CTA 0, phase 1: 0 of 1 arrivals and 16 bytes missing
+//
+// # Who arrives
+//
 // In a cluster the CTAs share a ring. Each has a full barrier of its own in a
-// stage; the empty barrier counts the consumers of all. A copy that the whole
-// cluster needs is made once and completes the bytes of each full barrier, see
-// [Ring.Multicast], where every CTA's producer has expected them.
+// stage. A copy that the whole cluster needs is made once and completes the bytes of each
+// full barrier, see [Ring.Multicast], where every CTA's producer has expected them. One
+// empty barrier counts the consumers of all, as a stage must be empty in all before a
+// copy for all is made; where copies go to some, an empty barrier for each CTA counts the
+// consumers of those that it copies to. What a [RingConfig] says serves
+//
+//	                                  Producers  Consumers             PerCTA
+//	NewRing; a Grid, whose slabs are
+//	the consumers                     1          of the cluster        false
+//	cuda::pipeline                    producers  consumers             false
+//	CUTLASS's PipelineTmaAsync        1          of the multicast set  true
+//	all threads arrive at both and
+//	wait by their tokens              all        all                   false
+//
+// A producer thread that has copied itself arrives with [Ring.ProducerExpect] of no bytes;
+// a warpgroup arrives 128 times at once, and a thread that quits drops, at the barriers
+// themselves, [Ring.Full] and [Ring.Empty]. In the last form consumers arrive at every
+// empty barrier before they begin, so that phase 0 empties the stages for the first time
+// and producers wait for the phases of a [ConsumerStart]. A grid has one empty barrier:
+// one worker issues a stage for all CTAs, and would have to look at each.
 //
 // # Grids
 //

@@ -62,7 +62,8 @@ func TestRunHostile(t *testing.T) {
 		o := hostile.Call(func() error {
 			return Run(ctx, r, func(context.Context, *Ring) error { ran = true; return nil })
 		})
-		if works := strings.HasSuffix(name, "works"); works != ran || works && o != (hostile.Outcome{}) || !works && o.Panic == nil {
+		works := strings.HasSuffix(name, "works")
+		if works != ran || works && o != (hostile.Outcome{}) || !works && o.Panic == nil {
 			t.Errorf("%s: the role ran: %t, error %v, panic %v", name, ran, o.Err, o.Panic)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
-	"time"
 
 	"example.com/leafhopper/barrier"
 )
@@ -20,30 +19,37 @@ const MaxCTAs = 16
 // more particular error.
 var ErrStopped = errors.New("pipeline: ring stopped")
 
-// stopPoll bounds how long a parked role needs to notice Stop. Barriers know
-// nothing of cancellation, as on the GPU, so a parked role looks up now and
-// then.
-const stopPoll = time.Millisecond
-
 // Ring is the synchronisation of a circular buffer of depth stages (QSIZE)
 // shared by the CTAs of a cluster. Stage s has one full barrier for each CTA,
-// completed when the producer has posted its expectation there and all the
-// expected bytes have arrived, and one empty barrier, completed when every
-// consumer of the cluster has let go of the stage. The ring does not own the
-// memory of its stages.
+// completed when the producers have arrived there and all the bytes that they
+// expect have, and one empty barrier, or one for each CTA, completed when the
+// consumers have let go of the stage. The ring does not own the memory of its stages.
 //
 // A Ring must not be copied after first use.
 type Ring struct {
 	depth, ctas int
+	empties     int               // empty barriers of a stage: 1 or ctas
 	full        []barrier.Barrier // [stage*ctas + cta]
-	empty       []barrier.Barrier // [stage]
+	empty       []barrier.Barrier // [stage*empties + cta]
 
 	stopped atomic.Pointer[error]
+
+	whole *Ring // of which this is what a role sees, nil if it is not
+	waits waits
 }
 
-// NewRing returns a ring of depth stages, 1..[MaxDepth], for a cluster of ctas
-// CTAs, 1..[MaxCTAs], in which consumers arrivals, 1..[barrier.MaxCount], free a
-// stage. A number out of range is an error.
+// A RingConfig says how many stages a [Ring] has and who takes part in them.
+type RingConfig struct {
+	Depth     int  // stages (QSIZE), 1..MaxDepth
+	CTAs      int  // of the cluster, 1..MaxCTAs
+	Producers int  // arrivals that fill a stage for a CTA once the bytes are there, 1..barrier.MaxCount
+	Consumers int  // arrivals that empty a stage, 1..barrier.MaxCount
+	PerCTA    bool // a stage has an empty barrier for each CTA, Consumers being those of one, not of the cluster
+}
+
+// NewRing returns a ring of depth stages for a cluster of ctas CTAs, in each of which
+// one producer arrives, and in which consumers arrivals free a stage for all. A number
+// out of the range of its field in [RingConfig] is an error.
 func NewRing(depth, ctas, consumers int) (*Ring, error) {
 	r := new(Ring)
 	if err := r.Reset(depth, ctas, consumers); err != nil {
@@ -55,35 +61,45 @@ func NewRing(depth, ctas, consumers int) (*Ring, error) {
 // Reset makes r a fresh ring, as NewRing would, reusing its memory. No role may be
 // using it. It returns an error for what NewRing refuses, and leaves r as it was.
 func (r *Ring) Reset(depth, ctas, consumers int) error {
+	return r.Configure(RingConfig{Depth: depth, CTAs: ctas, Producers: 1, Consumers: consumers})
+}
+
+// Configure makes r, which may be a zero Ring, a fresh one, reusing its memory. No role
+// may be using it. A number out of range is an error and leaves r as it was.
+func (r *Ring) Configure(c RingConfig) error {
 	switch {
-	case depth < 1 || depth > MaxDepth:
-		return fmt.Errorf("pipeline: depth %d is outside 1..%d", depth, MaxDepth)
-	case ctas < 1 || ctas > MaxCTAs:
-		return fmt.Errorf("pipeline: %d CTAs are outside 1..%d", ctas, MaxCTAs)
-	case consumers < 1 || consumers > barrier.MaxCount:
-		return fmt.Errorf("pipeline: %d consumers are outside 1..%d", consumers, barrier.MaxCount)
+	case c.Depth < 1 || c.Depth > MaxDepth:
+		return fmt.Errorf("pipeline: depth %d is outside 1..%d", c.Depth, MaxDepth)
+	case c.CTAs < 1 || c.CTAs > MaxCTAs:
+		return fmt.Errorf("pipeline: %d CTAs are outside 1..%d", c.CTAs, MaxCTAs)
+	case c.Producers < 1 || c.Producers > barrier.MaxCount:
+		return fmt.Errorf("pipeline: %d producers are outside 1..%d", c.Producers, barrier.MaxCount)
+	case c.Consumers < 1 || c.Consumers > barrier.MaxCount:
+		return fmt.Errorf("pipeline: %d consumers are outside 1..%d", c.Consumers, barrier.MaxCount)
 	}
-	for i := range r.full[:r.depth*r.ctas] {
-		r.full[i].Invalidate()
+	empties := 1
+	if c.PerCTA {
+		empties = c.CTAs
 	}
-	for i := range r.empty[:r.depth] {
-		r.empty[i].Invalidate()
-	}
-	if len(r.full) < depth*ctas {
-		r.full = make([]barrier.Barrier, depth*ctas)
-	}
-	if len(r.empty) < depth {
-		r.empty = make([]barrier.Barrier, depth)
-	}
-	for i := range r.full[:depth*ctas] {
-		start(&r.full[i], 1)
-	}
-	for i := range r.empty[:depth] {
-		start(&r.empty[i], consumers)
-	}
-	r.depth, r.ctas = depth, ctas
+	restart(&r.full, r.depth*r.ctas, c.Depth*c.CTAs, c.Producers)
+	restart(&r.empty, r.depth*r.empties, c.Depth*empties, c.Consumers)
+	r.depth, r.ctas, r.empties = c.Depth, c.CTAs, empties
 	r.reopen()
 	return nil
+}
+
+// restart ends the lives of the first old of bars and starts those of the first n, which
+// it makes if there are fewer.
+func restart(bars *[]barrier.Barrier, old, n, count int) {
+	for i := range (*bars)[:old] {
+		(*bars)[i].Invalidate()
+	}
+	if len(*bars) < n {
+		*bars = make([]barrier.Barrier, n)
+	}
+	for i := range (*bars)[:n] {
+		start(&(*bars)[i], count)
+	}
 }
 
 // start initialises b, which nobody uses, for a count that was found to be in range.
@@ -114,11 +130,11 @@ func (r *Ring) Multicast(stage int) []barrier.Barrier {
 	return r.full[stage*r.ctas : (stage+1)*r.ctas]
 }
 
-// emptyOf returns the empty barrier of the stage of s.
-func (r *Ring) emptyOf(s PipelineState) *barrier.Barrier {
-	r.check(s.Index, 0)
-	r.checkDepth(s)
-	return &r.empty[s.Index]
+// Empty returns the empty barrier of cta in a stage, the one that its consumers arrive
+// at: the same one for every CTA if the cluster has one.
+func (r *Ring) Empty(stage, cta int) *barrier.Barrier {
+	r.check(stage, cta)
+	return &r.empty[stage*r.empties+min(cta, r.empties-1)]
 }
 
 // fullOf returns the full barrier of cta in the stage of s.
@@ -161,15 +177,45 @@ func (e mismatchError) Error() string {
 	return fmt.Sprintf("pipeline: state of depth %d for a ring of %d stages", e.state, e.ring)
 }
 
-// ProducerAcquire waits until the stage of s is empty. It returns the ring's
-// error if the ring was stopped.
-func (r *Ring) ProducerAcquire(s PipelineState) error {
-	return r.wait(r.emptyOf(s), s.Phase)
+// every lists CTAs.
+var every = [MaxCTAs]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
+
+// emptiesOf returns for which CTAs to look at the empty barriers of the stage of s, if
+// ctas are named.
+func (r *Ring) emptiesOf(s PipelineState, ctas []int) []int {
+	r.check(s.Index, 0)
+	r.checkDepth(s)
+	for _, cta := range ctas {
+		r.check(s.Index, cta)
+	}
+	if len(ctas) == 0 || r.empties == 1 {
+		return every[:r.empties]
+	}
+	return ctas
 }
 
-// ProducerTryAcquire reports whether the stage of s is empty.
-func (r *Ring) ProducerTryAcquire(s PipelineState) bool {
-	return r.emptyOf(s).TestWaitParity(s.Phase)
+// ProducerAcquire waits until the stage of s is empty: for the CTAs that are named, or,
+// as who multicasts into it needs it to be, for all if none is. If the cluster has one
+// empty barrier there is no difference. It returns the ring's error if the ring was
+// stopped.
+func (r *Ring) ProducerAcquire(s PipelineState, ctas ...int) error {
+	for _, cta := range r.emptiesOf(s, ctas) {
+		if err := r.wait(r.Empty(s.Index, cta), opAcquire, s, cta); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ProducerTryAcquire reports whether the stage of s is empty, for the CTAs of which
+// ProducerAcquire would wait for it to be.
+func (r *Ring) ProducerTryAcquire(s PipelineState, ctas ...int) bool {
+	for _, cta := range r.emptiesOf(s, ctas) {
+		if !r.Empty(s.Index, cta).TestWaitParity(s.Phase) {
+			return false
+		}
+	}
+	return true
 }
 
 // ProducerExpect is the producer's arrival at cta's full barrier of the stage of
@@ -181,7 +227,7 @@ func (r *Ring) ProducerExpect(s PipelineState, cta, tx int) {
 // ConsumerWait waits until the stage of s is full for cta. It returns the ring's
 // error if the ring was stopped.
 func (r *Ring) ConsumerWait(s PipelineState, cta int) error {
-	return r.wait(r.fullOf(s, cta), s.Phase)
+	return r.wait(r.fullOf(s, cta), opWait, s, cta)
 }
 
 // ConsumerTryWait reports whether the stage of s is full for cta.
@@ -189,9 +235,14 @@ func (r *Ring) ConsumerTryWait(s PipelineState, cta int) bool {
 	return r.fullOf(s, cta).TestWaitParity(s.Phase)
 }
 
-// ConsumerRelease is one consumer's arrival at the empty barrier of the stage
-// of s: it has read what it needs there.
-func (r *Ring) ConsumerRelease(s PipelineState) { r.emptyOf(s).Arrive() }
+// ConsumerRelease is one consumer's arrival at the empty barrier of the stage of s: it
+// has read what it needs there. If every CTA has one, it arrives at those of the CTAs
+// that are named, the ones that multicast to it and its own, or at all if none is.
+func (r *Ring) ConsumerRelease(s PipelineState, ctas ...int) {
+	for _, cta := range r.emptiesOf(s, ctas) {
+		r.Empty(s.Index, cta).Arrive()
+	}
+}
 
 // Stop makes every present and future wait on the ring return err, or
 // [ErrStopped] if err is nil. The first Stop decides the error.
@@ -199,12 +250,12 @@ func (r *Ring) Stop(err error) {
 	if err == nil {
 		err = ErrStopped
 	}
-	r.stopped.CompareAndSwap(nil, &err)
+	r.root().stopped.CompareAndSwap(nil, &err)
 }
 
 // Err returns the error the ring was stopped with, nil if it was not.
 func (r *Ring) Err() error {
-	if err := r.stopped.Load(); err != nil {
+	if err := r.root().stopped.Load(); err != nil {
 		return *err
 	}
 	return nil
@@ -217,11 +268,18 @@ func (r *Ring) reopen() {
 	}
 }
 
-func (r *Ring) wait(b *barrier.Barrier, parity uint32) error {
-	for !b.TryWaitParity(parity, stopPoll) {
-		if err := r.Err(); err != nil {
-			return err
-		}
+// root returns the ring of which r is what a role sees, or r.
+func (r *Ring) root() *Ring {
+	if r.whole != nil {
+		return r.whole
 	}
-	return r.Err()
+	return r
+}
+
+// see makes r, which is zero, what a role sees of a ring: its barriers and its stop, and
+// waits of its own.
+func (r *Ring) see(whole *Ring) {
+	r.depth, r.ctas, r.empties = whole.depth, whole.ctas, whole.empties
+	r.full, r.empty = whole.full, whole.empty
+	r.whole = whole.root()
 }

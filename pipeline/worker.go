@@ -234,7 +234,7 @@ func (w *worker) park() {
 		w.ring.Full(s.Index, slab/w.shape.Slabs).TryWaitParity(s.Phase, stopPoll)
 	default:
 		s := w.stateOf(item)
-		w.ring.empty[s.Index].TryWaitParity(s.Phase^1, stopPoll)
+		w.ring.Empty(s.Index, 0).TryWaitParity(s.Phase^1, stopPoll)
 	}
 }
 

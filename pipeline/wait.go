@@ -1,0 +1,127 @@
+package pipeline
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"example.com/leafhopper/barrier"
+)
+
+// stopPoll bounds how long a parked role needs to notice Stop. Barriers know
+// nothing of cancellation, as on the GPU, so a parked role looks up now and
+// then.
+const stopPoll = time.Millisecond
+
+// waits is where a role waits on a ring, if it does.
+type waits struct {
+	at atomic.Uint64  // op, phase, stage, CTA and count of the wait, 0 if there is none
+	pc atomic.Uintptr // of the role's call, once the wait is long; 0 before
+	_  [64]byte       // of another role
+}
+
+// What a role waits in.
+const (
+	opAcquire = 1 + iota
+	opWait
+)
+
+var opNames = [...]string{opAcquire: "ProducerAcquire", opWait: "ConsumerWait"}
+
+// Fields of waits.at, from below: op, phase, stage, CTA, and how often the role had
+// gone on.
+const (
+	phaseAt = 2
+	stageAt = 3
+	ctaAt   = 7
+	countAt = 11
+)
+
+// wait waits on b, which is cta's barrier in the stage of s.
+func (r *Ring) wait(b *barrier.Barrier, op uint64, s PipelineState, cta int) error {
+	if !b.TestWaitParity(s.Phase) {
+		w := &r.waits
+		w.at.Store(op | uint64(s.Phase&1)<<phaseAt | uint64(s.Index)<<stageAt | uint64(cta)<<ctaAt | uint64(s.Count)<<countAt)
+		for !b.TryWaitParity(s.Phase, stopPoll) && r.Err() == nil {
+			if w.pc.Load() == 0 {
+				var pc [1]uintptr
+				runtime.Callers(3, pc[:]) // of who called ProducerAcquire or ConsumerWait
+				w.pc.Store(pc[0])
+			}
+		}
+		w.at.Store(0)
+		if w.pc.Load() != 0 {
+			w.pc.Store(0)
+		}
+	}
+	return r.Err()
+}
+
+// A Wait is where a role waits on a [Ring].
+type Wait struct {
+	Op    string // ProducerAcquire, for an empty barrier, or ConsumerWait, for a full one
+	Stage int
+	CTA   int
+	Phase uint32 // the parity waited for
+	Count int    // stages that the role has passed before
+	At    string // file and line of the call, unless the wait is too short to tell
+	// State is that of the barrier: Pending arrivals and Tx bytes are missing, unless it
+	// has come to its next phase and the role is about to go on.
+	State barrier.State
+}
+
+// wait returns where r waits, nil if it does not.
+func (w *waits) wait(r *Ring) *Wait {
+	at := w.at.Load()
+	if at == 0 {
+		return nil
+	}
+	v := &Wait{
+		Op:    opNames[at&(1<<phaseAt-1)],
+		Phase: uint32(at >> phaseAt & 1),
+		Stage: int(at >> stageAt % MaxDepth),
+		CTA:   int(at >> ctaAt % MaxCTAs),
+		Count: int(at >> countAt),
+	}
+	if pc := w.pc.Load(); pc != 0 {
+		frame, _ := runtime.CallersFrames([]uintptr{pc}).Next()
+		v.At = fmt.Sprintf("%s:%d", filepath.Base(frame.File), frame.Line)
+	}
+	if v.Op == opNames[opAcquire] {
+		v.State = r.Empty(v.Stage, v.CTA).State()
+	} else {
+		v.State = r.Full(v.Stage, v.CTA).State()
+	}
+	return v
+}
+
+// String describes the wait, as in "ConsumerWait at main.go:31 for item 14: full[2] of
+// CTA 0, phase 0: 0 of 1 arrivals and 16 bytes missing".
+func (w *Wait) String() string {
+	of := "full"
+	if w.Op == opNames[opAcquire] {
+		of = "empty"
+	}
+	at := ""
+	if w.At != "" {
+		at = " at " + w.At
+	}
+	return fmt.Sprintf("%s%s for item %d: %s[%d] of CTA %d, phase %d: %s",
+		w.Op, at, w.Count, of, w.Stage, w.CTA, w.Phase, w.missing())
+}
+
+// missing says what the wait is for.
+func (w *Wait) missing() string {
+	s := w.State
+	switch {
+	case !s.Live:
+		return s.String()
+	case (uint32(s.Phase)^w.Phase)&1 != 0:
+		return "nothing is missing"
+	case s.Tx < 0:
+		return fmt.Sprintf("%d of %d arrivals missing, %d bytes too many", s.Pending, s.Expected, -s.Tx)
+	}
+	return fmt.Sprintf("%d of %d arrivals and %d bytes missing", s.Pending, s.Expected, s.Tx)
+}
