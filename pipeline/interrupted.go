@@ -23,17 +23,17 @@ type Interrupted struct {
 // RoleStatus says where a role was when the context of its [Run] ended.
 type RoleStatus struct {
 	Name     string // of the function
-	Wait     *Wait  // on the ring, nil if it was not waiting there; of a role of several goroutines, one wait
+	Wait     *Wait  // on the ring, for 0.1 ms at least; nil if there is none, one if there are several
 	Returned bool   // it had returned
 	Err      error  // what it returned afterwards, nil if that was the ring's error
 }
 
 // where returns where the roles are.
 func (n *run) where() *Interrupted {
-	e := &Interrupted{Roles: make([]RoleStatus, len(n.members)), Elsewhere: n.ring.waits.wait(n.ring)}
+	e := &Interrupted{Roles: make([]RoleStatus, len(n.members)), Elsewhere: n.ring.waits.report(n.ring)}
 	for i := range n.members {
 		m := &n.members[i]
-		e.Roles[i] = RoleStatus{Name: nameOf(m.role), Returned: m.returned.Load(), Wait: m.ring.waits.wait(&m.ring)}
+		e.Roles[i] = RoleStatus{Name: nameOf(m.role), Returned: m.returned.Load(), Wait: m.ring.waits.report(&m.ring)}
 	}
 	return e
 }

@@ -25,7 +25,7 @@ func stuck(t *testing.T, r *Ring, boom error, waiting []int, roles ...Role) *Int
 	}
 	go func() {
 		for _, i := range waiting {
-			for r := <-seen[i]; r.waits.pc.Load() == 0; {
+			for r := <-seen[i]; r.waits.at.Load() == 0; {
 				time.Sleep(time.Millisecond)
 			}
 		}
@@ -134,7 +134,7 @@ func TestInterruptedElsewhere(t *testing.T) {
 		func(context.Context, *Ring) error { return r.ConsumerWait(ConsumerStart(1), 0) },
 		func(_ context.Context, own *Ring) error {
 			<-returned
-			for r.waits.pc.Load() == 0 {
+			for r.waits.at.Load() == 0 {
 				time.Sleep(time.Millisecond)
 			}
 			return own.ConsumerWait(ConsumerStart(1), 1)

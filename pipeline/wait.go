@@ -10,16 +10,20 @@ import (
 	"example.com/leafhopper/barrier"
 )
 
-// stopPoll bounds how long a parked role needs to notice Stop. Barriers know
-// nothing of cancellation, as on the GPU, so a parked role looks up now and
-// then.
-const stopPoll = time.Millisecond
+const (
+	// stopPoll bounds how long a parked role needs to notice Stop. Barriers know
+	// nothing of cancellation, as on the GPU, so a parked role looks up now and
+	// then.
+	stopPoll = time.Millisecond
+	// shortWait is how long a wait may be of which nobody is told: hand-overs of
+	// stages are shorter, and would notice what it costs to tell.
+	shortWait = 100 * time.Microsecond
+)
 
-// waits is where a role waits on a ring, if it does.
+// waits is where a role waits on a ring, if it does and has for longer than shortWait.
 type waits struct {
 	at atomic.Uint64  // op, phase, stage, CTA and count of the wait, 0 if there is none
-	pc atomic.Uintptr // of the role's call, once the wait is long; 0 before
-	_  [64]byte       // of another role
+	pc atomic.Uintptr // of the role's call
 }
 
 // What a role waits in.
@@ -41,20 +45,16 @@ const (
 
 // wait waits on b, which is cta's barrier in the stage of s.
 func (r *Ring) wait(b *barrier.Barrier, op uint64, s PipelineState, cta int) error {
-	if !b.TestWaitParity(s.Phase) {
+	if !b.TryWaitParity(s.Phase, shortWait) && r.Err() == nil {
 		w := &r.waits
-		w.at.Store(op | uint64(s.Phase&1)<<phaseAt | uint64(s.Index)<<stageAt | uint64(cta)<<ctaAt | uint64(s.Count)<<countAt)
+		var pc [1]uintptr
+		runtime.Callers(3, pc[:]) // of who called ProducerAcquire or ConsumerWait
+		w.pc.Store(pc[0])
+		stage := uint64(s.Phase&1)<<phaseAt | uint64(s.Index)<<stageAt | uint64(cta)<<ctaAt
+		w.at.Store(op | stage | uint64(s.Count)<<countAt)
 		for !b.TryWaitParity(s.Phase, stopPoll) && r.Err() == nil {
-			if w.pc.Load() == 0 {
-				var pc [1]uintptr
-				runtime.Callers(3, pc[:]) // of who called ProducerAcquire or ConsumerWait
-				w.pc.Store(pc[0])
-			}
 		}
 		w.at.Store(0)
-		if w.pc.Load() != 0 {
-			w.pc.Store(0)
-		}
 	}
 	return r.Err()
 }
@@ -66,14 +66,14 @@ type Wait struct {
 	CTA   int
 	Phase uint32 // the parity waited for
 	Count int    // stages that the role has passed before
-	At    string // file and line of the call, unless the wait is too short to tell
+	At    string // file and line of the call
 	// State is that of the barrier: Pending arrivals and Tx bytes are missing, unless it
 	// has come to its next phase and the role is about to go on.
 	State barrier.State
 }
 
-// wait returns where r waits, nil if it does not.
-func (w *waits) wait(r *Ring) *Wait {
+// report returns where r waits, nil if it does not.
+func (w *waits) report(r *Ring) *Wait {
 	at := w.at.Load()
 	if at == 0 {
 		return nil
@@ -85,10 +85,8 @@ func (w *waits) wait(r *Ring) *Wait {
 		CTA:   int(at >> ctaAt % MaxCTAs),
 		Count: int(at >> countAt),
 	}
-	if pc := w.pc.Load(); pc != 0 {
-		frame, _ := runtime.CallersFrames([]uintptr{pc}).Next()
-		v.At = fmt.Sprintf("%s:%d", filepath.Base(frame.File), frame.Line)
-	}
+	frame, _ := runtime.CallersFrames([]uintptr{w.pc.Load()}).Next()
+	v.At = fmt.Sprintf("%s:%d", filepath.Base(frame.File), frame.Line)
 	if v.Op == opNames[opAcquire] {
 		v.State = r.Empty(v.Stage, v.CTA).State()
 	} else {
@@ -104,12 +102,8 @@ func (w *Wait) String() string {
 	if w.Op == opNames[opAcquire] {
 		of = "empty"
 	}
-	at := ""
-	if w.At != "" {
-		at = " at " + w.At
-	}
-	return fmt.Sprintf("%s%s for item %d: %s[%d] of CTA %d, phase %d: %s",
-		w.Op, at, w.Count, of, w.Stage, w.CTA, w.Phase, w.missing())
+	return fmt.Sprintf("%s at %s for item %d: %s[%d] of CTA %d, phase %d: %s",
+		w.Op, w.At, w.Count, of, w.Stage, w.CTA, w.Phase, w.missing())
 }
 
 // missing says what the wait is for.
