@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/fp8"
 	"example.com/leafhopper/tile"
 	"example.com/leafhopper/wgmma"
 	"github.com/x448/float16"
@@ -37,15 +38,18 @@ func (a *Array[T]) region() region {
 	if a == nil {
 		return region{}
 	}
-	r := region{cta: a.cta, offset: a.offset, bytes: a.n * a.size(), decl: a.decl}
+	r := region{cta: a.cta, offset: a.offset, bytes: a.Size(), decl: a.decl}
 	r.typ, r.typed = dataTypeOf[T]()
 	return r
 }
 
-func (a *Array[T]) size() int { var zero T; return int(unsafe.Sizeof(zero)) }
-
 // Len returns the number of elements.
 func (a *Array[T]) Len() int { return a.n }
+
+// Size returns the number of bytes (sizeof).
+func (a *Array[T]) Size() int { return a.n * sizeof[T]() }
+
+func sizeof[T any]() int { var zero T; return int(unsafe.Sizeof(zero)) }
 
 // Address returns the address in shared memory, which is the same for the arrays of all
 // CTAs that were declared alike.
@@ -58,7 +62,7 @@ func (a *Array[T]) At(i int) *Array[T] { return a.Slice(i, a.n) }
 // Slice returns the elements i to j-1.
 func (a *Array[T]) Slice(i, j int) *Array[T] {
 	return &Array[T]{
-		cta: a.cta, offset: a.offset + i*a.size(), n: j - i, decl: a.decl, first: a.first + i, data: a.data[i:j:j],
+		cta: a.cta, offset: a.offset + i*sizeof[T](), n: j - i, decl: a.decl, first: a.first + i, data: a.data[i:j:j],
 	}
 }
 
@@ -125,7 +129,7 @@ func (a *Array[T]) name() string { return a.decl.name() }
 
 // Bytes returns the memory itself. No check sees what is done with it.
 func (a *Array[T]) Bytes() []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(a.data))), a.n*a.size())
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(a.data))), a.Size())
 }
 
 // Elements returns the memory itself. No check sees what is done with it.
@@ -151,7 +155,7 @@ func (a *Array[T]) MNMajor(s tile.Swizzle, block ...int) wgmma.Descriptor {
 func dataTypeOf[T any]() (tile.DataType, bool) {
 	var zero T
 	switch any(zero).(type) {
-	case uint8, int8:
+	case uint8, int8, fp8.E4M3, fp8.E5M2:
 		return tile.Uint8, true
 	case uint16, int16:
 		return tile.Uint16, true

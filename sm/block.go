@@ -193,6 +193,13 @@ func (b *Block) Barriers(n int) []Barrier {
 	return c.newBarriers("Barriers", "", n)
 }
 
+// Barrier is Barriers(1), the one.
+func (b *Block) Barrier() *Barrier {
+	b.cta.body.enter("Barrier")
+	b.cta.declare("Barrier")
+	return &b.cta.newBarriers("Barrier", "", 1)[0]
+}
+
 // newBarriers declares n barriers by a call of that name. suffix is what a report adds to
 // the variable that has them.
 func (c *cta) newBarriers(call, suffix string, n int) []Barrier {

@@ -1,6 +1,7 @@
 package sm
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 	"strings"
@@ -240,12 +241,35 @@ func (t *Thread) PrefetchTensor(m *tile.TensorMap, coord ...int) {
 
 // global is a slice as bulk copies see it.
 func global[T any](s []T) tile.Global {
-	var zero T
 	p := unsafe.SliceData(s)
 	return tile.Global{
-		Bytes:   unsafe.Slice((*byte)(unsafe.Pointer(p)), len(s)*int(unsafe.Sizeof(zero))),
+		Bytes:   unsafe.Slice((*byte)(unsafe.Pointer(p)), len(s)*sizeof[T]()),
 		Address: uint64(uintptr(unsafe.Pointer(p))),
 	}
+}
+
+// NewTensorMap returns the map of a tensor in data, of which cfg says the rest
+// (cuTensorMapEncodeTiled): Dims, Box and Swizzle. Nil Strides are those of a dense tensor.
+// A zero DataType is that of T.
+func NewTensorMap[T any](data []T, cfg tile.Config) (*tile.TensorMap, error) {
+	typ, ok := dataTypeOf[T]()
+	switch {
+	case cfg.DataType != 0:
+	case !ok:
+		return nil, fmt.Errorf("sm: NewTensorMap: no DataType is that of %T", data)
+	default:
+		cfg.DataType = typ
+	}
+	if cfg.Strides == nil {
+		stride := uint64(sizeof[T]())
+		for _, n := range cfg.Dims[:max(len(cfg.Dims)-1, 0)] {
+			stride *= n
+			cfg.Strides = append(cfg.Strides, stride)
+		}
+	}
+	g := global(data)
+	cfg.Global, cfg.Address = g.Bytes, g.Address
+	return tile.NewTensorMap(cfg)
 }
 
 // LoadBulk issues the copy of src to dst, a multiple of 16 bytes between multiples of 16,

@@ -5,10 +5,10 @@
 //
 //	err := sm.Launch(ctx, sm.Config{Grid: sm.Dim3{X: 4}, Block: sm.Dim3{X: 128}}, func(b *sm.Block) {
 //		buf := sm.Shared[int32](b, 1024, 16)
-//		bar := b.Barriers(1)
+//		bar := b.Barrier()
 //		b.Threads(func(t *sm.Thread) {
 //			if t.Rank() == 0 {
-//				bar[0].Init(t, b.Dim.Size())
+//				bar.Init(t, b.Dim.Size())
 //			}
 //			t.SyncThreads()
 //			…

@@ -57,7 +57,7 @@ func MemcpyAsync[T any](a Agent, dst *Array[T], src []T, to Completion) {
 	g.enter("MemcpyAsync")
 	t := g.lane()
 	r := t.own(dst, "destination")
-	t.holds(r, "destination", len(src)*dst.size())
+	t.holds(r, "destination", len(src)*sizeof[T]())
 	if g.parts > 0 {
 		first, end := share(len(src), g.rank, g.parts), share(len(src), g.rank+1, g.parts)
 		if dst, src = dst.Slice(first, end), src[first:end]; len(src) == 0 {

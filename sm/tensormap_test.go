@@ -1,0 +1,48 @@
+package sm_test
+
+import (
+	"strings"
+	"testing"
+
+	"example.com/leafhopper/sm"
+	"example.com/leafhopper/tile"
+)
+
+func TestNewTensorMap(t *testing.T) {
+	data := make([]int32, 8*6*4)
+	m, err := sm.NewTensorMap(data, tile.Config{Dims: []uint64{8, 6, 4}, Box: []uint32{4, 3, 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.DataType() != tile.Int32 || m.BoxBytes() != 4*4*3*2 {
+		t.Errorf("a map of %v with boxes of %d bytes", m.DataType(), m.BoxBytes())
+	}
+	// The strides are dense: the last element of the tensor is the last of data.
+	if _, err := sm.NewTensorMap(data[1:], tile.Config{Dims: []uint64{8, 6, 4}, Box: []uint32{4, 3, 2}}); err == nil {
+		t.Error("a tensor that begins off 16 bytes, and ends behind its memory, is accepted")
+	}
+	if _, err := sm.NewTensorMap(data[:len(data)-1], tile.Config{Dims: []uint64{8, 6, 4}, Box: []uint32{4, 3, 2}}); err == nil {
+		t.Error("a tensor that ends behind its memory is accepted")
+	}
+	if _, err := sm.NewTensorMap([]bool{true}, tile.Config{}); err == nil || !strings.Contains(err.Error(), "[]bool") {
+		t.Errorf("a tensor of bools: %v", err)
+	}
+	tf32, err := sm.NewTensorMap(make([]float32, 64), tile.Config{DataType: tile.TFloat32, Dims: []uint64{8, 8}, Box: []uint32{8, 8}})
+	if err != nil || tf32.DataType() != tile.TFloat32 {
+		t.Errorf("the type that is named: %v, %v", tf32, err)
+	}
+}
+
+// TestBarrier checks that one barrier is what the kernel's variable calls it.
+func TestBarrier(t *testing.T) {
+	err := sm.Launch(t.Context(), sm.Config{}, func(b *sm.Block) {
+		bar := b.Barrier()
+		b.Threads(func(t *sm.Thread) {
+			bar.Init(t, 2)
+			bar.ArriveAndWait(t)
+		})
+	})
+	if err == nil || !strings.Contains(err.Error(), "waits for bar phase 0: 1 of 2 arrivals missing") {
+		t.Error(err)
+	}
+}
