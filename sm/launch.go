@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"example.com/leafhopper/internal/ended"
 )
 
 // Limits of compute capability 9.0 (CUDA C++ Programming Guide, technical
@@ -174,11 +176,9 @@ func (l *launch) run(ctx context.Context) error {
 		return err
 	}
 	l.Trace.begin()
-	watched := make(chan struct{})
-	unwatch := context.AfterFunc(ctx, func() {
-		l.stop(cause(ctx))
-		close(watched)
-	})
+	over := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() { l.watch(ctx, ctx.Done(), over) })
 	// The first runners must not end before all are counted.
 	l.agents.Add(1)
 	for range l.resident() {
@@ -189,23 +189,40 @@ func (l *launch) run(ctx context.Context) error {
 	}
 	l.agents.Done()
 	l.agents.Wait()
-	if !unwatch() {
-		<-watched
-	}
+	close(over)
+	watch.Wait()
 	return l.err
 }
 
-// cause returns why ctx is done, nil if it is not.
-func cause(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		if err := context.Cause(ctx); err != nil {
-			return err
+// watch stops the launch when ctx ends, unless it is over first. A context may be of
+// anybody's making: what its methods do here comes to an end here.
+func (l *launch) watch(ctx context.Context, done, over <-chan struct{}) {
+	returned := false
+	defer func() {
+		if v := recover(); v != nil {
+			l.stop(fmt.Errorf("sm: launch: the context panicked: %v", v))
+		} else if !returned {
+			l.stop(errors.New("sm: launch: the context ended its caller's goroutine"))
 		}
-		return context.Canceled // a context that is done and does not say why
-	default:
+	}()
+	select {
+	case <-done:
+		l.stop(cause(ctx))
+	case <-over:
+	}
+	returned = true
+}
+
+// cause returns why ctx has ended, nil if it has not.
+func cause(ctx context.Context) error {
+	err := ended.Err(ctx)
+	if err == nil {
 		return nil
 	}
+	if c := context.Cause(ctx); c != nil {
+		return c
+	}
+	return err
 }
 
 // next makes c the next cluster of the grid and starts its CTAs, if there is one.
