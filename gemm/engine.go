@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -31,8 +30,8 @@ type Engine struct {
 }
 
 // New returns an engine whose calls have the given options unless they name
-// others. WithWorkers bounds the goroutines of each call. WithContext and
-// WithStats belong to a call and are refused here. It is an error, too, if an option
+// others. WithWorkers bounds the goroutines of each call. WithContext, WithStats
+// and WithTrace belong to a call and are refused here. It is an error, too, if an option
 // is out of its range, or if the kernel that WithKernel or otherwise LEAFHOPPER_KERNEL
 // names is unknown or cannot run here.
 func New(opts ...Option) (*Engine, error) {
@@ -43,8 +42,13 @@ func New(opts ...Option) (*Engine, error) {
 	if s.ctx != nil {
 		return nil, fmt.Errorf("gemm: New: WithContext belongs to a call")
 	}
-	if slices.ContainsFunc(opts, func(o Option) bool { return o.kind == optStats }) {
-		return nil, fmt.Errorf("gemm: New: WithStats belongs to a call")
+	for _, o := range opts {
+		switch o.kind {
+		case optStats:
+			return nil, fmt.Errorf("gemm: New: WithStats belongs to a call")
+		case optTrace:
+			return nil, fmt.Errorf("gemm: New: WithTrace belongs to a call")
+		}
 	}
 	if err := s.checkKernel(); err != nil {
 		return nil, err

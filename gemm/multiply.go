@@ -8,6 +8,7 @@ import (
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/internal/ended"
+	"example.com/leafhopper/pipeline"
 )
 
 // Multiply computes C = alpha·A·B + beta·C for an M x K matrix A, a K x N
@@ -90,6 +91,9 @@ func (e *Engine) compute(in *inlined, s *settings) error {
 	if s.stats != nil {
 		start = time.Now()
 	}
+	if s.trace != nil {
+		s.trace.Begin(s.ctx, 1)
+	}
 	workers := 1
 	switch {
 	case in.m == 0 || in.n == 0:
@@ -108,7 +112,11 @@ func (e *Engine) compute(in *inlined, s *settings) error {
 			return err
 		}
 		in.past = in.exceeds(1)
+		span := s.trace.Start(0, pipeline.TraceCompute)
 		in.run(0, in.n)
+		if span != nil {
+			span.End()
+		}
 	}
 	if s.stats != nil {
 		*s.stats = Stats{Kernel: in.kernel.Name, Inline: true, Route: routeNames[routeInline], Workers: workers, Elapsed: time.Since(start)}

@@ -138,6 +138,10 @@ func (r *run) execute(e *Engine, s *settings, prog program, st *Stats) error {
 	if err := r.grid.Reset(ctx, prog.shape(), prog, st.Workers); err != nil {
 		return err
 	}
+	if s.trace != nil {
+		s.trace.Begin(s.ctx, st.Workers)
+		r.grid.Record(s.trace)
+	}
 	e.crew.Run(&r.grid, st.Workers)
 	if err := r.grid.Err(); err != nil {
 		return err

@@ -77,6 +77,7 @@ type Grid struct {
 	posts   []post     // of the workers, by id
 	run     uint64     // the number of resets; after the first one finished is initialised
 	loose   bool       // see loose.go
+	trace   *Trace     // nil, as a rule
 
 	// What workers write has lines of the cache of its own.
 	_         [64]byte
@@ -281,10 +282,14 @@ func (g *Grid) Stats() (sum Stats) {
 	return sum
 }
 
-// Clear lets go of the program, the context and what Err returns, for a Grid that
+// Record has the workers of the run that Reset has prepared note in t what they do. t has
+// begun, for as many.
+func (g *Grid) Record(t *Trace) { g.trace = t }
+
+// Clear lets go of the program, the context, the trace and what Err returns, for a Grid that
 // is kept for another Reset. Call it when every worker has left.
 func (g *Grid) Clear() {
-	g.prog, g.ctx = nil, nil
+	g.prog, g.ctx, g.trace = nil, nil, nil
 	g.reopen()
 }
 

@@ -130,7 +130,9 @@ func (w *worker) computePiece(p piece) bool {
 	if w.halted() || p.item > 0 && !w.awaitItem(p) {
 		return false
 	}
+	span := w.trace.Start(w.id, TraceCompute)
 	w.prog.Compute(0, p.item, 0, p.slab)
+	span.endPiece(p.item, "slab", p.slab)
 	if p.item < w.shape.Items-1 {
 		w.marks[p.slab].word.Store(w.run<<takenBits | uint64(p.item+1))
 	}

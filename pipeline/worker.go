@@ -54,6 +54,7 @@ type worker struct {
 	idle      int // look-aways since the last piece of work
 	idleSince time.Time
 	starved   bool // idle because the ring is full, not because the next slot is not
+	stall     *TraceSpan
 }
 
 // runRing executes pieces until the grid is finished. The first worker waits for
@@ -119,8 +120,9 @@ func (w *worker) copy() bool {
 		stage := w.copied % w.shape.Depth
 		if job, ok := w.copies[stage].take(w.copied, jobs); ok {
 			w.endIdle()
-			start := time.Now()
+			start, span := time.Now(), w.trace.Start(w.id, TraceCopy)
 			w.load(stage, w.copied, job)
+			span.endPiece(w.copied, "job", job)
 			w.stats.Copy += time.Since(start)
 			return true
 		}
@@ -161,8 +163,9 @@ func (w *worker) stateOf(item int) PipelineState {
 // slab computes item of a slab that the worker has claimed.
 func (w *worker) slab(slab, item int) {
 	w.endIdle()
-	s := w.stateOf(item)
+	s, span := w.stateOf(item), w.trace.Start(w.id, TraceCompute)
 	w.prog.Compute(s.Index, item, slab/w.shape.Slabs, slab%w.shape.Slabs)
+	span.endPiece(item, "slab", slab)
 	w.slabs[slab].done(item)
 	w.ring.ConsumerRelease(s)
 	if item == w.shape.Items-1 {
@@ -196,6 +199,7 @@ func (w *worker) spin(pauses int) (long bool) {
 		w.idleSince = time.Now()
 		_, item := w.behind()
 		w.starved = item >= int(w.issued.Load()) && item < w.shape.Items
+		w.stall = w.trace.Start(w.id, TraceStall)
 	}
 	w.idle++
 	return lookAway(w.idle, pauses) && time.Since(w.idleSince) > SpinFor
@@ -249,5 +253,6 @@ func (w *worker) endIdle() {
 	} else {
 		w.stats.ConsumerWait += d
 	}
+	w.stall.endStall(w.starved)
 	w.idle = 0
 }

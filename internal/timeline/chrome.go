@@ -54,6 +54,25 @@ func WriteChrome(w io.Writer, ts ...*Timeline) error {
 	return b.Flush()
 }
 
+// WriteTo writes t alone as [WriteChrome] does. It implements [io.WriterTo].
+func (t *Timeline) WriteTo(w io.Writer) (n int64, err error) {
+	c := countingWriter{w: w}
+	err = WriteChrome(&c, t)
+	return c.n, err
+}
+
+// A countingWriter counts the bytes that w takes.
+type countingWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
 // joined returns both names, of which each may be empty.
 func joined(timeline, group string) string {
 	if timeline != "" && group != "" {

@@ -174,6 +174,19 @@ func TestWriteChrome(t *testing.T) {
 	}
 }
 
+func TestWriteTo(t *testing.T) {
+	var one, other bytes.Buffer
+	if err := WriteChrome(&one, two()); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := two().WriteTo(&other); err != nil || n != int64(one.Len()) || other.String() != one.String() {
+		t.Errorf("%d bytes, %v:\n%s\nwant %d:\n%s", n, err, other.String(), one.Len(), one.String())
+	}
+	if n, err := two().WriteTo(new(full)); n != 0 || !errors.Is(err, errFull) {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+}
+
 // A full writer takes so many bytes.
 type full int
 

@@ -1,0 +1,95 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"runtime/trace"
+	"time"
+
+	"example.com/leafhopper/internal/timeline"
+)
+
+// What a worker's time goes to, in a [Trace]: the kinds of its spans.
+const (
+	TraceCompute = iota // a slab
+	TraceCopy           // a copy job
+	TraceStall          // nothing: the ring is full and nothing to compute, or the next slot not full yet
+)
+
+var traceKinds = []timeline.Kind{
+	TraceCompute: {Name: "multiply", Mark: '█'},
+	TraceCopy:    {Name: "copy", Mark: '▒'},
+	TraceStall:   {Name: "stall", Mark: '·'},
+}
+
+// A Trace is what each worker of a grid did and when, piece by piece, since it began.
+// WriteTo writes it as a timeline for chrome://tracing and ui.perfetto.dev, WriteLanes draws
+// it as text. While package runtime/trace is on, every span is a region there, too.
+//
+// Time that no span has went to what a worker does between pieces, or it had not come
+// yet or had left.
+type Trace struct {
+	timeline.Timeline
+	began time.Time
+	ctx   context.Context
+}
+
+// Begin empties t and sets its time to 0, for workers 0 .. workers-1. Regions belong to
+// the task of ctx, which may be nil.
+func (t *Trace) Begin(ctx context.Context, workers int) {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	t.Kinds, t.Lanes = traceKinds, nil
+	t.ctx, t.began = ctx, time.Now()
+	for id := range workers {
+		t.Lane("", fmt.Sprintf("worker %d", id))
+	}
+}
+
+// A TraceSpan is what a worker is at; nil is nothing.
+type TraceSpan struct {
+	lane   *timeline.Lane
+	kind   int
+	began  time.Time // of the trace
+	start  time.Time
+	region *trace.Region
+}
+
+// Start starts a span of worker id, which its goroutine ends. Of a nil Trace it returns nil.
+func (t *Trace) Start(id, kind int) *TraceSpan {
+	if t == nil {
+		return nil
+	}
+	return t.start(id, kind) // apart, so that who does not trace pays for the comparison only
+}
+
+func (t *Trace) start(id, kind int) *TraceSpan {
+	return &TraceSpan{t.Lanes[id], kind, t.began, time.Now(), trace.StartRegion(t.ctx, traceKinds[kind].Name)}
+}
+
+// End ends the span, if it is one.
+func (s *TraceSpan) End(args ...timeline.Arg) {
+	if s != nil {
+		s.region.End()
+		s.lane.Add(s.kind, s.start.Sub(s.began), time.Since(s.began), args...)
+	}
+}
+
+// endPiece ends the span of a piece: a slab, or a copy job, of an item.
+func (s *TraceSpan) endPiece(item int, what string, piece int) {
+	if s != nil {
+		s.End(timeline.Arg{Key: "item", Value: item}, timeline.Arg{Key: what, Value: piece})
+	}
+}
+
+// endStall ends the span of a worker that waited for an empty slot, or for a full one.
+func (s *TraceSpan) endStall(starved bool) {
+	if s != nil {
+		what := "full"
+		if starved {
+			what = "empty"
+		}
+		s.End(timeline.Arg{Key: "for", Value: what})
+	}
+}
