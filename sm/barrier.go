@@ -8,13 +8,6 @@ import (
 	"example.com/leafhopper/barrier"
 )
 
-// start initialises a barrier of a pipeline, whose count has been checked.
-func start(b *barrier.Barrier, n int) {
-	if err := b.Init(n); err != nil {
-		panic(err)
-	}
-}
-
 // A Token names the phase in which an arrival took part.
 type Token = barrier.Token
 
@@ -35,7 +28,7 @@ type mbar struct {
 	index, of int    // among those that were declared together
 
 	mu      sync.Mutex
-	b       barrier.Barrier
+	b       *barrier.Barrier
 	phase   uint64 // completed
 	waiters []*runner
 	clock   clock // released by who has arrived or landed

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"example.com/leafhopper/barrier"
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/tile"
 	"github.com/x448/float16"
@@ -190,19 +191,22 @@ func (b *Block) Barriers(n int) []Barrier {
 	if n < 0 || n > MaxSharedBytes/8 {
 		c.body.fail(RuleShared, "%d barriers, want 0 to %d", n, MaxSharedBytes/8)
 	}
-	return c.newBarriers("Barriers", "", n)
+	return c.newBarriers("Barriers", "", n, ownWord)
 }
 
 // Barrier is Barriers(1), the one.
 func (b *Block) Barrier() *Barrier {
 	b.cta.body.enter("Barrier")
 	b.cta.declare("Barrier")
-	return &b.cta.newBarriers("Barrier", "", 1)[0]
+	return &b.cta.newBarriers("Barrier", "", 1, ownWord)[0]
 }
 
+// ownWord is the state machine of a barrier that is in no ring.
+func ownWord(int) *barrier.Barrier { return new(barrier.Barrier) }
+
 // newBarriers declares n barriers by a call of that name. suffix is what a report adds to
-// the variable that has them.
-func (c *cta) newBarriers(call, suffix string, n int) []Barrier {
+// the variable that has them, word(i) the state machine of one.
+func (c *cta) newBarriers(call, suffix string, n int, word func(i int) *barrier.Barrier) []Barrier {
 	c.reserve(8*n, 8)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -211,7 +215,7 @@ func (c *cta) newBarriers(call, suffix string, n int) []Barrier {
 	}
 	bars := make([]Barrier, n)
 	for i := range bars {
-		m := &mbar{cta: c, decl: c.declared, suffix: suffix, index: i, of: n}
+		m := &mbar{cta: c, decl: c.declared, suffix: suffix, index: i, of: n, b: word(i)}
 		bars[i] = Barrier{c, len(c.barriers), m}
 		c.barriers = append(c.barriers, m)
 	}

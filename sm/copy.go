@@ -175,7 +175,7 @@ func (t *Thread) LoadTensor(dst Region, m *tile.TensorMap, bar *Barrier, coord .
 	b := t.bar(bar, g.cta)
 	at := t.coords(coord)
 	t.arriving(b)
-	t.check(t.bulk.Load(g.cta.shared(), g.offset, m, at, &b.b))
+	t.check(t.bulk.Load(g.cta.shared(), g.offset, m, at, b.b))
 }
 
 // LoadTensorMulticast issues the copy of a box to dst's address in every CTA of the cluster
@@ -189,7 +189,7 @@ func (t *Thread) LoadTensorMulticast(dst Region, m *tile.TensorMap, bar *Barrier
 	at := t.coords(coord)
 	for _, b := range t.receivers(mask, bar) {
 		t.arriving(b)
-		t.check(t.bulk.Load(b.cta.shared(), g.offset, m, at, &b.b))
+		t.check(t.bulk.Load(b.cta.shared(), g.offset, m, at, b.b))
 	}
 }
 
@@ -282,7 +282,7 @@ func LoadBulk[T any](t *Thread, dst *Array[T], src []T, bar *Barrier) {
 	t.holds(g, "destination", len(from.Bytes))
 	b := t.bar(bar, g.cta)
 	t.arriving(b)
-	t.check(t.bulk.LoadBulk(g.cta.shared(), g.offset, from, 0, len(from.Bytes), &b.b))
+	t.check(t.bulk.LoadBulk(g.cta.shared(), g.offset, from, 0, len(from.Bytes), b.b))
 }
 
 // LoadBulkMulticast is LoadBulk to dst's address in every CTA of mask, as
@@ -294,7 +294,7 @@ func LoadBulkMulticast[T any](t *Thread, dst *Array[T], src []T, bar *Barrier, m
 	t.holds(g, "destination", len(from.Bytes))
 	for _, b := range t.receivers(mask, bar) {
 		t.arriving(b)
-		t.check(t.bulk.LoadBulk(b.cta.shared(), g.offset, from, 0, len(from.Bytes), &b.b))
+		t.check(t.bulk.LoadBulk(b.cta.shared(), g.offset, from, 0, len(from.Bytes), b.b))
 	}
 }
 
@@ -334,7 +334,7 @@ func (t *Thread) holds(g region, what string, bytes int) {
 func (t *Thread) CopyBulk(dst, src Region, bar *Barrier) {
 	t.use("CopyBulk")
 	to, from, b := t.exchange(dst, src, bar)
-	t.check(t.bulk.CopyBulk(to.cta.shared(), to.offset, from.cta.shared(), from.offset, from.bytes, &b.b))
+	t.check(t.bulk.CopyBulk(to.cta.shared(), to.offset, from.cta.shared(), from.offset, from.bytes, b.b))
 }
 
 // ReduceBulk is CopyBulk that combines each element with dst's, whose type both have (PTX
@@ -345,7 +345,7 @@ func (t *Thread) ReduceBulk(op tile.ReduceOp, dst, src Region, bar *Barrier) {
 	if !from.typed || from.typ != to.typ {
 		t.fail(RuleBytes, "%T and %T are not of one type that a copy can combine", dst, src)
 	}
-	t.check(t.bulk.ReduceShared(to.cta.shared(), to.offset, op, from.typ, from.cta.shared(), from.offset, from.bytes, &b.b))
+	t.check(t.bulk.ReduceShared(to.cta.shared(), to.offset, op, from.typ, from.cta.shared(), from.offset, from.bytes, b.b))
 }
 
 func (t *Thread) exchange(dst, src Region, bar *Barrier) (to, from region, b *mbar) {
@@ -368,7 +368,7 @@ func StoreAsync[T any](t *Thread, dst *Array[T], v T, bar *Barrier) {
 	t.holds(g, "destination", len(bytes))
 	b := t.bar(bar, g.cta)
 	t.arriving(b)
-	t.check(t.bulk.StoreAsync(g.cta.shared(), g.offset, bytes, &b.b))
+	t.check(t.bulk.StoreAsync(g.cta.shared(), g.offset, bytes, b.b))
 }
 
 // ReduceAsync combines v with dst's first element, in any CTA of the cluster, and completes
@@ -380,7 +380,7 @@ func ReduceAsync[T uint32 | int32 | uint64](t *Thread, op tile.ReduceOp, dst *Ar
 	t.holds(g, "destination", len(bytes))
 	b := t.bar(bar, g.cta)
 	t.arriving(b)
-	t.check(t.bulk.ReduceAsync(g.cta.shared(), g.offset, op, g.typ, bytes, &b.b))
+	t.check(t.bulk.ReduceAsync(g.cta.shared(), g.offset, op, g.typ, bytes, b.b))
 }
 
 // CommitGroup makes a bulk group of the stores and reductions to global memory that the

@@ -76,7 +76,7 @@ func MemcpyAsync[T any](a Agent, dst *Array[T], src []T, to Completion) {
 	}
 	m.expect(g, len(bytes))
 	t.arriving(m)
-	t.check(t.bulk.CopyAsync(r.cta.shared(), r.offset, bytes, &m.b))
+	t.check(t.bulk.CopyAsync(r.cta.shared(), r.offset, bytes, m.b))
 }
 
 // share returns where part i of n elements begins that several threads copy.

@@ -3,6 +3,7 @@ package sm
 import (
 	"time"
 
+	"example.com/leafhopper/barrier"
 	"example.com/leafhopper/pipeline"
 )
 
@@ -30,7 +31,8 @@ func (r Role) String() string { return [...]string{"Both", "Producer", "Consumer
 type Pipeline struct {
 	agent       *agent
 	role        Role
-	full, empty []Barrier
+	ring        *pipeline.Ring
+	full, empty []Barrier              // of the ring
 	head, tail  pipeline.PipelineState // of the producer and of the consumer
 	quit        bool
 }
@@ -46,28 +48,28 @@ func (b *Block) Pipeline(stages int, role func(rank int) Role) []*Pipeline {
 		c.body.fail(RulePipeline, "%d stages, want 1 to %d", stages, pipeline.MaxDepth)
 	}
 	ends := make([]*Pipeline, c.launch.Block.Size())
-	full := c.newBarriers("Pipeline", ".full", stages)
-	empty := c.newBarriers("Pipeline", ".empty", stages)
-	producers, consumers := 0, 0
+	ring := new(pipeline.Ring)
+	config := pipeline.RingConfig{Depth: stages, CTAs: 1}
 	for rank := range ends {
-		p := &Pipeline{full: full, empty: empty, head: pipeline.ProducerStart(stages), tail: pipeline.ConsumerStart(stages)}
+		p := &Pipeline{ring: ring, head: pipeline.ProducerStart(stages), tail: pipeline.ConsumerStart(stages)}
 		if role != nil {
 			p.role = role(rank)
 		}
 		if p.role != Consumer {
-			producers++
+			config.Producers++
 		}
 		if p.role != Producer {
-			consumers++
+			config.Consumers++
 		}
 		ends[rank] = p
 	}
-	if producers == 0 || consumers == 0 {
-		c.body.fail(RulePipeline, "%d producers and %d consumers, want at least one of each", producers, consumers)
+	if err := ring.Configure(config); err != nil {
+		c.body.fail(RulePipeline, "%d producers and %d consumers, want at least one of each", config.Producers, config.Consumers)
 	}
-	for i := range stages {
-		start(&full[i].m.b, producers)
-		start(&empty[i].m.b, consumers)
+	full := c.newBarriers("Pipeline", ".full", stages, func(i int) *barrier.Barrier { return ring.Full(i, 0) })
+	empty := c.newBarriers("Pipeline", ".empty", stages, func(i int) *barrier.Barrier { return ring.Empty(i, 0) })
+	for _, p := range ends {
+		p.full, p.empty = full, empty
 	}
 	c.pipelines = append(c.pipelines, ends)
 	return ends
@@ -90,7 +92,7 @@ func (p *Pipeline) take(op string, not Role) *agent {
 func (p *Pipeline) ProducerAcquire() {
 	a := p.take("ProducerAcquire", Consumer)
 	m := p.empty[p.head.Index].m
-	m.wait(a, func() bool { return m.b.TestWaitParity(p.head.Phase) })
+	m.wait(a, func() bool { return p.ring.ProducerTryAcquire(p.head) })
 }
 
 // ProducerCommit makes the copies that the thread has issued since ProducerAcquire a part of
@@ -108,14 +110,14 @@ func (p *Pipeline) completes(*agent) *mbar { return p.full[p.head.Index].m }
 func (p *Pipeline) ConsumerWait() {
 	a := p.take("ConsumerWait", Producer)
 	m := p.full[p.tail.Index].m
-	m.wait(a, func() bool { return m.b.TestWaitParity(p.tail.Phase) })
+	m.wait(a, func() bool { return p.ring.ConsumerTryWait(p.tail, 0) })
 }
 
 // ConsumerWaitFor is ConsumerWait for at most d. It reports whether the stage is full.
 func (p *Pipeline) ConsumerWaitFor(d time.Duration) bool {
 	a := p.take("ConsumerWaitFor", Producer)
 	m := p.full[p.tail.Index].m
-	return m.try(a, func() bool { return m.b.TestWaitParity(p.tail.Phase) }, d)
+	return m.try(a, func() bool { return p.ring.ConsumerTryWait(p.tail, 0) }, d)
 }
 
 // ConsumerRelease gives the oldest stage back to the producers.
@@ -134,7 +136,7 @@ func (p *Pipeline) WaitPrior(n int) {
 	}
 	for s := p.tail; s.Count < p.head.Count-n; s.Next() {
 		m := p.full[s.Index].m
-		m.wait(a, func() bool { return m.b.TestWaitParity(s.Phase) })
+		m.wait(a, func() bool { return p.ring.ConsumerTryWait(s, 0) })
 	}
 }
 
