@@ -45,14 +45,14 @@ type mbar struct {
 
 // A mark says who did something last, and where.
 type mark struct {
-	agent string
+	agent *agent
 	site  site
 }
 
-func (a *agent) mark() mark { return mark{a.String(), a.run.site} }
+func (a *agent) mark() mark { return mark{a, a.run.site} }
 
 func (k mark) String() string {
-	if k.agent == "" {
+	if k.agent == nil {
 		return "nobody"
 	}
 	return fmt.Sprintf("%s at %v", k.agent, k.site)
@@ -437,7 +437,7 @@ func (m *mbar) missing(phase uint64) string {
 }
 
 func (k mark) where() string {
-	if k.agent == "" {
+	if k.agent == nil {
 		return ""
 	}
 	return " at " + k.site.String()

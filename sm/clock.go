@@ -29,8 +29,7 @@ type alive struct {
 type access struct {
 	count uint32 // of the accessing CTA's clock
 	op    string
-	by    string
-	site  site
+	by    mark
 }
 
 // release adds what the CTA knows to what an object tells those who acquire it.
@@ -76,7 +75,7 @@ func (a *agent) reach(to *cta) (now clock) {
 	if to.alive.exited {
 		a.fail(RuleExit, "shared memory of CTA %v, which has exited: cluster.sync keeps it until then", to.idx)
 	}
-	to.alive.access[from.rank] = access{now[from.rank], a.run.op, a.String(), a.run.site}
+	to.alive.access[from.rank] = access{now[from.rank], a.run.op, a.mark()}
 	return now
 }
 
@@ -89,7 +88,7 @@ func (c *cta) depart() error {
 	for rank, x := range c.alive.access {
 		if x.count > c.alive.clock[rank] {
 			return fmt.Errorf("nothing orders the %s by %s of CTA %v at %v in its shared memory before this: cluster.sync is missing",
-				x.op, x.by, c.cluster.ctas[rank].idx, x.site)
+				x.op, x.by.agent, c.cluster.ctas[rank].idx, x.by.site)
 		}
 	}
 	return nil

@@ -47,7 +47,7 @@ func (c *copyOp) landed() {
 func (c *copyOp) broken(v any) {
 	r := newRunner(c.cta, nil, nil)
 	r.op, r.site = c.op, c.by.site
-	r.by = &agent{run: r, cta: c.cta, kind: "copy issued by " + c.by.agent}
+	r.by = &agent{run: r, cta: c.cta, kind: "copy issued by " + c.by.agent.String()}
 	r.recovered(v, false)
 }
 

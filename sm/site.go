@@ -8,13 +8,44 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 )
 
 // A site is a place in a kernel's code, that of a call of this package.
 type site [1]uintptr
 
+// A stack is the innermost return addresses of a goroutine: those of this package's
+// functions, and at least one of the kernel's.
+type stack [8]uintptr
+
+// sites has places by the stacks that lead to them, each where its hash says:
+// runtime.Callers, which knows what has been inlined, takes longer than most operations.
+var sites [1 << 10]atomic.Pointer[siteAt]
+
+type siteAt struct {
+	stack stack
+	site  site
+}
+
 // here sets s to the place so many calls below the caller.
-func (s *site) here(depth int) { runtime.Callers(depth+2, s[:]) }
+func (s *site) here(depth int) {
+	var at stack
+	if !frames(&at) {
+		runtime.Callers(depth+2, s[:])
+		return
+	}
+	hash := uint64(0)
+	for _, pc := range at {
+		hash = (hash ^ uint64(pc)) * 0x9E3779B97F4A7C15
+	}
+	slot := &sites[hash>>54]
+	if known := slot.Load(); known != nil && known.stack == at {
+		*s = known.site
+		return
+	}
+	runtime.Callers(depth+2, s[:])
+	slot.Store(&siteAt{at, *s})
+}
 
 func (s site) frame() runtime.Frame {
 	if s[0] == 0 {

@@ -110,7 +110,7 @@ func (t *Trace) copied(c *copyOp, start time.Time) {
 	if t == nil {
 		return
 	}
-	t.add(laneKey{c.cta.idx, c.by.agent, true}, spanCopy, start, timeline.Arg{Key: "operation", Value: c.op})
+	t.add(laneKey{c.cta.idx, c.by.agent.String(), true}, spanCopy, start, timeline.Arg{Key: "operation", Value: c.op})
 }
 
 // multiplied adds the instructions that a wait of w, begun at start, has covered.
