@@ -133,6 +133,7 @@ func (in *inlined) runFewRows(from, to int) {
 			k.Stream(in.b.elem, in.b.trans)(n, in.m, cols, a, in.b.at(k0, from), in.b.pitch(), src, ldd, dst, ldd)
 		}
 		src = dst
+		in.turn.Did(flopsOf(in.m, cols, n))
 	}
 	switch {
 	case inC:

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/spin"
 	"example.com/leafhopper/tile"
 )
 
@@ -35,6 +36,7 @@ type inlined struct {
 	group    int            // panels of B that are packed at once
 	sizeA    int            // bytes of the panels of A in scratch memory
 	sizeB    int            // bytes of the panels of B there
+	turn     spin.Turn      // of the goroutine that computes
 	accBytes int            // bytes of the accumulators of a strip there, of which there is one, or all if K has stages, or none
 }
 
@@ -137,6 +139,16 @@ func (p *product) panelDepth() int {
 	return stageDepth(p.kernel, p.kernel.KStep(p.a.elem)) * p.kernel.KPack
 }
 
+const (
+	// Most multiply-adds of a product that does not look at the clock, which takes a tenth as long: it is no more
+	// assembly than Go, like any loop of its caller's. And of one that looks only once.
+	blind   = 1 << 9
+	glanced = 1 << 12
+	// The least ticks that one takes, and of how many multiply-adds each one more.
+	glanceCall = 100
+	glanceEach = 32
+)
+
 // run computes the columns from .. to-1.
 func (in *inlined) run(from, to int) {
 	switch {
@@ -185,6 +197,7 @@ func (in *inlined) run(from, to int) {
 			} else {
 				st := strip{col: col, rows: in.m, cols: cols, acc: acc}
 				in.multiply(&st, in.words(n), a, in.panelB(b, k0, n, col, cols), ph)
+				in.turn.Did(flopsOf(in.m, cols, n))
 			}
 			if in.depth < in.k {
 				acc = unsafe.Add(acc, in.accBytes)
@@ -278,6 +291,7 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 	}
 	for at := done; at < whole; at += each {
 		rows(words, min(each, whole-at), unsafe.Add(a, at*k.MR*lda), b, forward(src, at*k.MR*lds), lds, unsafe.Add(dst, at*k.MR*ldd), ldd, lda)
+		in.turn.Did(flopsOf(k.MR*min(each, whole-at), cols, n))
 	}
 	switch {
 	case in.edge != nil:

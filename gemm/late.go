@@ -1,6 +1,10 @@
 package gemm
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"example.com/leafhopper/internal/spin"
+)
 
 // A group is some panels of B that one worker packs and multiplies, while they
 // are in its cache, by rows of A that are packed already.
@@ -19,7 +23,7 @@ type group struct {
 }
 
 // multiplyGroup multiplies a group.
-func (p *product) multiplyGroup(g *group) {
+func (p *product) multiplyGroup(g *group, t *spin.Turn) {
 	k := p.kernel
 	words := p.words(g.n)
 	b, panelB := g.b, k.PanelB(words)
@@ -38,12 +42,13 @@ func (p *product) multiplyGroup(g *group) {
 		}
 		s.sum = forward(g.sum, j*g.stripBytes)
 		p.multiply(&s, words, g.a, unsafe.Add(b, j*panelB), g.ph)
+		t.Did(flopsOf(g.rows, s.cols, g.n))
 	}
 }
 
 // computeBare multiplies the columns from .. to-1 of the tile that begins at col,
 // whose B is not in the ring, a panel or a group at a time if it has to be packed.
-func (r *ring) computeBare(g *group, col, from, to, slabAt int) {
+func (r *ring) computeBare(g *group, t *spin.Turn, col, from, to, slabAt int) {
 	nr := r.kernel.NR
 	width := to - from
 	if !r.ready() && !g.there {
@@ -77,13 +82,13 @@ func (r *ring) computeBare(g *group, col, from, to, slabAt int) {
 		default:
 			g.next = feedOf(r.reads(col+next, col+min(end+nr, to), g.k0, g.n), max(1, panels-1))
 		}
-		r.multiplyGroup(g)
+		r.multiplyGroup(g, t)
 		g.call += panels
 	}
 }
 
 // computeSwept is computeBare for a worker that packs behind its products.
-func (r *ring) computeSwept(g *group, col, from, to, slabAt int) {
+func (r *ring) computeSwept(g *group, t *spin.Turn, col, from, to, slabAt int) {
 	nr := r.kernel.NR
 	var w sweep
 	var mem unsafe.Pointer
@@ -111,5 +116,6 @@ func (r *ring) computeSwept(g *group, col, from, to, slabAt int) {
 		}
 		w.pack(&r.product, now, at(j+nr), at(j+reach), &s)
 		r.multiply(&s, words, g.a, now.panel, g.ph)
+		t.Did(flopsOf(g.rows, now.cols, g.n))
 	}
 }

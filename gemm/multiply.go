@@ -8,6 +8,7 @@ import (
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/internal/ended"
+	"example.com/leafhopper/internal/spin"
 	"example.com/leafhopper/pipeline"
 )
 
@@ -111,9 +112,20 @@ func (e *Engine) compute(in *inlined, s *settings) error {
 			}
 			return err
 		}
-		in.past = in.exceeds(1)
 		span := s.trace.Start(0, pipeline.TraceCompute)
-		in.run(0, in.n)
+		// It may be one of many that follow each other, and give way together.
+		switch work := in.m * in.n * in.k; {
+		case work > glanced:
+			in.past = in.exceeds(1)
+			in.turn.Begin()
+			in.run(0, in.n)
+			in.turn.Look()
+		case work > blind:
+			in.run(0, in.n)
+			spin.Glance(uint64(glanceCall + work/glanceEach))
+		default:
+			in.run(0, in.n)
+		}
 		if span != nil {
 			span.End()
 		}

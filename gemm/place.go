@@ -291,11 +291,11 @@ func (pl *place) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {}
 func (pl *place) Compute(stage, item, cta, slab int) {
 	from := slab % pl.across * pl.slabCols
 	to := min(from+pl.slabCols, pl.n)
-	if pl.across == pl.slabs && pl.parts == 1 {
-		pl.run(from, to)
-		return
+	in := pl.inlined
+	if pl.across < pl.slabs || pl.parts > 1 {
+		in = pl.part(slab/pl.across, item)
 	}
-	in := pl.part(slab/pl.across, item)
+	in.turn.Begin()
 	in.run(from, to)
 }
 

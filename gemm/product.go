@@ -20,6 +20,9 @@ type product struct {
 // flops returns the floating-point operations of the product.
 func (p *product) flops() float64 { return 2 * float64(p.m) * float64(p.n) * float64(p.k) }
 
+// flopsOf returns the same of n elements of K of some rows and columns.
+func flopsOf(rows, cols, n int) int { return 2 * rows * cols * n }
+
 // words returns the depth in words of the kernel's panels of k elements.
 func (p *product) words(k int) int { return p.kernel.Words(p.a.elem, k) }
 

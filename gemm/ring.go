@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/barrier"
+	"example.com/leafhopper/internal/spin"
 	"example.com/leafhopper/pipeline"
 	"example.com/leafhopper/tile"
 )
@@ -143,15 +144,17 @@ func (r *ring) Compute(stage, item, cta, slab int) {
 	calls := ceilDiv(r.slabCols, k.NR)
 	next := r.feed(item+r.depth, r.ctas*r.rowSlabs*r.colSlabs*calls)
 	call := (cta*r.rowSlabs*r.colSlabs + slab) * calls
+	var t spin.Turn
+	t.Begin()
 	if r.bare {
 		g := group{
 			row: first + at, rows: rows, k0: k0, n: depth, a: a,
 			ph: ph, then: next, call: call, there: r.keptFor(item),
 		}
 		if r.packs() && !g.there {
-			r.computeSwept(&g, col, from, to, slabAt)
+			r.computeSwept(&g, &t, col, from, to, slabAt)
 		} else {
-			r.computeBare(&g, col, from, to, slabAt)
+			r.computeBare(&g, &t, col, from, to, slabAt)
 		}
 		return
 	}
@@ -163,6 +166,7 @@ func (r *ring) Compute(stage, item, cta, slab int) {
 			acc: unsafe.Add(r.acc, stripAt), sum: forward(r.sum, stripAt), next: next.share(call + (j-from)/k.NR),
 		}
 		r.multiply(&s, words, a, unsafe.Add(b, j/k.NR*k.PanelB(words)), ph)
+		t.Did(flopsOf(rows, s.cols, depth))
 	}
 }
 

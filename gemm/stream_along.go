@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/spin"
 )
 
 // A kernel stores the sums of one tile as it begins the next, so several tiles of columns go
@@ -18,11 +19,11 @@ const (
 // computeAlong multiplies an item's part of A by the columns from .. to-1, which lie
 // along K: as rows of A, by panels of columns of B. Nothing of B is packed but what is
 // left of K where a tile ends. The accumulators are those of the transpose of C.
-func (st *stream) computeAlong(mem unsafe.Pointer, item, from, to int) {
+func (st *stream) computeAlong(mem unsafe.Pointer, t *spin.Turn, item, from, to int) {
 	acc, tail, most := st.accumulators(mem, from), unsafe.Add(mem, streamB), st.alongTiles()
 	for col := from; col < to; {
 		tiles := max(1, min(most, (to-col)/st.kernel.MR))
-		st.multiplyAlong(acc, tail, item, col, to, tiles)
+		st.multiplyAlong(acc, tail, t, item, col, to, tiles)
 		col += tiles * st.kernel.MR
 		if st.acc != nil {
 			acc = unsafe.Add(acc, tiles*st.bytesStrip())
@@ -53,7 +54,7 @@ func (st *stream) alongTiles() int {
 
 // multiplyAlong multiplies an item's part of A by so many tiles of columns from col on, or by those of one that are before to.
 // Their accumulators at acc are tile by tile for each panel of A.
-func (st *stream) multiplyAlong(acc, tail unsafe.Pointer, item, col, to, tiles int) {
+func (st *stream) multiplyAlong(acc, tail unsafe.Pointer, t *spin.Turn, item, col, to, tiles int) {
 	k := st.kernel
 	rows, pitch, pitchB, unit := k.Rows(st.b.elem), k.NR*4, st.b.pitch(), k.KStep(st.b.elem)*k.KPack
 	lines, high := unit*st.b.elem.Size(), tiles*k.MR
@@ -84,6 +85,7 @@ func (st *stream) multiplyAlong(acc, tail unsafe.Pointer, item, col, to, tiles i
 				rows(st.words(unit), tiles, tail, unsafe.Add(a, k.PanelB(st.words(whole))), src, pitch, dst, pitch, lines)
 			}
 			a = unsafe.Add(a, k.PanelB(st.words(n)))
+			t.Did(flopsOf(k.NR, high, n))
 		}
 	}
 	for i := 0; i < st.panelsA && last == st.steps; i++ {

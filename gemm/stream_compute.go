@@ -4,17 +4,20 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/spin"
 )
 
 // Compute implements [pipeline.Program]: it multiplies the item's part of A by one
 // slab's columns.
 func (st *stream) Compute(stage, item, cta, slab int) {
 	from, end := slab*st.cols, min(slab*st.cols+st.cols, st.n)
+	var t spin.Turn
+	t.Begin()
 	if st.mode == streamPieces {
 		b := brooms.Get().(*broom)
 		defer brooms.Put(b)
 		for ; from < end; from += st.block {
-			st.computePieces(b, item, from, min(from+st.block, end))
+			st.computePieces(b, &t, item, from, min(from+st.block, end))
 		}
 		return
 	}
@@ -24,31 +27,31 @@ func (st *stream) Compute(stage, item, cta, slab int) {
 	for ; from < end; from += st.block {
 		switch to := min(from+st.block, end); st.mode {
 		case streamInPlace:
-			st.computeInPlace(mem, item, from, to-from)
+			st.computeInPlace(mem, &t, item, from, to-from)
 		case streamStored:
-			st.computeStored(mem, item, from, to-from)
+			st.computeStored(mem, &t, item, from, to-from)
 		case streamAlong:
-			st.computeAlong(mem, item, from, to)
+			st.computeAlong(mem, &t, item, from, to)
 		case streamSwept:
-			st.computeSwept(mem, item, from, to)
+			st.computeSwept(mem, &t, item, from, to)
 		case streamPanels:
-			st.computePanels(mem, item, from, to)
+			st.computePanels(mem, &t, item, from, to)
 		}
 	}
 }
 
 // computePanels multiplies an item's part of A by the columns from .. to-1, which it packs
 // to mem, a block of K at a time, unless they are packed.
-func (st *stream) computePanels(mem unsafe.Pointer, item, from, to int) {
+func (st *stream) computePanels(mem unsafe.Pointer, t *spin.Turn, item, from, to int) {
 	acc := st.accumulators(unsafe.Add(mem, streamB), from)
 	for step, last := st.blocks(item); step < last; step++ {
-		st.multiplyGroups(mem, step, from, to, acc)
+		st.multiplyGroups(mem, t, step, from, to, acc)
 	}
 }
 
 // multiplyGroups multiplies a block of K of the columns from .. to-1, whose accumulators
 // begin at acc.
-func (st *stream) multiplyGroups(mem unsafe.Pointer, step, from, to int, acc unsafe.Pointer) {
+func (st *stream) multiplyGroups(mem unsafe.Pointer, t *spin.Turn, step, from, to int, acc unsafe.Pointer) {
 	k := st.kernel
 	k0, n := st.blockOf(step)
 	for col := from; col < to; col += st.group {
@@ -63,12 +66,12 @@ func (st *stream) multiplyGroups(mem unsafe.Pointer, step, from, to int, acc uns
 			k0, n := st.blockOf(step + 1)
 			g.next = feedOf(st.reads(col, end, k0, n), ceilDiv(end-col, k.NR))
 		}
-		st.multiplyGroup(&g)
+		st.multiplyGroup(&g, t)
 	}
 }
 
 // computeSwept is computePanels for a worker that packs behind its products.
-func (st *stream) computeSwept(mem unsafe.Pointer, item, from, to int) {
+func (st *stream) computeSwept(mem unsafe.Pointer, t *spin.Turn, item, from, to int) {
 	k := st.kernel
 	panels := ceilDiv(to-from, k.NR)
 	first, last := st.blocks(item)
@@ -92,6 +95,7 @@ func (st *stream) computeSwept(mem unsafe.Pointer, item, from, to int) {
 		w.pack(&st.product, now, at(i+1), at(i+reach), &s)
 		a := st.blockA(first + i/panels)
 		st.multiply(&s, st.words(now.n), a, now.panel, st.phaseAt(now.k0, now.n))
+		t.Did(flopsOf(st.m, now.cols, now.n))
 	}
 }
 
@@ -116,17 +120,20 @@ func (st *stream) blockA(step int) unsafe.Pointer {
 }
 
 // computeInPlace multiplies an item's part of A by n columns from col on.
-func (st *stream) computeInPlace(mem unsafe.Pointer, item, col, n int) {
+func (st *stream) computeInPlace(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
 	src, dst, ldd := st.sums(mem, item, col, n)
 	from, to := st.blocks(item)
 	span := 1
 	if st.panelsA == 1 {
-		span = to - from // blocks of K that lie one after the other
+		// Blocks of K that lie one after the other, but not more than are read in one turn.
+		span = min(to-from, max(1, inPlaceBytes/(st.bk*n*st.b.elem.Size())))
 	}
 	for ; from < to; from += span {
 		k0 := from * st.bk
-		st.readPlace(min((from+span)*st.bk, st.k)-k0, n, st.blockA(from), st.b.at(k0, col), src, dst, ldd)
+		depth := min((from+span)*st.bk, to*st.bk, st.k) - k0
+		st.readPlace(depth, n, st.blockA(from), st.b.at(k0, col), src, dst, ldd)
 		src = dst
+		t.Did(flopsOf(st.m, n, depth))
 	}
 	st.finish(dst, ldd, item, col, n)
 }
@@ -154,7 +161,7 @@ func (st *stream) readPlace(k, n int, a, b, src, dst unsafe.Pointer, ldd int) {
 
 // computeStored multiplies an item's part of A by n columns of a packed B from col on: at
 // once, or, if A fills more than a panel, by one of B after the other.
-func (st *stream) computeStored(mem unsafe.Pointer, item, col, n int) {
+func (st *stream) computeStored(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
 	src, dst, ldd := st.sums(mem, item, col, n)
 	width := n
 	if st.panelsA > 1 {
@@ -170,6 +177,7 @@ func (st *stream) computeStored(mem unsafe.Pointer, item, col, n int) {
 				next = line(st.packed.at(k0, col+j+width), st.packed.panel(depth))
 			}
 			st.panel(words, min(width, n-j), a, st.packed.at(k0, col+j), st.packed.panel(depth), forward(src, j*4), unsafe.Add(dst, j*4), ldd, &next)
+			t.Did(flopsOf(st.m, min(width, n-j), depth))
 		}
 		src = dst
 	}

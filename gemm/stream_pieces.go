@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/spin"
 	"example.com/leafhopper/tile"
 )
 
@@ -29,7 +30,7 @@ var brooms = sync.Pool{New: func() any {
 
 // computePieces multiplies an item's part of A by the columns from .. to-1. Those that
 // are no whole piece, and what is left of K, it multiplies in groups.
-func (st *stream) computePieces(b *broom, item, from, to int) {
+func (st *stream) computePieces(b *broom, t *spin.Turn, item, from, to int) {
 	k, strip := st.kernel, st.bytesStrip()
 	room := unsafe.Pointer(unsafe.SliceData(b.mem))
 	panels := unsafe.Add(room, asm.SweepRoom)
@@ -55,8 +56,9 @@ func (st *stream) computePieces(b *broom, item, from, to int) {
 				s.Next = st.b.at(k0+asm.SweepK, from)
 			}
 			k.Sweep(s)
+			t.Did(flopsOf(st.m, s.N, n))
 		}
-		st.multiplyGroups(panels, step, end, to, at(end))
+		st.multiplyGroups(panels, t, step, end, to, at(end))
 		for col := from; col < end && step == st.steps-1; col += k.NR {
 			st.epilogue(at(col), 0, col, st.m, k.NR)
 		}

@@ -160,8 +160,19 @@ func (in *inlined) runUnpacked(from, to int) {
 	}
 	lda, ldb := in.a.pitch(), in.b.pitch()
 	if in.direct() {
-		multiply(in.m, to-from, in.k, in.a.ptr, lda, in.b.at(0, from), ldb, in.c.at(0, from), in.c.pitch(), false)
-		return
+		row, high := 0, in.m
+		if flopsOf(in.m, to-from, in.k) > callFlops {
+			high = max(1, callFlops/flopsOf(in.unpacked.Rows, to-from, in.k)) * in.unpacked.Rows
+		}
+		a, c := in.a.ptr, in.c.at(0, from)
+		for {
+			multiply(min(high, in.m-row), to-from, in.k, a, lda, in.b.at(0, from), ldb, c, in.c.pitch(), false)
+			if row += high; row >= in.m {
+				return
+			}
+			in.turn.Did(flopsOf(high, to-from, in.k))
+			a, c = in.a.at(row, 0), in.c.at(row, from)
+		}
 	}
 	s := scratches.Get().(*scratch)
 	sums := s.at()
@@ -172,6 +183,7 @@ func (in *inlined) runUnpacked(from, to int) {
 			rows := min(unpackedRows, in.m-row)
 			multiply(rows, cols, in.k, in.a.at(row, 0), lda, in.b.at(0, from), ldb, sums, pitch, false)
 			in.store(in.c.at(row, from), sums, pitch, rows, cols)
+			in.turn.Did(flopsOf(rows, cols, in.k))
 		}
 	}
 	scratches.Put(s)

@@ -231,6 +231,7 @@ func (g *Grid) Work(id int) {
 		panic(fmt.Sprintf("pipeline: worker %d of a grid for %d", id, g.workers))
 	}
 	w := worker{Grid: g, id: id}
+	w.turn.Begin()
 	returned := false
 	defer func() {
 		if v := recover(); v != nil {

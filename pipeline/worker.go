@@ -50,6 +50,7 @@ type worker struct {
 	producer bool // fills slots before it computes
 	copied   int  // first item that may have unclaimed copy jobs
 	stats    Stats
+	turn     spin.Turn
 
 	idle      int // look-aways since the last piece of work
 	idleSince time.Time
@@ -124,6 +125,7 @@ func (w *worker) copy() bool {
 			w.load(stage, w.copied, job)
 			span.endPiece(w.copied, "job", job)
 			w.stats.Copy += time.Since(start)
+			w.turn.Look()
 			return true
 		}
 	}
@@ -171,6 +173,7 @@ func (w *worker) slab(slab, item int) {
 	if item == w.shape.Items-1 {
 		w.done(1)
 	}
+	w.turn.Look()
 }
 
 // behind returns the free slab that is furthest behind and the item it needs,
@@ -214,8 +217,11 @@ func lookAway(n, pauses int) bool {
 	if n%clockPauses != 0 {
 		return false
 	}
-	if n%yieldPauses == 0 || crowded() {
+	switch {
+	case crowded():
 		runtime.Gosched()
+	case n%yieldPauses == 0:
+		spin.GiveWay()
 	}
 	return true
 }

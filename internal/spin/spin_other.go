@@ -2,6 +2,8 @@
 
 package spin
 
+import "time"
+
 // procyield burns n calls of an empty function; n must be positive.
 func procyield(n int) {
 	for range n {
@@ -11,3 +13,9 @@ func procyield(n int) {
 
 //go:noinline
 func relax() {}
+
+var epoch = time.Now()
+
+// Ticks returns the time in halves of a nanosecond, about as fast as a time-stamp
+// counter counts.
+func Ticks() uint64 { return uint64(time.Since(epoch)) * 2 }

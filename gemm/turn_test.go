@@ -1,0 +1,80 @@
+package gemm_test
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/gemm"
+)
+
+// TestGivesWay has a goroutine that is always ready to run share its P with products of every
+// route. The scheduler interrupts one of them after 10 ms at the earliest.
+func TestGivesWay(t *testing.T) {
+	if k, err := asm.Select(asm.F32, ""); err != nil || k.Name == "go" {
+		t.Skip("without assembly the scheduler can interrupt a kernel")
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for _, s := range [][3]int{{12, 12, 12}, {32, 32, 32}, {64, 64, 64}, {128, 128, 128}, {512, 512, 512}, {1024, 1024, 1024},
+		{1, 4096, 4096}, {8, 4096, 4096}, {4096, 64, 60}, {2048, 2048, 32}} {
+		for _, trans := range []bool{false, true} {
+			givesWay[float32](t, s, trans, false)
+		}
+		givesWay[float32](t, s, false, true)
+		givesWay[bf16.BF16](t, s, true, false)
+		givesWay[bf16.BF16](t, s, false, false)
+	}
+	givesWay[bf16.BF16](t, [3]int{256, 512, 512}, false, false, gemm.WithArithmetic(gemm.Hopper))
+	givesWay[float32](t, [3]int{700, 700, 700}, false, false, gemm.WithDepth(2))
+}
+
+func givesWay[T gemm.Element](t *testing.T, s [3]int, trans, packed bool, opts ...gemm.Option) {
+	m, n, k := s[0], s[1], s[2]
+	c, a, b := gemm.NewMatrix[float32](m, n), gemm.NewMatrix[T](m, k), gemm.NewMatrix[T](k, n)
+	if trans {
+		b = gemm.NewMatrix[T](n, k).T()
+	}
+	var right gemm.Operand[T] = b
+	if packed {
+		p, err := gemm.Pack(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		right = p
+	}
+	var st gemm.Stats
+	multiply := func(opts ...gemm.Option) {
+		if err := gemm.Multiply(c, a, right, opts...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	multiply(append(slices.Clip(opts), gemm.WithStats(&st))...)
+	var stop atomic.Bool
+	done := make(chan []time.Duration)
+	go func() {
+		var waits []time.Duration
+		for last := time.Now(); !stop.Load(); {
+			runtime.Gosched()
+			now := time.Now()
+			waits, last = append(waits, now.Sub(last)), now
+		}
+		done <- waits
+	}()
+	for start := time.Now(); time.Since(start) < 25*time.Millisecond; {
+		multiply(opts...)
+	}
+	stop.Store(true)
+	waits := <-done
+	slices.Sort(waits)
+	name := fmt.Sprintf("%T, %v, transposed %v, packed %v, %s", a.Data[0], s, trans, packed, st.Route)
+	if len(waits) == 0 || waits[len(waits)/2] > 2*time.Millisecond {
+		t.Errorf("%s: another goroutine waits %v", name, waits)
+	} else {
+		t.Logf("%s: %v in the median of %d waits, %v at most", name, waits[len(waits)/2], len(waits), waits[len(waits)-1])
+	}
+}
