@@ -54,9 +54,9 @@
 //
 //	pipeline: context deadline exceeded
 //	  role 0, main.producer: ProducerAcquire at main.go:27 for item 7:
-//	    empty[1] of CTA 0, phase 1: 2 of 2 arrivals and 0 bytes missing
+//	    empty barrier of stage 1, CTA 0, phase 1: 2 of 2 arrivals missing, 0 bytes missing
 //	  role 1, main.consumer: ConsumerWait at main.go:41 for item 4:
-//	    full[1] of CTA 0, phase 1: 0 of 1 arrivals and 16 bytes missing
+//	    full barrier of stage 1, CTA 0, phase 1: 0 of 1 arrivals missing, 16 bytes missing
 //
 // # Who arrives
 //

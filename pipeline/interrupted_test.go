@@ -100,9 +100,9 @@ func TestInterrupted(t *testing.T) {
 	e.matches(t,
 		`pipeline: context canceled: boom`,
 		`  role 0, pipeline\.stuck\.func\d: ProducerAcquire at interrupted_test\.go:\d+ for item 7: `+
-			`empty\[1\] of CTA 0, phase 1: 2 of 2 arrivals and 0 bytes missing`,
+			`empty barrier of stage 1, CTA 0, phase 1: 2 of 2 arrivals missing, 0 bytes missing`,
 		`  role 1, pipeline\.stuck\.func\d: ConsumerWait at interrupted_test\.go:\d+ for item 4: `+
-			`full\[1\] of CTA 0, phase 1: 0 of 1 arrivals and 16 bytes missing`,
+			`full barrier of stage 1, CTA 0, phase 1: 0 of 1 arrivals missing, 16 bytes missing`,
 		`  role 2, .* 16 bytes missing; it returned: cleanup`)
 	if !errors.Is(e, cleanup) {
 		t.Errorf("%v is not %v", e, cleanup)
@@ -145,9 +145,9 @@ func TestInterruptedElsewhere(t *testing.T) {
 		`  role 1, pipeline\.stuck\.func\d: was not waiting on the ring; it returned: role 1: cleanup`,
 		`  role 2, pipeline\.stuck\.func\d: was not waiting on the ring`,
 		`  role 3, pipeline\.stuck\.func\d: ConsumerWait at interrupted_test\.go:\d+ for item 0: `+
-			`full\[0\] of CTA 1, phase 0: 1 of 1 arrivals missing, 8 bytes too many`,
+			`full barrier of stage 0, CTA 1, phase 0: 1 of 1 arrivals missing, 8 bytes too many`,
 		`  on the ring of Run, not of a role: ConsumerWait at interrupted_test\.go:\d+ for item 0: `+
-			`full\[0\] of CTA 0, phase 0: 1 of 1 arrivals and 0 bytes missing`)
+			`full barrier of stage 0, CTA 0, phase 0: 1 of 1 arrivals missing, 0 bytes missing`)
 	if !errors.Is(e, cleanup) {
 		t.Errorf("%v is not %v", e, cleanup)
 	}

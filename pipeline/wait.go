@@ -95,14 +95,14 @@ func (w *waits) report(r *Ring) *Wait {
 	return v
 }
 
-// String describes the wait, as in "ConsumerWait at main.go:31 for item 14: full[2] of
-// CTA 0, phase 0: 0 of 1 arrivals and 16 bytes missing".
+// String describes the wait, as in "ConsumerWait at main.go:31 for item 14: full barrier of
+// stage 2, CTA 0, phase 0: 0 of 1 arrivals missing, 16 bytes missing".
 func (w *Wait) String() string {
 	of := "full"
 	if w.Op == opNames[opAcquire] {
 		of = "empty"
 	}
-	return fmt.Sprintf("%s at %s for item %d: %s[%d] of CTA %d, phase %d: %s",
+	return fmt.Sprintf("%s at %s for item %d: %s barrier of stage %d, CTA %d, phase %d: %s",
 		w.Op, w.At, w.Count, of, w.Stage, w.CTA, w.Phase, w.missing())
 }
 
@@ -117,5 +117,5 @@ func (w *Wait) missing() string {
 	case s.Tx < 0:
 		return fmt.Sprintf("%d of %d arrivals missing, %d bytes too many", s.Pending, s.Expected, -s.Tx)
 	}
-	return fmt.Sprintf("%d of %d arrivals and %d bytes missing", s.Pending, s.Expected, s.Tx)
+	return fmt.Sprintf("%d of %d arrivals missing, %d bytes missing", s.Pending, s.Expected, s.Tx)
 }
