@@ -32,6 +32,9 @@ import (
 // What the vectors cannot do is left to [mulExact], plain Go with the same bits: infinities and NaN, exponents out of
 // that range, and accumulators close to overflow or to the subnormal numbers. Where both panels are heavy a sum may need a
 // 33rd bit, and a kernel runs that watches for it.
+//
+// Accumulators in f16 are float32s, too, and rounded to nearest even by way of a sum that is rounded to odd. They overflow at
+// any step; then plain Go begins anew.
 
 // A hopperHeader begins a panel. The assembly reads the first word.
 type hopperHeader struct {
@@ -150,7 +153,10 @@ func registerHopper(c cpu) []*Kernel {
 		s := k.exact
 		k.Arithmetic, k.MR, k.NR, k.KPack, k.accepts = Hopper, s.mr, s.nr, 1, all
 		k.Ref = func(depth, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-			mulExact(s, depth, m, a, b, src, lds, dst, ldd)
+			mulExact(s, depth, m, a, b, src, lds, dst, ldd, false)
+		}
+		k.RefF16 = func(depth, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+			mulExact(s, depth, m, a, b, src, lds, dst, ldd, true)
 		}
 		for t := range Type(numTypes) {
 			for slot, kContiguous := range []bool{false, true} {
@@ -162,7 +168,7 @@ func registerHopper(c cpu) []*Kernel {
 		assembleHopper(k)
 		switch {
 		case k.Name == "hopper-go":
-			k.Mul = k.Ref
+			k.Mul, k.MulF16 = k.Ref, k.RefF16
 		case k.Mul == nil && k.err == nil:
 			k.err = errPurego
 		}

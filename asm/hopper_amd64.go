@@ -23,6 +23,8 @@ type hopperCall struct {
 	lds int
 	dst unsafe.Pointer
 	ldd int
+
+	infinite int // set to 1 if an accumulator in f16 became infinite, after which it is wrong
 }
 
 //go:noescape
@@ -39,6 +41,18 @@ func mulHopper512x8(c *hopperCall)
 
 //go:noescape
 func mulHopper512x32(c *hopperCall)
+
+//go:noescape
+func mulHopper512x16F16(c *hopperCall)
+
+//go:noescape
+func mulHopper512x32F16(c *hopperCall)
+
+//go:noescape
+func mulHopper256x16F16(c *hopperCall)
+
+//go:noescape
+func mulHopper256x32F16(c *hopperCall)
 
 //go:noescape
 func mulHopper256x16(c *hopperCall)
@@ -76,10 +90,12 @@ type hopperCode struct {
 func assembleHopper(k *Kernel) {
 	switch k.Name {
 	case "hopper-avx512":
-		k.Mul = hopperCode{k.exact, true, 256}.mul
+		c := hopperCode{k.exact, true, 256}
+		k.Mul, k.MulF16 = c.mul, c.mulF16
 		k.Peak, k.PeakFlops = peakHopper512, peakHopper512Flops
 	case "hopper-avx2":
-		k.Mul = hopperCode{k.exact, false, 128}.mul
+		c := hopperCode{k.exact, false, 128}
+		k.Mul, k.MulF16 = c.mul, c.mulF16
 		k.Peak, k.PeakFlops = peakHopper256, peakHopper256Flops
 	}
 	assembleHopperPackers(k)
@@ -107,11 +123,35 @@ func (c hopperCode) steps(products int32, heavy bool, call *hopperCall) {
 	}
 }
 
+// stepsF16 is steps for accumulators in f16.
+func (c hopperCode) stepsF16(products int32, call *hopperCall) {
+	switch {
+	case c.zmm && products == 16:
+		mulHopper512x16F16(call)
+	case c.zmm:
+		mulHopper512x32F16(call)
+	case products == 16:
+		mulHopper256x16F16(call)
+	default:
+		mulHopper256x32F16(call)
+	}
+}
+
 // maxCallTiles bounds the tiles of one call of assembly, to keep it short.
 const maxCallTiles = 32
 
-// mul is a KernelFunc. It finds the tiles that the assembly can do and leaves the others to mulExact.
+// mul is a KernelFunc.
 func (c hopperCode) mul(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	c.strips(k, m, a, b, src, lds, dst, ldd, false)
+}
+
+// mulF16 is Kernel.MulF16.
+func (c hopperCode) mulF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	c.strips(k, m, a, b, src, lds, dst, ldd, true)
+}
+
+// strips finds the tiles that the assembly can do and leaves the others to mulExact.
+func (c hopperCode) strips(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, f16 bool) {
 	bytes := c.bytes(sideA, k)
 	hb := (*hopperHeader)(b)
 	header := func(p int) *hopperHeader { return (*hopperHeader)(unsafe.Add(a, p*bytes)) }
@@ -125,19 +165,22 @@ func (c hopperCode) mul(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.
 		}
 		pa := unsafe.Add(a, p*bytes)
 		from, to := tileAt(src, p, c.mr, lds), tileAt(dst, p, c.mr, ldd)
-		if n == 0 {
-			n = 1
-			mulExact(c.hopperShape, k, 1, pa, b, from, lds, to, ldd)
-		} else {
-			c.strip(k, n, pa, b, from, lds, to, ldd)
+		if n == 0 || !c.strip(k, n, pa, b, from, lds, to, ldd, f16) {
+			n = max(n, 1)
+			mulExact(c.hopperShape, k, n, pa, b, from, lds, to, ldd, f16)
 		}
 		p += n
 	}
 }
 
-// strip multiplies tiles that fit, a piece of K at a time.
-func (c hopperCode) strip(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+// strip multiplies tiles that fit, a piece of K at a time. It reports whether it could: in f16 it can neither do heavy sums
+// nor continue from infinities.
+func (c hopperCode) strip(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, f16 bool) bool {
 	pa, pb := c.panelAt(a, sideA, k), c.panelAt(b, sideB, k)
+	heavy := pa.header.heavy&pb.header.heavy != 0
+	if f16 && heavy {
+		return false
+	}
 	call := hopperCall{
 		tiles: m, head: a, panel: c.bytes(sideA, k),
 		half: k * c.part * 4, bmax: int(pb.header.largest),
@@ -147,9 +190,17 @@ func (c hopperCode) strip(k, m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 		call.steps = min(k-k0, c.chunk) / int(pb.header.products)
 		call.a, call.aexp = unsafe.Add(pa.values, k0*c.mr*4), unsafe.Add(pa.exponents, k0*c.mr*4)
 		call.b, call.bexp = unsafe.Add(pb.values, k0*c.part*4), unsafe.Add(pb.exponents, k0*c.pitch)
-		c.steps(pb.header.products, pa.header.heavy&pb.header.heavy != 0, &call)
+		if f16 {
+			c.stepsF16(pb.header.products, &call)
+		} else {
+			c.steps(pb.header.products, heavy, &call)
+		}
+		if call.infinite != 0 {
+			return false
+		}
 		call.src, call.lds = dst, ldd
 	}
+	return true
 }
 
 // tame reports whether the assembly can start from the accumulators of the tile at src, whose rows are lds bytes apart: each

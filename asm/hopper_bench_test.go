@@ -50,6 +50,27 @@ func BenchmarkHopperMul(b *testing.B) {
 	})
 }
 
+// BenchmarkHopperMulF16 is BenchmarkHopperMul with accumulators in f16.
+func BenchmarkHopperMulF16(b *testing.B) {
+	const depth, rows = 256, 96
+	hopperRunnable(b, func(b *testing.B, k *Kernel) {
+		for _, typ := range []Type{F16, E4M3} {
+			b.Run("type="+typ.String(), func(b *testing.B) {
+				m := rows / k.MR
+				pa, pb := aligned(m*k.PanelA(depth)), aligned(k.PanelB(depth))
+				hopperFill(k, typ, pa, pb, rows, depth)
+				pc := aligned(rows * k.NR * 4)
+				for b.Loop() {
+					k.MulF16(depth, m, pa, pb, nil, 0, pc, k.NR*4)
+				}
+				flops := float64(b.N) * float64(2*m*k.MR*k.NR*depth)
+				b.ReportMetric(flops/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	})
+}
+
 // hopperFill packs random operands.
 func hopperFill(k *Kernel, typ Type, pa, pb unsafe.Pointer, rows, depth int) {
 	r := rand.New(rand.NewPCG(31, 32))

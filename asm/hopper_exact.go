@@ -42,10 +42,14 @@ func exponent(v uint32, normal int32) int32 {
 	}
 }
 
-// dot returns the accumulator after one step. It counts in float64, which holds products of elements exactly, whatever
+// dot returns the accumulator after one step, a float32 or one that is an f16 number. It counts in float64, which holds products of elements exactly, whatever
 // their exponents: a term over 2^(E-F), a power of two, converted to an integer is truncated toward zero.
-func (h *hopperHeader) dot(acc float32, x, y *hopperRow) float32 {
-	largest := exponent(math.Float32bits(acc), -126)
+func (h *hopperHeader) dot(acc float32, x, y *hopperRow, f16 bool) float32 {
+	least := int32(-126)
+	if f16 {
+		least = -14
+	}
+	largest := exponent(math.Float32bits(acc), least)
 	n := int(h.products)
 	for k := 0; k < n; k += hopperBlock {
 		p, q := (*[hopperBlock]int32)(x.exponent[k:]), (*[hopperBlock]int32)(y.exponent[k:])
@@ -71,6 +75,9 @@ func (h *hopperHeader) dot(acc float32, x, y *hopperRow) float32 {
 		sum += s0 + s1 + (s2 + s3)
 	}
 	// The sum has less than 40 bits.
+	if f16 {
+		return roundF16(float64(sum) * power(unit))
+	}
 	return truncate(float64(sum)*power(unit), int(h.result))
 }
 
@@ -88,6 +95,24 @@ func truncate(x float64, fraction int) float32 {
 	return float32(math.Float64frombits(math.Float64bits(x) &^ mask))
 }
 
+// roundF16 returns x, which is 0 or normal, rounded to nearest even to f16, as a float32. What is 65520 or more becomes
+// infinite, and what becomes nothing is +0.
+func roundF16(x float64) float32 {
+	if math.Abs(x) < 0x1p-14 {
+		if x = math.RoundToEven(x * 0x1p24); x == 0 {
+			return 0
+		}
+		return float32(x / 0x1p24)
+	}
+	const drop = 52 - 10
+	u := math.Float64bits(x)
+	u = (u + 1<<(drop-1) - 1 + u>>drop&1) &^ (1<<drop - 1)
+	if x = math.Float64frombits(u); math.Abs(x) >= 0x1p16 {
+		x = math.Inf(1 - 2*int(u>>63))
+	}
+	return float32(x)
+}
+
 // infinite is dot with a term that is not finite. IEEE arithmetic has the same rules for infinities and NaN, and the
 // finite terms cannot make a float64 overflow.
 func (h *hopperHeader) infinite(sum float64, x, y *hopperRow) float32 {
@@ -100,8 +125,8 @@ func (h *hopperHeader) infinite(sum float64, x, y *hopperRow) float32 {
 	return float32(sum)
 }
 
-// mulExact is the kernel in plain Go. It reads the values of the panels, not the exponents, and works for all operands.
-func mulExact(s *hopperShape, k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+// mulExact is the kernel in plain Go, with accumulators in f16 if asked to. It reads the values of the panels, not the exponents, and works for all operands.
+func mulExact(s *hopperShape, k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, f16 bool) {
 	var x hopperRow
 	var columns [maxHopperNR]hopperRow
 	for p := range m {
@@ -132,7 +157,7 @@ func mulExact(s *hopperShape, k, m int, a, b, src unsafe.Pointer, lds int, dst u
 					}
 				}
 				for j := range out {
-					out[j] = pb.header.dot(in[j], &x, &columns[j])
+					out[j] = pb.header.dot(in[j], &x, &columns[j], f16)
 				}
 			}
 		}

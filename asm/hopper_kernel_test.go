@@ -171,8 +171,16 @@ func TestHopperMul(t *testing.T) {
 						k.PackB(typ, true)(pb, unsafe.Pointer(&b.bytes[0]), depth*typ.Size(), k.NR, depth)
 					}
 					acc := hopperAccumulators[round%len(hopperAccumulators)]
-					if err := hopperMulCase(k, s, r, acc.bits, depth, m, round%3, pa, pb); err != nil {
+					if err := hopperMulCase(k, k.Mul, k.Ref, s, r, acc.bits, depth, m, round%3, pa, pb); err != nil {
 						t.Fatalf("%v %s, C %s, k=%d m=%d: %v", typ, o.name, acc.name, depth, m, err)
+					}
+					if typ == BF16 || typ == F32 {
+						continue
+					}
+					half := f16Accumulators[round%len(f16Accumulators)]
+					word := func(r *rand.Rand) uint32 { return widenF16(half.bits(r)) }
+					if err := hopperMulCase(k, k.MulF16, k.RefF16, s, r, word, depth, m, round%2*2, pa, pb); err != nil {
+						t.Fatalf("%v %s, C in f16 %s, k=%d m=%d: %v", typ, o.name, half.name, depth, m, err)
 					}
 				}
 			}
@@ -180,8 +188,8 @@ func TestHopperMul(t *testing.T) {
 	})
 }
 
-// hopperMulCase compares Mul with Ref; source is as in conform.
-func hopperMulCase(k *Kernel, s strip, r *rand.Rand, word func(*rand.Rand) uint32, depth, m, source int, pa, pb unsafe.Pointer) error {
+// hopperMulCase compares a function of k with its twin; source is as in conform.
+func hopperMulCase(k *Kernel, mul, ref KernelFunc, s strip, r *rand.Rand, word func(*rand.Rand) uint32, depth, m, source int, pa, pb unsafe.Pointer) error {
 	lds, ldd := pitches(r, k, source)
 	span := func(pitch int) int { return (m*k.MR-1)*pitch + k.NR*4 }
 	fill := func(p unsafe.Pointer, n int) []uint32 {
@@ -207,7 +215,7 @@ func hopperMulCase(k *Kernel, s strip, r *rand.Rand, word func(*rand.Rand) uint3
 		mul(depth, m, pa, pb, src, lds, dst, ldd)
 		return append([]uint32(nil), got...)
 	}
-	want, got := run(k.Ref), run(k.Mul)
+	want, got := run(ref), run(mul)
 	for i := range got {
 		if inTile := i*4%ldd < k.NR*4; got[i] != want[i] || !inTile && got[i] != before[i] {
 			return fmt.Errorf("source=%d lds=%d ldd=%d: row %d column %d is %#08x, Ref has %#08x", source, lds, ldd, i*4/ldd, i*4%ldd/4, got[i], want[i])

@@ -136,6 +136,10 @@ type Kernel struct {
 	Mul        KernelFunc // nil in a build without the kernel's assembly
 	Ref        KernelFunc // the plain-Go twin: the same bits, except for the payload of a NaN
 
+	// MulF16 is Mul with the sums of Hopper's arithmetic rounded to f16 after each step, for f16 and fp8; nil for native kernels.
+	// Accumulators are float32s all the same, with values of f16. src must not overlap dst. RefF16 is its twin.
+	MulF16, RefF16 KernelFunc
+
 	// Peak runs n iterations of a register-only loop of the kernel's multiply-add, with as many independent
 	// accumulators as hide its latency. For Hopper's arithmetic it is the four instructions that a product takes: two
 	// multiplications, a conversion and an addition. PeakFlops is the number of flops in one iteration.

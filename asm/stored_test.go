@@ -132,7 +132,7 @@ func TestRestoredMul(t *testing.T) {
 					ob.fill(r, F32, pb, k.PanelB(depth)/4*4)
 					k.RestoreB(typ, pb, depth)
 					acc := hopperAccumulators[round%len(hopperAccumulators)]
-					if err := hopperMulCase(k, s, r, acc.bits, depth, m, round%3, pa, pb); err != nil {
+					if err := hopperMulCase(k, k.Mul, k.Ref, s, r, acc.bits, depth, m, round%3, pa, pb); err != nil {
 						t.Fatalf("%v %s, B %s of float32, C %s, k=%d m=%d: %v", typ, oa.name, ob.name, acc.name, depth, m, err)
 					}
 				}

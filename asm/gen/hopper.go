@@ -13,6 +13,7 @@ type hopper struct {
 	fraction int    // F
 	result   int    // bits of the fraction of a result, or 0 for those of a float32
 	heavy    bool   // the sum of the terms may need a 33rd bit
+	f16      bool   // accumulators are f16 numbers, as float32s, to which sums are rounded to nearest even
 }
 
 var hoppers = []hopper{
@@ -20,10 +21,14 @@ var hoppers = []hopper{
 	{name: "512x8", zmm: true, mr: 8, vecs: 4, sub: 32, products: 8, fraction: 25},
 	{name: "512x32", zmm: true, mr: 8, vecs: 4, sub: 32, products: 32, fraction: 13, result: 13},
 	{name: "512x16Heavy", zmm: true, mr: 8, vecs: 4, sub: 32, products: 16, fraction: 25, heavy: true},
+	{name: "512x16F16", zmm: true, mr: 8, vecs: 4, sub: 32, products: 16, fraction: 25, f16: true},
+	{name: "512x32F16", zmm: true, mr: 8, vecs: 4, sub: 32, products: 32, fraction: 13, f16: true},
 	{name: "256x16", mr: 4, vecs: 3, sub: 24, products: 16, fraction: 25},
 	{name: "256x16Heavy", mr: 4, vecs: 3, sub: 24, products: 16, fraction: 25, heavy: true},
 	{name: "256x8", mr: 4, vecs: 3, sub: 24, products: 8, fraction: 25},
 	{name: "256x32", mr: 4, vecs: 3, sub: 24, products: 32, fraction: 13, result: 13},
+	{name: "256x16F16", mr: 4, vecs: 3, sub: 24, products: 16, fraction: 25, f16: true},
+	{name: "256x32F16", mr: 4, vecs: 3, sub: 24, products: 32, fraction: 13, f16: true},
 }
 
 // hopperFile returns the file of the kernels of Hopper's arithmetic.
@@ -35,7 +40,7 @@ func hopperFile() []byte {
 		h.mul(&s)
 	}
 	for _, h := range hoppers {
-		if h.products == 16 && !h.heavy {
+		if h.products == 16 && !h.heavy && !h.f16 {
 			h.peak(&s)
 			h.tame(&s)
 		}
@@ -51,6 +56,7 @@ func hopperFile() []byte {
 		{"hopperOne", 1},
 		{"hopperResult13", 1<<32 - 1<<(23-13)},
 		{"hopperInverse", 254 << 23},
+		{"hopperLeastF16", (127 - 14) << 23},
 	} {
 		s.dwords(c.name, 16, func(int) uint32 { return c.value })
 	}
@@ -122,7 +128,8 @@ func b2i(b bool) int {
 }
 
 // Places in the scratch memory, which starts on a multiple of a vector: the exponents of two rows, the least exponent,
-// what the exponents stand relative to, and the sums of the first half of the terms if they are heavy.
+// what the exponents stand relative to, and the sums of the first half of the terms if they are heavy, or which accumulators
+// in f16 became infinite.
 func (h hopper) scratch(i int) string { return fmt.Sprintf("%d(BX)", i*h.bytes()) }
 
 // first writes what comes before product k: of heavy terms the sums of the first half are put aside. It reports whether
@@ -159,6 +166,9 @@ func (h hopper) mul(s *source) {
 	if h.heavy && !h.zmm {
 		places += 2 * h.vecs
 	}
+	if h.f16 && !h.zmm {
+		places++
+	}
 	s.function("mulHopper"+h.name, "c *hopperCall", 32+(places+1)*width, fmt.Sprintf("%d × %d, steps of %d products.", h.mr, h.vecs*width/4, h.products))
 	s.op("MOVQ c+0(FP), AX")
 	for _, f := range [][2]string{{"head", "DI"}, {"a", "SI"}, {"aexp", "DX"}, {"src", "R8"}, {"lds", "R9"}, {"dst", "R10"}, {"ldd", "R11"}, {"tiles", "R12"}} {
@@ -176,6 +186,13 @@ func (h hopper) mul(s *source) {
 		s.op("ORL $0x6000, CX")
 		s.op("MOVL CX, 28(SP)")
 		s.op("LDMXCSR 28(SP)")
+	}
+	switch {
+	case h.f16 && h.zmm:
+		s.op("KXORW K2, K2, K2")
+	case h.f16:
+		s.op("VPXOR Y12, Y12, Y12")
+		s.op("VMOVDQA Y12, %s", h.scratch(4))
 	}
 
 	s.label("tile")
@@ -264,6 +281,18 @@ func (h hopper) mul(s *source) {
 	s.op("JNZ tile")
 	if !h.zmm {
 		s.op("LDMXCSR 24(SP)")
+	}
+	if h.f16 {
+		if h.zmm {
+			s.op("KTESTW K2, K2")
+		} else {
+			s.op("VMOVDQA %s, Y12", h.scratch(4))
+			s.op("VPTEST Y12, Y12")
+		}
+		s.op("JEQ done")
+		s.op("MOVQ c+0(FP), AX")
+		s.op("MOVQ $1, hopperCall_infinite(AX)")
+		s.label("done")
 	}
 	s.ret()
 }

@@ -44,6 +44,13 @@ func (h hopper) exponents256(s *source) {
 			s.op("VPSLLD $23, %s, %s", t, t)
 			s.op("VMOVDQU ·exponentMask<>(SB), %s", u)
 			s.op("VPAND %s, %s, %s", h.acc(r, v), u, u)
+			if h.f16 { // subnormal accumulators have the exponent of the least normal one
+				w := h.tmp(1 - r)
+				s.op("VPXOR %s, %s, %s", w, w, w)
+				s.op("VPCMPEQD %s, %s, %s", w, u, w)
+				s.op("VPANDN ·hopperLeastF16<>(SB), %s, %s", w, w)
+				s.op("VPMAXSD %s, %s, %s", w, u, u)
+			}
 			s.op("VPMAXSD %s, %s, %s", u, t, t)
 			s.op("VMOVDQU ·hopperScale%d<>(SB), %s", h.fraction, u)
 			s.op("VPSUBD %s, %s, %s", t, u, h.scale(r, v))
@@ -84,9 +91,17 @@ func (h hopper) finish256(s *source) {
 			s.op("VMULPS %s, %s, %s", h.acc(r, v), scale, t)
 			s.op("VCVTTPS2DQ %s, %s", t, t)
 			s.op("VPADDD %s, %s, %s", t, sum, sum)
-			if h.heavy {
+			switch {
+			case h.heavy:
 				h.heavy256(s, h.aside(r, v), sum)
-			} else {
+			case h.f16 && h.fraction > 13:
+				s.comment("Rounded to odd, to be rounded rightly once more.")
+				s.op("VCVTDQ2PS %s, Y14", sum)
+				s.op("VCVTTPS2DQ Y14, Y15")
+				s.op("VPCMPEQD %s, Y15, Y15", sum)
+				s.op("VPANDN ·hopperOne<>(SB), Y15, Y15")
+				s.op("VPOR Y15, Y14, %s", sum)
+			default:
 				s.op("VCVTDQ2PS %s, %s", sum, sum)
 			}
 			s.op("VMOVDQU ·hopperInverse<>(SB), %s", t)
@@ -95,9 +110,26 @@ func (h hopper) finish256(s *source) {
 				s.op("VPAND ·hopperResult%d<>(SB), %s, %s", h.result, sum, sum)
 			}
 			s.op("VMULPS %s, %s, %s", scale, sum, sum)
+			if h.f16 {
+				h.round256(s, sum)
+			}
 			s.op("VMOVUPS %s, %s", sum, h.acc(r, v))
 		}
 	}
+}
+
+// round256 writes the rounding of a sum to f16, and to scratch memory whether it became infinite.
+func (h hopper) round256(s *source, sum string) {
+	s.op("VCVTPS2PH $0, %s, X14", sum)
+	s.op("VCVTPH2PS X14, Y14")
+	s.comment("No zero is negative.")
+	s.op("VPXOR Y15, Y15, Y15")
+	s.op("VADDPS Y15, Y14, %s", sum)
+	s.op("VMOVDQU ·exponentMask<>(SB), Y14")
+	s.op("VPAND Y14, %s, Y15", sum)
+	s.op("VPCMPEQD Y14, Y15, Y15")
+	s.op("VPOR %s, Y15, Y15", h.scratch(4))
+	s.op("VMOVDQA Y15, %s", h.scratch(4))
 }
 
 // heavy256 is heavy512.

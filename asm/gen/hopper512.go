@@ -94,6 +94,10 @@ func (h hopper) scale512(s *source, r, v int) {
 	s.op("VPMOVZXBD %d(BX), %s", r*h.bytes()+v*h.bytes()/4, t)
 	s.op("VPSLLD $23, %s, %s", t, t)
 	s.op("VPANDD %s, %s, %s", h.acc(r, v), "Z31", u)
+	if h.f16 { // subnormal accumulators have the exponent of the least normal one
+		s.op("VPTESTMD %s, %s, K1", u, u)
+		s.op("VPMAXSD ·hopperLeastF16<>(SB), %s, K1, %s", u, u)
+	}
 	s.op("VPMAXSD %s, %s, %s", u, t, t)
 	s.op("VPSUBD %s, Z24, %s", t, h.scale(r, v))
 }
@@ -118,6 +122,10 @@ func (h hopper) finish512(s *source, r, v int) {
 	s.op("VCVTTPS2DQ %s, %s", t, t)
 	s.op("VPADDD %s, %s, %s", t, sum, sum)
 	s.op("VPSUBD %s, Z25, %s", scale, scale)
+	if h.f16 {
+		h.round512(s, sum, scale, h.acc(r, v))
+		return
+	}
 	if h.heavy {
 		h.heavy512(s, h.aside(r, v), sum)
 	} else {
@@ -127,6 +135,26 @@ func (h hopper) finish512(s *source, r, v int) {
 		s.op("VPANDD ·hopperResult%d<>(SB), %s, %s", h.result, sum, sum)
 	}
 	s.op("VMULPS %s, %s, %s", scale, sum, h.acc(r, v))
+}
+
+// round512 writes the rounding of a sum to an accumulator in f16, and to K2 whether it became infinite.
+func (h hopper) round512(s *source, sum, unit, acc string) {
+	s.op("VCVTDQ2PS.RZ_SAE %s, Z28", sum)
+	if h.fraction > 13 {
+		s.comment("Rounded to odd, to be rounded rightly once more.")
+		s.op("VCVTTPS2DQ Z28, Z29")
+		s.op("VPCMPD $4, Z29, %s, K1", sum)
+		s.op("VPORD ·hopperOne<>(SB), Z28, K1, Z28")
+	}
+	s.op("VMULPS %s, Z28, Z28", unit)
+	s.op("VCVTPS2PH $0, Z28, Y28")
+	s.op("VCVTPH2PS Y28, Z28")
+	s.comment("No zero is negative.")
+	s.op("VPXORD Z29, Z29, Z29")
+	s.op("VADDPS Z29, Z28, %s", acc)
+	s.op("VPANDD Z31, %s, Z29", acc)
+	s.op("VPCMPEQD Z31, Z29, K1")
+	s.op("KORW K1, K2, K2")
 }
 
 // heavy512 writes the sum of both halves of the terms, of which the second is in sum, as a float32. Where it overflows, half
