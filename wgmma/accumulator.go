@@ -44,7 +44,7 @@ type Accumulator struct {
 	typ     AccumulatorType
 	n       int
 	pitch   int      // n, or more for the sake of kernels
-	elem    []uint32 // M rows of n representations, pitch apart
+	elem    []uint32 // M rows of n representations, pitch apart; f16 as the same number in f32
 	touched stamp
 	pending int // instructions that have not written it
 	checked bool
@@ -78,10 +78,7 @@ func (d *Accumulator) N() int { return d.n }
 func (d *Accumulator) At(row, col int) float64 {
 	d.touch("At")
 	u := *d.at(row, col)
-	switch d.typ {
-	case F16:
-		return float64(float16.Frombits(uint16(u)).Float32())
-	case S32:
+	if d.typ == S32 {
 		return float64(int32(u))
 	}
 	return float64(math.Float32frombits(u))
@@ -91,7 +88,7 @@ func (d *Accumulator) At(row, col int) float64 {
 // for a NaN.
 func (d *Accumulator) Set(row, col int, v float64) {
 	d.touch("Set")
-	*d.at(row, col) = d.typ.encode(v)
+	*d.at(row, col) = d.typ.stored(d.typ.encode(v))
 }
 
 // encode returns the representation of v.
@@ -126,16 +123,36 @@ func roundToOdd(v float64) float32 {
 // Bits returns the representation of an element, for f16 in the lower half.
 func (d *Accumulator) Bits(row, col int) uint32 {
 	d.touch("Bits")
-	return *d.at(row, col)
+	return d.typ.bits(*d.at(row, col))
 }
 
 // SetBits sets the representation of an element.
 func (d *Accumulator) SetBits(row, col int, u uint32) {
 	d.touch("SetBits")
-	if d.typ == F16 {
-		u &= 0xffff
+	*d.at(row, col) = d.typ.stored(u)
+}
+
+// stored returns what an Accumulator has for the representation u: the same, or the
+// f32 of an f16.
+func (t AccumulatorType) stored(u uint32) uint32 {
+	if t != F16 {
+		return u
 	}
-	*d.at(row, col) = u
+	if u&0x7c00 == 0x7c00 { // the payload of a NaN stays what it is
+		return u&0x8000<<16 | 0xff<<23 | u&0x3ff<<13
+	}
+	return math.Float32bits(float16.Frombits(uint16(u)).Float32())
+}
+
+// bits is the inverse of stored.
+func (t AccumulatorType) bits(u uint32) uint32 {
+	if t != F16 {
+		return u
+	}
+	if u>>23&0xff == 0xff {
+		return u>>16&0x8000 | 0x7c00 | u>>13&0x3ff
+	}
+	return uint32(float16.Fromfloat32(math.Float32frombits(u)).Bits())
 }
 
 // Registers returns the number of 32-bit registers of a thread: N/2, or N/4 for
@@ -153,7 +170,7 @@ func (d *Accumulator) Register(thread, i int) uint32 {
 	d.touch("Register")
 	checkRegister(thread, i, d.Registers())
 	if d.typ == F16 {
-		return *d.ofThread(thread, 2*i) | *d.ofThread(thread, 2*i+1)<<16
+		return F16.bits(*d.ofThread(thread, 2*i)) | F16.bits(*d.ofThread(thread, 2*i+1))<<16
 	}
 	return *d.ofThread(thread, i)
 }
@@ -165,10 +182,7 @@ func (d *Accumulator) Float32(thread, i int) float32 {
 	d.touch("Float32")
 	checkElement(thread, i, d.n/2)
 	u := *d.ofThread(thread, i)
-	switch d.typ {
-	case F16:
-		return float16.Frombits(uint16(u)).Float32()
-	case S32:
+	if d.typ == S32 {
 		return float32(int32(u))
 	}
 	return math.Float32frombits(u)
@@ -179,8 +193,8 @@ func (d *Accumulator) SetRegister(thread, i int, v uint32) {
 	d.touch("SetRegister")
 	checkRegister(thread, i, d.Registers())
 	if d.typ == F16 {
-		*d.ofThread(thread, 2*i) = v & 0xffff
-		*d.ofThread(thread, 2*i+1) = v >> 16
+		*d.ofThread(thread, 2*i) = F16.stored(v & 0xffff)
+		*d.ofThread(thread, 2*i+1) = F16.stored(v >> 16)
 		return
 	}
 	*d.ofThread(thread, i) = v

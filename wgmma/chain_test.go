@@ -84,17 +84,20 @@ func newProgram(t *testing.T, r *rand.Rand, op Op) *program {
 			p.aTwin.SetRegister(i, j, p.a.Register(i, j))
 		}
 	}
+	moderate := r.IntN(3) > 0 // without NaNs and what is out of a kernel's range
 	for n := range p.d {
 		p.d[n] = newAccumulator(t, op.Kind.AccumulatorType(), op.N)
 		p.dTwin[n] = newAccumulator(t, op.Kind.AccumulatorType(), op.N)
 		for i := range M {
 			for j := range op.N {
 				u := r.Uint32()
-				if r.IntN(50) > 0 && op.Kind.AccumulatorType() == F32 {
-					u = u&0x80ffffff | 0x3f000000 // seldom a NaN or out of the kernel's range
-				}
-				if r.IntN(2) == 0 && op.Kind.Integer() {
+				switch typ := op.Kind.AccumulatorType(); {
+				case typ == S32 && r.IntN(2) == 0:
 					u = math.MaxInt32 + u>>16 - 1<<15 // near a limit, if sums may saturate
+				case typ == F32 && (moderate || r.IntN(50) > 0):
+					u = u&0x80ffffff | 0x3f000000
+				case typ == F16 && (moderate || r.IntN(50) > 0):
+					u &= 0xbfff
 				}
 				p.d[n].SetBits(i, j, u)
 				p.dTwin[n].SetBits(i, j, u)

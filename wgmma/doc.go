@@ -40,6 +40,11 @@
 // Fence. (A goroutine that overwrites an operand without having been told to
 // by a barrier is also a data race, and the race detector says so.)
 //
+// What a wait covers runs in chains: instructions on one accumulator that follow
+// each other with the same [Op] (the first may have Overwrite) are one product over
+// a longer K, of which operands are gathered and D is loaded only once. A group of
+// four, as a swizzled row of 128 bytes has, makes good use of that.
+//
 // # Descriptors
 //
 // An operand in shared memory is named by a [Descriptor]: start address, two

@@ -22,8 +22,8 @@ func (k Kind) kernelTypes() (a, b asm.Type) {
 	return operandTypes[kinds[k].spec.A], operandTypes[kinds[k].spec.B]
 }
 
-// kernels are the assembly for each kind, nil for f16 accumulators and where there
-// is none: plain Go does those. Integers have a native kernel, because float32
+// kernels are the assembly for each kind, nil where there is none: plain Go does
+// those. Integers have a native kernel, because float32
 // sums of the products of maxChain instructions are exact, in whatever order.
 var kernels = func() (ks [len(kinds)]*asm.Kernel) {
 	for kind := range Kind(len(kinds)) {
@@ -33,7 +33,7 @@ var kernels = func() (ks [len(kinds)]*asm.Kernel) {
 		}
 		typ, _ := kind.kernelTypes()
 		k, err := asm.SelectArithmetic(typ, arith, "")
-		if err == nil && k.ISA != "Go" && kind.AccumulatorType() != F16 {
+		if err == nil && k.ISA != "Go" {
 			ks[kind] = k
 		}
 	}
@@ -43,16 +43,16 @@ var kernels = func() (ks [len(kinds)]*asm.Kernel) {
 // pitch returns the distance of rows of accumulators of n columns: a kernel of
 // Hopper's arithmetic multiplies whole tiles of them where they are.
 func (t AccumulatorType) pitch(n int) int {
-	if k := kernels[BF16F32]; t == F32 && k != nil {
+	if k := kernels[BF16F32]; t != S32 && k != nil {
 		return (n + k.NR - 1) / k.NR * k.NR
 	}
 	return n
 }
 
 // kernelMemory is what a multiplication by a kernel works in: operands as they lie
-// in shared memory, integers as bf16, the panels of A and B, and tiles of sums of
-// integers.
-type kernelMemory struct{ dense, wide, a, b, sums []byte }
+// in shared memory, integers as bf16, the panels of A and B, tiles of sums of
+// integers, and what accumulators in f16 were before.
+type kernelMemory struct{ dense, wide, a, b, sums, before []byte }
 
 func sized(mem *[]byte, n int) []byte {
 	if cap(*mem) < n {
@@ -95,12 +95,20 @@ func (w *Warpgroup) pack(k *asm.Kernel, chain []*instruction) packed {
 func (w *Warpgroup) multiplyFloats(k *asm.Kernel, chain []*instruction) {
 	op, d := chain[0].op, chain[0].d
 	p := w.pack(k, chain)
+	mul, from := k.Mul, unsafe.Pointer(&d.elem[0])
+	if d.typ == F16 {
+		// A kernel may have to begin anew.
+		before := sized(&w.kernel.before, 4*len(d.elem))
+		from = unsafe.Pointer(&before[0])
+		copy(unsafe.Slice((*uint32)(from), len(d.elem)), d.elem)
+		mul = k.MulF16
+	}
 	for j := 0; j < op.N; j += k.NR {
-		to := unsafe.Pointer(&d.elem[j])
-		from := to
+		src := unsafe.Add(from, 4*j)
 		if op.Overwrite {
-			from = nil
+			src = nil
 		}
-		k.Mul(p.words, M/k.MR, p.a, unsafe.Add(p.b, j/k.NR*p.panelB), from, 4*d.pitch, to, 4*d.pitch)
+		b, dst := unsafe.Add(p.b, j/k.NR*p.panelB), unsafe.Pointer(&d.elem[j])
+		mul(p.words, M/k.MR, p.a, b, src, 4*d.pitch, dst, 4*d.pitch)
 	}
 }

@@ -105,8 +105,15 @@ func (w *Warpgroup) multiply(chain []*instruction) {
 		}
 		return
 	}
+	d := chain[0].d
+	for i, u := range d.elem {
+		d.elem[i] = d.typ.bits(u)
+	}
 	for _, in := range chain {
 		w.step(in)
+	}
+	for i, u := range d.elem {
+		d.elem[i] = d.typ.stored(u)
 	}
 }
 
