@@ -43,16 +43,25 @@ func (a *agent) String() string {
 	return a.kind
 }
 
+// inCluster is String with the CTA, if the cluster has several.
+func (a *agent) inCluster() string {
+	if a.cta.alone() {
+		return a.String()
+	}
+	return fmt.Sprintf("%v of CTA %v", a, a.cta.idx)
+}
+
 // Block returns the agent's CTA.
 func (a *agent) Block() *Block { return a.cta.block() }
 
 // A Thread is one thread of a CTA.
 type Thread struct {
 	agent
-	bulk   tile.Thread      // its copies and bulk groups
-	used   bool             // it has issued some
-	flight copyOp           // the one that it issues
-	loose  []*tile.Transfer // of its copies, those that complete nothing
+	bulk   tile.Thread // its copies and bulk groups
+	used   bool        // it has issued some
+	flight copyOp      // the one that it issues
+	stored copyOp      // the last store or reduction to global memory
+	loose  []copyOp    // of its copies, those that complete nothing
 }
 
 // Rank returns the thread's number in the block, X fastest.
@@ -73,21 +82,28 @@ func (t *Thread) Elected() bool { return t.Lane() == 0 }
 // A Warp is 32 threads in lockstep.
 type Warp struct {
 	agent
-	threads threadSet
+	threads [warpSize]*Thread // those that have been asked for
 }
 
 // Rank returns the warp's number in the block.
 func (w *Warp) Rank() int { return w.rank / warpSize }
 
 // Thread returns a thread of the warp, by lane. It panics if there is none.
-func (w *Warp) Thread(lane int) *Thread { return w.threads.of(&w.agent, lane) }
+func (w *Warp) Thread(lane int) *Thread {
+	if w.threads[lane] == nil {
+		part := w.agent
+		part.kind, part.rank, part.lanes = "thread", w.rank+lane, 1
+		w.threads[lane] = &Thread{agent: part}
+		w.threads[lane].begin()
+	}
+	return w.threads[lane]
+}
 
 // A Warpgroup is 128 threads in lockstep, those that issue wgmma instructions together.
 type Warpgroup struct {
 	agent
-	threads threadSet
-	warps   [groupSize / warpSize]*Warp
-	mma     *wgmma.Warpgroup // nil until it is needed
+	warps [groupSize / warpSize]*Warp // those that have been asked for
+	mma   *wgmma.Warpgroup            // nil until it is needed
 }
 
 // Rank returns the warpgroup's number in the block.
@@ -95,7 +111,7 @@ func (w *Warpgroup) Rank() int { return w.rank / groupSize }
 
 // Thread returns a thread of the warpgroup, 0 to 127, for what one of them does alone. It
 // panics if there is none.
-func (w *Warpgroup) Thread(i int) *Thread { return w.threads.of(&w.agent, i) }
+func (w *Warpgroup) Thread(i int) *Thread { return w.Warp(i / warpSize).Thread(i % warpSize) }
 
 // Warp returns a warp of the warpgroup, 0 to 3. It panics if there is none.
 func (w *Warpgroup) Warp(i int) *Warp {
@@ -105,26 +121,6 @@ func (w *Warpgroup) Warp(i int) *Warp {
 		w.warps[i] = &Warp{agent: part}
 	}
 	return w.warps[i]
-}
-
-// A threadSet is the threads of a warp or warpgroup that have been asked for.
-type threadSet []*Thread
-
-func (s *threadSet) of(a *agent, i int) *Thread {
-	if i < 0 || i >= a.lanes {
-		panic(fmt.Sprintf("sm: thread %d of %v, which has %d", i, a, a.lanes))
-	}
-	if *s == nil {
-		*s = make(threadSet, a.lanes)
-	}
-	if (*s)[i] == nil {
-		part := *a
-		part.kind, part.rank, part.lanes = "thread", a.rank+i, 1
-		t := &Thread{agent: part}
-		t.begin()
-		(*s)[i] = t
-	}
-	return (*s)[i]
 }
 
 // FenceProxyAsync is fence.proxy.async: it orders what the agent has written to shared

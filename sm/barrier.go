@@ -1,8 +1,6 @@
 package sm
 
 import (
-	"fmt"
-	"sync"
 	"time"
 
 	"example.com/leafhopper/barrier"
@@ -18,44 +16,6 @@ type Barrier struct {
 	cta *cta
 	at  int   // of the CTA's barriers
 	m   *mbar // or nil, if it is mapped: the peer may not have declared it yet
-}
-
-// mbar is an mbarrier and those who wait for it. The state machine is package barrier's.
-type mbar struct {
-	cta       *cta
-	decl      *declaration
-	suffix    string // of the name, behind that of the variable
-	index, of int    // among those that were declared together
-
-	mu      sync.Mutex
-	b       *barrier.Barrier
-	phase   uint64 // completed
-	waiters []*runner
-	clock   clock // released by who has arrived or landed
-
-	// Of the current phase, for reports:
-	expected int // bytes
-	expects  mark
-	arrived  mark
-
-	// Loads complete the phases up to loads-1; waits have observed those up to observed-1.
-	loads, observed uint64
-	loaded          mark
-}
-
-// A mark says who did something last, and where.
-type mark struct {
-	agent *agent
-	site  site
-}
-
-func (a *agent) mark() mark { return mark{a, a.run.site} }
-
-func (k mark) String() string {
-	if k.agent == nil {
-		return "nobody"
-	}
-	return fmt.Sprintf("%s at %v", k.agent, k.site)
 }
 
 // begin begins an operation on the barrier.
@@ -91,15 +51,6 @@ func (b *Barrier) of(a *agent) *mbar {
 	return m
 }
 
-// name returns what the kernel calls the barrier, such as full[2].
-func (m *mbar) name() string {
-	name := m.decl.name() + m.suffix
-	if m.of == 1 && m.suffix == "" {
-		return name
-	}
-	return fmt.Sprintf("%s[%d]", name, m.index)
-}
-
 // MapShared returns the barrier of the cluster's CTA of that rank that has this one's
 // address (cluster.map_shared_rank). It panics if the cluster has no such CTA.
 func (b *Barrier) MapShared(rank int) *Barrier {
@@ -111,19 +62,19 @@ func (b *Barrier) MapShared(rank int) *Barrier {
 func (b *Barrier) Init(a Agent, n int) {
 	g, m := b.local(a, "Init")
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if err := m.b.Init(n); err != nil {
 		g.failWith(err, RuleBarrier, "%s: %v", m.name(), err)
 	}
 	m.phase, m.expected, m.expects, m.arrived = 0, 0, mark{}, mark{}
-	m.loads, m.observed = 0, 0
+	m.loads, m.observed, m.dropped, m.leaving = 0, 0, false, 0
 }
 
 // Invalidate ends the barrier's life (mbarrier.inval, ~barrier of libcu++).
 func (b *Barrier) Invalidate(a Agent) {
 	g, m := b.local(a, "Invalidate")
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if n := len(m.waiters); n > 0 {
 		g.fail(RuleBarrier, "%s: %d agents wait for it", m.name(), n)
 	}
@@ -160,35 +111,6 @@ func (b *Barrier) ArriveAndDrop(a Agent) {
 	m.arrive(g, g.lanes, 0, true)
 }
 
-// arrive is every arrival: bytes are expected first.
-func (m *mbar) arrive(a *agent, n, bytes int, drop bool) (t Token) {
-	now := a.reach(m.cta)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.clock.join(&now)
-	m.arrived = a.mark()
-	if bytes > 0 {
-		m.expected += bytes
-		m.expects = m.arrived
-	}
-	switch {
-	case drop:
-		t = m.b.ArriveDropN(n)
-	case bytes != 0 && n == 1:
-		t = m.b.ArriveExpectTx(bytes)
-	default:
-		if bytes != 0 {
-			m.b.ExpectTx(bytes)
-		}
-		t = m.b.ArriveN(n)
-	}
-	m.advance()
-	if a.cta != m.cta {
-		return Token{}
-	}
-	return t
-}
-
 // ExpectTx expects bytes more of the current phase (cuda::device::barrier_expect_tx,
 // mbarrier.expect_tx). It arrives for nobody.
 func (b *Barrier) ExpectTx(a Agent, bytes int) {
@@ -196,74 +118,12 @@ func (b *Barrier) ExpectTx(a Agent, bytes int) {
 	m.expect(g, bytes)
 }
 
-func (m *mbar) expect(a *agent, bytes int) {
-	now := a.reach(m.cta)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.clock.join(&now)
-	m.expected += bytes
-	m.expects = a.mark()
-	m.b.ExpectTx(bytes)
-	m.advance()
-}
-
 // CompleteTx books bytes off the current phase, as a copy that brings them does
 // (mbarrier.complete_tx).
 func (b *Barrier) CompleteTx(a Agent, bytes int) {
 	g, m := b.begin(a, "CompleteTx")
 	now := g.reach(m.cta)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.clock.join(&now)
-	m.b.CompleteTx(bytes)
-	m.advance()
-}
-
-// load notes that a load which a issues completes bytes of the phase that is current then.
-func (m *mbar) load(a *agent) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.b.State().Live {
-		a.fail(RuleBarrier, "%s: %v", m.name(), m.b.State())
-	}
-	m.loads, m.loaded = m.phase+1, a.mark()
-}
-
-// landed tells those who wait that bytes of a copy have been completed. now is what the
-// copy's CTA knew when it was issued.
-func (m *mbar) landed(now *clock) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.clock.join(now)
-	m.advance()
-}
-
-// advance follows the state machine: phases that have completed let their waiters go on.
-// The caller holds mu. A phase needs an arrival, which holds mu, so it is at most one.
-func (m *mbar) advance() {
-	s := m.b.State()
-	if s.Live && uint64(s.Phase) == m.phase%8 || !s.Live && s.Dead != barrier.RuleDropped {
-		return
-	}
-	m.phase++
-	m.expected = 0
-	m.cta.cluster.progress.Add(1)
-	waiting := m.waiters[:0]
-	for _, r := range m.waiters {
-		if r.target >= m.phase {
-			waiting = append(waiting, r)
-			continue
-		}
-		m.observe(r.cta)
-		r.ready()
-	}
-	m.waiters = waiting
-}
-
-// observe notes that an agent of c knows the last completed phase to be over.
-func (m *mbar) observe(c *cta) {
-	m.observed = m.phase
-	c.acquire(&m.clock)
+	m.landed(&now, bytes)
 }
 
 // Wait waits until the phase of the token is over (wait of libcu++, mbarrier.try_wait). It
@@ -286,51 +146,6 @@ func (b *Barrier) ArriveAndWait(a Agent) {
 func (b *Barrier) WaitParity(a Agent, parity int) {
 	g, m := b.local(a, "WaitParity")
 	m.wait(g, func() bool { return m.b.TestWaitParity(uint32(parity)) })
-}
-
-// wait waits until over, which looks at the state, says so.
-func (m *mbar) wait(a *agent, over func() bool) {
-	m.mu.Lock()
-	if m.test(a, over) {
-		m.mu.Unlock()
-		return
-	}
-	m.queue(a.run)
-	m.mu.Unlock()
-	a.run.block()
-}
-
-// test calls over, which may panic, with mu held.
-func (m *mbar) test(a *agent, over func() bool) (done bool) {
-	safe := false
-	defer func() {
-		if !safe {
-			m.mu.Unlock()
-		}
-	}()
-	if done = over(); done {
-		m.observe(a.cta)
-	}
-	safe = true
-	return done
-}
-
-func (m *mbar) queue(r *runner) {
-	r.waits, r.target = m, m.phase
-	m.waiters = append(m.waiters, r)
-}
-
-// unqueue takes r off the list, and reports whether it was there.
-func (m *mbar) unqueue(r *runner) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for i, w := range m.waiters {
-		if w == r {
-			m.waiters = append(m.waiters[:i], m.waiters[i+1:]...)
-			return true
-		}
-	}
-	return false
 }
 
 // TestWait reports whether the phase of the token is over (mbarrier.test_wait).
@@ -363,82 +178,4 @@ func (b *Barrier) TryWaitParity(a Agent, parity int) bool {
 func (b *Barrier) TryWaitFor(a Agent, t Token, d time.Duration) bool {
 	g, m := b.local(a, "TryWaitFor")
 	return m.try(g, func() bool { return m.b.TestWait(t) }, d)
-}
-
-const (
-	// freePolls is how many tries in a row an agent has for which nothing has changed. Those
-	// after it wait, for pollPause each, as mbarrier.try_wait may: if all agents come to that,
-	// it is a deadlock.
-	freePolls = 100
-	pollPause = 10 * time.Millisecond
-)
-
-// try reports whether over says so, within d.
-func (m *mbar) try(a *agent, over func() bool, d time.Duration) bool {
-	r, c := a.run, a.cta.cluster
-	m.mu.Lock()
-	if m.test(a, over) {
-		m.mu.Unlock()
-		r.polls = 0
-		return true
-	}
-	if now := c.progress.Load(); now != r.progress {
-		r.polls, r.progress = 0, now
-	}
-	r.polls++
-	stuck := r.polls > freePolls
-	if !stuck && d <= 0 {
-		m.mu.Unlock()
-		r.pass()
-		return false
-	}
-	m.queue(r)
-	m.mu.Unlock()
-	if !r.doze(m, max(d, pollPause), stuck) {
-		return false
-	}
-	r.polls = 0
-	return true
-}
-
-// exit checks what the end of the barrier's CTA leaves undone.
-func (m *mbar) exit() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.loads > m.observed {
-		r := m.cta.main
-		r.op, r.site = "exit", m.loaded.site
-		m.cta.body.fail(RuleExit, "the load by %v completes %s phase %d, which nobody has seen complete: it may still be on its way",
-			m.loaded, m.name(), m.loads-1)
-	}
-}
-
-// missing says what a phase lacks.
-func (m *mbar) missing(phase uint64) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := m.b.State()
-	what := fmt.Sprintf("%s phase %d", m.name(), phase)
-	switch {
-	case !s.Live:
-		return fmt.Sprintf("%s: %v", what, s)
-	case s.Pending > 0 && s.Tx == 0:
-		return fmt.Sprintf("%s: %d of %d arrivals missing (last arrived: %v)", what, s.Pending, s.Expected, m.arrived)
-	}
-	text := fmt.Sprintf("%s: %d arrivals missing, ", what, s.Pending)
-	if s.Pending > 0 {
-		text = fmt.Sprintf("%s: %d of %d arrivals missing (last arrived: %v), ", what, s.Pending, s.Expected, m.arrived)
-	}
-	brought := m.expected - s.Tx
-	if s.Tx < 0 {
-		return text + fmt.Sprintf("%d bytes too many (expected %d%s, copies brought %d)", -s.Tx, m.expected, m.expects.where(), brought)
-	}
-	return text + fmt.Sprintf("%d bytes missing (expected %d%s, copies brought %d)", s.Tx, m.expected, m.expects.where(), brought)
-}
-
-func (k mark) where() string {
-	if k.agent == nil {
-		return ""
-	}
-	return " at " + k.site.String()
 }

@@ -135,7 +135,7 @@ func Shared[T any](b *Block, n, align int) *Array[T] {
 		c.body.fail(RuleShared, "alignment %d, want a power of two up to %d", align, swizzlePeriod)
 	}
 	offset := c.reserve(n*size, max(align, t.Align()))
-	c.declared = &declaration{c.main.site, "Shared", c.declared}
+	c.declared = &declaration{site: c.main.site, call: "Shared", before: c.declared}
 	a := &Array[T]{cta: c, offset: offset, n: n, decl: c.declared}
 	a.data = unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(c.shared().Bytes()[offset:]))), n)
 	if c.launch.Check {
@@ -211,7 +211,7 @@ func (c *cta) newBarriers(call, suffix string, n int, word func(i int) *barrier.
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if suffix == "" || c.declared == nil || c.declared.site != c.main.site {
-		c.declared = &declaration{c.main.site, call, c.declared}
+		c.declared = &declaration{site: c.main.site, call: call, before: c.declared}
 	}
 	bars := make([]Barrier, n)
 	for i := range bars {
@@ -348,7 +348,19 @@ func (c *cta) start(parts ...Part) {
 		}
 	}
 	c.main.waits, c.main.target = join{c}, 0
+	defer c.outlive()
 	c.main.block()
+}
+
+// outlive waits until all agents have ended, also when the launch stops: the kernel
+// function may then clean up.
+func (c *cta) outlive() {
+	for c.running.Load() > 0 {
+		if s := c.launch.sched; s != nil {
+			s.end()
+		}
+		<-c.main.wake
+	}
 }
 
 // join is the kernel function's wait for its agents.
@@ -360,6 +372,10 @@ func (j join) missing(uint64) string { return "" }
 func (c *cta) exit(r *runner) {
 	for _, m := range c.barriers {
 		m.exit()
+	}
+	if f := c.launch.sched.into(c); f != nil {
+		r.op, r.site = "exit", f.by.site
+		c.body.fail(RuleExit, "the %v is still on its way: nobody has waited for all of its bytes", f)
 	}
 	if err := c.depart(); err != nil {
 		r.op, r.site = "exit", site{}

@@ -87,8 +87,7 @@ func (c *cta) depart() error {
 	c.alive.exited = true
 	for rank, x := range c.alive.access {
 		if x.count > c.alive.clock[rank] {
-			return fmt.Errorf("nothing orders the %s by %s of CTA %v at %v in its shared memory before this: cluster.sync is missing",
-				x.op, x.by.agent, c.cluster.ctas[rank].idx, x.by.site)
+			return fmt.Errorf("nothing orders the %s by %v in its shared memory before this: cluster.sync is missing", x.op, x.by)
 		}
 	}
 	return nil

@@ -91,6 +91,21 @@ func (c *cluster) idle(r *runner) {
 	}
 }
 
+// resume counts r, which was idle, as active again. It does not return if all were idle: a
+// deadlock has been found.
+func (c *cluster) resume(r *runner) {
+	for {
+		n := c.active.Load()
+		if n == 0 {
+			<-r.wake
+			panic(abandon{})
+		}
+		if c.active.CompareAndSwap(n, n+1) {
+			return
+		}
+	}
+}
+
 // A clusterBarrier is barrier.cluster (PTX 9.7.13.3): every thread of every CTA of the
 // cluster arrives, and then waits.
 type clusterBarrier struct {
@@ -121,12 +136,12 @@ func (b *clusterBarrier) threads() int {
 }
 
 func (b *clusterBarrier) arrive(a *agent) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if a.clusterArrived {
 		a.fail(RuleSync, "barrier.cluster.arrive of phase %d twice, without barrier.cluster.wait between", b.phase)
 	}
 	a.clusterArrived = true
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.arrived += a.lanes
 	a.cta.release(&b.clock)
 	a.clusterPhase = b.phase

@@ -11,9 +11,8 @@ const maxShrinks = 400
 
 // Explore launches the kernel n times under Check, with the seeds cfg.Seed to
 // cfg.Seed+n-1, and returns the first fault, or nil. The fault's Seed reproduces it; its
-// Switches are as few as Explore has found to be enough. prepare, a kernel's own
-// initialisation of global memory, belongs into the kernel or before each launch: use
-// [Launch] in a loop where launches change their input.
+// Switches are as few as Explore has found to be enough. A kernel that changes what it reads
+// in global memory is not the same the next time: launch those in a loop of your own.
 func Explore(ctx context.Context, cfg Config, n int, kernel Kernel) error {
 	if n < 1 {
 		return fmt.Errorf("sm: explore: %d seeds, want at least 1", n)
@@ -50,7 +49,7 @@ func shrink(ctx context.Context, cfg Config, kernel Kernel, f *Fault) error {
 			l.sched.plan[s.Step] = s.to
 		}
 		var g *Fault
-		if !errors.As(l.run(ctx), &g) || g.Rule != f.Rule || len(g.Switches) >= len(best.Switches) {
+		if !errors.As(l.run(ctx), &g) || g.Rule != f.Rule || g.Site != f.Site || len(g.Switches) >= len(best.Switches) {
 			return false
 		}
 		best = g

@@ -101,5 +101,6 @@ func (t *Thread) finishAll() {
 	for _, c := range t.loose {
 		c.Finish()
 	}
-	t.loose = t.loose[:0]
+	t.loose = nil
+	t.cta.launch.sched.settle()
 }

@@ -150,15 +150,17 @@ func (p *Pipeline) Quit() {
 	}
 	p.quit = true
 	if p.role != Consumer {
-		for range p.full {
-			p.full[p.head.Index].m.arrive(a, a.lanes, 0, true)
-			p.head.Next()
-		}
+		drop(a, p.full, p.head)
 	}
 	if p.role != Producer {
-		for range p.empty {
-			p.empty[p.tail.Index].m.arrive(a, a.lanes, 0, true)
-			p.tail.Next()
-		}
+		drop(a, p.empty, p.tail)
+	}
+}
+
+// drop takes a out of the phases that it would arrive at next.
+func drop(a *agent, bars []Barrier, next pipeline.PipelineState) {
+	for range bars {
+		bars[next.Index].m.quit(a, uint64(next.Count/len(bars)), a.lanes)
+		next.Next()
 	}
 }

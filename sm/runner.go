@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"example.com/leafhopper/barrier"
 	"example.com/leafhopper/wgmma"
 )
 
@@ -36,6 +35,7 @@ type runner struct {
 	result   int      // of a reduction by barrier.sync
 	polls    int      // tries in a row that found nothing changed
 	progress int64    // of the cluster, at the last of them
+	since    time.Time
 }
 
 // waitable is what a runner can wait for.
@@ -59,22 +59,24 @@ func (a *agent) enterFrom(op string, depth int) {
 		panic(fmt.Sprintf("sm: %s: agent is nil or not of a running kernel", op))
 	}
 	r := a.run
+	r.check() // first: a report may be reading what follows
 	r.op, r.by = op, a
 	r.site.here(depth + 2)
 	r.point()
 }
 
-// point is a place where the order of agents may change.
-func (r *runner) point() {
-	l := r.cta.launch
-	if l.stopped.Load() {
+// check unwinds a runner of a launch that has stopped.
+func (r *runner) check() {
+	if r.cta.launch.stopped.Load() {
 		panic(abandon{})
 	}
-	if l.sched != nil {
-		l.sched.point(r)
-		if l.stopped.Load() {
-			panic(abandon{})
-		}
+}
+
+// point is a place where the order of agents may change.
+func (r *runner) point() {
+	if s := r.cta.launch.sched; s != nil {
+		s.point(r)
+		r.check()
 	}
 }
 
@@ -114,22 +116,22 @@ var errGoexit = errors.New("the agent ended its goroutine (runtime.Goexit)")
 
 // recovered turns a panic of the kernel's code into a fault.
 func (r *runner) recovered(v any, returned bool) {
-	a := r.by
-	if a == nil {
-		a = r.cta.body
-	}
+	a := r.agent()
 	switch v := v.(type) {
 	case abandon:
 	case nil:
 		if !returned {
 			r.stop(a, &Fault{Rule: RulePanic, Detail: errGoexit.Error(), cause: errGoexit})
 		}
-	case *barrier.Misuse:
-		r.stop(a, &Fault{Rule: RuleBarrier, Detail: v.Rule.String() + ": " + v.Detail, cause: v})
+	case misuse:
+		r.stop(a, &Fault{Rule: RuleBarrier, Detail: v.of + ": " + v.Rule.String() + ": " + v.Detail, cause: v.Misuse})
 	case *wgmma.Misuse:
 		r.stop(a, &Fault{Rule: RuleWGMMA, Detail: v.Rule.String() + ": " + v.Detail, cause: v})
 	default:
 		err, _ := v.(error)
+		if r.self != nil || r == r.cta.main {
+			r.site.panicked() // a copy stays at where it was issued
+		}
 		r.stop(a, &Fault{Rule: RulePanic, Detail: fmt.Sprint(v), Stack: debug.Stack(), cause: err})
 	}
 }
@@ -145,9 +147,7 @@ func (r *runner) block() {
 	} else {
 		<-r.wake
 	}
-	if c.launch.stopped.Load() {
-		panic(abandon{})
-	}
+	r.check()
 	c.launch.Trace.waited(r, start)
 	r.waits = nil
 }
@@ -170,9 +170,7 @@ func (r *runner) doze(m *mbar, d time.Duration, stuck bool) bool {
 		case <-timer.C:
 		}
 	}
-	if c.launch.stopped.Load() {
-		panic(abandon{})
-	}
+	r.check()
 	late := m.unqueue(r)
 	if !late && c.launch.sched == nil {
 		select { // the wake-up that came with or after the time
@@ -182,7 +180,7 @@ func (r *runner) doze(m *mbar, d time.Duration, stuck bool) bool {
 	}
 	switch {
 	case late && stuck:
-		c.active.Add(1)
+		c.resume(r)
 	case !late && !stuck:
 		c.active.Add(-1) // ready has counted one who counted already
 	}

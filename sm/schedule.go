@@ -34,7 +34,7 @@ func (s Schedule) String() string {
 }
 
 // A Switch is a place where the order of a checked launch differs from that of agents
-// that run until they wait.
+// that run until they wait, and then leave the turn to who has waited for it longest.
 type Switch struct {
 	Step int    // the number of the operation before which it happens
 	From string // who had the turn, and where it was
@@ -42,7 +42,7 @@ type Switch struct {
 	to   choice
 }
 
-// String returns "step 17: thread 3 of CTA (0,0,0) at k.go:12 -> copy 5".
+// String returns "step 17: thread 3 before Load at k.go:12 -> thread 1 at Store at k.go:9".
 func (s Switch) String() string { return fmt.Sprintf("step %d: %s -> %s", s.Step, s.From, s.To) }
 
 // A choice is who gets the turn: a runner, by the order in which it was started, or a copy,
@@ -99,7 +99,7 @@ func (s *scheduler) ready(r *runner) {
 
 // begin gives the turn to the first.
 func (s *scheduler) begin() {
-	if next := s.pick(nil); next != nil {
+	if next := s.pick(nil, ""); next != nil {
 		next.wake <- struct{}{}
 	}
 }
@@ -115,7 +115,7 @@ func (s *scheduler) point(r *runner) {
 		if !ok {
 			return
 		}
-		s.note(r, c)
+		s.note(r, "before", c)
 		if c.copy {
 			s.land(c.number)
 			s.step++
@@ -156,19 +156,25 @@ func (s *scheduler) has(c choice) bool {
 	return slices.ContainsFunc(s.turns, func(r *runner) bool { return s.number[r] == c.number })
 }
 
-// note keeps a choice that is not the one of agents that run until they wait.
-func (s *scheduler) note(r *runner, c choice) {
+// note keeps a choice that is not the one of agents that run until they wait. how is what
+// r, who had the turn, is doing.
+func (s *scheduler) note(r *runner, how string, c choice) {
 	w := Switch{Step: s.step, to: c}
 	if r != nil {
-		w.From = fmt.Sprintf("%v at %v", r.title(), r.site)
+		w.From = fmt.Sprintf("%s %s %s", r.inGrid(), how, r.at())
 	}
 	if c.copy {
-		w.To = fmt.Sprintf("copy %d", c.number)
-		if i := slices.IndexFunc(s.copies, func(f *flight) bool { return f.number == c.number }); i >= 0 {
-			w.To = s.copies[i].String()
+		i := slices.IndexFunc(s.copies, func(f *flight) bool { return f.number == c.number })
+		w.To = "the " + s.copies[i].String()
+	} else {
+		i := slices.IndexFunc(s.turns, func(r *runner) bool { return s.number[r] == c.number })
+		to := s.turns[i]
+		w.To = to.inGrid()
+		if to.op == "" {
+			w.To += " at its start"
+		} else {
+			w.To += " at " + to.at()
 		}
-	} else if i := slices.IndexFunc(s.turns, func(r *runner) bool { return s.number[r] == c.number }); i >= 0 {
-		w.To = s.turns[i].title()
 	}
 	s.history = append(s.history, w)
 }
@@ -194,7 +200,7 @@ func (s *scheduler) handOver(r, next *runner) {
 // again, or when the launch stops.
 func (s *scheduler) block(r *runner) {
 	s.step++
-	if next := s.pick(r); next != nil {
+	if next := s.pick(r, "waiting in"); next != nil {
 		s.handOver(r, next)
 	}
 }
@@ -220,7 +226,7 @@ func (s *scheduler) pass(r *runner) {
 
 // pick returns who gets the turn of r, which cannot go on. It lets copies land until there
 // is somebody; if the launch stops, r itself ends first.
-func (s *scheduler) pick(r *runner) *runner {
+func (s *scheduler) pick(r *runner, how string) *runner {
 	for {
 		if r != nil && r.cta.launch.stopped.Load() {
 			return nil
@@ -253,7 +259,7 @@ func (s *scheduler) pick(r *runner) *runner {
 			c.number = s.copies[s.random.IntN(len(s.copies))].number
 		}
 		if c != first {
-			s.note(r, c)
+			s.note(r, how, c)
 		}
 		if !c.copy {
 			return s.take(c.number)
@@ -271,24 +277,28 @@ func (s *scheduler) adrift() int {
 	return 0
 }
 
-// leave gives the turn of r, which has ended, to another. When the launch stops all others
-// get it one by one, to end.
+// leave gives the turn of r, which has ended, to another.
 func (s *scheduler) leave(r *runner) {
-	s.live = slices.Delete(s.live, slices.Index(s.live, r), slices.Index(s.live, r)+1)
+	at := slices.Index(s.live, r)
+	s.live = slices.Delete(s.live, at, at+1)
 	delete(s.number, r)
-	if r.cta.launch.stopped.Load() {
-		if len(s.live) > 0 {
-			s.live[0].wake <- struct{}{}
-		}
-		return
-	}
-	s.step++
-	next := s.pick(r)
-	if next == nil && len(s.live) > 0 { // the launch has stopped meanwhile
-		next = s.live[0]
+	var next *runner
+	if !r.cta.launch.stopped.Load() {
+		s.step++
+		next = s.pick(r, "ended after")
 	}
 	if next != nil {
 		next.wake <- struct{}{}
+	} else {
+		s.end()
+	}
+}
+
+// end gives the turn to who was started last. When the launch stops all get it one by one,
+// to end: agents before the function that started them.
+func (s *scheduler) end() {
+	if n := len(s.live); n > 0 {
+		s.live[n-1].wake <- struct{}{}
 	}
 }
 
@@ -309,4 +319,30 @@ func (s *scheduler) land(number int) {
 	}
 	s.copies = slices.Delete(s.copies, i, i+1)
 	f.cta.cluster.idle(nil)
+}
+
+// settle takes out copies that a wait has brought to their end. Without Check there are none.
+func (s *scheduler) settle() {
+	if s == nil {
+		return
+	}
+	s.copies = slices.DeleteFunc(s.copies, func(f *flight) bool {
+		if f.Done() {
+			f.cta.cluster.idle(nil)
+		}
+		return f.Done()
+	})
+}
+
+// into returns a copy under way that writes or reads c's shared memory, nil if there is none.
+func (s *scheduler) into(c *cta) *flight {
+	if s == nil {
+		return nil
+	}
+	for _, f := range s.copies {
+		if !f.Grouped() && (f.cta == c && (f.reads || f.bar == nil) || f.bar != nil && f.bar.cta == c) {
+			return f
+		}
+	}
+	return nil
 }

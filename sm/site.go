@@ -6,8 +6,10 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 )
 
@@ -47,6 +49,44 @@ func (s *site) here(depth int) {
 	slot.Store(&siteAt{at, *s})
 }
 
+// panicked sets s to the place of the panic that the caller has recovered from, in code that
+// is not of the packages below the kernel.
+func (s *site) panicked() {
+	var pcs [64]uintptr
+	n := runtime.Callers(1, pcs[:])
+	frames := runtime.CallersFrames(pcs[:n])
+	for more, inside := true, false; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		switch pkg := packageOf(f.Function); {
+		case f.Function == "runtime.gopanic":
+			inside = true
+		case inside && pkg != "runtime" && !ours[pkg]:
+			s[0] = f.PC + 1 // as Callers has it: where the call returns to
+			return
+		}
+	}
+}
+
+// ours are the packages that a kernel stands on.
+var ours = map[string]bool{}
+
+func init() {
+	self := packageOf(runtime.FuncForPC(reflect.ValueOf(Launch).Pointer()).Name())
+	for _, name := range []string{"sm", "tile", "barrier", "wgmma", "pipeline"} {
+		ours[strings.TrimSuffix(self, "sm")+name] = true
+	}
+}
+
+// packageOf returns the import path of a function's package.
+func packageOf(function string) string {
+	slash := strings.LastIndex(function, "/") + 1
+	if dot := strings.Index(function[slash:], "."); dot >= 0 {
+		return function[:slash+dot]
+	}
+	return function
+}
+
 func (s site) frame() runtime.Frame {
 	if s[0] == 0 {
 		return runtime.Frame{}
@@ -70,11 +110,18 @@ type declaration struct {
 	site
 	call   string       // the function's name
 	before *declaration // the one before it, nil in the first
+	once   sync.Once
+	text   string // its name, once it has been asked for
 }
 
 // name returns the variable that the kernel keeps the result in, which its source
 // tells, or what and where it is.
 func (d *declaration) name() string {
+	d.once.Do(func() { d.text = d.find() })
+	return d.text
+}
+
+func (d *declaration) find() string {
 	f := d.frame()
 	// Of several calls on a line, each has a place of its own in the code.
 	nth := 0

@@ -14,6 +14,10 @@ import (
 // Its methods are for who decides when that happens, the Execute of a Thread or the
 // Thread itself. They are for one goroutine at a time.
 type Transfer struct {
+	// Complete, if not nil, completes the bytes of a piece that has landed, in place of the
+	// barrier's CompleteTx.
+	Complete func(bar *barrier.Barrier, bytes int)
+
 	source []byte // an operand in shared memory that is read in place, nil if fetch has it
 	lead   int    // bytes before the operand, from a multiple of the swizzle's period; not touched
 	fetch  func() []byte
@@ -119,8 +123,12 @@ func (t *Transfer) Finish() {
 // them.
 func (t *Transfer) land(n int) {
 	for _, p := range t.pieces[:n] {
-		if p.bar != nil {
-			p.bar.CompleteTx((p.hi - p.lo) * t.unit)
+		switch n := (p.hi - p.lo) * t.unit; {
+		case p.bar == nil:
+		case t.Complete != nil:
+			t.Complete(p.bar, n)
+		default:
+			p.bar.CompleteTx(n)
 		}
 	}
 	if t.pieces = t.pieces[n:]; t.Done() {

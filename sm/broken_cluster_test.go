@@ -1,0 +1,92 @@
+package sm_test
+
+import (
+	"example.com/leafhopper/sm"
+)
+
+func clusterTwins() []twin {
+	pair := sm.Config{Grid: sm.Dim3{X: 2}, Cluster: sm.Dim3{X: 2}}
+	named := func(name string) sm.Config { cfg := pair; cfg.Name = name; return cfg }
+	return []twin{{
+		name: "multicast mask without the issuer", cfg: named("multicast"),
+		kernel: func(broken bool) sm.Kernel {
+			mask := uint16(0b11)
+			if broken {
+				mask = 0b10
+			}
+			in := ramp(64)
+			return func(b *sm.Block) {
+				buf, full := sm.Shared[int32](b, 64, 16), b.Barrier()
+				b.Threads(func(t *sm.Thread) {
+					full.Init(t, 1)
+					t.ClusterSync()
+					full.ArriveTx(t, 1, 256)
+					if b.ClusterRank() == 0 {
+						sm.LoadBulkMulticast(t, buf, in, full, mask)
+					}
+					full.WaitParity(t, 0)
+					assert(buf.Load(t, 63) == 63, "the last word is %d", buf.Load(t, 63))
+					t.ClusterSync()
+				})
+			}
+		},
+		rule: sm.RuleDeadlock,
+		want: []string{
+			"multicast, CTA (0,0,0): all 2 agents wait",
+			"CTA (0,0,0) thread 0 at", "waits for full phase 0: 0 arrivals missing, 256 bytes missing (expected 256 at", "copies brought 0)",
+			"CTA (1,0,0) thread 0 at", "waits for barrier.cluster phase 1: 1 of 2 threads missing",
+		},
+	}, {
+		name: "remote store to a CTA that has left", cfg: named("remote"),
+		kernel: func(broken bool) sm.Kernel {
+			return func(b *sm.Block) {
+				x := sm.Shared[int32](b, 1, 4)
+				b.Threads(func(t *sm.Thread) {
+					t.ClusterSync()
+					if b.ClusterRank() == 0 {
+						x.MapShared(1).Store(t, 0, 7)
+					}
+					if !broken {
+						t.ClusterSync()
+					}
+				})
+			}
+		},
+		rule: sm.RuleExit, // whether CTA 1 has left, or might have
+		want: []string{"remote, CTA (", "Store", "shared memory", "cluster.sync"},
+	}, {
+		name: "cluster.sync that a CTA does not come to", cfg: named("deserted"),
+		kernel: func(broken bool) sm.Kernel {
+			return func(b *sm.Block) {
+				b.Threads(func(t *sm.Thread) {
+					if broken && b.ClusterRank() == 1 {
+						return
+					}
+					t.ClusterSync()
+				})
+			}
+		},
+		rule: sm.RuleDeadlock,
+		want: []string{"deserted, CTA (0,0,0): 1 of 2 agents wait", "thread 0 at", "barrier.cluster phase 0: 1 of 2 threads missing; exited: CTA (1,0,0)"},
+	}, {
+		name: "a wait on a peer's barrier", cfg: named("far"),
+		kernel: func(broken bool) sm.Kernel {
+			return func(b *sm.Block) {
+				bar := b.Barrier()
+				b.Threads(func(t *sm.Thread) {
+					bar.Init(t, 2)
+					t.ClusterSync()
+					bar.Arrive(t)
+					bar.MapShared(1 - b.ClusterRank()).Arrive(t)
+					if broken {
+						bar.MapShared(1-b.ClusterRank()).WaitParity(t, 0)
+					}
+					bar.WaitParity(t, 0)
+					t.ClusterSync()
+				})
+			}
+		},
+		rule: sm.RuleBarrier,
+		want: []string{"thread 0 at", "WaitParity: bar is a barrier of CTA ("},
+	}}
+}

@@ -1,0 +1,326 @@
+package sm
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"example.com/leafhopper/barrier"
+)
+
+// mbar is an mbarrier and those who wait for it. The state machine is package barrier's.
+type mbar struct {
+	cta       *cta
+	decl      *declaration
+	suffix    string // of the name, behind that of the variable
+	index, of int    // among those that were declared together
+
+	mu      sync.Mutex // held by every operation, copies' included
+	b       *barrier.Barrier
+	phase   uint64 // completed
+	dropped bool   // by the last who took part
+	leaving int    // threads that drop out as soon as this phase is over
+	waiters []*runner
+	clock   clock // released by who has arrived or landed
+
+	// Of the current phase, for reports:
+	expected int // bytes
+	expects  mark
+	arrived  mark
+
+	// Loads complete the phases up to loads-1; waits have observed those up to observed-1.
+	loads, observed uint64
+	loaded          mark
+}
+
+// A mark says who did something last, and where.
+type mark struct {
+	agent *agent
+	site  site
+}
+
+func (a *agent) mark() mark { return mark{a, a.run.site} }
+
+func (k mark) String() string {
+	if k.agent == nil {
+		return "nobody"
+	}
+	return fmt.Sprintf("%s at %v", k.agent.inCluster(), k.site)
+}
+
+// where is " at file.go:line", or nothing if nobody did it.
+func (k mark) where() string {
+	if k.agent == nil {
+		return ""
+	}
+	return " at " + k.site.String()
+}
+
+// name returns what the kernel calls the barrier, such as full[2].
+func (m *mbar) name() string {
+	name := m.decl.name() + m.suffix
+	if m.of == 1 && m.suffix == "" {
+		return name
+	}
+	return fmt.Sprintf("%s[%d]", name, m.index)
+}
+
+// A misuse is a use of the barrier that PTX leaves undefined.
+type misuse struct {
+	of string // the barrier and its phase
+	*barrier.Misuse
+}
+
+// unlock ends an operation, and names the barrier in what the state machine complains of.
+func (m *mbar) unlock() {
+	v := recover()
+	of := ""
+	if _, ok := v.(*barrier.Misuse); ok {
+		of = m.status()
+	}
+	m.mu.Unlock()
+	switch v := v.(type) {
+	case nil:
+	case *barrier.Misuse:
+		panic(misuse{of, v})
+	default:
+		panic(v)
+	}
+}
+
+// status names the barrier, its phase, and who arrived last.
+func (m *mbar) status() string {
+	if !m.b.State().Live {
+		return m.name()
+	}
+	return fmt.Sprintf("%s phase %d (last arrived: %v)", m.name(), m.phase, m.arrived)
+}
+
+// arrive is every arrival: bytes are expected first.
+func (m *mbar) arrive(a *agent, n, bytes int, drop bool) (t Token) {
+	now := a.reach(m.cta)
+	m.mu.Lock()
+	defer m.unlock()
+	switch {
+	case drop:
+		t = m.b.ArriveDropN(n)
+	case bytes != 0 && n == 1:
+		t = m.b.ArriveExpectTx(bytes)
+	default:
+		if bytes != 0 {
+			m.b.ExpectTx(bytes)
+		}
+		t = m.b.ArriveN(n)
+	}
+	m.clock.join(&now)
+	m.arrived = a.mark()
+	m.note(m.arrived, bytes)
+	m.advance()
+	if a.cta != m.cta {
+		return Token{}
+	}
+	return t
+}
+
+// expect expects bytes of the current phase, and arrives for nobody.
+func (m *mbar) expect(a *agent, bytes int) {
+	now := a.reach(m.cta)
+	m.mu.Lock()
+	defer m.unlock()
+	m.b.ExpectTx(bytes)
+	m.clock.join(&now)
+	m.note(a.mark(), bytes)
+	m.advance()
+}
+
+// note keeps who has expected bytes.
+func (m *mbar) note(by mark, bytes int) {
+	if bytes > 0 {
+		m.expected += bytes
+		m.expects = by
+	}
+}
+
+// quit arrives n times at a phase and drops out of those after it. If the phase before is
+// not over, in which a has arrived already, it does so when that is.
+func (m *mbar) quit(a *agent, phase uint64, n int) {
+	m.mu.Lock()
+	defer m.unlock()
+	if phase > m.phase {
+		m.leaving += n
+		return
+	}
+	m.b.ArriveDropN(n)
+	m.arrived = a.mark()
+	m.advance()
+}
+
+// load notes that a load which a issues completes bytes of the phase that is current then.
+func (m *mbar) load(a *agent) {
+	m.mu.Lock()
+	defer m.unlock()
+	if s := m.b.State(); !s.Live {
+		a.fail(RuleBarrier, "%s: %v", m.name(), s.Dead)
+	}
+	m.loads, m.loaded = m.phase+1, a.mark()
+}
+
+// landed books bytes off that have been brought by who knew now when it set about it.
+func (m *mbar) landed(now *clock, bytes int) {
+	m.mu.Lock()
+	defer m.unlock()
+	m.clock.join(now)
+	m.b.CompleteTx(bytes)
+	m.advance()
+}
+
+// advance follows the state machine: a phase that has completed lets its waiters go on.
+// The caller holds mu, and has done one thing that may complete a phase.
+func (m *mbar) advance() {
+	s := m.b.State()
+	if s.Live && uint64(s.Phase) == m.phase%8 || !s.Live && (s.Dead != barrier.RuleDropped || m.dropped) {
+		return
+	}
+	m.phase++
+	m.dropped = !s.Live
+	m.expected = 0
+	m.cta.cluster.progress.Add(1)
+	waiting := m.waiters[:0]
+	for _, r := range m.waiters {
+		if r.target >= m.phase {
+			waiting = append(waiting, r)
+			continue
+		}
+		m.observe(r.cta)
+		r.ready()
+	}
+	m.waiters = waiting
+	if n := m.leaving; n > 0 {
+		m.leaving = 0
+		m.b.ArriveDropN(n)
+		m.advance()
+	}
+}
+
+// observe notes that an agent of c knows the last completed phase to be over.
+func (m *mbar) observe(c *cta) {
+	m.observed = m.phase
+	c.acquire(&m.clock)
+}
+
+// wait waits until over, which looks at the state, says so.
+func (m *mbar) wait(a *agent, over func() bool) {
+	if !m.test(a, over, true) {
+		a.run.block()
+	}
+}
+
+// test reports whether over says so. If not, it may put a on the list of those who wait.
+func (m *mbar) test(a *agent, over func() bool, queue bool) bool {
+	m.mu.Lock()
+	defer m.unlock()
+	if over() {
+		m.observe(a.cta)
+		return true
+	}
+	if queue {
+		a.run.waits, a.run.target = m, m.phase
+		m.waiters = append(m.waiters, a.run)
+	}
+	return false
+}
+
+// unqueue takes r off the list, and reports whether it was there.
+func (m *mbar) unqueue(r *runner) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i, w := range m.waiters {
+		if w == r {
+			m.waiters = append(m.waiters[:i], m.waiters[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+// Tries are free until it looks as if they would go on for ever: then each waits, for
+// pollPause, as mbarrier.try_wait may, and if all agents come to that it is a deadlock.
+const (
+	freePolls = 1000 // in a row, for which nothing has changed
+	freeWaits = 20   // of those that wait for a time themselves
+	freeTime  = 20 * time.Millisecond
+	pollPause = 10 * time.Millisecond
+)
+
+// try reports whether over says so, within d.
+func (m *mbar) try(a *agent, over func() bool, d time.Duration) bool {
+	r := a.run
+	stuck := r.stuck(d)
+	if m.test(a, over, stuck || d > 0) || (stuck || d > 0) && r.doze(m, max(d, pollPause), stuck) {
+		r.polls = 0
+		return true
+	}
+	if !stuck && d <= 0 {
+		r.pass()
+	}
+	return false
+}
+
+// stuck counts a try, and reports whether r has been trying for too long.
+func (r *runner) stuck(d time.Duration) bool {
+	checked := r.cta.launch.Check // where time is no measure: schedules repeat
+	if now := r.cta.cluster.progress.Load(); now != r.progress || r.polls == 0 {
+		r.polls, r.progress = 0, now
+		if !checked {
+			r.since = time.Now()
+		}
+	}
+	r.polls++
+	most := freePolls
+	switch {
+	case d > 0:
+		most = freeWaits
+	case !checked:
+		most /= 4
+	}
+	return r.polls > most && (checked || time.Since(r.since) > freeTime)
+}
+
+// exit checks what the end of the barrier's CTA leaves undone.
+func (m *mbar) exit() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, last := m.cta.main, m.loaded
+	r.op, r.site = "exit", last.site
+	if m.loads > m.observed {
+		m.cta.body.fail(RuleExit, "the load by %v completes %s phase %d, which nobody has seen complete: it may still be on its way",
+			last, m.name(), m.loads-1)
+	}
+	if tx := m.b.State().Tx; tx < 0 && m.loads > 0 {
+		m.cta.body.fail(RuleBytes, "%s phase %d: %d bytes too many (expected %d%s, copies brought %d; the last is that of %v)",
+			m.name(), m.phase, -tx, m.expected, m.expects.where(), m.expected-tx, last)
+	}
+}
+
+// missing says what a phase lacks.
+func (m *mbar) missing(phase uint64) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.b.State()
+	what := fmt.Sprintf("%s phase %d", m.name(), phase)
+	switch {
+	case !s.Live:
+		return fmt.Sprintf("%s: %v", what, s)
+	case s.Pending > 0 && s.Tx == 0:
+		return fmt.Sprintf("%s: %d of %d arrivals missing (last arrived: %v)", what, s.Pending, s.Expected, m.arrived)
+	}
+	text := fmt.Sprintf("%s: %d arrivals missing, ", what, s.Pending)
+	if s.Pending > 0 {
+		text = fmt.Sprintf("%s: %d of %d arrivals missing (last arrived: %v), ", what, s.Pending, s.Expected, m.arrived)
+	}
+	brought := m.expected - s.Tx
+	if s.Tx < 0 {
+		return text + fmt.Sprintf("%d bytes too many (expected %d%s, copies brought %d)", -s.Tx, m.expected, m.expects.where(), brought)
+	}
+	return text + fmt.Sprintf("%d bytes missing (expected %d%s, copies brought %d)", s.Tx, m.expected, m.expects.where(), brought)
+}
