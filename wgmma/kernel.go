@@ -1,6 +1,7 @@
 package wgmma
 
 import (
+	"sync"
 	"unsafe"
 
 	"example.com/leafhopper/asm"
@@ -53,6 +54,9 @@ func (t AccumulatorType) pitch(n int) int {
 // in shared memory, integers as bf16, the panels of A and B, tiles of sums of
 // integers, and what accumulators in f16 were before.
 type kernelMemory struct{ dense, wide, a, b, sums, before []byte }
+
+// kernelMemories are of no warpgroup, because a grid has many that multiply little.
+var kernelMemories = sync.Pool{New: func() any { return new(kernelMemory) }}
 
 func sized(mem *[]byte, n int) []byte {
 	if cap(*mem) < n {

@@ -26,7 +26,7 @@ type Warpgroup struct {
 	ends   []int         // where in issued each committed group ends
 
 	chain  []*instruction // that runs
-	kernel kernelMemory
+	kernel *kernelMemory  // while a kernel multiplies
 
 	a      [M]hopper.Row // for plain Go, and for checks
 	b      []hopper.Row
