@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"example.com/leafhopper/asm"
 	"example.com/leafhopper/tile"
 )
 
@@ -181,39 +182,65 @@ func (p *program) compare(t *testing.T) {
 	p.w.Fence()
 }
 
+// run compares instructions with their twins, in two waits for all.
+func (p *program) run(t *testing.T) {
+	t.Helper()
+	p.w.Fence()
+	for range 2 {
+		for range 2 + p.r.IntN(10) {
+			p.step(t)
+			if p.r.IntN(4) == 0 {
+				p.w.CommitGroup()
+				if err := p.w.WaitGroup(p.r.IntN(4)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		p.compare(t)
+	}
+}
+
 // Instructions that run together, as chains and in assembly where there is some, give
 // the bits of one after the other in plain Go: every kind and N, all operands,
 // layouts, modifiers and orders.
 func TestChainTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	assembly := 0
 	for kind := range Kind(len(kinds)) {
-		if kernels[kind] != nil {
-			assembly++
-		}
 		for n := 8; n <= maxN; n += 8 {
 			op := Op{Kind: kind, N: n}
 			if op.Validate() != nil || (testing.Short() || raceEnabled) && n != 16 && n != 64 && n != 80 {
 				continue
 			}
-			p := newProgram(t, r, op)
-			p.w.Fence()
-			for range 2 {
-				for range 2 + r.IntN(10) {
-					p.step(t)
-					if r.IntN(4) == 0 {
-						p.w.CommitGroup()
-						if err := p.w.WaitGroup(r.IntN(4)); err != nil {
-							t.Fatal(err)
-						}
-					}
-				}
-				p.compare(t)
-			}
+			newProgram(t, r, op).run(t)
 		}
 	}
-	if assembly == 0 {
-		t.Log("NOT TESTED: there is no assembly for this arithmetic here")
+}
+
+// The same with every kernel that there is assembly for here, not only the best.
+func TestKernelTwin(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	defer func(best [len(kinds)]*asm.Kernel) { kernels = best }(kernels)
+	for _, k := range asm.Kernels() {
+		if err := k.Supported(); err != nil {
+			t.Logf("NOT TESTED: %s: %v", k.Name, err)
+			continue
+		}
+		if k.ISA == "Go" {
+			continue // not used here
+		}
+		for kind := range Kind(len(kinds)) {
+			kernels[kind] = nil
+			if typ, _ := kind.kernelTypes(); k.Accepts(typ) && (k.Arithmetic == asm.Native) == kind.Integer() {
+				kernels[kind] = k
+			}
+		}
+		for kind := range Kind(len(kinds)) {
+			for _, n := range []int{8, 64, 176} {
+				if kernels[kind] != nil && (n == 64 || !raceEnabled && !testing.Short()) {
+					newProgram(t, r, Op{Kind: kind, N: n}).run(t)
+				}
+			}
+		}
 	}
 }
 
