@@ -86,7 +86,8 @@ func run(launch func(sm.Config, sm.Kernel) error) (outputs []course.Output, err 
 		{"copysync.with_barrier", withBarrier},
 	} {
 		out := make([]int32, len(in))
-		if err := launch(sm.Config{Grid: sm.Dim3{X: blocks}, Block: sm.Dim3{X: threads}}, k.kernel(out, in)); err != nil {
+		cfg := sm.Config{Grid: sm.Dim3{X: blocks}, Block: sm.Dim3{X: threads}}
+		if err := launch(cfg, k.kernel(out, in)); err != nil {
 			return nil, err
 		}
 		outputs = append(outputs, course.Output{Name: k.name, Data: out})

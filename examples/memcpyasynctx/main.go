@@ -48,7 +48,10 @@ func run(launch func(sm.Config, sm.Kernel) error) ([]course.Output, error) {
 	}
 	outInts, outDoubles := make([]int32, tile), make([]float64, tile)
 	err := launch(sm.Config{Block: sm.Dim3{X: tile}}, twoCopies(ints, doubles, outInts, outDoubles))
-	return []course.Output{{Name: "memcpyasynctx.ints", Data: outInts}, {Name: "memcpyasynctx.doubles", Data: outDoubles}}, err
+	return []course.Output{
+		{Name: "memcpyasynctx.ints", Data: outInts},
+		{Name: "memcpyasynctx.doubles", Data: outDoubles},
+	}, err
 }
 
 //go:embed memcpyasynctx.txt

@@ -1,45 +1,39 @@
-// Multicast is a matrix product by a cluster of two CTAs that share what they
-// read of B. Each CTA owns 64 rows of C; both need the same 128 columns of B, and
-// each fetches half of them, for both.
+// Multicast is a matrix product by a cluster of two CTAs that share what they read of B.
+// Each CTA owns 64 rows of C; both need the same 128 columns of B, and each fetches half of
+// them, for both.
 //
 //	             global memory                  CTA 0           CTA 1
-//	         A   rows  0..63   ── Load ───────► A
-//	         A   rows 64..127  ── Load ───────────────────────► A
+//	         A   rows  0..63   ── load ───────► A
+//	         A   rows 64..127  ── load ───────────────────────► A
 //	CTA 0:   B   cols  0..63   ── multicast ──► B left  ──────► B left
 //	CTA 1:   B   cols 64..127  ── multicast ──► B right ──────► B right
 //
-// A multicast writes the same bytes at the same offset of every CTA in its mask
-// and completes all of them on the barrier of each. Two things follow. Every CTA
-// expects the whole of B, also the half that its neighbour fetches. And a stage may be
-// filled only when it is empty in both CTAs, because whoever fills it writes to
-// both: the empty barrier counts the consumers of the cluster.
+// A multicast writes the same bytes at the same offset of every CTA in its mask and
+// completes all of them on the barrier of each. So every CTA expects the whole of B, and
+// a stage is filled only when it is empty in both CTAs: an empty barrier counts the
+// consumers of the cluster. The neighbour's half may land before a CTA has said that it
+// expects anything; its bytes are owed to the phase then, which the CTA's own producer, still
+// to arrive, keeps open.
 //
-// The neighbour's half may land before a CTA has said that it expects anything.
-// That is no mistake: the byte balance of the barrier goes below zero, and the
-// phase waits, since the CTA's own producer is still to arrive.
+// B is K x N here, row-major as in most programs. Its neighbours in N lie side by side, so
+// the boxes are 64 columns wide and wgmma takes B transposed ("MN-major"), which the
+// hardware can do for 16-bit types.
 //
-// B is stored K x N here, row-major as in most programs. Its neighbours in N lie
-// side by side, so the boxes are 64 columns wide and wgmma takes B transposed
-// ("MN-major"), which the hardware can do for 16-bit types.
-//
-// The program counts the bytes that cross from global memory, and compares C with
-// gemm.Multiply in Hopper's arithmetic, bit for bit.
-//
-// Sources: PTX ISA 9.1, sections 9.7.9.27 (multicast::cluster) and 9.7.15.5
-// (matrix descriptors); P. Shankhdhar, "Outperforming cuBLAS on H100: a
-// Worklog" (2024), kernel 8.
+// Sources: PTX ISA 9.1, sections 9.7.9.27 (multicast::cluster) and 9.7.15.5 (matrix
+// descriptors); P. Shankhdhar, "Outperforming cuBLAS on H100: a Worklog" (2024), kernel 8.
 package main
 
 import (
 	"context"
-	"encoding/binary"
+	"errors"
 	"fmt"
-	"math"
+	"os"
 
 	"github.com/x448/float16"
 
+	"example.com/leafhopper/examples/internal/course"
 	"example.com/leafhopper/gemm"
-	"example.com/leafhopper/pipeline"
+	"example.com/leafhopper/sm"
 	"example.com/leafhopper/tile"
 	"example.com/leafhopper/wgmma"
 )
@@ -48,151 +42,119 @@ const (
 	ctas      = 2
 	m, n, k   = 64 * ctas, 128, 512
 	bk, qsize = 64, 3
-
-	box   = 2 * 64 * 64    // bytes of each box: 64 rows of 128 bytes
-	stage = box + ctas*box // A, then the parts of B
-	all   = 1<<ctas - 1    // the mask of the cluster
+	box       = 64 * 64     // elements of each box
+	all       = 1<<ctas - 1 // the mask of the cluster
 )
 
-type cluster struct {
-	a, b    *tile.TensorMap
-	c       gemm.Matrix[float32]
-	smem    tile.Cluster
-	fetched [ctas]int // bytes that each CTA read from global memory
-}
+func product(mapA, mapB *tile.TensorMap, c gemm.Matrix[float32], fetched *[ctas]int) func(*sm.Block) {
+	return func(b *sm.Block) {
+		sA := sm.Shared[float16.Float16](b, qsize*box, 1024)
+		sB := sm.Shared[float16.Float16](b, qsize*ctas*box, 1024)
+		full, empty := b.Barriers(qsize), b.Barriers(qsize)
+		rank := b.ClusterRank()
 
-func (c *cluster) producer(rank int) pipeline.Role {
-	return func(_ context.Context, r *pipeline.Ring) error {
-		var thread tile.Thread
-		s := pipeline.ProducerStart(qsize)
-		for at := 0; at < k; at += bk {
-			if err := r.ProducerAcquire(s); err != nil {
-				return err
+		producer := func(w *sm.Warp) {
+			t := w.Thread(0)
+			for q := range qsize {
+				full[q].Init(t, 1)
+				empty[q].Init(t, ctas)
 			}
-			r.ProducerExpect(s, rank, c.a.BoxBytes()+ctas*c.b.BoxBytes())
+			t.FenceBarrierInit()
+			w.ClusterSync()
 
-			start := s.Index * stage
-			coordA := []int32{int32(at), int32(64 * rank)}
-			if err := thread.Load(c.smem[rank], start, c.a, coordA, r.Full(s.Index, rank)); err != nil {
-				return err
+			for i := range k / bk {
+				q, parity := i%qsize, i/qsize%2
+				empty[q].WaitParity(t, parity^1)
+				full[q].ArriveTx(t, 1, mapA.BoxBytes()+ctas*mapB.BoxBytes())
+				t.LoadTensor(sA.At(q*box), mapA, &full[q], i*bk, 64*rank)
+				t.LoadTensorMulticast(sB.At((q*ctas+rank)*box), mapB, &full[q], all, 64*rank, i*bk)
+				fetched[rank] += mapA.BoxBytes() + mapB.BoxBytes()
 			}
-			part := start + box + rank*box
-			coordB := []int32{int32(64 * rank), int32(at)}
-			if err := thread.LoadMulticast(c.smem, all, part, c.b, coordB, r.Multicast(s.Index)); err != nil {
-				return err
-			}
-			c.fetched[rank] += c.a.BoxBytes() + c.b.BoxBytes()
-			s.Next()
+			w.ClusterSync()
 		}
-		return nil
-	}
-}
+		consumer := func(w *sm.Warpgroup) {
+			w.ClusterSync()
 
-func (c *cluster) consumer(rank int) pipeline.Role {
-	return func(_ context.Context, r *pipeline.Ring) error {
-		w := wgmma.NewWarpgroup(c.smem[rank], wgmma.Checked())
-		d, err := wgmma.NewAccumulator(wgmma.F32, n)
-		if err != nil {
-			return err
-		}
-		s := pipeline.ConsumerStart(qsize)
-		for range k / bk {
-			if err := r.ConsumerWait(s, rank); err != nil {
-				return err
-			}
-			start := s.Index * stage
-			a := wgmma.KMajor(start, c.a.Swizzle())
-			b := wgmma.MNMajor(start+box, c.b.Swizzle(), box)
-			w.Fence()
-			for step := range bk / 16 {
-				op := wgmma.Op{Kind: wgmma.F16F32, N: n, TransposeB: true}
-				// 16 of K are 32 bytes of a row of A, and 16 rows of B.
-				if err := w.MMA(op, d, a.Advance(32*step), b.Advance(16*128*step)); err != nil {
-					return err
+			d := w.Accumulators(wgmma.F32, n)
+			for i := range k / bk {
+				q, parity := i%qsize, i/qsize%2
+				full[q].WaitParity(w, parity)
+				w.Fence()
+				for s := range bk / 16 { // 16 of K are 32 bytes of a row of A, and 16 rows of B
+					op := wgmma.Op{Kind: wgmma.F16F32, N: n, TransposeB: true}
+					a := sA.At(q*box + 16*s).KMajor(tile.Swizzle128B)
+					b := sB.At(q*ctas*box+16*64*s).MNMajor(tile.Swizzle128B, 2*box)
+					w.MMA(op, d, a, b)
+				}
+				w.CommitGroup()
+				w.WaitGroup(0)
+				for peer := range ctas { // both producers write here
+					empty[q].MapShared(peer).Arrive(w.Thread(peer))
 				}
 			}
-			w.CommitGroup()
-			if err := w.WaitGroup(0); err != nil {
-				return err
+			for tid := range wgmma.Threads {
+				for i := range d.Registers() {
+					row, col := wgmma.AccumulatorCoord(tid, i)
+					c.Set(64*rank+row, col, d.Float32(tid, i))
+				}
 			}
-			r.ConsumerRelease(s) // for both producers
-			s.Next()
+			w.ClusterSync() // nobody leaves while its peer may still write or arrive here
 		}
-		for row := range wgmma.M {
-			for col := range n {
-				c.c.Set(64*rank+row, col, math.Float32frombits(d.Bits(row, col)))
-			}
-		}
-		return nil
+		b.Start(sm.Warps(0, 1, producer), sm.Warpgroups(1, 2, consumer))
 	}
 }
 
 // operand returns a row-major matrix and the map that loads boxes of 64 x 64.
-func operand(rows, cols, seed int) (gemm.Matrix[float16.Float16], *tile.TensorMap, error) {
-	matrix := gemm.NewMatrix[float16.Float16](rows, cols)
-	for e := range matrix.Data {
-		matrix.Data[e] = float16.Fromfloat32(float32(math.Sin(float64(seed * (e + 1)))))
+func operand(rows, cols int, seed uint32) (gemm.Matrix[float16.Float16], *tile.TensorMap, error) {
+	x := gemm.NewMatrix[float16.Float16](rows, cols)
+	for e := range x.Data {
+		x.Data[e] = float16.Fromfloat32(float32(int16(course.Element(uint32(e), seed)>>16)) / 32768)
 	}
-	global, err := binary.Append(nil, binary.LittleEndian, matrix.Data)
-	if err != nil {
-		return matrix, nil, err
-	}
-	tensor, err := tile.NewTensorMap(tile.Config{
-		DataType: tile.Float16,
-		Global:   global,
-		Dims:     []uint64{uint64(cols), uint64(rows)},
-		Strides:  []uint64{uint64(2 * cols)},
-		Box:      []uint32{64, 64},
-		Swizzle:  tile.Swizzle128B,
+	tensor, err := sm.NewTensorMap(x.Data, tile.Config{
+		Dims: []uint64{uint64(cols), uint64(rows)}, Box: []uint32{64, 64}, Swizzle: tile.Swizzle128B,
 	})
-	return matrix, tensor, err
+	return x, tensor, err
 }
 
-func run() error {
-	a, mapA, err := operand(m, k, 3)
-	if err != nil {
-		return err
+// outputs are what the kernel leaves: C, and the bytes read from global memory.
+func outputs(c gemm.Matrix[float32], fetched int) []course.Output {
+	return []course.Output{
+		{Name: "multicast.c", Data: c.Data},
+		{Name: "multicast.fetched", Data: []int64{int64(fetched)}},
 	}
-	b, mapB, err := operand(k, n, 7)
-	if err != nil {
-		return err
-	}
-	c := &cluster{a: mapA, b: mapB, c: gemm.NewMatrix[float32](m, n)}
-	ring, err := pipeline.NewRing(qsize, ctas, ctas)
-	if err != nil {
-		return err
-	}
-	var roles []pipeline.Role
-	for rank := range ctas {
-		smem, err := tile.NewShared(qsize * stage)
-		if err != nil {
-			return err
-		}
-		c.smem = append(c.smem, smem)
-		roles = append(roles, c.producer(rank), c.consumer(rank))
-	}
-	if err := pipeline.Run(context.Background(), ring, roles...); err != nil {
-		return err
-	}
+}
 
-	want := gemm.NewMatrix[float32](m, n)
-	if err := gemm.Multiply(want, a, b, gemm.WithArithmetic(gemm.Hopper)); err != nil {
-		return err
+func run(launch func(sm.Config, sm.Kernel) error) ([]course.Output, error) {
+	_, mapA, errA := operand(m, k, 1)
+	_, mapB, errB := operand(k, n, 2)
+	if err := errors.Join(errA, errB); err != nil {
+		return nil, err
 	}
-	wrong := 0
-	for e, v := range c.c.Data {
-		if math.Float32bits(v) != math.Float32bits(want.Data[e]) {
-			wrong++
-		}
-	}
-	fmt.Printf("%dx%dx%d by %d CTAs, %d stages of %d bytes in each\n", m, n, k, ctas, qsize, stage)
-	fmt.Printf("bytes fetched: %d, without multicast %d\n", c.fetched[0]+c.fetched[1], 2*(m*k+ctas*n*k))
-	fmt.Println("elements unlike gemm's with Hopper's arithmetic:", wrong)
-	return nil
+	c, fetched := gemm.NewMatrix[float32](m, n), [ctas]int{}
+	cfg := sm.Config{Grid: sm.Dim3{X: ctas}, Block: sm.Dim3{X: 256}, Cluster: sm.Dim3{X: ctas}}
+	err := launch(cfg, product(mapA, mapB, c, &fetched))
+	return outputs(c, fetched[0]+fetched[1]), err
+}
+
+// reference has the product by gemm, and every byte fetched once.
+func reference(arithmetic gemm.Arithmetic) ([]course.Output, error) {
+	a, _, errA := operand(m, k, 1)
+	b, _, errB := operand(k, n, 2)
+	c := gemm.NewMatrix[float32](m, n)
+	err := errors.Join(errA, errB, gemm.Multiply(c, a, b, gemm.WithArithmetic(arithmetic)))
+	return outputs(c, 2*(m*k+k*n)), err
 }
 
 func main() {
-	if err := run(); err != nil {
-		panic(err)
+	got, err := run(func(cfg sm.Config, kernel sm.Kernel) error { return sm.Launch(context.Background(), cfg, kernel) })
+	hopper, errHopper := reference(gemm.Hopper)
+	native, errNative := reference(gemm.Native)
+	if err := errors.Join(err, errHopper, errNative); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
+	fmt.Printf("%dx%dx%d by %d CTAs, %d stages in each\n", m, n, k, ctas, qsize)
+	fmt.Println("the bits of gemm's with Hopper's arithmetic:", got[0].String() == hopper[0].String())
+	fmt.Println("the bits of float32 sums:", got[0].String() == native[0].String())
+	fmt.Printf("bytes fetched: %d, without multicast %d\n", got[1].Data.([]int64)[0], 2*(m*k+ctas*k*n))
 }

@@ -61,7 +61,8 @@ func run(launch func(sm.Config, sm.Kernel) error) (outputs []course.Output, err 
 		stages int
 	}{{"pipelinespecialized.stages2", 2}, {"pipelinespecialized.stages3", 3}} {
 		out := make([]int32, len(in))
-		if err := launch(sm.Config{Grid: sm.Dim3{X: blocks}, Block: sm.Dim3{X: threads}}, specialized(p.stages, out, in)); err != nil {
+		cfg := sm.Config{Grid: sm.Dim3{X: blocks}, Block: sm.Dim3{X: threads}}
+		if err := launch(cfg, specialized(p.stages, out, in)); err != nil {
 			return nil, err
 		}
 		outputs = append(outputs, course.Output{Name: p.name, Data: out})

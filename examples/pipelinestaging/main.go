@@ -69,12 +69,15 @@ func run(launch func(sm.Config, sm.Kernel) error) ([]course.Output, error) {
 	if err == nil {
 		err = launch(cfg, staging(printed, in, true))
 	}
-	return []course.Output{{Name: "pipelinestaging.out", Data: out}, {Name: "pipelinestaging.as_printed", Data: printed}}, err
+	return []course.Output{
+		{Name: "pipelinestaging.out", Data: out},
+		{Name: "pipelinestaging.as_printed", Data: printed},
+	}, err
 }
 
 //go:embed pipelinestaging.txt
 var recorded string
 
 func main() {
-	course.Main(run, recorded, "a batch was on its way while the one before was computed, and as printed the guide's kernel is a batch late")
+	course.Main(run, recorded, "a batch is copied while the one before is computed; as printed, results are a batch late")
 }

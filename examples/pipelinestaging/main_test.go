@@ -31,5 +31,5 @@ func Example() {
 	// Output:
 	// pipelinestaging.out bytes=5120 crc32=1270e523
 	// pipelinestaging.as_printed bytes=5120 crc32=bb16d137
-	// As on an H100: a batch was on its way while the one before was computed, and as printed the guide's kernel is a batch late.
+	// As on an H100: a batch is copied while the one before is computed; as printed, results are a batch late.
 }

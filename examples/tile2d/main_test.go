@@ -31,5 +31,5 @@ func Example() {
 	// tile2d.inside_sums bytes=256 crc32=d0943c76
 	// tile2d.edge bytes=49152 crc32=bbf0a52d
 	// tile2d.edge_sums bytes=256 crc32=99b31690
-	// As on an H100: over the edge the load filled the tile with zeros and brought all of its bytes, and the store was cut.
+	// As on an H100: over the edge the load brought zeros, and counted their bytes, and the store was cut.
 }
