@@ -8,6 +8,7 @@ import (
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/gemm"
+	"golang.org/x/perf/benchfmt"
 )
 
 // BenchmarkMultiply reports GFLOP/s and the share of the peak that is measured
@@ -21,11 +22,16 @@ func BenchmarkMultiply(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer engine.Close()
-	os.Stdout.WriteString(benchUnits)
+	units := benchfmt.NewWriter(os.Stdout)
+	for _, u := range benchUnits {
+		if err := units.Write(u); err != nil {
+			b.Fatal(err)
+		}
+	}
 	all := runtime.GOMAXPROCS(0)
 	for _, t := range nativeTypes {
 		for _, n := range []int{64, 256, 1024, 2048} {
-			for _, depth := range []int{1, 2, 4} {
+			for _, depth := range []int{0, 1, 2, 4} { // 0 is auto: the engine chooses
 				for _, workers := range slices.Compact([]int{1, all}) {
 					b.Run(benchName(t.String(), n, n, n, depth, workers), func(b *testing.B) {
 						benchmarkMultiply(b, engine, t, n, depth, workers)
@@ -44,7 +50,10 @@ func benchmarkMultiply(b *testing.B, engine *gemm.Engine, t asm.Type, n, depth, 
 	w := Workload{M: n, N: n, K: n, In: t, Out: asm.F32, Alpha: 1, Seed: 1}
 	a, bm, _ := operands(w)
 	c := newOperand(w.Out, n, n, false)
-	opts := []gemm.Option{gemm.WithDepth(depth), gemm.WithWorkers(workers)}
+	opts := []gemm.Option{gemm.WithWorkers(workers)}
+	if depth > 0 {
+		opts = append(opts, gemm.WithDepth(depth))
+	}
 	// Warm, and C's pages are there.
 	if err := engine.Multiply(c.view, a.view, bm.view, opts...); err != nil {
 		b.Fatal(err)

@@ -26,8 +26,18 @@ type caller struct {
 	opts  []gemm.Option
 	stats gemm.Stats // of the last call that carried WithStats
 
-	first, made            int           // of a sample: its first set, its calls
-	producer, consumer, of time.Duration // waits, and workers × elapsed
+	first, made int // of a sample: its first set, its calls
+	waits
+}
+
+// waits are what workers waited of their time.
+type waits struct {
+	producer, consumer time.Duration
+	of                 time.Duration // workers × elapsed
+}
+
+func (w *waits) add(v waits) {
+	w.producer, w.consumer, w.of = w.producer+v.producer, w.consumer+v.consumer, w.of+v.of
 }
 
 // hire makes the callers of c, whose calls have opts.
@@ -146,9 +156,7 @@ func (x *run) watch(c *caseRun, k *caller) error {
 }
 
 func (k *caller) addWaits() {
-	k.producer += k.stats.ProducerWait
-	k.consumer += k.stats.ConsumerWait
-	k.of += k.stats.Elapsed * time.Duration(max(1, k.stats.Workers))
+	k.waits.add(waits{k.stats.ProducerWait, k.stats.ConsumerWait, k.stats.Elapsed * time.Duration(max(1, k.stats.Workers))})
 }
 
 // verifyCallers reports whether the first results of all callers are right and

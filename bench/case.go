@@ -47,7 +47,11 @@ type caseRun struct {
 	outcome outcome
 	failure string
 
+	// A round adds one of each.
 	samples, allocs []float64
+	waits           []waits
+
+	trace *gemm.Trace
 }
 
 // prepare makes the first call of v, verifies it, and warms up.
@@ -220,7 +224,7 @@ func (x *run) sample(c *caseRun) error {
 		}
 	}
 	for _, k := range c.callers {
-		k.first, k.made = k.set, 0
+		k.first, k.made, k.waits = k.set, 0, waits{}
 	}
 	d, mallocs, err := x.timed(c)
 	if err != nil {
@@ -230,8 +234,6 @@ func (x *run) sample(c *caseRun) error {
 	for _, k := range c.callers {
 		n += k.made
 	}
-	c.samples = append(c.samples, d.Seconds()*float64(len(c.callers))/float64(n))
-	c.allocs = append(c.allocs, float64(mallocs)/float64(n))
 	if !c.watched {
 		_, _, err := c.together(func(k *caller, _ time.Time) error {
 			defer k.addWaits()
@@ -241,19 +243,27 @@ func (x *run) sample(c *caseRun) error {
 			return err
 		}
 	}
+	var w waits
+	for _, k := range c.callers {
+		w.add(k.waits)
+	}
+	c.samples = append(c.samples, d.Seconds()*float64(len(c.callers))/float64(n))
+	c.allocs = append(c.allocs, float64(mallocs)/float64(n))
+	c.waits = append(c.waits, w)
 	if c.p.ref != nil && c.p.c0 == nil && c.failure == "" {
 		c.verifyLater()
 	}
 	return nil
 }
 
+// result returns what the whole rounds say of c.
 func (x *run) result(c *caseRun) Result {
-	v, stats := c.v, &c.callers[0].stats
+	v, stats, samples := c.v, &c.callers[0].stats, c.samples[:x.rounds]
 	res := Result{
 		M: v.M, N: v.N, K: v.K, DType: v.In.String(), Out: v.Out.String(), Trans: v.Trans(),
-		Depth: v.Depth, DepthUsed: stats.Depth, Workers: c.workers, Kernel: stats.Kernel, Prepacked: v.Prepacked, Count: len(c.samples),
-		SecondsMedian: median(c.samples), AllocsPerOp: median(c.allocs),
-		Samples: c.samples, Checked: c.p.ref != nil, Failure: c.failure,
+		Depth: v.Depth, DepthUsed: stats.Depth, Workers: c.workers, Kernel: stats.Kernel, Prepacked: v.Prepacked, Count: len(samples),
+		SecondsMedian: median(samples), AllocsPerOp: median(c.allocs[:x.rounds]),
+		Samples: samples, Trace: c.trace, Checked: c.p.ref != nil, Failure: c.failure,
 		Arith: v.Arith.String(), Alpha: v.Alpha, Beta: v.Beta, Seed: v.Seed, Cold: x.Cold, MinTime: x.minTime().Seconds(),
 	}
 	if v.SplitK > 1 {
@@ -265,7 +275,7 @@ func (x *run) result(c *caseRun) Result {
 	if v.Tile != [3]int{} {
 		res.Tile = fmt.Sprintf("%dx%dx%d", v.Tile[0], v.Tile[1], v.Tile[2])
 	}
-	for i, s := range c.samples {
+	for i, s := range samples {
 		if i == 0 || s < res.SecondsMin {
 			res.SecondsMin = s
 		}
@@ -277,13 +287,13 @@ func (x *run) result(c *caseRun) Result {
 	if peak := c.peak.result().GFLOPS; peak > 0 {
 		res.PeakFraction = res.GFLOPS / peak
 	}
-	var producer, consumer, of time.Duration
-	for _, k := range c.callers {
-		producer, consumer, of = producer+k.producer, consumer+k.consumer, of+k.of
+	var w waits
+	for _, v := range c.waits[:x.rounds] {
+		w.add(v)
 	}
-	if of > 0 {
-		res.ProducerWait = producer.Seconds() / of.Seconds()
-		res.ConsumerWait = consumer.Seconds() / of.Seconds()
+	if w.of > 0 {
+		res.ProducerWait = w.producer.Seconds() / w.of.Seconds()
+		res.ConsumerWait = w.consumer.Seconds() / w.of.Seconds()
 	}
 	if res.Checked {
 		res.Verified = c.failure == ""

@@ -6,7 +6,7 @@
 // prepacked or not). A [Runner] takes many of them:
 //
 //	           ┌ for each variant ┐   ┌───────── Count rounds ────────┐
-//	operands → │ first call, check│ → │ peak v1 v2 v3 │ peak v2 v3 v1 │ → Report
+//	operands → │ first call, check│ → │ peak v1 v2 v3 │ peak v2 v3 v1 │ → traces → Report
 //	           │ warm-up          │   └───────────────────────────────┘
 //	           └──────────────────┘
 //
@@ -16,15 +16,28 @@
 // starts with another one, so a clock that drifts slows all variants alike. A
 // sample repeats the call for at least MinTime and divides. Reported are the
 // median, the smallest and the largest sample; the spread is (largest -
-// smallest) / median.
+// smallest) / median. JSON, CSV and the benchmark format have all samples. A run whose
+// context ends reports the rounds that are whole.
 //
 // # Depth
 //
 // A depth of 0 leaves the choice to the engine. Reports keep it apart from the
 // depth that was chosen, which may be one that was measured as well: a table says
 // auto(3), JSON and CSV have 0 as depth and 3 as depth_used, and names in the
-// benchmark format have depth=0. Where the engine had no ring that is auto(no ring), or 0 as
+// benchmark format have depth=auto. Where the engine had no ring that is auto(no ring), or 0 as
 // depth_used.
+//
+// Where the same was measured with depth 1, the others are compared with it by the ratios of
+// times within each round, whose load and clock both share: their median, its 99 % confidence
+// interval, and the p of a test that neither is faster, both of golang.org/x/perf/benchmath and
+// without an assumption on how ratios are distributed. Two depths are told apart if the
+// interval excludes 1 and p is below 0.01: more rounds make the interval shorter, however
+// busy the machine.
+//
+// Then a product of each depth is traced ([gemm.WithTrace]): a table draws what its workers
+// did, a line each, and says what the ring hid; [Report.WriteTimelines] writes the same spans
+// for ui.perfetto.dev, and they are regions of the execution trace that a [Runner] can write.
+// Of five products that of median time counts.
 //
 // # Callers and scaling
 //
@@ -45,10 +58,11 @@
 // multiply-add reaches from registers alone, on that many locked threads at
 // once, in the best of the milliseconds of a probe of 25: flops of all threads in a
 // millisecond that they share. What else the machine does makes a millisecond slower,
-// and nothing makes one faster, so the best of all probes counts. Right after it each thread measures its clock by a chain
-// of dependent one-cycle instructions, of which the fastest call counts: a peak is so many
-// workers × flop/cycle × GHz. A processor's manual knows the second, and a clock that
-// another thread of the core takes away shows there.
+// and nothing makes one faster, so the best of all probes counts. While no probe had its threads
+// together for a millisecond more follow, and if none ever has, the report says so. Right
+// after it each thread measures its clock by a chain of dependent one-cycle instructions, of
+// which the fastest call counts: a peak is so many workers × flop/cycle × GHz. A
+// processor's manual knows the second, which is less where a core's other thread is busy.
 //
 // There is a probe before every round and one after the last, for every
 // kernel and worker count in the set, and a product's peak fraction is against

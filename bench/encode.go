@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/perf/benchfmt"
 )
 
 // WriteJSON writes the report as one JSON object.
@@ -16,8 +18,9 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	if out.Peak == nil {
 		out.Peak = []PeakResult{}
 	}
-	if out.Results == nil {
-		out.Results = []Result{}
+	out.Results = append([]Result{}, r.Results...)
+	for i, base := 0, r.baselines(); i < len(r.Results); i++ {
+		out.Results[i].VsDepth1 = vsDepth1(base, &r.Results[i])
 	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
@@ -39,6 +42,13 @@ var csvMore = []column{
 	{"min_time", func(r *Result) string { return strconv.FormatFloat(r.MinTime, 'g', -1, 64) }},
 	{"checked", func(r *Result) string { return strconv.FormatBool(r.Checked) }},
 	{"failure", func(r *Result) string { return r.Failure }},
+	{"samples", func(r *Result) string {
+		var seconds []string
+		for _, s := range r.Samples {
+			seconds = append(seconds, strconv.FormatFloat(s, 'g', -1, 64))
+		}
+		return strings.Join(seconds, " ")
+	}},
 }
 
 // Columns of what a table tells above it, if at all.
@@ -53,7 +63,7 @@ var (
 // callers, arith and splitk follow the others if a result was asked for more
 // callers, another arithmetic, or a split, than the default, and scaling if
 // workers or callers vary; where it is not known it is empty. The columns from
-// depth_used to failure come last.
+// depth_used to samples come last; samples are the seconds of all rounds, with blanks between.
 func (r *Report) WriteCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	var extra []column
@@ -97,13 +107,16 @@ func (r *Report) WriteCSV(w io.Writer) error {
 }
 
 // benchName returns the name under which go test -bench and WriteBenchfmt report
-// a product.
+// a product, without "Benchmark".
 func benchName(dtype string, m, n, k, depth, workers int) string {
-	return fmt.Sprintf("dtype=%s/m=%d/n=%d/k=%d/depth=%d/workers=%d", dtype, m, n, k, depth, workers)
+	return fmt.Sprintf("dtype=%s/m=%d/n=%d/k=%d/depth=%s/workers=%d", dtype, m, n, k, depthName(depth), workers)
 }
 
-// benchUnits tells benchstat which direction is better.
-const benchUnits = "Unit GFLOP/s better=higher\nUnit %peak better=higher\n"
+// benchUnits tell benchstat which direction is better.
+var benchUnits = []*benchfmt.UnitMetadata{
+	{UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: "GFLOP/s", Key: "better"}, OrigUnit: "GFLOP/s", Value: "higher"},
+	{UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: "%peak", Key: "better"}, OrigUnit: "%peak", Value: "higher"},
+}
 
 // WriteBenchfmt writes every sample as a line of Go's benchmark format, for
 // benchstat. Names are those of BenchmarkMultiply; an axis that they lack is a
@@ -112,36 +125,27 @@ const benchUnits = "Unit GFLOP/s better=higher\nUnit %peak better=higher\n"
 // what has the same configuration.
 func (r *Report) WriteBenchfmt(w io.Writer) error {
 	m := r.Machine
-	out := fmt.Sprintf("goos: %s\ngoarch: %s\npkg: example.com/leafhopper/bench\ncpu: %s\n# %s", m.GOOS, m.GOARCH, m.CPU, m.Go)
+	comments := "# " + m.Go
 	if m.Commit != "" {
-		out += fmt.Sprintf(", commit %s", m.Commit)
+		comments += ", commit " + m.Commit
 	}
-	out += "\n"
-	var extra []column
-	for _, a := range axes {
-		switch a.name {
-		case "out", "trans", "callers", "kernel", "tile", "arith", "splitk", "prepacked":
-			if r.varies(a) {
-				extra = append(extra, a)
-			} else if len(r.Results) > 0 && a.asked(&r.Results[0]) {
-				out += fmt.Sprintf("%s: %s\n", a.name, a.cell(&r.Results[0]))
-			}
-		}
-	}
-	for _, a := range []column{alpha, beta, seed, cold} {
-		if r.varies(a) {
-			extra = append(extra, a)
-		} else if len(r.Results) > 0 {
-			out += fmt.Sprintf("%s: %s\n", a.name, a.cell(&r.Results[0]))
-		}
-	}
+	comments += "\n"
 	for _, p := range r.Peak {
-		out += fmt.Sprintf("# peak of %s, workers %d: %s GFLOP/s\n", p.Kernel, p.Workers, significant(p.GFLOPS))
+		comments += fmt.Sprintf("# peak of %s, workers %d: %s GFLOP/s\n", p.Kernel, p.Workers, significant(p.GFLOPS))
 	}
-	out += benchUnits
+	if _, err := io.WriteString(w, comments); err != nil {
+		return err
+	}
+	out := benchfmt.NewWriter(w)
+	for _, u := range benchUnits {
+		if err := out.Write(u); err != nil {
+			return err
+		}
+	}
+	config, extra := r.benchConfig()
 	for i := range r.Results {
 		s := &r.Results[i]
-		name := benchName(s.DType, s.M, s.N, s.K, s.Depth, s.Workers)
+		name := "Multiply/" + benchName(s.DType, s.M, s.N, s.K, s.Depth, s.Workers)
 		for _, a := range extra {
 			name += "/" + a.name + "=" + a.cell(s)
 		}
@@ -149,16 +153,63 @@ func (r *Report) WriteBenchfmt(w io.Writer) error {
 			name += fmt.Sprintf("-%d", m.GOMAXPROCS)
 		}
 		for _, seconds := range s.Samples {
-			gflops := s.gflops(seconds)
-			peak := 0.0
-			if s.GFLOPS > 0 {
-				peak = 100 * s.PeakFraction * gflops / s.GFLOPS
+			if err := out.Write(&benchfmt.Result{Config: config, Name: benchfmt.Name(name), Iters: 1, Values: s.benchValues(seconds)}); err != nil {
+				return err
 			}
-			out += fmt.Sprintf("BenchmarkMultiply/%s\t1\t%.6g ns/op\t%.6g GFLOP/s\t%.4g %%peak\t%.4g allocs/op\n", name, seconds*1e9, gflops, peak, s.AllocsPerOp)
 		}
 	}
-	_, err := io.WriteString(w, out)
-	return err
+	return nil
+}
+
+// benchConfig returns what all results share, and the axes that are to be in their names.
+func (r *Report) benchConfig() (config []benchfmt.Config, extra []column) {
+	set := func(key, value string) {
+		config = append(config, benchfmt.Config{Key: key, Value: []byte(value), File: true})
+	}
+	m := r.Machine
+	set("goos", m.GOOS)
+	set("goarch", m.GOARCH)
+	set("pkg", "example.com/leafhopper/bench")
+	set("cpu", m.CPU)
+	for _, a := range axes {
+		switch a.name {
+		case "out", "trans", "callers", "kernel", "tile", "arith", "splitk", "prepacked":
+			if r.varies(a) {
+				extra = append(extra, a)
+			} else if len(r.Results) > 0 && a.asked(&r.Results[0]) {
+				set(a.name, a.cell(&r.Results[0]))
+			}
+		}
+	}
+	for _, a := range []column{alpha, beta, seed, cold} {
+		if r.varies(a) {
+			extra = append(extra, a)
+		} else if len(r.Results) > 0 {
+			set(a.name, a.cell(&r.Results[0]))
+		}
+	}
+	return config, extra
+}
+
+// benchValues returns what a sample measured.
+func (r *Result) benchValues(seconds float64) []benchfmt.Value {
+	gflops := r.gflops(seconds)
+	peak := 0.0
+	if r.GFLOPS > 0 {
+		peak = 100 * r.PeakFraction * gflops / r.GFLOPS
+	}
+	return []benchfmt.Value{
+		{Value: seconds, Unit: "sec/op", OrigValue: rounded(seconds*1e9, 6), OrigUnit: "ns/op"},
+		{Value: rounded(gflops, 6), Unit: "GFLOP/s"},
+		{Value: rounded(peak, 4), Unit: "%peak"},
+		{Value: rounded(r.AllocsPerOp, 4), Unit: "allocs/op"},
+	}
+}
+
+// rounded returns v with so many significant digits.
+func rounded(v float64, digits int) float64 {
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64) // what was formatted is a number
+	return v
 }
 
 // Formats are the names that Write takes.

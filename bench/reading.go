@@ -11,7 +11,7 @@ import (
 // Reading says in a sentence or two what the numbers show, and what they do not:
 // for each group of results that differ in depth alone, the fastest depth, by
 // how much and how surely it beats depth 1, and which depths cannot be told from
-// it. It says so where the peak moved while it was measured, or must be wrong.
+// it. It says so where the process did not get its cores, or a peak must be wrong.
 func (r *Report) Reading() []string {
 	groups := r.byDepth()
 	lines := readGroups(groups)
@@ -28,7 +28,8 @@ func (r *Report) Reading() []string {
 	load := r.Load.String()
 	for _, p := range r.Peak {
 		if mid := p.Median(); p.LowerBound {
-			lines = append(lines, fmt.Sprintf("The threads that measured the peak of %s on %s never had a millisecond together: it is higher.", p.Kernel, plural(p.Workers, "worker")))
+			lines = append(lines, fmt.Sprintf("The threads that measured the peak of %s on %s never had a millisecond together: it is higher.",
+				p.Kernel, plural(p.Workers, "worker")))
 		} else if load == "" && mid < 0.9*p.GFLOPS {
 			lines = append(lines, fmt.Sprintf("Half of the measurements of the peak of %s on %s reached less than %s of the best: the clock changes.",
 				p.Kernel, plural(p.Workers, "worker"), percent(mid/p.GFLOPS)))
@@ -42,7 +43,8 @@ func (r *Report) Reading() []string {
 		top = max(top, r.Results[i].PeakFraction)
 	}
 	if top > impossible {
-		lines = append(lines, fmt.Sprintf("No product beats the peak: at %s of it the peak was measured too low, which is a bug; trust GFLOP/s, not fractions.", percent(top)))
+		lines = append(lines, fmt.Sprintf("No product beats the peak: at %s of it the peak was measured too low, which is a bug; trust GFLOP/s, not fractions.",
+			percent(top)))
 	}
 	return lines
 }
@@ -111,37 +113,47 @@ func (r *Report) byDepth() [][]*Result {
 	return groups
 }
 
-// noisy is the spread of samples beyond which depths are not compared.
-const noisy = 0.3
-
 func readDepths(g []*Result) string {
 	if !severalDepths(g) {
 		return ""
 	}
-	best, one, spread := fastest(g), (*Result)(nil), 0.0
+	var one *Result
 	for _, r := range g {
 		if r.Depth == 1 && one == nil {
 			one = r
 		}
-		spread = max(spread, r.Spread())
 	}
-	if spread > noisy {
-		return fmt.Sprintf("The samples of one depth spread by up to %s: the machine was busy, and this comparison says little.", percent(spread))
-	}
+	best := fastest(g)
 	var b strings.Builder
 	fmt.Fprintf(&b, "Depth %s was the fastest, at %s of the peak", depthCell(best), percent(best.PeakFraction))
-	if one != nil && best.Depth != 1 {
-		wins, of := wins(best, one)
-		fmt.Fprintf(&b, ": %.3fx depth 1, faster in %d of %s", one.SecondsMedian/best.SecondsMedian, wins, plural(of, "round"))
+	switch rest := slices.DeleteFunc(slices.Clone(g), func(r *Result) bool { return r.Depth == 1 }); {
+	case one == nil:
+	case best.Depth != 1:
+		fmt.Fprintf(&b, ": %v", versus(one.Samples, best.Samples))
+	case len(rest) > 0:
+		next := fastest(rest)
+		fmt.Fprintf(&b, ", and depth %s next: %v", depthCell(next), versus(one.Samples, next.Samples))
 	}
 	b.WriteString(".")
 	var same []string
+	rounds, few := 0, false
 	for _, r := range g {
-		if r != best && !distinct(best, r) {
+		if r == best {
+			continue
+		}
+		v := versus(r.Samples, best.Samples)
+		if v == nil {
+			continue
+		}
+		rounds, few = v.Rounds, few || v.tooFew()
+		if !v.told() {
 			same = append(same, depthCell(r))
 		}
 	}
 	switch {
+	case few:
+		fmt.Fprintf(&b, " %s are too few to tell depths apart; from %d on (-count) there is a %.3g %% interval.",
+			plural(rounds, "round"), enoughRounds, 100*Confidence)
 	case len(same) == 0:
 	case len(same) == len(g)-1:
 		b.WriteString(" No other depth can be told from it in these rounds.")
@@ -153,22 +165,4 @@ func readDepths(g []*Result) string {
 		fmt.Fprintf(&b, " In these rounds it cannot be told from %s %s.", noun, strings.Join(same, ", "))
 	}
 	return b.String()
-}
-
-// wins returns in how many of the rounds a was faster than b.
-func wins(a, b *Result) (wins, rounds int) {
-	rounds = min(len(a.Samples), len(b.Samples))
-	for i := range rounds {
-		if a.Samples[i] < b.Samples[i] {
-			wins++
-		}
-	}
-	return wins, rounds
-}
-
-// distinct reports whether a was faster than b in every round, of which there
-// must be at least 5: were they equally fast, that would happen once in 32 times.
-func distinct(a, b *Result) bool {
-	w, n := wins(a, b)
-	return n >= 5 && w == n
 }

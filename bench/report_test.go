@@ -8,10 +8,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/perf/benchfmt"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -28,14 +29,14 @@ func sampleReport() *Report {
 		Notes: []string{"size chosen by hand"},
 	}
 	for depth, samples := range map[int][]float64{
-		1: {0.0025, 0.0026, 0.0025, 0.0024, 0.0025},
-		2: {0.0022, 0.0023, 0.0023, 0.0022, 0.0024},
-		4: {0.00231, 0.00229, 0.0023, 0.0022, 0.0024},
+		1: {0.0025, 0.0026, 0.0025, 0.0024, 0.0025, 0.00251, 0.0026, 0.00252, 0.00241, 0.0025},
+		2: {0.0022, 0.0023, 0.0023, 0.0022, 0.0024, 0.00221, 0.00231, 0.0023, 0.0022, 0.00241},
+		4: {0.00231, 0.00231, 0.0023, 0.0022, 0.0024, 0.00222, 0.00232, 0.00231, 0.00221, 0.0024},
 	} {
 		r := Result{
 			M: 1000, N: 1000, K: 1000, DType: "bf16", Out: "f32", Trans: "NT", Depth: depth, DepthUsed: depth, Workers: 2, Kernel: "avx2",
 			Arith: "native", Alpha: 1, Seed: 1, MinTime: 0.1,
-			Count: 5, SecondsMedian: median(samples), SecondsMin: slices.Min(samples), SecondsMax: slices.Max(samples),
+			Count: len(samples), SecondsMedian: median(samples), SecondsMin: slices.Min(samples), SecondsMax: slices.Max(samples),
 			ProducerWait: 0.125, ConsumerWait: 0.25 / float64(depth), AllocsPerOp: 0.5,
 			Checked: true, Verified: true, MaxError: 0.03125, Samples: samples,
 		}
@@ -163,7 +164,8 @@ func TestJSONFields(t *testing.T) {
 		{doc.Peak[0], "kernel workers gflops ghz flop_per_cycle cpu_share lower_bound samples"},
 		{doc.Load, "cpu_share steal"},
 		{doc.Results[0], "m n k dtype out trans depth depth_used workers kernel prepacked count seconds_median seconds_min seconds_max gflops " +
-			"peak_fraction producer_wait consumer_wait allocs_per_op checked verified max_error arith alpha beta seed cold min_time"},
+			"peak_fraction producer_wait consumer_wait allocs_per_op checked verified max_error arith alpha beta seed cold min_time samples"},
+		{doc.Results[1]["vs_depth1"].(map[string]any), "ratio lo hi confidence p rounds"},
 	} {
 		got, want := slices.Sorted(maps.Keys(test.got)), strings.Fields(test.want)
 		slices.Sort(want)
@@ -173,38 +175,39 @@ func TestJSONFields(t *testing.T) {
 	}
 }
 
-// TestBenchfmtLines checks every line against the grammar of the format
-// (golang.org/design/14313-benchmark-format).
-func TestBenchfmtLines(t *testing.T) {
+// TestBenchfmtRead has benchstat's reader read every sample.
+func TestBenchfmtRead(t *testing.T) {
 	var b bytes.Buffer
-	if err := mixedReport().WriteBenchfmt(&b); err != nil {
-		t.Fatal(err)
-	}
-	grammar := regexp.MustCompile(`^([a-z][^A-Z\s]*: .+|# .+|Unit \S+ better=higher|Benchmark[A-Z]\S*\t[0-9]+(\t[0-9.e+-]+ \S+)+)$`)
-	if err := hopperReport().WriteBenchfmt(&b); err != nil {
-		t.Fatal(err)
-	}
-	if err := packedReport().WriteBenchfmt(&b); err != nil {
-		t.Fatal(err)
-	}
-	if err := callersReport().WriteBenchfmt(&b); err != nil {
-		t.Fatal(err)
-	}
-	if err := autoReport().WriteBenchfmt(&b); err != nil {
-		t.Fatal(err)
-	}
-	results := 0
-	for line := range strings.Lines(b.String()) {
-		line = strings.TrimSuffix(line, "\n")
-		if !grammar.MatchString(line) {
-			t.Errorf("line %q", line)
+	want := 0
+	for _, rep := range []*Report{mixedReport(), hopperReport(), packedReport(), callersReport(), autoReport()} {
+		if err := rep.WriteBenchfmt(&b); err != nil {
+			t.Fatal(err)
 		}
-		if strings.HasPrefix(line, "Benchmark") {
+		for _, res := range rep.Results {
+			want += len(res.Samples)
+		}
+	}
+	results, better := 0, 0
+	for r := benchfmt.NewReader(&b, "memory"); r.Scan(); {
+		switch rec := r.Result().(type) {
+		case *benchfmt.Result:
 			results++
+			if rec.Name.String()[:len("Multiply/dtype=")] != "Multiply/dtype=" || rec.GetConfig("goos") != "linux" || rec.GetConfig("seed") != "1" {
+				t.Errorf("%s: config %v", rec.Name, rec.Config)
+			}
+			for _, unit := range []string{"sec/op", "GFLOP/s", "%peak", "allocs/op"} {
+				if v, ok := rec.Value(unit); !ok || v <= 0 {
+					t.Errorf("%s: %v %s", rec.Name, v, unit)
+				}
+			}
+		case *benchfmt.UnitMetadata:
+			better++
+		default:
+			t.Errorf("%T %v", rec, rec)
 		}
 	}
-	if results != 100 {
-		t.Errorf("%d result lines, want one for each of 100 samples", results)
+	if results != want || better != 2 {
+		t.Errorf("%d results for %d samples, %d units of 2", results, want, better)
 	}
 }
 
@@ -244,10 +247,10 @@ func TestReading(t *testing.T) {
 		rep  *Report
 		want string
 	}{
-		{sampleReport(), "Depth 2 was the fastest, at 87.0 % of the peak: 1.087x depth 1, faster in 5 of 5 rounds. In these rounds it cannot be told from depth 4."},
+		{sampleReport(), "Depth 2 was the fastest, at 87.0 % of the peak: 1.096x depth 1 (99.8 % interval 1.037 to 1.136, p = 0.008, 10 rounds). In these rounds it cannot be told from depth 4."},
 		{change(func(r *Report) { r.Results = r.Results[:1] }), ""},
 		{change(func(r *Report) { r.Results[1].Checked, r.Results[1].Verified = true, false }),
-			"Depth 4 was the fastest, at 87.0 % of the peak: 1.087x depth 1, faster in 5 of 5 rounds."},
+			"Depth 4 was the fastest, at 86.6 % of the peak: 1.091x depth 1 (99.8 % interval 1.042 to 1.131, p = 0.008, 10 rounds)."},
 		{change(func(r *Report) {
 			depths := r.Results
 			for w := 3; w < 8; w++ {
@@ -260,9 +263,15 @@ func TestReading(t *testing.T) {
 		}), "Fastest depth: 1 in 1 case, 2 in 5 cases; the table says by how much."},
 		{change(func(r *Report) { r.Results = r.Results[1:] }), "Depth 2 was the fastest, at 87.0 % of the peak. No other depth can be told from it in these rounds."},
 		{change(func(r *Report) { r.Results[1].Depth, r.Results[1].DepthUsed = 0, 1 }),
-			"Depth auto(1) was the fastest, at 87.0 % of the peak: 1.087x depth 1, faster in 5 of 5 rounds. In these rounds it cannot be told from depth 4."},
+			"Depth auto(1) was the fastest, at 87.0 % of the peak: 1.096x depth 1 (99.8 % interval 1.037 to 1.136, p = 0.008, 10 rounds). In these rounds it cannot be told from depth 4."},
 		{change(func(r *Report) { r.Results = append(r.Results[:1], r.Results[0]) }), ""},
-		{change(func(r *Report) { r.Results[0].SecondsMax = 1 }), "The samples of one depth spread by up to 39904.0 %: the machine was busy, and this comparison says little."},
+		{change(func(r *Report) { r.Results[0].SecondsMedian, r.Results[0].PeakFraction = 0.002, 1 }),
+			"Depth 1 was the fastest, at 100.0 % of the peak, and depth 2 next: 1.096x depth 1 (99.8 % interval 1.037 to 1.136, p = 0.008, 10 rounds)."},
+		{change(func(r *Report) {
+			for i := range r.Results {
+				r.Results[i].Samples = r.Results[i].Samples[:5]
+			}
+		}), "Depth 2 was the fastest, at 87.0 % of the peak: 1.091x depth 1 (93.8 % interval 1.042 to 1.136, p = 0.200, 5 rounds). 5 rounds are too few to tell depths apart; from 8 on (-count) there is a 99 % interval."},
 		{change(func(r *Report) { r.Results = r.Results[:1]; r.Peak[0].LowerBound = true }),
 			"The threads that measured the peak of avx2 on 2 workers never had a millisecond together: it is higher."},
 		{change(func(r *Report) { r.Results = r.Results[:1]; r.Peak[0].Samples = []float64{800, 810, 1000} }),

@@ -3,6 +3,8 @@ package bench
 import (
 	"math"
 	"slices"
+
+	"example.com/leafhopper/gemm"
 )
 
 // A Result is what a Runner measured of one variant. The JSON names are an
@@ -43,7 +45,11 @@ type Result struct {
 	Callers       int     `json:"callers,omitempty"` // at once, if more than 1
 	Scaling       float64 `json:"scaling,omitempty"` // GFLOPS over that with 1 worker and 1 caller, if either varies and that was measured
 
-	Samples []float64 `json:"-"` // seconds that a call takes its caller, in the order of the rounds
+	// Samples are the seconds that a call takes its caller, in the order of the rounds.
+	Samples  []float64 `json:"samples"`
+	VsDepth1 *Versus   `json:"vs_depth1,omitempty"` // where depth 1 of the same was measured, too; set as the report is written
+
+	Trace *gemm.Trace `json:"-"` // of one product, if asked for; see [Runner]
 }
 
 // Flops returns the floating-point operations of one product.
@@ -83,6 +89,7 @@ type Report struct {
 	Load    Load         `json:"load"`
 
 	Notes []string `json:"-"` // lines for the head of a table
+	Width int      `json:"-"` // columns of drawings in a table; 0 is 100
 }
 
 // Failures returns the results that were checked and are wrong.

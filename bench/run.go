@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"time"
 
@@ -13,8 +14,8 @@ import (
 
 // Defaults of a Runner.
 const (
-	DefaultCount   = 5
-	DefaultMinTime = 100 * time.Millisecond
+	DefaultCount   = 10
+	DefaultMinTime = 50 * time.Millisecond
 )
 
 // ErrMemory is what an error of [Runner.Validate] wraps if the variants are good
@@ -25,7 +26,7 @@ var ErrMemory = errors.New("bench: not enough memory")
 // than what describes it.
 const maxSets = 1 << 14
 
-// A Runner measures variants. The zero value takes 5 samples of 0.1 s of each,
+// A Runner measures variants. The zero value takes 10 samples of 50 ms of each,
 // warm, and verifies them.
 type Runner struct {
 	Count      int           // samples of each variant; 0 is DefaultCount
@@ -35,6 +36,11 @@ type Runner struct {
 	// last-level cache, so that no call finds its operands there. Several callers
 	// share theirs and cannot be measured so.
 	Cold bool
+	// Timelines has a run end with traced products of every variant, for [Report.WriteTable]
+	// and [Report.WriteTimelines].
+	Timelines bool
+	// ExecutionTrace, if set, gets package runtime/trace's of those products.
+	ExecutionTrace io.Writer
 	// Progress, if set, is called before every step.
 	Progress func(Progress)
 }
@@ -47,7 +53,8 @@ type Progress struct {
 }
 
 // Compare measures the variants. It returns ctx's error when ctx is done, within
-// about the time of one product. A result that fails its verification is no
+// about the time of one product, and beside it the report of those rounds that are whole,
+// or nil if none is. A result that fails its verification is no
 // error; see [Report.Failures].
 func (r *Runner) Compare(ctx context.Context, variants []Variant) (*Report, error) {
 	if err := r.Validate(variants); err != nil {
@@ -112,6 +119,14 @@ func (r *Runner) sets(w Workload) int {
 	return min(2*lastLevelCache()/w.Bytes()+2, maxSets)
 }
 
+// steps returns how many steps each variant takes: a first call, its samples, its trace.
+func (r *Runner) steps() int {
+	if r.Timelines {
+		return 2 + r.count()
+	}
+	return 1 + r.count()
+}
+
 func (r *Runner) count() int {
 	if r.Count == 0 {
 		return DefaultCount
@@ -135,6 +150,7 @@ type run struct {
 	problem map[Workload]*problem
 	peaks   []*peakRun
 	before  processorTime
+	rounds  int // that are whole
 	bits    map[bitsKey]firstBits
 
 	step, steps int
@@ -150,7 +166,7 @@ func (r *Runner) compare(ctx context.Context, engine multiplier, variants []Vari
 	x := &run{
 		Runner: r, ctx: ctx, engine: engine,
 		problem: map[Workload]*problem{}, bits: map[bitsKey]firstBits{},
-		steps: len(variants) * (1 + r.count()), before: readProcessorTime(),
+		steps: len(variants) * r.steps(), before: readProcessorTime(),
 	}
 	for _, v := range variants {
 		x.progress("first call of ", v)
@@ -160,29 +176,46 @@ func (r *Runner) compare(ctx context.Context, engine multiplier, variants []Vari
 		}
 		x.cases = append(x.cases, c)
 	}
+	err := x.measure()
+	if err != nil && (ctx.Err() == nil || x.rounds == 0) {
+		return nil, err
+	}
+	rep := x.report()
+	if err != nil {
+		rep.Notes = append(rep.Notes, fmt.Sprintf("interrupted: %d of %s are whole", x.rounds, plural(r.count(), "round")))
+	}
+	return rep, err
+}
+
+// measure takes the samples, round by round, and the traces.
+func (x *run) measure() error {
 	var round time.Duration
 	for _, c := range x.cases {
-		round += max(r.minTime(), c.call)
+		round += max(x.minTime(), c.call)
 	}
 	runtime.GC() // once: a collection empties the engine's pools
-	for i := range r.count() {
-		x.left = time.Duration(r.count()-i) * round
+	for i := range x.count() {
+		x.left = time.Duration(x.count()-i) * round
 		if err := x.measurePeaks(); err != nil {
-			return nil, err
+			return err
 		}
 		for j := range x.cases {
 			c := x.cases[(i+j)%len(x.cases)] // no variant always comes first
-			x.progress(fmt.Sprintf("round %d of %d: ", i+1, r.count()), c.v)
+			x.progress(fmt.Sprintf("round %d of %d: ", i+1, x.count()), c.v)
 			if err := x.sample(c); err != nil {
-				return nil, err
+				return err
 			}
-			x.left = max(0, x.left-max(r.minTime(), c.call))
+			x.left = max(0, x.left-max(x.minTime(), c.call))
 		}
+		x.rounds++
 	}
 	if err := x.measurePeaks(); err != nil {
-		return nil, err
+		return err
 	}
-	return x.report(), nil
+	if x.Timelines {
+		return x.traceAll()
+	}
+	return nil
 }
 
 func (x *run) progress(what string, v Variant) {

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -76,12 +78,21 @@ func (r *Report) columns() []column {
 		column{"% of peak", func(r *Result) string { return percent(r.PeakFraction) }},
 	)
 	if len(base) > 0 {
-		cs = append(cs, column{"vs depth 1", func(r *Result) string {
-			if b := base[withoutDepth(r)]; b != nil && r.SecondsMedian > 0 {
-				return fmt.Sprintf("%.3fx", b.SecondsMedian/r.SecondsMedian)
+		vs := func(f func(*Versus) string) func(*Result) string {
+			return func(r *Result) string {
+				if v := vsDepth1(base, r); v != nil {
+					return f(v)
+				}
+				return "-"
 			}
-			return "-"
-		}})
+		}
+		cs = append(cs, column{"vs depth 1", vs(func(v *Versus) string { return fmt.Sprintf("%.3fx", v.Ratio) })})
+		if slices.ContainsFunc(r.Results, func(r Result) bool { return len(r.Samples) >= enoughRounds }) {
+			cs = append(cs,
+				column{fmt.Sprintf("%.3g %% interval", 100*Confidence), vs((*Versus).interval)},
+				column{"p", vs((*Versus).probability)},
+			)
+		}
 	}
 	if r.scales() {
 		cs = append(cs, scaling)
@@ -148,14 +159,18 @@ func withoutDepth(r *Result) group {
 	return group{r.M, r.N, r.K, r.Workers, r.SplitK, r.Callers, r.DType, r.Out, r.Trans, r.Kernel, r.Tile, r.Arith, r.Alpha, r.Beta, r.Seed, r.Prepacked}
 }
 
-// baselines returns the result with depth 1 of each group that has one.
+// baselines returns the result with depth 1 of each group that has one, and others.
 func (r *Report) baselines() map[group]*Result {
-	base := map[group]*Result{}
+	base, several := map[group]*Result{}, map[group]bool{}
 	for i := range r.Results {
-		if res := &r.Results[i]; res.Depth == 1 {
-			base[withoutDepth(res)] = res
+		res := &r.Results[i]
+		if g := withoutDepth(res); res.Depth == 1 {
+			base[g] = res
+		} else {
+			several[g] = true
 		}
 	}
+	maps.DeleteFunc(base, func(g group, _ *Result) bool { return !several[g] })
 	return base
 }
 
@@ -204,7 +219,7 @@ func (p PeakResult) String() string {
 func (p PeakResult) Median() float64 { return median(p.Samples) }
 
 // WriteTable writes the report for people: what was measured on what, a table,
-// how to read it, and what the numbers say.
+// how to read it, what the numbers say and, where depths were traced, a product of each.
 func (r *Report) WriteTable(w io.Writer) error {
 	var b strings.Builder
 	for _, line := range r.head() {
@@ -230,8 +245,14 @@ func (r *Report) WriteTable(w io.Writer) error {
 			fmt.Fprintln(&b, line)
 		}
 	}
-	for _, line := range append(r.failureLines(), r.Reading()...) {
+	for _, line := range slices.Concat(r.failureLines(), r.Reading()) {
 		fmt.Fprintln(&b, line)
+	}
+	if lanes := r.drawLanes(); lanes != nil {
+		fmt.Fprintln(&b)
+		for _, line := range lanes {
+			fmt.Fprintln(&b, line)
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -1,16 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/pprof"
-	"runtime/trace"
 	"time"
 
 	"example.com/leafhopper/bench"
@@ -23,19 +21,49 @@ type compareFlags struct {
 	minTime           time.Duration
 	verify, cold      bool
 	cpuprofile, trace string
+	given             map[string]bool // flags
 }
 
+// Without a size what is compared is one product that all machines can make: many short
+// rounds, so that ratios within a round tell depths apart also on a busy machine.
+const (
+	defaultRounds  = 40
+	defaultMinTime = 40 * time.Millisecond
+)
+
 func setupCompare(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) error {
-	f := &compareFlags{}
+	f := &compareFlags{given: map[string]bool{}}
+	f.declareAll(fs)
+	return func(ctx context.Context, stdout, stderr io.Writer) error {
+		fs.Visit(func(fl *flag.Flag) { f.given[fl.Name] = true })
+		f.setDefaults()
+		return f.run(ctx, stdout, stderr)
+	}
+}
+
+func (f *compareFlags) declareAll(fs *flag.FlagSet) {
 	f.axes.declare(fs)
 	f.output.declare(fs, bench.Formats...)
-	fs.IntVar(&f.count, "count", bench.DefaultCount, "samples of each variant, `n` >= 1")
-	fs.DurationVar(&f.minTime, "min-time", bench.DefaultMinTime, "shortest sample: short products repeat until it is over")
+	fs.IntVar(&f.count, "count", bench.DefaultCount, fmt.Sprintf("rounds, each of one sample of each variant, `n` >= 1; without a size %d by default", defaultRounds))
+	fs.DurationVar(&f.minTime, "min-time", bench.DefaultMinTime, fmt.Sprintf("shortest sample: short products repeat until it is over; without a size %v by default", defaultMinTime))
 	fs.BoolVar(&f.verify, "verify", true, "check every result against a float64 reference, or its bits with -arith hopper")
 	fs.BoolVar(&f.cold, "cold", false, "rotate over operands that exceed twice the last-level cache; for one caller")
 	fs.StringVar(&f.cpuprofile, "cpuprofile", "", "write a CPU profile of the run to `file`")
-	fs.StringVar(&f.trace, "trace", "", "write an execution trace of the run to `file`")
-	return f.run
+	fs.StringVar(&f.trace, "trace", "", "write what each worker did in a product of each variant to `file` and file.json: "+
+		"regions of an execution trace for go tool trace, and a timeline for ui.perfetto.dev")
+}
+
+// setDefaults sets those flags whose default hangs on whether there is a size.
+func (f *compareFlags) setDefaults() {
+	if f.sized() {
+		return
+	}
+	if !f.given["count"] {
+		f.count = defaultRounds
+	}
+	if !f.given["min-time"] {
+		f.minTime = defaultMinTime
+	}
 }
 
 func (f *compareFlags) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
@@ -63,11 +91,15 @@ func (f *compareFlags) run(ctx context.Context, stdout, stderr io.Writer) (err e
 		return err
 	}
 	defer f.output.discard()
-	stop, err := f.profile()
+	files, err := f.openProfiles()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, stop()) }()
+	defer func() { err = errors.Join(err, files.close()) }()
+	if files.execution != nil {
+		runner.ExecutionTrace = files.execution
+	}
+	runner.Timelines = f.trace != "" || f.format == "table" && onlyDepthsDiffer(variants)
 
 	var note string
 	if !f.sized() {
@@ -77,17 +109,31 @@ func (f *compareFlags) run(ctx context.Context, stdout, stderr io.Writer) (err e
 	}
 	rep, err := runner.Compare(ctx, variants)
 	meter.clear()
-	if err != nil {
+	if rep == nil {
 		return err
 	}
-	rep.Notes = f.notes(variants[0].Workload, note, n-len(variants))
-	return f.finish(rep)
+	rep.Notes = append(f.notes(variants[0].Workload, note, n-len(variants)), rep.Notes...)
+	rep.Width = terminalWidth(stdout)
+	if files.timeline != nil && err == nil {
+		rep.WriteTimelines(files.timeline) // which remembers its error
+	}
+	return cmp.Or(err, f.finish(rep))
+}
+
+// onlyDepthsDiffer reports whether the variants are several depths of the same.
+func onlyDepthsDiffer(vs []bench.Variant) bool {
+	for _, v := range vs {
+		if v.Depth = vs[0].Depth; v != vs[0] {
+			return false
+		}
+	}
+	return len(vs) > 1
 }
 
 // distinctFiles reports two results that are to go to one file, or a profile that
 // is to go to standard output. Devices take several.
 func (f *compareFlags) distinctFiles() error {
-	files := []struct{ flag, path string }{{"o", f.output.path}, {"cpuprofile", f.cpuprofile}, {"trace", f.trace}}
+	files := []struct{ flag, path string }{{"o", f.output.path}, {"cpuprofile", f.cpuprofile}, {"trace", f.executionFile()}, {"trace", f.timelineFile()}}
 	for i, a := range files {
 		if a.path == "-" && a.flag != "o" {
 			return usagef("compare: -%s: - is not a file", a.flag)
@@ -143,111 +189,4 @@ func (f *compareFlags) notes(w bench.Workload, size string, twice int) []string 
 		notes = append(notes, "cold: every call finds its operands outside the caches")
 	}
 	return notes
-}
-
-// A profile is what -cpuprofile or -trace asks for.
-type profile struct {
-	flag, path string
-	start      func(io.Writer) error
-	stop       func()
-	file       *os.File
-	created    bool
-}
-
-// open opens the file, whose contents stay until begin empties it.
-func (p *profile) open() (err error) {
-	_, err = os.Stat(p.path)
-	p.created = errors.Is(err, fs.ErrNotExist)
-	p.file, err = os.OpenFile(p.path, os.O_WRONLY|os.O_CREATE, 0o666)
-	return err
-}
-
-// discard closes the file, and removes it if it was not there.
-func (p *profile) discard() {
-	p.file.Close()
-	if p.created {
-		os.Remove(p.path)
-	}
-}
-
-// begin empties the file, unless it is a device, and starts what writes to it.
-func (p *profile) begin() (w *profileWriter, err error) {
-	if info, err := p.file.Stat(); err != nil {
-		return nil, err
-	} else if info.Mode().IsRegular() {
-		if err := p.file.Truncate(0); err != nil {
-			return nil, err
-		}
-	}
-	w = &profileWriter{w: p.file}
-	return w, p.start(w)
-}
-
-// profile starts what -cpuprofile and -trace ask for, if all of it can be written, and returns what ends it.
-func (f *compareFlags) profile() (stop func() error, err error) {
-	var profiles []*profile
-	for _, p := range []*profile{
-		{flag: "cpuprofile", path: f.cpuprofile, start: pprof.StartCPUProfile, stop: pprof.StopCPUProfile},
-		{flag: "trace", path: f.trace, start: trace.Start, stop: trace.Stop},
-	} {
-		if p.path == "" {
-			continue
-		}
-		if err := p.open(); err != nil {
-			for _, other := range profiles {
-				other.discard()
-			}
-			return nil, usagef("compare: -%s: %w", p.flag, err)
-		}
-		profiles = append(profiles, p)
-	}
-	var stops []func() error
-	stop = func() error {
-		var errs []error
-		for _, s := range stops {
-			errs = append(errs, s())
-		}
-		return errors.Join(errs...)
-	}
-	for i, p := range profiles {
-		w, err := p.begin()
-		if err != nil {
-			for _, other := range profiles[i:] {
-				other.discard()
-			}
-			return nil, errors.Join(fmt.Errorf("compare: -%s: %w", p.flag, err), stop())
-		}
-		stops = append(stops, func() error {
-			p.stop() // what writes to the file must end before the file is closed
-			if err := w.Close(); err != nil {
-				return usagef("compare: -%s: %w", p.flag, err)
-			}
-			return nil
-		})
-	}
-	return stop, nil
-}
-
-// A profileWriter remembers the first error of its writes: packages pprof and trace
-// drop them.
-type profileWriter struct {
-	w   io.WriteCloser
-	err error
-}
-
-func (p *profileWriter) Write(b []byte) (int, error) {
-	n, err := p.w.Write(b)
-	if p.err == nil {
-		p.err = err
-	}
-	return n, err
-}
-
-// Close closes what is below and returns the first error of all writes and of that.
-func (p *profileWriter) Close() error {
-	err := p.w.Close()
-	if p.err != nil {
-		return p.err
-	}
-	return err
 }

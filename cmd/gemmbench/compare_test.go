@@ -2,8 +2,16 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bench"
@@ -133,6 +141,124 @@ func TestCompareFormats(t *testing.T) {
 		code, stdout, stderr := gemmbench(t, quick("-format", format, "-workers", "1", "-verify=false", "-cold")...)
 		if code != exitOK || stderr != "" || !strings.Contains(stdout, want) {
 			t.Errorf("%s: exit status %d, stderr %q, stdout without %q:\n%s", format, code, stderr, want, stdout)
+		}
+	}
+}
+
+// TestCompareLanes wants a drawing of each depth and a sentence on the ring where only
+// depths differ.
+func TestCompareLanes(t *testing.T) {
+	for args, drawn := range map[string]bool{"": true, "-workers 1,2": false, "-depth 2": false, "-format json": false} {
+		code, stdout, stderr := gemmbench(t, append(quick("-size", "300", "-count", "8"), strings.Fields(args)...)...)
+		if code != exitOK || stderr != "" {
+			t.Fatalf("%s: exit status %d, stderr %q", args, code, stderr)
+		}
+		for _, want := range []string{"One product of each depth", "\ndepth 2, worker 0  ", "█ multiply  ▒ copy  · stall\n", "\nWhat the ring hid: "} {
+			if strings.Contains(stdout, want) != drawn {
+				t.Errorf("%s: %q: want it %v in\n%s", args, want, drawn, stdout)
+			}
+		}
+		if drawn && (!strings.Contains(stdout, "x depth 1 (99.2 % interval ") || !strings.Contains(stdout, "8 rounds")) {
+			t.Errorf("%s: no ratio to depth 1 with its interval in\n%s", args, stdout)
+		}
+	}
+}
+
+// TestCompareSamples wants every sample in the formats for machines.
+func TestCompareSamples(t *testing.T) {
+	_, stdout, _ := gemmbench(t, quick("-count", "9", "-format", "json")...)
+	doc := decode(t, stdout)
+	for i, r := range doc.Results {
+		if len(r.Samples) != 9 || (r.VsDepth1 != nil) != (i == 1) {
+			t.Errorf("result %d: %+v", i, r)
+		}
+	}
+	if v := doc.Results[1].VsDepth1; v == nil || v.Rounds != 9 || v.Lo > v.Ratio || v.Hi < v.Ratio || v.Confidence < bench.Confidence {
+		t.Errorf("%+v", v)
+	}
+	if len(doc.Peak[0].Samples) != 10 {
+		t.Errorf("%+v", doc.Peak)
+	}
+	_, stdout, _ = gemmbench(t, quick("-count", "9", "-format", "csv")...)
+	records, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
+	if err != nil || len(records) != 3 || records[0][len(records[0])-1] != "samples" || len(strings.Fields(records[2][len(records[2])-1])) != 9 {
+		t.Errorf("%v in\n%s", err, stdout)
+	}
+	_, stdout, _ = gemmbench(t, quick("-count", "9", "-format", "benchfmt", "-depth", "0,2")...)
+	if n := strings.Count(stdout, "\nBenchmarkMultiply/"); n != 18 || strings.Count(stdout, "/depth=auto/") != 9 {
+		t.Errorf("%d lines of 18 samples, 9 of them with depth=auto:\n%s", n, stdout)
+	}
+}
+
+// TestCompareTrace wants both files of -trace, however its name is given.
+func TestCompareTrace(t *testing.T) {
+	for _, name := range []string{"t", "u.json"} {
+		path := filepath.Join(t.TempDir(), name)
+		code, _, stderr := gemmbench(t, quick("-trace", path)...)
+		if code != exitOK || stderr != "" {
+			t.Fatalf("exit status %d, stderr %q", code, stderr)
+		}
+		base := strings.TrimSuffix(path, ".json")
+		if data, err := os.ReadFile(base); err != nil || !bytes.HasPrefix(data, []byte("go 1.")) || !bytes.Contains(data, []byte("multiply")) {
+			t.Errorf("execution trace: %v, %.20q", err, data)
+		}
+		data, err := os.ReadFile(base + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var doc struct {
+			TraceEvents []struct{ Name, Ph string }
+		}
+		if err := json.Unmarshal(data, &doc); err != nil {
+			t.Fatal(err)
+		}
+		kinds := map[string]int{}
+		for _, e := range doc.TraceEvents {
+			kinds[e.Ph+" "+e.Name]++
+		}
+		if kinds["X multiply"] == 0 || kinds["X copy"] == 0 || kinds["M process_name"] != 2 {
+			t.Errorf("%v", kinds)
+		}
+	}
+}
+
+// TestCompareInterrupted wants the rounds that are whole.
+func TestCompareInterrupted(t *testing.T) {
+	for after := time.Second; ; after *= 2 {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(after, cancel)
+		var stdout, stderr bytes.Buffer
+		code := run(ctx, []string{"-size", "64", "-depth", "1,2", "-count", "1000000", "-min-time", "1ms"}, &stdout, &stderr)
+		if code != exitInterrupted || stderr.String() != "gemmbench: interrupted\n" {
+			t.Fatalf("exit status %d, stderr %q", code, &stderr)
+		}
+		if stdout.Len() == 0 && after < time.Minute {
+			continue // not one round is whole
+		}
+		if !regexp.MustCompile(`interrupted: [1-9][0-9]* of 1000000 rounds are whole\n(.*\n)*.* vs depth 1 `).MatchString(stdout.String()) {
+			t.Errorf("%s", &stdout)
+		}
+		return
+	}
+}
+
+func TestCompareDefaults(t *testing.T) {
+	for args, want := range map[string]compareFlags{
+		"":                         {count: defaultRounds, minTime: defaultMinTime},
+		"-count 3":                 {count: 3, minTime: defaultMinTime},
+		"-min-time 1s":             {count: defaultRounds, minTime: time.Second},
+		"-k 64":                    {count: bench.DefaultCount, minTime: bench.DefaultMinTime},
+		"-size 64 -count 10 -m 20": {count: 10, minTime: bench.DefaultMinTime},
+	} {
+		fs := flag.NewFlagSet("compare", flag.ContinueOnError)
+		f := &compareFlags{given: map[string]bool{}}
+		f.declareAll(fs)
+		if err := fs.Parse(strings.Fields(args)); err != nil {
+			t.Fatal(err)
+		}
+		fs.Visit(func(fl *flag.Flag) { f.given[fl.Name] = true })
+		if f.setDefaults(); f.count != want.count || f.minTime != want.minTime {
+			t.Errorf("%q: %d rounds of %v, want %d of %v", args, f.count, f.minTime, want.count, want.minTime)
 		}
 	}
 }

@@ -7,11 +7,11 @@
 //	gemmbench help [command]
 //
 // Without arguments it compares the ring depths 1, 2, 3, 4, 6 and 8 on a bf16
-// product that uses every core, with a size that suits the machine's speed, and
-// verifies every result. "gemmbench help compare" lists the flags. Where workers
+// product of 1024³, or smaller where that takes long, that uses every core, in 40 short
+// rounds; verifies every result; and draws what the workers did in a product of each depth. "gemmbench help compare" lists the flags. Where workers
 // or callers vary, the report says how the speed scales with them.
 //
-// The exit status is 0 if all went well, 1 if a result failed its verification
+// An interrupt ends it with the report of the rounds that are whole. The exit status is 0 if all went well, 1 if a result failed its verification
 // or something could not be done, 2 for bad arguments or a result that cannot be
 // written, and 130 after an interrupt. How time, peak and errors are measured is described in package
 // bench.
@@ -199,8 +199,9 @@ func help(args []string, w io.Writer) error {
 	}
 	fmt.Fprintf(&text, "  gemmbench %-8s [command] %s\n", "help", "this text, or the flags of a command")
 	text.WriteString(`
-Without arguments it compares ring depths on a bf16 product on every core, and
-verifies every result. "gemmbench help COMMAND" lists the flags of a command.
+Without arguments it compares ring depths on a bf16 product on every core in 40
+rounds, verifies every result, and draws what each worker did. An interrupt ends it with
+the rounds that are whole. "gemmbench help COMMAND" lists the flags of a command.
 
 Where workers or callers vary, the column "scaling" is the ratio of a variant's
 GFLOP/s to those of the same variant with 1 worker and 1 caller or, where that was
@@ -218,6 +219,7 @@ Examples:
   gemmbench -size 1024 -arith native,hopper -workers 1,0 -depth 2
   gemmbench -size 1024 -arith hopper -dtype bf16,e4m3,e5m2 -prepacked false,true -depth 2
   gemmbench -size 64,256,8x1024x1024 -callers 1,2,4,8,16,32,64 -depth 0
+  gemmbench -depth 1,3 -trace t && go tool trace t    # and t.json for ui.perfetto.dev
   gemmbench -size 2048 -count 10 -format benchfmt -o new.txt && benchstat -col /depth new.txt
   gemmbench -size 64,256,1024,2048 -workers 1,2 -depth 0 -format svg -o plot.svg
 `)

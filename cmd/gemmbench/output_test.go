@@ -61,12 +61,12 @@ func TestOutputFile(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the mode changed: %v, %v", info, err)
 	}
-	for _, p := range []string{profile, trace} {
+	for _, p := range []string{profile, trace, trace + ".json"} {
 		if info, err := os.Stat(p); err != nil || info.Size() == 0 {
 			t.Errorf("%s is empty: %v", p, err)
 		}
 	}
-	if entries, _ := os.ReadDir(dir); len(entries) != 4 {
+	if entries, _ := os.ReadDir(dir); len(entries) != 5 {
 		t.Errorf("files left behind: %v", entries)
 	}
 	if code, _, stderr := gemmbench(t, "info", "-o", os.DevNull); code != exitOK {
@@ -155,7 +155,7 @@ func (*faulty) Close() error { return errors.New("close") }
 
 func TestProfileWriter(t *testing.T) {
 	for writes, want := range []string{"close", "close", "write 2", "write 2"} {
-		p := &profileWriter{w: &faulty{}}
+		p := &profile{file: &faulty{}}
 		for range writes {
 			p.Write([]byte("x"))
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -22,13 +23,21 @@ func newProgress(w io.Writer) *progress {
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return &progress{}
 	}
-	return &progress{w: f, width: func() int {
-		width, _, err := term.GetSize(int(f.Fd()))
-		if err != nil || width < 20 {
-			return 80
-		}
-		return width
-	}}
+	return &progress{w: f, width: func() int { return cmp.Or(terminalWidth(f), 80) }}
+}
+
+// terminalWidth returns the columns of the terminal that w is, or 0 if it is none or does
+// not say.
+func terminalWidth(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width < 20 {
+		return 0
+	}
+	return width
 }
 
 // clearLine returns to the start of the line and erases it.

@@ -205,9 +205,9 @@ func TestDefaultVariants(t *testing.T) {
 
 func TestChooseSize(t *testing.T) {
 	for _, args := range []string{"-kernel gobf16 -depth 1,2", "-arith hopper -kernel hopper-go -depth 1,2"} {
-		testChooseSize(t, args, "12 calls")
+		testChooseSize(t, args, "1002 calls")
 	}
-	testChooseSize(t, "-kernel gobf16 -depth 1 -callers 1,3", "24 calls")
+	testChooseSize(t, "-kernel gobf16 -depth 1 -callers 1,3", "2004 calls")
 }
 
 func testChooseSize(t *testing.T, args, calls string) {
@@ -215,7 +215,7 @@ func testChooseSize(t *testing.T, args, calls string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	note, err := chooseSize(context.Background(), &bench.Runner{Count: 5}, vs)
+	note, err := chooseSize(context.Background(), &bench.Runner{Count: 500}, vs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func TestFit(t *testing.T) {
 }
 
 func TestRoundSize(t *testing.T) {
-	for size, want := range map[float64]int{3: minSize, 127: minSize, 300: 256, 2047: 1920, 2048: 2048, 7157: 6656, 1e9: maxSize} {
+	for size, want := range map[float64]int{3: minSize, 127: minSize, 300: 256, 1023: 896, 1024: 1024, 7157: maxSize, 1e9: maxSize} {
 		if got := roundSize(size); got != want {
 			t.Errorf("roundSize(%v) = %d, want %d", size, got, want)
 		}

@@ -89,7 +89,7 @@ func (t *Timeline) draw(l *Lane, first, last time.Duration, columns int) string 
 	return string(marks)
 }
 
-// shares says what part of the time l spent on each kind, as far as it shows.
+// shares says what part of the time l spent on each kind, if it was a thousandth or so.
 func (t *Timeline) shares(l *Lane, of time.Duration) string {
 	spent := make([]time.Duration, len(t.Kinds))
 	for _, s := range l.Spans {
@@ -97,7 +97,7 @@ func (t *Timeline) shares(l *Lane, of time.Duration) string {
 	}
 	var parts []string
 	for k, d := range spent {
-		if d > 0 && of > 0 {
+		if of > 0 && d.Seconds()/of.Seconds() >= 0.0005 {
 			parts = append(parts, fmt.Sprintf("%s %.1f %%", t.Kinds[k].Name, 100*d.Seconds()/of.Seconds()))
 		}
 	}
