@@ -110,15 +110,20 @@ type declaration struct {
 	site
 	call   string       // the function's name
 	before *declaration // the one before it, nil in the first
-	once   sync.Once
-	text   string // its name, once it has been asked for
 }
+
+// names has those of declarations, of whichever CTA, by their sites.
+var names sync.Map
 
 // name returns the variable that the kernel keeps the result in, which its source
 // tells, or what and where it is.
 func (d *declaration) name() string {
-	d.once.Do(func() { d.text = d.find() })
-	return d.text
+	if name, ok := names.Load(d.site); ok {
+		return name.(string)
+	}
+	name := d.find()
+	names.Store(d.site, name)
+	return name
 }
 
 func (d *declaration) find() string {

@@ -69,12 +69,8 @@ func (t *Trace) now() (start time.Time) {
 	return start
 }
 
-// add adds a span that ends now.
-func (t *Trace) add(key laneKey, kind int, start time.Time, args ...timeline.Arg) {
-	if t == nil {
-		return
-	}
-	end := time.Now()
+// add adds a span.
+func (t *Trace) add(key laneKey, kind int, start, end time.Time, args ...timeline.Arg) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	lane := t.lanes[key]
@@ -93,6 +89,7 @@ func (t *Trace) waited(r *runner, start time.Time) {
 	if t == nil || r.self == nil {
 		return
 	}
+	end := time.Now()
 	kind, name := spanWait, r.op
 	if m, ok := r.waits.(*mbar); ok {
 		switch name = m.name(); {
@@ -102,7 +99,7 @@ func (t *Trace) waited(r *runner, start time.Time) {
 			kind = spanEmpty
 		}
 	}
-	t.add(laneKey{r.cta.idx, r.self.String(), false}, kind, start, timeline.Arg{Key: "for", Value: name})
+	t.add(laneKey{r.cta.idx, r.self.String(), false}, kind, start, end, timeline.Arg{Key: "for", Value: name})
 }
 
 // copied adds a copy that was issued at start and has landed.
@@ -110,7 +107,7 @@ func (t *Trace) copied(c *copyOp, start time.Time) {
 	if t == nil {
 		return
 	}
-	t.add(laneKey{c.cta.idx, c.by.agent.String(), true}, spanCopy, start, timeline.Arg{Key: "operation", Value: c.op})
+	t.add(laneKey{c.cta.idx, c.by.agent.String(), true}, spanCopy, start, time.Now(), timeline.Arg{Key: "operation", Value: c.op})
 }
 
 // multiplied adds the instructions that a wait of w, begun at start, has covered.
@@ -118,20 +115,22 @@ func (t *Trace) multiplied(w *Warpgroup, start time.Time) {
 	if t == nil {
 		return
 	}
-	t.add(laneKey{w.cta.idx, w.String(), false}, spanMMA, start)
+	t.add(laneKey{w.cta.idx, w.String(), false}, spanMMA, start, time.Now())
 }
 
 // Span marks what the agent does until it calls the function returned, such as "epilogue",
 // in the launch's Trace. Without one it does nothing.
 func (a *agent) Span(name string) (end func()) {
 	t := a.cta.launch.Trace
-	start := t.now()
+	if t == nil {
+		return func() {}
+	}
+	kind, start := spanOther, time.Now()
+	if name == spanKinds[spanEpilogue].Name {
+		kind = spanEpilogue
+	}
 	return func() {
-		kind := spanOther
-		if name == spanKinds[spanEpilogue].Name {
-			kind = spanEpilogue
-		}
-		t.add(laneKey{a.cta.idx, a.String(), false}, kind, start, timeline.Arg{Key: "name", Value: name})
+		t.add(laneKey{a.cta.idx, a.String(), false}, kind, start, time.Now(), timeline.Arg{Key: "name", Value: name})
 	}
 }
 
