@@ -337,7 +337,7 @@ func (c *cta) start(parts ...Part) {
 	c.agents = int64(agents)
 	c.running.Store(c.agents)
 	c.cluster.live.Add(int64(agents))
-	c.cluster.active.Add(int64(agents))
+	c.cluster.count(int64(agents))
 	for _, p := range parts {
 		for i := p.first; i < p.end; i++ {
 			r, f := p.run(c, i*p.unit)

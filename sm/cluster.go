@@ -45,7 +45,7 @@ func (c *cluster) reset(i int) {
 // once is not the last.
 func (c *cluster) start() {
 	n := int64(len(c.ctas))
-	c.active.Add(n)
+	c.count(n)
 	c.live.Add(n)
 	for _, cta := range c.ctas {
 		cta.main.start(func() {
@@ -71,7 +71,7 @@ func (c *cluster) discharge(r *runner) (last bool) {
 	if c.live.Add(-1) > 0 {
 		return false
 	}
-	c.active.Add(-1)
+	c.count(-1)
 	return true
 }
 
@@ -84,9 +84,15 @@ func (c *cluster) wakeAll() {
 	}
 }
 
+// count adds n to those that are active, and returns how many there are.
+func (c *cluster) count(n int64) int64 {
+	c.launch.active.Add(n)
+	return c.active.Add(n)
+}
+
 // idle counts that r, or if it is nil a copy, is active no more.
 func (c *cluster) idle(r *runner) {
-	if c.active.Add(-1) == 0 && c.live.Load() > 0 && !c.launch.stopped.Load() {
+	if c.count(-1) == 0 && c.live.Load() > 0 && !c.launch.stopped.Load() {
 		c.deadlock()
 	}
 }
@@ -101,6 +107,7 @@ func (c *cluster) resume(r *runner) {
 			panic(abandon{})
 		}
 		if c.active.CompareAndSwap(n, n+1) {
+			c.launch.active.Add(1)
 			return
 		}
 	}

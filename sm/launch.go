@@ -96,6 +96,8 @@ type launch struct {
 	sched    *scheduler // under Check
 
 	started atomic.Int64 // clusters
+	active  atomic.Int64 // of all clusters, those that can go on
+	procs   int64        // GOMAXPROCS
 	agents  sync.WaitGroup
 
 	stopped atomic.Bool
@@ -115,7 +117,7 @@ func newLaunch(cfg Config, kernel Kernel) (*launch, error) {
 	if cfg.Name == "" {
 		cfg.Name = functionName(kernel)
 	}
-	l := &launch{Config: cfg, kernel: kernel, live: map[*cluster]struct{}{}}
+	l := &launch{Config: cfg, kernel: kernel, procs: int64(runtime.GOMAXPROCS(0)), live: map[*cluster]struct{}{}}
 	l.inGrid = Dim3{cfg.Grid.X / cfg.Cluster.X, cfg.Grid.Y / cfg.Cluster.Y, cfg.Grid.Z / cfg.Cluster.Z}
 	l.clusters = l.inGrid.Size()
 	if cfg.Check {
@@ -158,7 +160,7 @@ func (cfg *Config) check() error {
 func (l *launch) resident() int {
 	n := l.Resident
 	if n == 0 {
-		ctas := runtime.GOMAXPROCS(0)
+		ctas := int(l.procs)
 		if l.Check {
 			ctas = checkedCTAs
 		}

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"example.com/leafhopper/internal/spin"
 	"example.com/leafhopper/wgmma"
 )
 
@@ -144,12 +145,46 @@ func (r *runner) block() {
 	c.idle(r)
 	if s := c.launch.sched; s != nil {
 		s.block(r)
-	} else {
+	} else if !r.spin() {
 		<-r.wake
 	}
 	r.check()
 	c.launch.Trace.waited(r, start)
 	r.waits = nil
+}
+
+const (
+	// spinFor is how long an agent spins before it sleeps, if a core has nothing else to do:
+	// longer than the 100 µs that another may take to wake up because its core sleeps too,
+	// or two would take turns at waking each other. A stage of a kernel takes some 10.
+	spinFor = 200 * time.Microsecond
+	// spinLooks is how often it looks for what it waits for before it looks at the clock.
+	spinLooks = 16
+	// spinPauses is the time between two looks, about 0.2 µs.
+	spinPauses = 8
+)
+
+// spin waits for a moment, as long as there is a core to spare, and reports whether somebody
+// has called ready.
+func (r *runner) spin() bool {
+	l := r.cta.launch
+	if r.self == nil || l.active.Load() >= l.procs {
+		return false
+	}
+	for start := time.Now(); time.Since(start) < spinFor; runtime.Gosched() {
+		for range spinLooks {
+			select {
+			case <-r.wake:
+				return true
+			default:
+			}
+			if l.active.Load() > l.procs { // with r itself it may be as many
+				return false
+			}
+			spin.Pause(spinPauses)
+		}
+	}
+	return false
 }
 
 // doze is block for at most d. It reports whether somebody has called ready. An agent that is
@@ -182,7 +217,7 @@ func (r *runner) doze(m *mbar, d time.Duration, stuck bool) bool {
 	case late && stuck:
 		c.resume(r)
 	case !late && !stuck:
-		c.active.Add(-1) // ready has counted one who counted already
+		c.count(-1) // ready has counted one who counted already
 	}
 	r.waits = nil
 	return !late
@@ -191,7 +226,7 @@ func (r *runner) doze(m *mbar, d time.Duration, stuck bool) bool {
 // ready lets r, which waits, go on.
 func (r *runner) ready() {
 	c := r.cta.cluster
-	c.active.Add(1)
+	c.count(1)
 	if s := c.launch.sched; s != nil {
 		s.ready(r)
 		return

@@ -305,7 +305,7 @@ func (s *scheduler) end() {
 // fly makes a copy one of those that land later.
 func (s *scheduler) fly(c copyOp) {
 	s.issued++
-	c.cta.cluster.active.Add(1)
+	c.cta.cluster.count(1)
 	c.Split(rand.New(rand.NewPCG(s.seed, 2+uint64(s.issued)))) // the same whatever the order
 	s.copies = append(s.copies, &flight{c, s.issued})
 }
