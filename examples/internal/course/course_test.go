@@ -1,7 +1,10 @@
 package course
 
 import (
+	"encoding/json"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -73,6 +76,80 @@ func text(t *testing.T, file string) string {
 
 // squeeze makes one space of all white space.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// TestBreakThem makes the changes that the course proposes, and compares what the programs
+// say then.
+func TestBreakThem(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a program for every row")
+	}
+	_, table, _ := strings.Cut(text(t, "../../README.md"), "\n## Break them\n")
+	rows := 0
+	for line := range strings.Lines(table) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
+		if len(cells) != 3 || !span.MatchString(line) {
+			continue
+		}
+		rows++
+		name, change, want := strings.TrimSpace(cells[0]), span.FindAllStringSubmatch(cells[1], -1), span.FindAllStringSubmatch(cells[2], -1)
+		t.Run(name, func(t *testing.T) {
+			replacement := ""
+			if len(change) > 1 {
+				replacement = change[1][1]
+			}
+			got := runChanged(t, name, change[0][1], replacement)
+			for _, w := range want {
+				if !strings.Contains(got, w[1]) {
+					t.Errorf("%q is not in\n%s", w[1], got)
+				}
+			}
+		})
+	}
+	if rows == 0 {
+		t.Error("no changes are proposed")
+	}
+}
+
+// runChanged returns what an example prints with its last old replaced.
+func runChanged(t *testing.T, name, old, replacement string) string {
+	root, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(root, "examples", name, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, overlay := filepath.Join(t.TempDir(), "changed.go"), filepath.Join(t.TempDir(), "overlay.json")
+	for _, file := range files {
+		source := text(t, file)
+		i := strings.LastIndex(source, old)
+		if i < 0 || strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		replace, err := json.Marshal(map[string]map[string]string{"Replace": {file: changed}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, data := range map[string]string{
+			changed: source[:i] + replacement + source[i+len(old):],
+			overlay: string(replace),
+		} {
+			if err := os.WriteFile(name, []byte(data), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run := exec.CommandContext(t.Context(), "go", "run", "-overlay", overlay, "./examples/"+name)
+		run.Dir = root
+		out, err := run.CombinedOutput()
+		if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	t.Fatalf("%q is in no file of %s", old, name)
+	return ""
+}
 
 func TestCheck(t *testing.T) {
 	good := []Output{{"a.x", []int32{1, 2, 3}}}
