@@ -17,7 +17,8 @@
 //
 // B is K x N here, row-major as in most programs. Its neighbours in N lie side by side, so
 // the boxes are 64 columns wide and wgmma takes B transposed ("MN-major"), which the
-// hardware can do for 16-bit types.
+// hardware can do for 16-bit types. The first instruction overwrites the accumulators
+// (scale-d), which saves zeroing them.
 //
 // Sources: PTX ISA 9.1, sections 9.7.9.27 (multicast::cluster) and 9.7.15.5 (matrix
 // descriptors); P. Shankhdhar, "Outperforming cuBLAS on H100: a Worklog" (2024), kernel 8.
@@ -81,7 +82,7 @@ func product(mapA, mapB *tile.TensorMap, c gemm.Matrix[float32], fetched *[ctas]
 				full[q].WaitParity(w, parity)
 				w.Fence()
 				for s := range bk / 16 { // 16 of K are 32 bytes of a row of A, and 16 rows of B
-					op := wgmma.Op{Kind: wgmma.F16F32, N: n, TransposeB: true}
+					op := wgmma.Op{Kind: wgmma.F16F32, N: n, TransposeB: true, Overwrite: i+s == 0}
 					a := sA.At(q*box + 16*s).KMajor(tile.Swizzle128B)
 					b := sB.At(q*ctas*box+16*64*s).MNMajor(tile.Swizzle128B, 2*box)
 					w.MMA(op, d, a, b)
