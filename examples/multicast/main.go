@@ -83,9 +83,9 @@ func product(mapA, mapB *tile.TensorMap, c gemm.Matrix[float32], fetched *[ctas]
 				w.Fence()
 				for s := range bk / 16 { // 16 of K are 32 bytes of a row of A, and 16 rows of B
 					op := wgmma.Op{Kind: wgmma.F16F32, N: n, TransposeB: true, Overwrite: i+s == 0}
-					a := sA.At(q*box + 16*s).KMajor(tile.Swizzle128B)
-					b := sB.At(q*ctas*box+16*64*s).MNMajor(tile.Swizzle128B, 2*box)
-					w.MMA(op, d, a, b)
+					descA := sA.At(q*box + 16*s).KMajor(tile.Swizzle128B)
+					descB := sB.At(q*ctas*box+16*64*s).MNMajor(tile.Swizzle128B, 2*box)
+					w.MMA(op, d, descA, descB)
 				}
 				w.CommitGroup()
 				w.WaitGroup(0)
