@@ -46,7 +46,7 @@ func (x *run) trace(c *caseRun) error {
 	if c.call > longProduct {
 		n = 1
 	}
-	ctx, task := trace.NewTask(x.ctx, traceName(c.v))
+	ctx, task := trace.NewTask(x.ctx, c.traceName())
 	defer task.End()
 	k := c.callers[0]
 	var traces []*gemm.Trace
@@ -60,12 +60,12 @@ func (x *run) trace(c *caseRun) error {
 	}
 	slices.SortFunc(traces, func(a, b *gemm.Trace) int { return int(a.Elapsed() - b.Elapsed()) })
 	c.trace = traces[n/2]
-	c.trace.Name = traceName(c.v)
+	c.trace.Name = c.traceName()
 	return nil
 }
 
-func traceName(v Variant) string {
-	return fmt.Sprintf("%dx%dx%d %v, depth %s", v.M, v.N, v.K, v.In, depthName(v.Depth))
+func (c *caseRun) traceName() string {
+	return fmt.Sprintf("%dx%dx%d %v, %s, depth %s", c.v.M, c.v.N, c.v.K, c.v.In, plural(c.workers, "worker"), depthName(c.v.Depth))
 }
 
 // WriteTimelines writes the traced products as one file for chrome://tracing and

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -104,12 +103,13 @@ func TestTimelines(t *testing.T) {
 	two, inline, packed := square(300, asm.F32, 2), square(8, asm.F32, 0), square(300, asm.F32, 1)
 	two.Callers = 2
 	packed.Prepacked = true
+	two.Workers, inline.Workers = 1, 1
 	variants := []Variant{square(300, asm.F32, 1), two, inline, packed}
 	var execution, file bytes.Buffer
 	r := quick()
 	r.Timelines, r.ExecutionTrace = true, &execution
 	steps := 0
-	r.Progress = func(p Progress) { steps = p.Step + 1; variants[0].M = 300 }
+	r.Progress = func(p Progress) { steps = p.Step + 1 }
 	rep, err := r.Compare(t.Context(), variants)
 	if err != nil {
 		t.Fatal(err)
@@ -125,16 +125,16 @@ func TestTimelines(t *testing.T) {
 			if len(tr.Lanes) != 1 || len(tr.Lanes[0].Spans) != 1 {
 				t.Errorf("inline: %+v", tr)
 			}
-		case len(tr.Lanes) != runtime.GOMAXPROCS(0) || tr.Total(pipeline.TraceCompute) == 0 || tr.Total(pipeline.TraceCopy) == 0:
+		case len(tr.Lanes) != res.Workers || tr.Total(pipeline.TraceCompute) == 0 || tr.Total(pipeline.TraceCopy) == 0:
 			t.Errorf("result %d: %d lanes, %v, %v", i, len(tr.Lanes), tr.Total(pipeline.TraceCompute), tr.Total(pipeline.TraceCopy))
 		}
 	}
-	for _, want := range []string{"multiply", "300x300x300 f32, depth 2", "8x8x8 f32, depth auto"} {
+	for _, want := range []string{"multiply", "300x300x300 f32, 1 worker, depth 2", "8x8x8 f32, 1 worker, depth auto"} {
 		if !strings.Contains(execution.String(), want) {
 			t.Errorf("no %q in the execution trace of %d bytes", want, execution.Len())
 		}
 	}
-	if err := rep.WriteTimelines(&file); err != nil || !json.Valid(file.Bytes()) || !strings.Contains(file.String(), "300x300x300 f32, depth 2") {
+	if err := rep.WriteTimelines(&file); err != nil || !json.Valid(file.Bytes()) || !strings.Contains(file.String(), "300x300x300 f32, 1 worker, depth 2") {
 		t.Errorf("%v: %s", err, file.Bytes())
 	}
 }

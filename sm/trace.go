@@ -166,24 +166,10 @@ func boolInt(b bool) int {
 // WriteTo writes the trace as a JSON file that chrome://tracing and ui.perfetto.dev open: a
 // process for each CTA, a thread for each agent and for the copies that it has issued.
 func (t *Trace) WriteTo(w io.Writer) (int64, error) {
-	c := &counter{w: w}
-	err := timeline.WriteChrome(c, t.timeline())
-	return c.n, err
+	return t.timeline().WriteTo(w)
 }
 
 // WriteLanes draws the trace as lanes of text of at most width columns, one for each agent.
 func (t *Trace) WriteLanes(w io.Writer, width int) error {
 	return t.timeline().WriteLanes(w, width)
-}
-
-// A counter counts what is written to w.
-type counter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *counter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
 }

@@ -32,6 +32,15 @@ func TestOutputFile(t *testing.T) {
 	if data, _ := os.ReadFile(path); string(data) != "old" {
 		t.Errorf("an interrupted run changed the file to %q", data)
 	}
+	if code := run(ctx, quick("-trace", path), &out, &errs); code != exitInterrupted {
+		t.Errorf("interrupted: exit status %d", code)
+	}
+	if data, _ := os.ReadFile(path); string(data) != "old" {
+		t.Errorf("an interrupted run changed the trace to %q", data)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 2 {
+		t.Errorf("an interrupted run left files behind: %v", entries)
+	}
 	profile, trace := filepath.Join(dir, "cpu"), filepath.Join(dir, "trace")
 	// Of two profiles neither is begun, or left behind empty, if one cannot be written.
 	if code, _, _ := gemmbench(t, quick("-cpuprofile", path, "-trace", filepath.Join(dir, "none", "x"))...); code != exitUsage {

@@ -32,8 +32,7 @@ func (f *compareFlags) timelineFile() string {
 
 const timelineExt = ".json"
 
-// openProfiles opens all files, and only if all can be written empties them and starts the
-// CPU profile.
+// openProfiles opens all files, and starts the CPU profile if all can be opened.
 func (f *compareFlags) openProfiles() (*profiles, error) {
 	ps := &profiles{stop: func() {}}
 	var opened []*profile
@@ -51,12 +50,6 @@ func (f *compareFlags) openProfiles() (*profiles, error) {
 		}
 		*p.to = file
 		opened = append(opened, file)
-	}
-	for _, p := range opened {
-		if err := p.empty(); err != nil {
-			discard(opened)
-			return nil, fmt.Errorf("compare: -%s: %w", p.flag, err)
-		}
 	}
 	if ps.cpu != nil {
 		if err := pprof.StartCPUProfile(ps.cpu); err != nil {
@@ -84,15 +77,16 @@ func (ps *profiles) close() error {
 }
 
 // A profile is a file of a flag. It remembers the first error of its writes: packages pprof
-// and trace drop them.
+// and trace drop them. What was in it stays until the first, and without one the file does not.
 type profile struct {
 	flag    string
 	file    io.WriteCloser
-	created bool
+	created bool // the file was not there
+	written bool
 	err     error
 }
 
-// openProfile opens the file, whose contents stay until it is emptied.
+// openProfile opens the file.
 func openProfile(flag, path string) (*profile, error) {
 	_, err := os.Stat(path)
 	p := &profile{flag: flag, created: errors.Is(err, fs.ErrNotExist)}
@@ -113,27 +107,33 @@ func (p *profile) empty() error {
 	return file.Truncate(0)
 }
 
-// discard closes the files, and removes those that were not there.
+// discard closes the files, which nobody has written to.
 func discard(ps []*profile) {
 	for _, p := range ps {
-		p.file.Close()
-		if file, ok := p.file.(*os.File); ok && p.created {
-			os.Remove(file.Name())
-		}
+		p.Close()
 	}
 }
 
-func (p *profile) Write(b []byte) (int, error) {
-	n, err := p.file.Write(b)
+func (p *profile) Write(b []byte) (n int, err error) {
+	if !p.written {
+		p.written, err = true, p.empty()
+	}
+	if err == nil {
+		n, err = p.file.Write(b)
+	}
 	if p.err == nil {
 		p.err = err
 	}
 	return n, err
 }
 
-// Close closes the file and returns the first error of all writes and of that.
+// Close closes the file and returns the first error of all writes and of that. It removes
+// one that is new and empty.
 func (p *profile) Close() error {
 	err := p.file.Close()
+	if file, ok := p.file.(*os.File); ok && p.created && !p.written {
+		os.Remove(file.Name())
+	}
 	if p.err != nil {
 		return p.err
 	}
