@@ -136,15 +136,8 @@ func hidden(t *gemm.Trace) (copies, stalls float64) {
 
 // whatRingHid compares the product with one stage to the fastest with more.
 func whatRingHid(results []*Result) string {
-	var one, best *Result
-	for _, r := range results {
-		switch {
-		case r.Depth == 1:
-			one = r
-		case best == nil || r.SecondsMedian < best.SecondsMedian:
-			best = r
-		}
-	}
+	one := depth1(results)
+	best := fastestBeside(one, slices.DeleteFunc(slices.Clone(results), func(r *Result) bool { return r.Depth == 1 }))
 	switch {
 	case best.Trace.Total(pipeline.TraceCopy) == 0:
 		return "What the ring hid: nothing, as nothing was copied."

@@ -87,8 +87,26 @@ func severalDepths(g []*Result) bool {
 	return slices.ContainsFunc(g, func(r *Result) bool { return r.Depth != g[0].Depth })
 }
 
-func fastest(g []*Result) *Result {
-	return slices.MinFunc(g, func(a, b *Result) int { return cmp.Compare(a.SecondsMedian, b.SecondsMedian) })
+// depth1 returns the first of g with depth 1, or nil.
+func depth1(g []*Result) *Result {
+	if i := slices.IndexFunc(g, func(r *Result) bool { return r.Depth == 1 }); i >= 0 {
+		return g[i]
+	}
+	return nil
+}
+
+// fastest returns the fastest of g: beside depth 1 by the ratios within a round, which say more than medians.
+func fastest(g []*Result) *Result { return fastestBeside(depth1(g), g) }
+
+func fastestBeside(one *Result, g []*Result) *Result {
+	return slices.MinFunc(g, func(a, b *Result) int {
+		if one != nil {
+			if v, w := versus(one.Samples, a.Samples), versus(one.Samples, b.Samples); v != nil && w != nil {
+				return cmp.Compare(w.Ratio, v.Ratio)
+			}
+		}
+		return cmp.Compare(a.SecondsMedian, b.SecondsMedian)
+	})
 }
 
 // byDepth returns the results in groups that differ in depth alone, in order. A
@@ -117,52 +135,57 @@ func readDepths(g []*Result) string {
 	if !severalDepths(g) {
 		return ""
 	}
-	var one *Result
-	for _, r := range g {
-		if r.Depth == 1 && one == nil {
-			one = r
-		}
-	}
-	best := fastest(g)
+	best, one := fastest(g), depth1(g)
 	var b strings.Builder
 	fmt.Fprintf(&b, "Depth %s was the fastest, at %s of the peak", depthCell(best), percent(best.PeakFraction))
-	switch rest := slices.DeleteFunc(slices.Clone(g), func(r *Result) bool { return r.Depth == 1 }); {
-	case one == nil:
-	case best.Depth != 1:
-		fmt.Fprintf(&b, ": %v", versus(one.Samples, best.Samples))
-	case len(rest) > 0:
-		next := fastest(rest)
-		fmt.Fprintf(&b, ", and depth %s next: %v", depthCell(next), versus(one.Samples, next.Samples))
+	if one != nil {
+		if best.Depth != 1 {
+			fmt.Fprintf(&b, ": %v", versus(one.Samples, best.Samples))
+		} else {
+			next := fastestBeside(one, slices.DeleteFunc(slices.Clone(g), func(r *Result) bool { return r.Depth == 1 }))
+			fmt.Fprintf(&b, ", and depth %s next: %v", depthCell(next), versus(one.Samples, next.Samples))
+		}
 	}
 	b.WriteString(".")
-	var same []string
-	rounds, few := 0, false
-	for _, r := range g {
-		if r == best {
-			continue
-		}
-		v := versus(r.Samples, best.Samples)
-		if v == nil {
-			continue
-		}
-		rounds, few = v.Rounds, few || v.tooFew()
-		if !v.told() {
-			same = append(same, depthCell(r))
-		}
-	}
-	switch {
-	case few:
+	rounds := min(len(g[0].Samples), len(best.Samples))
+	if rounds < enoughRounds {
 		fmt.Fprintf(&b, " %s are too few to tell depths apart; from %d on (-count) there is a %.3g %% interval.",
 			plural(rounds, "round"), enoughRounds, 100*Confidence)
-	case len(same) == 0:
-	case len(same) == len(g)-1:
-		b.WriteString(" No other depth can be told from it in these rounds.")
-	default:
-		noun := "depth"
-		if len(same) > 1 {
-			noun = "depths"
+		return b.String()
+	}
+	var same, faster, slower []string
+	for _, r := range g {
+		if r != best && !versus(r.Samples, best.Samples).told() {
+			same = append(same, depthCell(r))
 		}
-		fmt.Fprintf(&b, " In these rounds it cannot be told from %s %s.", noun, strings.Join(same, ", "))
+		if one == nil || r == one {
+			continue
+		}
+		if v := versus(one.Samples, r.Samples); v.told() && v.Ratio > 1 {
+			faster = append(faster, depthCell(r))
+		} else if v.told() {
+			slower = append(slower, depthCell(r))
+		}
+	}
+	if len(same) == len(g)-1 {
+		b.WriteString(" No other depth can be told from it in these rounds.")
+	} else if len(same) > 0 {
+		fmt.Fprintf(&b, " In these rounds it cannot be told from %s.", depthList(same))
+	}
+	if len(faster) > 0 {
+		fmt.Fprintf(&b, " Faster than depth 1 beyond doubt: %s.", depthList(faster))
+	}
+	if len(slower) > 0 {
+		fmt.Fprintf(&b, " Slower beyond doubt: %s.", depthList(slower))
 	}
 	return b.String()
+}
+
+// depthList names depths.
+func depthList(names []string) string {
+	noun := "depth "
+	if len(names) > 1 {
+		noun = "depths "
+	}
+	return noun + strings.Join(names, ", ")
 }
