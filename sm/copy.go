@@ -66,7 +66,7 @@ func (t *Thread) execute(c *tile.Transfer) {
 			c.Finish()
 		}
 	case l.sched != nil && l.Schedule != Eager:
-		l.sched.fly(op)
+		l.sched.fly(t.run, op)
 	default:
 		start := l.Trace.now()
 		defer func() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // maxShrinks bounds how many launches Explore makes to find a shorter schedule.
@@ -36,32 +37,39 @@ func Explore(ctx context.Context, cfg Config, n int, kernel Kernel) error {
 // shrink looks for a schedule with fewer switches that has f's fault.
 func shrink(ctx context.Context, cfg Config, kernel Kernel, f *Fault) error {
 	best, launches := f, 0
-	try := func(switches []Switch) bool {
-		if launches++; launches > maxShrinks {
-			return false
-		}
+	// try launches with a plan, and returns some of the switches that it could have had.
+	try := func(switches []Switch, survey int) (found bool, options []Switch) {
+		launches++
 		l, err := newLaunch(cfg, kernel)
 		if err != nil {
-			return false
+			return false, nil
 		}
-		l.sched.plan = make(map[int]choice, len(switches))
+		l.sched.plan = make(map[moment]choice, len(switches))
 		for _, s := range switches {
-			l.sched.plan[s.Step] = s.to
+			l.sched.plan[s.at] = s.to
 		}
+		l.sched.survey = survey
 		var g *Fault
 		if !errors.As(l.run(ctx), &g) || g.Rule != f.Rule || g.Site != f.Site || len(g.Switches) >= len(best.Switches) {
-			return false
+			return false, l.sched.options
 		}
 		best = g
-		return true
+		return true, nil
+	}
+	if len(f.Switches) == 0 {
+		return f
+	}
+	none, options := try(nil, maxShrinks/2)
+	if none {
+		return best
 	}
 	// Delta debugging: leave out ever smaller stretches of the schedule.
-	for size := len(best.Switches); size > 0 && launches <= maxShrinks; {
+	for size := (len(best.Switches) + 1) / 2; size > 0 && launches < maxShrinks; {
 		shorter := false
-		for at := 0; at < len(best.Switches) && launches <= maxShrinks; {
+		for at := 0; at < len(best.Switches) && launches < maxShrinks; {
 			s := best.Switches
 			end := min(at+size, len(s))
-			if try(append(append([]Switch{}, s[:at]...), s[end:]...)) {
+			if found, _ := try(slices.Concat(s[:at], s[end:]), 0); found {
 				shorter = true
 			} else {
 				at = end
@@ -70,6 +78,13 @@ func shrink(ctx context.Context, cfg Config, kernel Kernel, f *Fault) error {
 		if size = min(size, len(best.Switches)); !shorter || size > 1 {
 			size /= 2
 		}
+	}
+	// What takes several of its switches may take one other.
+	for _, s := range options {
+		if len(best.Switches) <= 1 {
+			break
+		}
+		try([]Switch{s}, 0)
 	}
 	return best
 }

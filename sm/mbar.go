@@ -247,7 +247,7 @@ func (m *mbar) unqueue(r *runner) bool {
 // pollPause, as mbarrier.try_wait may, and if all agents come to that it is a deadlock.
 const (
 	freePolls = 1000 // in a row, for which nothing has changed
-	freeWaits = 20   // of those that wait for a time themselves
+	timedPoll = 50   // of those is one that waits for a time itself
 	freeTime  = 20 * time.Millisecond
 	pollPause = 10 * time.Millisecond
 )
@@ -256,11 +256,14 @@ const (
 func (m *mbar) try(a *agent, over func() bool, d time.Duration) bool {
 	r := a.run
 	stuck := r.stuck(d)
-	if m.test(a, over, stuck || d > 0) || (stuck || d > 0) && r.doze(m, max(d, pollPause), stuck) {
+	if stuck {
+		d = max(d, pollPause)
+	}
+	switch {
+	case m.test(a, over, d > 0) || d > 0 && r.doze(m, d, stuck):
 		r.polls = 0
 		return true
-	}
-	if !stuck && d <= 0 {
+	case d <= 0:
 		r.pass()
 	}
 	return false
@@ -275,15 +278,10 @@ func (r *runner) stuck(d time.Duration) bool {
 			r.since = time.Now()
 		}
 	}
-	r.polls++
-	most := freePolls
-	switch {
-	case d > 0:
-		most = freeWaits
-	case !checked:
-		most /= 4
+	if r.polls++; d > 0 {
+		r.polls += timedPoll - 1
 	}
-	return r.polls > most && (checked || time.Since(r.since) > freeTime)
+	return r.polls > freePolls && (checked || time.Since(r.since) > freeTime)
 }
 
 // exit checks what the end of the barrier's CTA leaves undone.

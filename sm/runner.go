@@ -1,6 +1,7 @@
 package sm
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"runtime"
@@ -27,6 +28,8 @@ type runner struct {
 	op   string // that it is at, or was last
 	by   *agent // the handle that does it
 	site site
+
+	steps, copies int // that it has done and issued, of a checked launch
 
 	handles []*Thread // that have issued copies
 	copiers []*Thread // that issue those of MemcpyAsync
@@ -131,9 +134,14 @@ func (r *runner) recovered(v any, returned bool) {
 	default:
 		err, _ := v.(error)
 		if r.self != nil || r == r.cta.main {
+			r.op = ""
 			r.site.panicked() // a copy stays at where it was issued
 		}
-		r.stop(a, &Fault{Rule: RulePanic, Detail: fmt.Sprint(v), Stack: debug.Stack(), cause: err})
+		stack := debug.Stack()
+		if i := bytes.Index(stack, []byte("\npanic(")); i > 0 {
+			stack = stack[i+1:] // behind it is how it came to be recovered
+		}
+		r.stop(a, &Fault{Rule: RulePanic, Detail: fmt.Sprint(v), Stack: stack, cause: err})
 	}
 }
 

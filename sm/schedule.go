@@ -39,18 +39,24 @@ type Switch struct {
 	Step int    // the number of the operation before which it happens
 	From string // who had the turn, and where it was
 	To   string // who got it: an agent or a copy
+	at   moment
 	to   choice
 }
 
-// String returns "step 17: thread 3 before Load at k.go:12 -> thread 1 at Store at k.go:9".
+// String returns "step 17: thread 3 before Load at k.go:12 -> thread 1 in Store at k.go:9".
 func (s Switch) String() string { return fmt.Sprintf("step %d: %s -> %s", s.Step, s.From, s.To) }
 
-// A choice is who gets the turn: a runner, by the order in which it was started, or a copy,
-// by the order in which it was issued.
+// A choice is who gets the turn: a runner, by the order in which it was started, or one of
+// its copies.
 type choice struct {
-	copy   bool
-	number int
+	runner int
+	copy   int // of that runner, from 1 on; 0 is none
 }
+
+// A moment is when a choice is made: before an operation of a runner, by how many it has done.
+// It is the same when others do less or more in between, so that a plan holds when some of
+// it is left out.
+type moment struct{ runner, step int }
 
 // A scheduler lets one runner of a checked launch run at a time. Whoever has the turn
 // executes these methods, so they need no lock.
@@ -58,7 +64,7 @@ type scheduler struct {
 	seed   uint64
 	random *rand.Rand
 	when   Schedule
-	plan   map[int]choice // replaces chance, by step, if not nil
+	plan   map[moment]choice // replaces chance if not nil
 
 	step    int
 	turns   []*runner // that can go on and have not got the turn, the longest waiting first
@@ -67,14 +73,16 @@ type scheduler struct {
 	number  map[*runner]int
 	started int
 	copies  []*flight // under way, the oldest first
-	issued  int
 	history []Switch
+
+	survey, offered int      // how many of the switches that a plan could have are wanted, were possible
+	options         []Switch // some of them
 }
 
 // A flight is a copy under way.
 type flight struct {
 	copyOp
-	number int
+	choice
 }
 
 func newScheduler(seed uint64, when Schedule) *scheduler {
@@ -107,22 +115,38 @@ func (s *scheduler) begin() {
 // switchOdds is how rarely a runner that could go on loses its turn at an operation.
 const switchOdds = 4
 
+// tick counts an operation of r, nil before the first.
+func (s *scheduler) tick(r *runner) {
+	s.step++
+	if r != nil {
+		r.steps++
+	}
+}
+
+// now is the moment of r's operation.
+func (s *scheduler) now(r *runner) moment {
+	if r == nil {
+		return moment{-1, s.step}
+	}
+	return moment{s.number[r], r.steps}
+}
+
 // point may give r's turn to another, or let pieces of copies land.
 func (s *scheduler) point(r *runner) {
-	s.step++
+	s.tick(r)
 	for {
 		c, ok := s.decide(r)
 		if !ok {
 			return
 		}
 		s.note(r, "before", c)
-		if c.copy {
-			s.land(c.number)
-			s.step++
+		if c.copy > 0 {
+			s.land(c)
+			s.tick(r)
 			continue
 		}
 		s.turns = append(s.turns, r)
-		s.handOver(r, s.take(c.number))
+		s.handOver(r, s.take(c))
 		return
 	}
 }
@@ -130,8 +154,7 @@ func (s *scheduler) point(r *runner) {
 // decide returns who gets r's turn, if it is another.
 func (s *scheduler) decide(r *runner) (choice, bool) {
 	if s.plan != nil {
-		c, ok := s.plan[s.step]
-		return c, ok && s.has(c)
+		return s.planned(r)
 	}
 	copies := 0
 	if s.when == Random {
@@ -141,47 +164,70 @@ func (s *scheduler) decide(r *runner) (choice, bool) {
 	if n == 0 || s.random.IntN(switchOdds) > 0 {
 		return choice{}, false
 	}
-	if i := s.random.IntN(n); i < len(s.turns) {
-		return choice{false, s.number[s.turns[i]]}, true
-	} else {
-		return choice{true, s.copies[i-len(s.turns)].number}, true
+	return s.nth(s.random.IntN(n)), true
+}
+
+// planned returns the choice of the plan at r's operation.
+func (s *scheduler) planned(r *runner) (choice, bool) {
+	for i := range min(s.survey, 1) * (len(s.turns) + s.adrift()) {
+		s.offered++
+		o := Switch{at: s.now(r), to: s.nth(i)}
+		if len(s.options) < s.survey {
+			s.options = append(s.options, o)
+		} else if at := s.random.IntN(s.offered); at < s.survey {
+			s.options[at] = o
+		}
 	}
+	c, ok := s.plan[s.now(r)]
+	return c, ok && s.has(c)
+}
+
+// nth returns a choice out of the turns, and behind them the copies.
+func (s *scheduler) nth(i int) choice {
+	if n := len(s.turns); i >= n {
+		return s.copies[i-n].choice
+	}
+	return choice{runner: s.number[s.turns[i]]}
 }
 
 // has reports whether a planned choice is there to be made.
 func (s *scheduler) has(c choice) bool {
-	if c.copy {
-		return slices.ContainsFunc(s.copies, func(f *flight) bool { return f.number == c.number })
+	if c.copy > 0 {
+		return s.flight(c) >= 0
 	}
-	return slices.ContainsFunc(s.turns, func(r *runner) bool { return s.number[r] == c.number })
+	return s.turn(c) >= 0
+}
+
+// flight returns the index of a copy, -1 if it is not under way.
+func (s *scheduler) flight(c choice) int {
+	return slices.IndexFunc(s.copies, func(f *flight) bool { return f.choice == c })
+}
+
+// turn returns the index of a runner, -1 if it cannot go on.
+func (s *scheduler) turn(c choice) int {
+	return slices.IndexFunc(s.turns, func(r *runner) bool { return s.number[r] == c.runner })
 }
 
 // note keeps a choice that is not the one of agents that run until they wait. how is what
 // r, who had the turn, is doing.
 func (s *scheduler) note(r *runner, how string, c choice) {
-	w := Switch{Step: s.step, to: c}
+	w := Switch{Step: s.step, at: s.now(r), to: c}
 	if r != nil {
 		w.From = fmt.Sprintf("%s %s %s", r.inGrid(), how, r.at())
 	}
-	if c.copy {
-		i := slices.IndexFunc(s.copies, func(f *flight) bool { return f.number == c.number })
-		w.To = "the " + s.copies[i].String()
+	if c.copy > 0 {
+		w.To = "the " + s.copies[s.flight(c)].String()
+	} else if to := s.turns[s.turn(c)]; to.op == "" {
+		w.To = to.inGrid() + " at its start"
 	} else {
-		i := slices.IndexFunc(s.turns, func(r *runner) bool { return s.number[r] == c.number })
-		to := s.turns[i]
-		w.To = to.inGrid()
-		if to.op == "" {
-			w.To += " at its start"
-		} else {
-			w.To += " at " + to.at()
-		}
+		w.To = to.inGrid() + " in " + to.at()
 	}
 	s.history = append(s.history, w)
 }
 
-// take takes the runner of that number out of those who get the turn.
-func (s *scheduler) take(number int) *runner {
-	i := slices.IndexFunc(s.turns, func(r *runner) bool { return s.number[r] == number })
+// take takes a runner out of those who get the turn.
+func (s *scheduler) take(c choice) *runner {
+	i := s.turn(c)
 	r := s.turns[i]
 	s.turns = slices.Delete(s.turns, i, i+1)
 	return r
@@ -199,7 +245,7 @@ func (s *scheduler) handOver(r, next *runner) {
 // block gives r's turn to another and returns when r has been made ready and has got it
 // again, or when the launch stops.
 func (s *scheduler) block(r *runner) {
-	s.step++
+	s.tick(r)
 	if next := s.pick(r, "waiting in"); next != nil {
 		s.handOver(r, next)
 	}
@@ -216,12 +262,12 @@ func (s *scheduler) pass(r *runner) {
 	if len(s.turns)+len(s.copies) == 0 {
 		return
 	}
-	s.step++
+	s.tick(r)
 	s.turns = append(s.turns, r)
 	if len(s.turns) == 1 {
-		s.land(s.copies[0].number)
+		s.land(s.copies[0].choice)
 	}
-	s.handOver(r, s.take(s.number[s.turns[0]]))
+	s.handOver(r, s.take(s.nth(0)))
 }
 
 // pick returns who gets the turn of r, which cannot go on. It lets copies land until there
@@ -231,41 +277,33 @@ func (s *scheduler) pick(r *runner, how string) *runner {
 		if r != nil && r.cta.launch.stopped.Load() {
 			return nil
 		}
-		first := choice{copy: len(s.turns) == 0}
-		switch {
-		case len(s.turns) > 0:
-			first.number = s.number[s.turns[0]]
-		case len(s.copies) > 0:
-			first.number = s.copies[0].number
-		case len(s.dozing) > 0:
+		if len(s.turns)+len(s.copies) == 0 {
+			if len(s.dozing) == 0 {
+				return nil
+			}
 			next := s.dozing[0]
 			s.dozing = s.dozing[1:]
 			return next
-		default:
-			return nil
 		}
+		first := s.nth(0)
 		c := first
 		if s.plan != nil {
-			if planned, ok := s.plan[s.step]; ok && s.has(planned) {
+			if planned, ok := s.planned(r); ok {
 				c = planned
 			}
 		} else if n := len(s.turns); n > 0 {
-			if i := s.random.IntN(n + s.adrift()); i < n {
-				c = choice{false, s.number[s.turns[i]]}
-			} else {
-				c = choice{true, s.copies[i-n].number}
-			}
+			c = s.nth(s.random.IntN(n + s.adrift()))
 		} else {
-			c.number = s.copies[s.random.IntN(len(s.copies))].number
+			c = s.nth(s.random.IntN(len(s.copies)))
 		}
 		if c != first {
 			s.note(r, how, c)
 		}
-		if !c.copy {
-			return s.take(c.number)
+		if c.copy == 0 {
+			return s.take(c)
 		}
-		s.land(c.number)
-		s.step++
+		s.land(c)
+		s.tick(r)
 	}
 }
 
@@ -281,12 +319,12 @@ func (s *scheduler) adrift() int {
 func (s *scheduler) leave(r *runner) {
 	at := slices.Index(s.live, r)
 	s.live = slices.Delete(s.live, at, at+1)
-	delete(s.number, r)
 	var next *runner
 	if !r.cta.launch.stopped.Load() {
-		s.step++
+		s.tick(r)
 		next = s.pick(r, "ended after")
 	}
+	delete(s.number, r)
 	if next != nil {
 		next.wake <- struct{}{}
 	} else {
@@ -302,17 +340,18 @@ func (s *scheduler) end() {
 	}
 }
 
-// fly makes a copy one of those that land later.
-func (s *scheduler) fly(c copyOp) {
-	s.issued++
+// fly makes a copy that r issues one of those that land later.
+func (s *scheduler) fly(r *runner, c copyOp) {
+	r.copies++
+	f := &flight{c, choice{s.number[r], r.copies}}
 	c.cta.cluster.count(1)
-	c.Split(rand.New(rand.NewPCG(s.seed, 2+uint64(s.issued)))) // the same whatever the order
-	s.copies = append(s.copies, &flight{c, s.issued})
+	c.Split(rand.New(rand.NewPCG(s.seed, 2+uint64(f.runner)<<32+uint64(f.copy)))) // the same whatever the order
+	s.copies = append(s.copies, f)
 }
 
 // land lands the next piece of a copy.
-func (s *scheduler) land(number int) {
-	i := slices.IndexFunc(s.copies, func(f *flight) bool { return f.number == number })
+func (s *scheduler) land(c choice) {
+	i := s.flight(c)
 	f := s.copies[i]
 	if !f.step() {
 		return

@@ -1,0 +1,237 @@
+package sm_test
+
+import (
+	"testing"
+	"time"
+
+	"example.com/leafhopper/internal/race"
+	"example.com/leafhopper/sm"
+)
+
+// soon is how long a test waits for what takes a tenth of that on a machine with nothing else to do.
+func soon(d time.Duration) time.Duration {
+	if race.Enabled {
+		return 100 * d
+	}
+	return 10 * d
+}
+
+// TestDeadlockOfMany: 1,024 threads that wait for something each, and the CTAs of a cluster that
+// wait for each other, are known to be stuck at once.
+func TestDeadlockOfMany(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		cfg    sm.Config
+		kernel sm.Kernel
+		want   []string
+	}{
+		{"one barrier", sm.Config{Block: sm.Dim3{X: 1024}}, func(b *sm.Block) {
+			bar := b.Barrier()
+			b.Threads(func(t *sm.Thread) {
+				if t.Rank() == 0 {
+					bar.Init(t, 1025)
+				}
+				t.SyncThreads()
+				bar.ArriveAndWait(t)
+			})
+		}, []string{"all 1024 agents wait", "threads 0-1023 at deadlock_test.go:", "wait for bar phase 0: 1 of 1025 arrivals missing (last arrived: thread "}},
+		{"a barrier each", sm.Config{Block: sm.Dim3{X: 1024}}, func(b *sm.Block) {
+			own := b.Barriers(1024)
+			b.Threads(func(t *sm.Thread) {
+				own[t.Rank()].Init(t, 2)
+				own[t.Rank()].ArriveAndWait(t)
+			})
+		}, []string{"all 1024 agents wait", "thread 1023 at deadlock_test.go:", "waits for own[1023] phase 0: 1 of 2 arrivals missing (last arrived: thread 1023 at"}},
+		{"across a cluster", sm.Config{Grid: sm.Dim3{X: 32}, Cluster: sm.Dim3{X: 8}, Block: sm.Dim3{X: 64}}, func(b *sm.Block) {
+			bar := b.Barrier()
+			b.Threads(func(t *sm.Thread) {
+				if t.Rank() == 0 {
+					bar.Init(t, 64)
+				}
+				t.ClusterSync()
+				if t.Rank() == 9 {
+					bar.WaitParity(t, 0) // for that of the CTA before, and so on
+				}
+				bar.MapShared((b.ClusterRank() + 1) % 8).Arrive(t)
+				t.ClusterSync()
+			})
+		}, []string{"all 512 agents wait", "CTA (4,0,0) thread 9 ", "waits for bar phase 0: 1 of 64 arrivals missing (last arrived: thread ", "of CTA (3,0,0) at", "CTA (3,0,0) threads 10-63 at", "barrier.cluster phase 1: 8 of 512 threads missing"}},
+		{"named barriers in another order", sm.Config{Block: sm.Dim3{X: 64}}, func(b *sm.Block) {
+			b.Start(sm.Warps(0, 2, func(w *sm.Warp) {
+				w.BarSync(1+w.Rank(), 64)
+				w.BarSync(2-w.Rank(), 64)
+			}))
+		}, []string{"warp 0 at", "waits for barrier 1: 32 of 64 threads missing (last arrived: warp 0 at", "warp 1 at", "waits for barrier 2"}},
+		{"half a warp", sm.Config{Block: sm.Dim3{X: 64}}, func(b *sm.Block) {
+			b.Threads(func(t *sm.Thread) {
+				if t.Lane() < 16 || t.WarpRank() == 0 {
+					t.SyncWarp()
+				}
+			})
+		}, []string{"threads 32-47 at", "wait for __syncwarp of warp 1: 16 of 32 threads missing"}},
+	} {
+		for _, m := range modes[:2] {
+			t.Run(c.name+"/"+mode(m), func(t *testing.T) {
+				start := time.Now()
+				f := fault(t, launch(t, in(m, c.cfg), c.kernel))
+				if f.Rule != sm.RuleDeadlock {
+					t.Fatal(f)
+				}
+				if d := time.Since(start); !m.Check && d > soon(100*time.Millisecond) {
+					t.Errorf("found after %v", d)
+				}
+				if c.name == "across a cluster" {
+					if f.CTA.X >= 8 { // the same in each cluster; which one is first is chance
+						return
+					}
+				}
+				contains(t, f, c.want...)
+			})
+		}
+	}
+}
+
+// TestPolls: loops that poll for what cannot come are deadlocks, and those for what can are not.
+func TestPolls(t *testing.T) {
+	type try struct {
+		name string
+		f    func(t *sm.Thread, bar *sm.Barrier, token sm.Token) bool
+	}
+	for _, c := range []try{
+		{"TestWait", func(t *sm.Thread, bar *sm.Barrier, token sm.Token) bool { return bar.TestWait(t, token) }},
+		{"TryWaitParity", func(t *sm.Thread, bar *sm.Barrier, token sm.Token) bool { return bar.TryWaitParity(t, 0) }},
+		{"TryWaitFor", func(t *sm.Thread, bar *sm.Barrier, token sm.Token) bool {
+			return bar.TryWaitFor(t, token, 100*time.Microsecond)
+		}},
+	} {
+		for _, m := range modes[:2] {
+			t.Run(c.name+"/"+mode(m), func(t *testing.T) {
+				poll := func(missing, pollers, load int, last func(t *sm.Thread)) error {
+					src := ramp(4)
+					return launch(t, in(m, sm.Config{Block: sm.Dim3{X: 64}, Name: "poll"}), func(b *sm.Block) {
+						buf, bar := sm.Shared[int32](b, 4, 16), b.Barrier()
+						b.Threads(func(t *sm.Thread) {
+							if t.Rank() == 0 {
+								bar.Init(t, 64+missing)
+							}
+							t.SyncThreads()
+							if t.Rank() == 63 {
+								last(t)
+							}
+							var token sm.Token
+							if t.Rank() == 63 && load > 0 {
+								token = bar.ArriveTx(t, 1, 16*load)
+								sm.LoadBulk(t, buf, src, bar)
+							} else {
+								token = bar.Arrive(t)
+							}
+							if t.Rank() >= pollers {
+								bar.Wait(t, token)
+							}
+							for !c.f(t, bar, token) {
+							}
+						})
+					})
+				}
+				nothing := func(*sm.Thread) {}
+				long := func(t *sm.Thread) {
+					if !m.Check {
+						time.Sleep(60 * time.Millisecond) // longer than a poller believes
+					}
+					for range 2000 {
+						t.FenceProxyAsync()
+					}
+				}
+				for name, err := range map[string]error{
+					"all poll": poll(0, 64, 0, nothing), "one polls": poll(0, 1, 0, nothing),
+					"the last is late": poll(0, 63, 0, long), "for a copy": poll(0, 64, 1, nothing),
+				} {
+					if err != nil {
+						t.Errorf("%s: %v", name, err)
+					}
+				}
+				for name, err := range map[string]error{
+					"all poll": poll(1, 64, 0, nothing), "one polls": poll(1, 1, 0, nothing),
+					"the last is late": poll(1, 63, 0, long), "for a copy": poll(0, 64, 2, nothing),
+				} {
+					if f := fault(t, err); f.Rule != sm.RuleDeadlock {
+						t.Errorf("%s: %v", name, f)
+					} else {
+						contains(t, f, "all 64 agents wait", "bar phase 0", "missing")
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestBoundedPolls: to give up is no deadlock, though nothing changes meanwhile.
+func TestBoundedPolls(t *testing.T) {
+	for _, m := range modes {
+		err := launch(t, in(m, sm.Config{Block: sm.Dim3{X: 32}}), func(b *sm.Block) {
+			bar := b.Barrier()
+			b.Threads(func(t *sm.Thread) {
+				if t.Rank() == 0 {
+					bar.Init(t, 33)
+				}
+				t.SyncThreads()
+				token := bar.Arrive(t)
+				if t.Rank() == 0 {
+					for range 200 {
+						if bar.TryWait(t, token) {
+							panic("a phase is over that lacks an arrival")
+						}
+					}
+					for range 10 {
+						if bar.TryWaitFor(t, token, time.Millisecond) {
+							panic("a phase is over that lacks an arrival")
+						}
+					}
+					bar.Arrive(t)
+				}
+				bar.Wait(t, token)
+			})
+		})
+		if err != nil {
+			t.Errorf("%s: %v", mode(m), err)
+		}
+	}
+}
+
+// TestLarge has lenient bounds for what is to take less than 1 s, and 1 ms.
+func TestLarge(t *testing.T) {
+	start := time.Now()
+	if err := launch(t, sm.Config{Grid: sm.Dim3{X: 128, Y: 64, Z: 2}}, func(*sm.Block) {}); err != nil {
+		t.Fatal(err)
+	}
+	if d := time.Since(start); d > soon(time.Second) {
+		t.Errorf("an empty grid of 16,384 CTAs takes %v", d)
+	}
+	const rounds = 50
+	start = time.Now()
+	err := launch(t, sm.Config{Block: sm.Dim3{X: 32, Y: 4, Z: 8}}, func(b *sm.Block) {
+		slots := sm.Shared[int32](b, 1024, 4)
+		b.Threads(func(t *sm.Thread) {
+			for i := range int32(rounds) {
+				slots.Store(t, t.Rank(), i)
+				t.SyncThreads()
+				assert(slots.Load(t, (t.Rank()+517)%1024) == i, "round %d", i)
+				t.SyncThreads()
+			}
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := time.Since(start) / (2 * rounds); d > soon(time.Millisecond) {
+		t.Errorf("SyncThreads of 1,024 threads takes %v", d)
+	}
+	if err := launch(t, sm.Config{Block: sm.Dim3{X: 1024}, Check: true}, func(b *sm.Block) {
+		b.Threads(func(t *sm.Thread) {
+			assert(t.SyncThreadsCount(t.Rank()%4 == 0) == 256, "count")
+			assert(!t.SyncThreadsAnd(t.Rank() != 1000) && t.SyncThreadsOr(t.Rank() == 1000), "and, or")
+		})
+	}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,130 @@
+package sm_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"example.com/leafhopper/sm"
+)
+
+// lost is a kernel whose threads lose an update if one is switched away between a load and a
+// store.
+func lost(b *sm.Block) {
+	count := sm.Shared[int32](b, 1, 4)
+	b.Threads(func(t *sm.Thread) {
+		if t.Rank() == 0 {
+			count.Store(t, 0, 0)
+		}
+		t.SyncThreads()
+		n := count.Load(t, 0)
+		count.Store(t, 0, n+1)
+		t.SyncThreads()
+		n = count.Load(t, 0)
+		assert(n == int32(b.Dim.Size()), "an update is lost: %d", n)
+	})
+}
+
+// TestExploreShrinks: one switch is what it takes to lose an update, and one is what is reported.
+func TestExploreShrinks(t *testing.T) {
+	for _, c := range []struct {
+		cfg  sm.Config
+		want []string
+	}{
+		{sm.Config{Block: sm.Dim3{X: 2}}, []string{"before Store at explore_test.go:", " -> thread "}},
+		{sm.Config{Block: sm.Dim3{X: 64}}, []string{"before Store at explore_test.go:", " -> thread "}},
+		{sm.Config{Block: sm.Dim3{X: 8}, Grid: sm.Dim3{X: 3}}, []string{" of CTA (", "before Store at explore_test.go:", " -> thread "}},
+	} {
+		f := fault(t, sm.Explore(t.Context(), c.cfg, 100, lost))
+		t.Log(f)
+		if f.Rule != sm.RulePanic || len(f.Switches) != 1 {
+			t.Errorf("%v of threads: %d switches, want 1: %v", c.cfg.Block, len(f.Switches), f)
+		}
+		contains(t, f, append(c.want, "an update is lost", "seed", "agents run until they wait, except:")...)
+		again := c.cfg
+		again.Check, again.Seed = true, f.Seed
+		if g := fault(t, launch(t, again, lost)); g.Rule != f.Rule || g.Site != f.Site {
+			t.Errorf("seed %d: %v at %s, then %v at %s", f.Seed, f.Rule, f.Site, g.Rule, g.Site)
+		}
+	}
+}
+
+// TestExploreCopies: that a copy lands too early for a kernel that overwrites what it reads
+// takes one switch, to the copy.
+func TestExploreCopies(t *testing.T) {
+	in := ramp(4)
+	kernel := func(b *sm.Block) {
+		x, bar := sm.Shared[int32](b, 4, 16), b.Barrier()
+		b.Threads(func(t *sm.Thread) {
+			bar.Init(t, 1)
+			x.Write(t, 0, in)
+			bar.ArriveTx(t, 1, 16)
+			sm.LoadBulk(t, x, []int32{7, 7, 7, 7}, bar)
+			n := x.Load(t, 3)
+			bar.WaitParity(t, 0)
+			assert(n == 3, "the copy has landed: %d", n)
+		})
+	}
+	f := fault(t, sm.Explore(t.Context(), sm.Config{Schedule: sm.Random}, 200, kernel))
+	t.Log(f)
+	if len(f.Switches) != 1 {
+		t.Errorf("%d switches, want 1", len(f.Switches))
+	}
+	contains(t, f, "thread 0 before ", " -> the LoadBulk by thread 0 at explore_test.go:")
+	if err := sm.Explore(t.Context(), sm.Config{Schedule: sm.Late}, 50, kernel); err != nil {
+		t.Errorf("as late as it may: %v", err)
+	}
+	f = fault(t, sm.Explore(t.Context(), sm.Config{Schedule: sm.Eager}, 5, kernel))
+	if len(f.Switches) != 0 {
+		t.Errorf("as early as it may: %d switches, want 0", len(f.Switches))
+	}
+}
+
+// TestExplore checks what Explore returns if there is no fault.
+func TestExplore(t *testing.T) {
+	launches := 0
+	kernel := func(*sm.Block) { launches++ }
+	if err := sm.Explore(t.Context(), sm.Config{}, 17, kernel); err != nil || launches != 17 {
+		t.Errorf("%d launches, want 17: %v", launches, err)
+	}
+	if err := sm.Explore(t.Context(), sm.Config{}, 0, kernel); err == nil {
+		t.Error("no seeds are accepted")
+	}
+	if err := sm.Explore(t.Context(), sm.Config{Block: sm.Dim3{X: 2000}}, 1, kernel); err == nil {
+		t.Error("a block of 2,000 threads is accepted")
+	}
+	why := errors.New("why")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	err := sm.Explore(ctx, sm.Config{}, 1000, func(b *sm.Block) {
+		b.Threads(func(t *sm.Thread) {
+			cancel(why)
+			for {
+				t.SyncThreads()
+			}
+		})
+	})
+	if !errors.Is(err, why) {
+		t.Errorf("%v, want the cause", err)
+	}
+}
+
+// TestSeedsDiffer: another seed is another order.
+func TestSeedsDiffer(t *testing.T) {
+	orders := map[string]bool{}
+	for seed := range uint64(20) {
+		var order []byte
+		err := launch(t, sm.Config{Check: true, Seed: seed, Block: sm.Dim3{X: 8}}, func(b *sm.Block) {
+			b.Threads(func(t *sm.Thread) {
+				t.FenceProxyAsync()
+				order = append(order, byte('0'+t.Rank()))
+			})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		orders[string(order)] = true
+	}
+	if len(orders) < 15 {
+		t.Errorf("20 seeds make %d orders", len(orders))
+	}
+}

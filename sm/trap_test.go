@@ -1,0 +1,208 @@
+package sm_test
+
+import (
+	"testing"
+
+	"example.com/leafhopper/internal/race"
+	"example.com/leafhopper/sm"
+)
+
+// TestTraps runs kernels that are right, and that checks which look too hard would call wrong.
+func TestTraps(t *testing.T) {
+	in256 := ramp(256)
+	pair := sm.Config{Grid: sm.Dim3{X: 2}, Cluster: sm.Dim3{X: 2}, Block: sm.Dim3{X: 32}}
+	for _, c := range []struct {
+		name   string
+		cfg    sm.Config
+		kernel sm.Kernel
+	}{
+		{"two copies share a barrier", sm.Config{}, func(b *sm.Block) {
+			x, y, bar := sm.Shared[int32](b, 64, 16), sm.Shared[int32](b, 32, 16), b.Barrier()
+			b.Threads(func(t *sm.Thread) {
+				bar.Init(t, 1)
+				for i := range 3 {
+					sm.LoadBulk(t, x, in256[4*i:][:64], bar)
+					bar.ArriveTx(t, 1, 256+128)
+					sm.LoadBulk(t, y, in256[64:96], bar)
+					bar.WaitParity(t, i)
+					assert(x.Load(t, 63) == int32(63+4*i) && y.Load(t, 31) == 95, "wrong tiles")
+				}
+			})
+		}},
+		{"arrivals for a later phase while others wait for an earlier one", sm.Config{Block: sm.Dim3{X: 64}}, func(b *sm.Block) {
+			x, bar := sm.Shared[int32](b, 64, 16), b.Barrier()
+			b.Threads(func(t *sm.Thread) {
+				if t.Rank() == 0 {
+					bar.Init(t, 64)
+				}
+				t.SyncThreads()
+				for i := range int32(4) {
+					x.Store(t, t.Rank(), i)
+					bar.Wait(t, bar.Arrive(t)) // some have not gone on from it when others arrive below
+					assert(x.Load(t, (t.Rank()+1)%64) == i, "round %d", i)
+					bar.Wait(t, bar.Arrive(t))
+				}
+			})
+		}},
+		{"tokens in one role, parity in another", sm.Config{Block: sm.Dim3{X: 64}}, func(b *sm.Block) {
+			x, full, empty := sm.Shared[int32](b, 1, 16), b.Barrier(), b.Barrier()
+			b.Start(sm.Warps(0, 2, func(w *sm.Warp) {
+				t := w.Thread(3)
+				if w.Rank() == 0 {
+					full.Init(t, 2)
+					empty.Init(t, 2)
+				}
+				w.SyncThreads()
+				for i := range 6 {
+					if w.Rank() == 0 {
+						empty.WaitParity(t, i+1)
+						x.Store(t, 0, int32(i))
+						full.Arrive(t)
+						empty.Arrive(t)
+						continue
+					}
+					full.Wait(t, full.Arrive(t))
+					assert(x.Load(t, 0) == int32(i), "value %d", i)
+					empty.Arrive(t)
+				}
+			}))
+		}},
+		{"more commits than waits", sm.Config{Block: sm.Dim3{X: 32}}, func(b *sm.Block) {
+			x := sm.Shared[int32](b, 3*32, 16)
+			pipe := b.Pipeline(3, nil)
+			b.Threads(func(t *sm.Thread) {
+				p := pipe[t.Rank()]
+				fetch := func(i int) {
+					p.ProducerAcquire()
+					if i < 5 {
+						sm.MemcpyAsync(t, x.At(i%3*32+t.Rank()), in256[32*i+t.Rank():][:1], p)
+					}
+					p.ProducerCommit()
+				}
+				fetch(0)
+				fetch(1)
+				for i := range 5 {
+					fetch(i + 2)
+					p.ConsumerWait()
+					assert(x.Load(t, i%3*32+(t.Rank()+1)%32) == int32(32*i+(t.Rank()+1)%32), "batch %d", i)
+					p.ConsumerRelease()
+				}
+			})
+		}},
+		{"barriers that end in mid-phase", sm.Config{}, func(b *sm.Block) {
+			x, bar := sm.Shared[int32](b, 64, 16), b.Barrier()
+			b.Barrier() // never initialised
+			b.Threads(func(t *sm.Thread) {
+				bar.Init(t, 2)
+				bar.ArriveTx(t, 1, 256)
+				sm.LoadBulk(t, x, in256[:64], bar)
+				bar.Wait(t, bar.Arrive(t))
+				bar.Arrive(t)
+			})
+		}},
+		{"stores that are committed and not waited for", sm.Config{}, func(b *sm.Block) {
+			x, out := sm.Shared[int32](b, 64, 16), make([]int32, 64)
+			b.Threads(func(t *sm.Thread) {
+				x.Write(t, 0, in256[:64])
+				t.FenceProxyAsync()
+				sm.StoreBulk(t, out, x)
+				t.CommitGroup()
+			})
+			assert(out[63] == 63, "what is committed lands at the thread's end: %d", out[63])
+		}},
+		{"a store by one handle of a thread, a commit by another", sm.Config{Block: sm.Dim3{X: 128}}, func(b *sm.Block) {
+			x, out := sm.Shared[int32](b, 4, 16), make([]int32, 4)
+			b.Warpgroups(func(w *sm.Warpgroup) {
+				x.Write(w, 0, in256[:4])
+				w.FenceProxyAsync()
+				sm.StoreBulk(w.Thread(33), out, x)
+				w.Warp(1).Thread(1).CommitGroup()
+				w.Thread(33).WaitGroup(0)
+				assert(out[3] == 3, "stored %v", out)
+			})
+		}},
+		{"one thread waits for a load, another ends", sm.Config{Block: sm.Dim3{X: 64}}, func(b *sm.Block) {
+			x, bar := sm.Shared[int32](b, 64, 16), b.Barrier()
+			b.Start(sm.Warps(0, 2, func(w *sm.Warp) {
+				if w.Rank() == 0 {
+					bar.Init(w.Thread(0), 1)
+				}
+				w.SyncThreads()
+				if w.Rank() == 0 {
+					bar.ArriveTx(w.Thread(0), 1, 256)
+					sm.LoadBulk(w.Thread(0), x, in256[:64], bar)
+					return
+				}
+				bar.WaitParity(w, 0)
+				assert(x.Load(w, 9) == 9, "loaded %d", x.Load(w, 9))
+			}))
+		}},
+		{"a barrier that lives twice", sm.Config{}, func(b *sm.Block) {
+			x, bar := sm.Shared[int32](b, 64, 16), b.Barrier()
+			b.Threads(func(t *sm.Thread) {
+				for range 2 {
+					bar.Init(t, 1)
+					bar.ArriveTx(t, 1, 256)
+					sm.LoadBulk(t, x, in256[:64], bar)
+					bar.WaitParity(t, 0)
+					bar.Invalidate(t)
+				}
+			})
+		}},
+		{"remote arrivals and copies, and a cluster.sync at the end", pair, func(b *sm.Block) {
+			x, bar := sm.Shared[int32](b, 64, 16), b.Barrier()
+			b.Threads(func(t *sm.Thread) {
+				if t.Rank() == 0 {
+					bar.Init(t, 33)
+					bar.ArriveTx(t, 1, 256) // 128 of each issuer
+				}
+				t.ClusterSync()
+				half := 32 * b.ClusterRank()
+				if t.Rank() == 5 {
+					sm.LoadBulkMulticast(t, x.At(half), in256[half:][:32], bar, 0b11)
+				}
+				bar.MapShared(1 - b.ClusterRank()).Arrive(t)
+				bar.WaitParity(t, 0)
+				assert(x.Load(t, 63-t.Rank()) == int32(63-t.Rank()), "word %d", 63-t.Rank())
+				t.ClusterSync()
+			})
+		}},
+		{"a cluster barrier in two halves", pair, func(b *sm.Block) {
+			x := sm.Shared[int32](b, 32, 16)
+			b.Threads(func(t *sm.Thread) {
+				for i := range int32(3) {
+					x.MapShared(1-b.ClusterRank()).Store(t, t.Rank(), i)
+					t.ClusterArrive()
+					t.SyncThreads()
+					t.ClusterWait()
+					assert(x.Load(t, (t.Rank()+1)%32) == i, "round %d", i)
+					t.ClusterSync()
+				}
+			})
+		}},
+		{"threads in no part", sm.Config{Block: sm.Dim3{X: 384}}, func(b *sm.Block) {
+			b.Start(
+				sm.Threads(0, 32, func(t *sm.Thread) { t.SyncWarp(); assert(t.SyncThreadsCount(true) == 32, "count") }),
+				sm.Warpgroups(1, 3, func(w *sm.Warpgroup) { w.SyncThreads() }),
+			)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := *seeds
+			if testing.Short() || race.Enabled {
+				n = min(n, 10)
+			}
+			for _, m := range modes {
+				var err error
+				if m.Check {
+					err = sm.Explore(t.Context(), in(m, c.cfg), n, c.kernel)
+				} else {
+					err = launch(t, c.cfg, c.kernel)
+				}
+				if err != nil {
+					t.Errorf("%s: %v", mode(m), err)
+				}
+			}
+		})
+	}
+}
