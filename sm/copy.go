@@ -3,7 +3,9 @@ package sm
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
+	"time"
 
 	"example.com/leafhopper/barrier"
 	"example.com/leafhopper/tile"
@@ -18,7 +20,8 @@ type copyOp struct {
 	bar *mbar // that its bytes complete, or nil
 	now clock // what the CTA knew when it issued it
 
-	reads bool // shared memory of its CTA
+	reads  bool      // shared memory of its CTA
+	issued time.Time // if there is a trace
 }
 
 // String returns what a schedule calls the copy.
@@ -51,7 +54,7 @@ func (t *Thread) execute(c *tile.Transfer) {
 	l := t.cta.launch
 	op := t.flight
 	t.flight = copyOp{}
-	op.Transfer, op.cta, op.op, op.by = c, t.cta, t.run.op, t.mark()
+	op.Transfer, op.cta, op.op, op.by, op.issued = c, t.cta, t.run.op, t.mark(), l.Trace.now()
 	if m := op.bar; m != nil {
 		c.Complete = func(_ *barrier.Barrier, bytes int) { m.landed(&op.now, bytes) }
 	} else if c.Grouped() {
@@ -65,10 +68,12 @@ func (t *Thread) execute(c *tile.Transfer) {
 		if l.Check && l.Schedule == Eager {
 			c.Finish()
 		}
+		if l.Trace != nil {
+			t.stores = append(t.stores, op)
+		}
 	case l.sched != nil && l.Schedule != Eager:
 		l.sched.fly(t.run, op)
 	default:
-		start := l.Trace.now()
 		defer func() {
 			if v := recover(); v != nil {
 				op.broken(v)
@@ -76,7 +81,7 @@ func (t *Thread) execute(c *tile.Transfer) {
 			}
 		}()
 		c.Finish()
-		l.Trace.copied(&op, start)
+		l.Trace.copied(&op)
 	}
 }
 
@@ -247,7 +252,18 @@ func (t *Thread) WaitGroup(n int) {
 	t.use("WaitGroup")
 	t.groups(n)
 	t.bulk.WaitGroup(n)
+	t.settle()
+}
+
+// settle notes which copies a wait, or the thread's end, has brought to their end.
+func (t *Thread) settle() {
 	t.cta.launch.sched.settle()
+	t.stores = slices.DeleteFunc(t.stores, func(c copyOp) bool {
+		if c.Done() {
+			t.cta.launch.Trace.copied(&c)
+		}
+		return c.Done()
+	})
 }
 
 // WaitGroupRead waits until the sources of all but the n latest bulk groups of the thread
@@ -272,6 +288,7 @@ func (a *agent) exit() {
 			t.leave(&t.stored, "stores to global memory were never committed (%d, this the last): nothing says when they have read shared memory", n)
 		}
 		t.bulk.Exit() // its complaint, that nobody has waited for the sources, is none on a GPU: they outlive the thread
+		t.settle()
 	}
 	for _, t := range r.copiers {
 		if len(t.loose) > 0 {

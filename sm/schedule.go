@@ -357,6 +357,12 @@ func (s *scheduler) land(c choice) {
 		return
 	}
 	s.copies = slices.Delete(s.copies, i, i+1)
+	f.over()
+}
+
+// over counts that the copy is under way no more.
+func (f *flight) over() {
+	f.cta.launch.Trace.copied(&f.copyOp)
 	f.cta.cluster.idle(nil)
 }
 
@@ -367,7 +373,7 @@ func (s *scheduler) settle() {
 	}
 	s.copies = slices.DeleteFunc(s.copies, func(f *flight) bool {
 		if f.Done() {
-			f.cta.cluster.idle(nil)
+			f.over()
 		}
 		return f.Done()
 	})

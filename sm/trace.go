@@ -2,6 +2,7 @@ package sm
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -12,9 +13,12 @@ import (
 	"example.com/leafhopper/internal/timeline"
 )
 
-// A Trace collects what the agents of a launch did when: copies in flight, waits, matrix
-// instructions, and what the kernel marks with Span. The zero value is ready; a launch that
-// has it in its Config adds to it.
+// A Trace collects what the agents of a launch did when: copies in flight, waits that took
+// time, matrix instructions, which run when WaitGroup covers them, and what the kernel marks
+// with Span. The zero value is ready; a launch that has it in its Config adds to it.
+//
+// A load of a free launch lands while it is issued: its span is that of the copying. Under
+// Check a span lasts from issue to landing, and time is that of agents that take turns.
 type Trace struct {
 	mu    sync.Mutex
 	begun time.Time
@@ -102,12 +106,12 @@ func (t *Trace) waited(r *runner, start time.Time) {
 	t.add(laneKey{r.cta.idx, r.self.String(), false}, kind, start, end, timeline.Arg{Key: "for", Value: name})
 }
 
-// copied adds a copy that was issued at start and has landed.
-func (t *Trace) copied(c *copyOp, start time.Time) {
+// copied adds a copy that has landed.
+func (t *Trace) copied(c *copyOp) {
 	if t == nil {
 		return
 	}
-	t.add(laneKey{c.cta.idx, c.by.agent.String(), true}, spanCopy, start, time.Now(), timeline.Arg{Key: "operation", Value: c.op})
+	t.add(laneKey{c.cta.idx, c.by.agent.String(), true}, spanCopy, c.issued, time.Now(), timeline.Arg{Key: "operation", Value: c.op})
 }
 
 // multiplied adds the instructions that a wait of w, begun at start, has covered.
@@ -148,12 +152,32 @@ func (t *Trace) timeline() *timeline.Timeline {
 	})
 	tl := &timeline.Timeline{Kinds: spanKinds}
 	for _, k := range keys {
-		lane := *t.lanes[k]
-		lane.Spans = slices.Clone(lane.Spans)
-		slices.SortFunc(lane.Spans, func(a, b timeline.Span) int { return cmp.Compare(a.Start, b.Start) })
-		tl.Lanes = append(tl.Lanes, &lane)
+		spans := slices.Clone(t.lanes[k].Spans)
+		slices.SortFunc(spans, func(a, b timeline.Span) int {
+			return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End)) // what holds another first
+		})
+		lane := tl.Lane(t.lanes[k].Group, t.lanes[k].Name)
+		if lane.Spans = spans; k.copies {
+			spread(tl, lane)
+		}
 	}
 	return tl
+}
+
+// spread moves copies of a lane that were in flight with those before them to further lanes.
+func spread(tl *timeline.Timeline, l *timeline.Lane) {
+	lanes, spans := []*timeline.Lane{l}, l.Spans
+	l.Spans = nil
+	for _, s := range spans {
+		i := slices.IndexFunc(lanes, func(l *timeline.Lane) bool {
+			return len(l.Spans) == 0 || l.Spans[len(l.Spans)-1].End <= s.Start
+		})
+		if i < 0 {
+			i = len(lanes)
+			lanes = append(lanes, tl.Lane(l.Group, fmt.Sprintf("%s %d", l.Name, i+1)))
+		}
+		lanes[i].Spans = append(lanes[i].Spans, s)
+	}
 }
 
 func boolInt(b bool) int {
