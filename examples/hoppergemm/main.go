@@ -1,0 +1,199 @@
+// Hoppergemm is the warp-specialised matrix product of a walk-through of Hopper's TMA and
+// tensor cores, and the steps from there to a fast one, a file each. CUDA: hoppergemm.cu.
+//
+//	walkthrough   64 x 64 tiles, a producer, a consumer, a ring of 5 stages
+//	tiles128      128 x 128 tiles, two consumers
+//	parity        one arrival for each role, waits by parity
+//	persistent    fewer CTAs than tiles
+//	cluster       two CTAs share B by multicast
+//	tmastore      C leaves through shared memory and a tensor map
+//
+// All of them have the bits of gemm.Multiply with Hopper's arithmetic, and those of an H100.
+//
+//	go run ./examples/hoppergemm -size 8192 -step walkthrough
+//	go run ./examples/hoppergemm -size 256 -check -seed 7
+//	go run ./examples/hoppergemm -size 512 -step parity -trace trace.json
+package main
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/leafhopper/sm"
+)
+
+//go:embed hoppergemm.txt
+var recorded string
+
+const (
+	minSize, maxSize = 256, 8192 // multiples of minSize
+	maxStages        = 14        // whose A and B fit shared memory, in the smallest tiles
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "hoppergemm:", err)
+		os.Exit(1)
+	}
+}
+
+// options are the flags.
+type options struct {
+	size, stages int
+	step         string
+	check        bool
+	seed         uint64
+	trace, svg   string
+}
+
+// parse returns an error of an argument that no run may have.
+func parse(args []string, stderr io.Writer) (*options, error) {
+	var o options
+	var names []string
+	for _, s := range steps {
+		names = append(names, s.name)
+	}
+	f := flag.NewFlagSet("hoppergemm", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.IntVar(&o.size, "size", 512, "m = n = k, a multiple of 256 from 256 to 8192")
+	f.StringVar(&o.step, "step", "all", "the `name` of a step: "+strings.Join(names, ", ")+"; or all")
+	f.IntVar(&o.stages, "stages", 5, "stages of the ring, QSIZE, 1 to 14")
+	f.BoolVar(&o.check, "check", false, "run one agent at a time and check what it does")
+	f.Uint64Var(&o.seed, "seed", 0, "of the order of agents, with -check")
+	f.StringVar(&o.trace, "trace", "", "write what agents did when to `file`, for ui.perfetto.dev;\n- is lanes of text, on standard output")
+	f.StringVar(&o.svg, "svg", "", "draw the walk-through kernel with 1 and with 5 stages to `file`,\nand run nothing else")
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	switch {
+	case f.NArg() > 0:
+		return nil, fmt.Errorf("argument %q, want flags only", f.Arg(0))
+	case o.size < minSize || o.size > maxSize || o.size%minSize != 0:
+		return nil, fmt.Errorf("-size %d, want a multiple of %d from %[2]d to %d", o.size, minSize, maxSize)
+	case o.stages < 1 || o.stages > maxStages:
+		return nil, fmt.Errorf("-stages %d, want 1 to %d", o.stages, maxStages)
+	case o.step != "all" && !slices.Contains(names, o.step):
+		return nil, fmt.Errorf("-step %q, want %s, or all", o.step, strings.Join(names, ", "))
+	}
+	return &o, nil
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	o, err := parse(args, stderr)
+	if err != nil {
+		return err
+	}
+	if o.svg != "" {
+		return drawTo(ctx, o.svg)
+	}
+	p, err := newProduct(o.size, o.stages)
+	if err != nil {
+		return err
+	}
+	cfg := sm.Config{Check: o.check, Seed: o.seed}
+	if o.trace != "" {
+		cfg.Trace = new(sm.Trace)
+	}
+	for _, s := range steps {
+		if o.step != "all" && o.step != s.name {
+			continue
+		}
+		var done atomic.Int64
+		stop := progress(&s, p.size, &done, 2*time.Second, stderr)
+		start := time.Now()
+		err := s.launch(ctx, p, cfg, &done)
+		took := time.Since(start)
+		stop()
+		if err == nil {
+			err = p.verify()
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		sum := p.checksum(s.name)
+		fmt.Fprintf(stdout, "%s  %v, %.3g GFLOP/s%s\n", sum, took.Round(time.Millisecond), gflops(p.size, took), versus(sum))
+	}
+	fmt.Fprintln(stdout, "The bits are those of gemm.Multiply with Hopper's arithmetic.")
+	return writeTrace(cfg.Trace, o.trace, stdout)
+}
+
+func gflops(size int, d time.Duration) float64 {
+	n := float64(size)
+	return 2 * n * n * n / d.Seconds() / 1e9
+}
+
+// versus says how a line compares with what an H100 printed.
+func versus(line string) string {
+	name, _, _ := strings.Cut(line, " ")
+	switch {
+	case strings.Contains(recorded, line+"\n"):
+		return ", as on an H100"
+	case strings.Contains(recorded, name+" "):
+		return ", unlike an H100"
+	}
+	return ""
+}
+
+// progress reports again and again how far a step has come, until stop is called.
+func progress(s *step, size int, done *atomic.Int64, every time.Duration, w io.Writer) (stop func()) {
+	end := make(chan struct{})
+	var reporter sync.WaitGroup
+	reporter.Go(func() {
+		start, tick := time.Now(), time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-end:
+				return
+			case <-tick.C:
+				n, all, tiles := int(done.Load()), s.grid(size), s.tiles(size)
+				speed := gflops(size, time.Since(start)) * float64(n) / float64(all)
+				fmt.Fprintf(w, "%s: %d of %d tiles, %.3g GFLOP/s\n", s.name, tiles*n/all, tiles, speed)
+			}
+		}
+	})
+	return func() {
+		close(end)
+		reporter.Wait()
+	}
+}
+
+// laneWidth is the columns of lanes of text.
+const laneWidth = 160
+
+func writeTrace(t *sm.Trace, file string, stdout io.Writer) error {
+	switch file {
+	case "":
+		return nil
+	case "-":
+		return t.WriteLanes(stdout, laneWidth)
+	}
+	return writeFile(file, func(w io.Writer) error {
+		_, err := t.WriteTo(w)
+		return err
+	})
+}
+
+func writeFile(name string, write func(io.Writer) error) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"example.com/leafhopper/internal/race"
+	"example.com/leafhopper/sm"
+)
+
+// TestSteps has the bits of gemm.Multiply and of an H100 from every step.
+func TestSteps(t *testing.T) {
+	for _, size := range []int{256, 512} {
+		if size > 256 && (testing.Short() || race.Enabled) {
+			t.Skip("256 is enough")
+		}
+		p, err := newProduct(size, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range steps {
+			var done atomic.Int64
+			if err := s.launch(t.Context(), p, sm.Config{}, &done); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.verify(); err != nil {
+				t.Errorf("%s: %v", s.name, err)
+			}
+			if sum := p.checksum(s.name); !strings.Contains(recorded, sum+"\n") {
+				t.Errorf("%s is not what an H100 printed", sum)
+			}
+			if n := int(done.Load()); n != s.grid(size) {
+				t.Errorf("%s: %d CTAs have ended, want %d", s.name, n, s.grid(size))
+			}
+		}
+	}
+}
+
+// TestSchedules runs every step in many orders, with rings that wrap after one, two and
+// five stages.
+func TestSchedules(t *testing.T) {
+	for _, stages := range []int{1, 2, 5} {
+		p, err := newProduct(256, stages)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range steps {
+			for _, schedule := range []sm.Schedule{sm.Late, sm.Eager, sm.Random} {
+				cfg := sm.Config{
+					Name: s.name, Schedule: schedule, Seed: uint64(stages),
+					Grid: sm.Dim3{X: s.grid(256)}, Block: sm.Dim3{X: s.block}, Cluster: sm.Dim3{X: s.cluster},
+				}
+				if err := sm.Explore(t.Context(), cfg, 2, s.kernel(p)); err != nil {
+					t.Fatalf("%s, %d stages, %v: %v", s.name, stages, schedule, err)
+				}
+				if err := p.verify(); err != nil {
+					t.Fatalf("%s, %d stages, %v: %v", s.name, stages, schedule, err)
+				}
+				clear(p.c)
+			}
+		}
+	}
+}
+
+// TestRun runs the program, with a trace that has spans of every step's CTAs.
+func TestRun(t *testing.T) {
+	var out bytes.Buffer
+	file := filepath.Join(t.TempDir(), "trace.json")
+	args := []string{"-size", "256", "-step", "parity", "-check", "-seed", "3", "-trace", file}
+	if err := run(t.Context(), args, &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); !strings.HasPrefix(text, "hoppergemm.256.parity bytes=131072 crc32=c7cef5d2 ") ||
+		!strings.Contains(text, ", as on an H100\n") || strings.Count(text, "\n") != 2 {
+		t.Errorf("printed\n%s", text)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var trace struct{ TraceEvents []any }
+	if err := json.Unmarshal(data, &trace); err != nil || len(trace.TraceEvents) < 4*4*2 {
+		t.Errorf("%d events, %v", len(trace.TraceEvents), err)
+	}
+	out.Reset()
+	args = []string{"-size", "256", "-step", "walkthrough", "-trace", "-"}
+	if err := run(t.Context(), args, &out, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "CTA (15,0,0), warpgroup 1 ") && !strings.Contains(out.String(), "more\n") {
+		t.Errorf("no lanes in\n%s", out.String())
+	}
+}
+
+func TestFlags(t *testing.T) {
+	for args, want := range map[string]string{
+		"-size 100":    "-size 100, want a multiple of 256 from 256 to 8192",
+		"-size 0":      "-size 0, want",
+		"-size 8448":   "-size 8448, want",
+		"-size x":      `invalid value "x" for flag -size`,
+		"-stages 0":    "-stages 0, want 1 to 14",
+		"-stages 15":   "-stages 15, want",
+		"-step faster": `-step "faster", want walkthrough, tiles128, parity, persistent, cluster, tmastore, or all`,
+		"-seed -1":     `invalid value "-1" for flag -seed`,
+		"512":          `argument "512", want flags only`,
+		"-size 256 -step parity -trace /no/such/file": "/no/such/file",
+		"-svg /no/such/file":                          "/no/such/file",
+		"-stages 14 -step parity":                     "parity: sm: shared memory",
+	} {
+		err := run(t.Context(), strings.Fields(args), io.Discard, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", args, err, want)
+		}
+	}
+	if err := run(t.Context(), []string{"-h"}, io.Discard, io.Discard); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("-h: %v", err)
+	}
+}
+
+// TestProgress waits for two reports of a step that does not end.
+func TestProgress(t *testing.T) {
+	r, w := io.Pipe()
+	var done atomic.Int64
+	done.Store(32)
+	stop := progress(&steps[3], 8192, &done, time.Millisecond, w)
+	for range 2 {
+		var name string
+		var n, of int
+		var speed float64
+		if _, err := fmt.Fscanf(r, "%s %d of %d tiles, %f GFLOP/s\n", &name, &n, &of, &speed); err != nil {
+			t.Fatal(err)
+		}
+		if name != "persistent:" || n != 1024 || of != 4096 || speed <= 0 {
+			t.Errorf("%s %d of %d tiles, %v GFLOP/s", name, n, of, speed)
+		}
+	}
+	go io.Copy(io.Discard, r) // what is under way
+	stop()
+}
+
+// TestPicture reads the picture as XML: as many loads and groups of instructions as the
+// kernel has stages, for both depths.
+func TestPicture(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "picture.svg")
+	if err := run(t.Context(), []string{"-svg", file}, io.Discard, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var picture struct {
+		Text []string `xml:"text"`
+		Rect []struct {
+			Class string  `xml:"class,attr"`
+			X     float64 `xml:"x,attr"`
+			Width float64 `xml:"width,attr"`
+		} `xml:"rect"`
+	}
+	if err := xml.Unmarshal(data, &picture); err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, r := range picture.Rect {
+		count[r.Class]++
+		if r.X < 0 || r.Width <= 0 || r.X+r.Width > width {
+			t.Errorf("%+v is outside", r)
+		}
+	}
+	if count["copy"] != 2*2*12 || count["mma"] != 2*12 || count["epilogue"] != 2 {
+		t.Errorf("%v", count)
+	}
+	for _, stages := range []string{"QSIZE = 1: ", "QSIZE = 5: "} {
+		if !strings.Contains(strings.Join(picture.Text, "\n"), stages) {
+			t.Errorf("no %q in %q", stages, picture.Text)
+		}
+	}
+}
