@@ -173,10 +173,10 @@ func readDepths(g []*Result) string {
 		fmt.Fprintf(&b, " In these rounds it cannot be told from %s.", depthList(same))
 	}
 	if len(faster) > 0 {
-		fmt.Fprintf(&b, " Faster than depth 1 beyond doubt: %s.", depthList(faster))
+		fmt.Fprintf(&b, " Faster than depth 1 at the 1 %% level: %s.", depthList(faster))
 	}
 	if len(slower) > 0 {
-		fmt.Fprintf(&b, " Slower beyond doubt: %s.", depthList(slower))
+		fmt.Fprintf(&b, " Slower than depth 1 at the 1 %% level: %s.", depthList(slower))
 	}
 	return b.String()
 }

@@ -247,10 +247,10 @@ func TestReading(t *testing.T) {
 		rep  *Report
 		want string
 	}{
-		{sampleReport(), "Depth 2 was the fastest, at 87.0 % of the peak: 1.096x depth 1 (99.8 % interval 1.037 to 1.136, p = 0.008, 10 rounds). In these rounds it cannot be told from depth 4. Faster than depth 1 beyond doubt: depths 2, 4."},
+		{sampleReport(), "Depth 2 was the fastest, at 87.0 % of the peak: 1.096x depth 1 (99.8 % interval 1.037 to 1.136, p = 0.008, 10 rounds). In these rounds it cannot be told from depth 4. Faster than depth 1 at the 1 % level: depths 2, 4."},
 		{change(func(r *Report) { r.Results = r.Results[:1] }), ""},
 		{change(func(r *Report) { r.Results[1].Checked, r.Results[1].Verified = true, false }),
-			"Depth 4 was the fastest, at 86.6 % of the peak: 1.091x depth 1 (99.8 % interval 1.042 to 1.131, p = 0.008, 10 rounds). Faster than depth 1 beyond doubt: depth 4."},
+			"Depth 4 was the fastest, at 86.6 % of the peak: 1.091x depth 1 (99.8 % interval 1.042 to 1.131, p = 0.008, 10 rounds). Faster than depth 1 at the 1 % level: depth 4."},
 		{change(func(r *Report) {
 			depths := r.Results
 			for w := 3; w < 8; w++ {
@@ -263,11 +263,11 @@ func TestReading(t *testing.T) {
 		}), "Fastest depth: 1 in 1 case, 2 in 5 cases; the table says by how much."},
 		{change(func(r *Report) { r.Results = r.Results[1:] }), "Depth 2 was the fastest, at 87.0 % of the peak. No other depth can be told from it in these rounds."},
 		{change(func(r *Report) { r.Results[1].Depth, r.Results[1].DepthUsed = 0, 1 }),
-			"Depth auto(1) was the fastest, at 87.0 % of the peak: 1.096x depth 1 (99.8 % interval 1.037 to 1.136, p = 0.008, 10 rounds). In these rounds it cannot be told from depth 4. Faster than depth 1 beyond doubt: depths auto(1), 4."},
+			"Depth auto(1) was the fastest, at 87.0 % of the peak: 1.096x depth 1 (99.8 % interval 1.037 to 1.136, p = 0.008, 10 rounds). In these rounds it cannot be told from depth 4. Faster than depth 1 at the 1 % level: depths auto(1), 4."},
 		{change(func(r *Report) { r.Results = append(r.Results[:1], r.Results[0]) }), ""},
 		{change(func(r *Report) {
 			r.Results[0].Samples, r.Results[0].PeakFraction = slices.Repeat([]float64{0.002}, 10), 1
-		}), "Depth 1 was the fastest, at 100.0 % of the peak, and depth 2 next: 0.870x depth 1 (99.8 % interval 0.830 to 0.909, p = 0.008, 10 rounds). Slower beyond doubt: depths 2, 4."},
+		}), "Depth 1 was the fastest, at 100.0 % of the peak, and depth 2 next: 0.870x depth 1 (99.8 % interval 0.830 to 0.909, p = 0.008, 10 rounds). Slower than depth 1 at the 1 % level: depths 2, 4."},
 		{change(func(r *Report) {
 			for i := range r.Results {
 				r.Results[i].Samples = r.Results[i].Samples[:5]
