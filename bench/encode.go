@@ -153,7 +153,8 @@ func (r *Report) WriteBenchfmt(w io.Writer) error {
 			name += fmt.Sprintf("-%d", m.GOMAXPROCS)
 		}
 		for _, seconds := range s.Samples {
-			if err := out.Write(&benchfmt.Result{Config: config, Name: benchfmt.Name(name), Iters: 1, Values: s.benchValues(seconds)}); err != nil {
+			sample := &benchfmt.Result{Config: config, Name: benchfmt.Name(name), Iters: 1, Values: s.benchValues(seconds)}
+			if err := out.Write(sample); err != nil {
 				return err
 			}
 		}

@@ -65,7 +65,8 @@ func (x *run) trace(c *caseRun) error {
 }
 
 func (c *caseRun) traceName() string {
-	return fmt.Sprintf("%dx%dx%d %v, %s, depth %s", c.v.M, c.v.N, c.v.K, c.v.In, plural(c.workers, "worker"), depthName(c.v.Depth))
+	return fmt.Sprintf("%dx%dx%d %v, %s, depth %s",
+		c.v.M, c.v.N, c.v.K, c.v.In, plural(c.workers, "worker"), depthName(c.v.Depth))
 }
 
 // WriteTimelines writes the traced products as one file for chrome://tracing and
@@ -104,7 +105,8 @@ func (r *Report) drawLanes() []string {
 		lanes := res.Trace.Lanes
 		more = max(more, len(lanes)-lanesOfDepth)
 		for _, l := range lanes[:min(len(lanes), lanesOfDepth)] {
-			all.Lanes = append(all.Lanes, &timeline.Lane{Group: "depth " + depthCell(res), Name: l.Name, Spans: l.Spans})
+			group := "depth " + depthCell(res)
+			all.Lanes = append(all.Lanes, &timeline.Lane{Group: group, Name: l.Name, Spans: l.Spans})
 		}
 	}
 	var b strings.Builder
@@ -151,7 +153,7 @@ func whatRingHid(results []*Result) string {
 			depthCell(best), percent(copies), percent(stalls))
 	}
 	copies1, stalls1 := hidden(one.Trace)
-	return fmt.Sprintf("What the ring hid: %s of the copying ran behind another worker's multiplication with depth 1 and %s with depth %s, "+
-		"and workers stood still for %s and %s of the time.",
+	return fmt.Sprintf("What the ring hid: %s of the copying ran behind another worker's multiplication with depth 1 "+
+		"and %s with depth %s, and workers stood still for %s and %s of the time.",
 		percent(copies1), percent(copies), depthCell(best), percent(stalls1), percent(stalls))
 }

@@ -27,15 +27,18 @@ const (
 func (l Load) String() string {
 	var lacks []string
 	if l.CPUShare > 0 && l.CPUShare < enoughShare {
-		lacks = append(lacks, fmt.Sprintf("threads that always had work got %s of their time on a processor (getrusage)", percent(l.CPUShare)))
+		lacks = append(lacks, fmt.Sprintf("threads that always had work got %s of their time on a processor (getrusage)",
+			percent(l.CPUShare)))
 	}
 	if l.Steal > harmlessSteal {
-		lacks = append(lacks, fmt.Sprintf("the host gave %s of the processors to others (steal in /proc/stat)", percent(l.Steal)))
+		lacks = append(lacks, fmt.Sprintf("the host gave %s of the processors to others (steal in /proc/stat)",
+			percent(l.Steal)))
 	}
 	if lacks == nil {
 		return ""
 	}
-	return "This process did not get its cores: " + strings.Join(lacks, "; ") + ". Speeds are those of a shared machine."
+	return "This process did not get its cores: " + strings.Join(lacks, "; ") +
+		". Speeds are those of a shared machine."
 }
 
 // loadOf returns what the probes of the peaks got, and what was stolen since before.

@@ -28,10 +28,12 @@ func (r *Report) Reading() []string {
 	load := r.Load.String()
 	for _, p := range r.Peak {
 		if mid := p.Median(); p.LowerBound {
-			lines = append(lines, fmt.Sprintf("The threads that measured the peak of %s on %s never had a millisecond together: it is higher.",
+			lines = append(lines, fmt.Sprintf("The threads that measured the peak of %s on %s "+
+				"never had a millisecond together: it is higher.",
 				p.Kernel, plural(p.Workers, "worker")))
 		} else if load == "" && mid < 0.9*p.GFLOPS {
-			lines = append(lines, fmt.Sprintf("Half of the measurements of the peak of %s on %s reached less than %s of the best: the clock changes.",
+			lines = append(lines, fmt.Sprintf("Half of the measurements of the peak of %s on %s "+
+				"reached less than %s of the best: the clock changes.",
 				p.Kernel, plural(p.Workers, "worker"), percent(mid/p.GFLOPS)))
 		}
 	}
@@ -43,7 +45,8 @@ func (r *Report) Reading() []string {
 		top = max(top, r.Results[i].PeakFraction)
 	}
 	if top > impossible {
-		lines = append(lines, fmt.Sprintf("No product beats the peak: at %s of it the peak was measured too low, which is a bug; trust GFLOP/s, not fractions.",
+		lines = append(lines, fmt.Sprintf("No product beats the peak: at %s of it the peak was measured too low, "+
+			"which is a bug; trust GFLOP/s, not fractions.",
 			percent(top)))
 	}
 	return lines

@@ -51,7 +51,8 @@ func versus(base, other []float64) *Versus {
 		v.Lo, v.Hi, v.Confidence = slices.Min(ratios), slices.Max(ratios), 1-math.Pow(2, float64(1-n))
 	}
 	if n > 1 {
-		v.P = benchmath.AssumeNothing.Compare(benchmath.NewSample(sides[0], &thresholds), benchmath.NewSample(sides[1], &thresholds)).P
+		even, odd := benchmath.NewSample(sides[0], &thresholds), benchmath.NewSample(sides[1], &thresholds)
+		v.P = benchmath.AssumeNothing.Compare(even, odd).P
 	}
 	return v
 }
@@ -84,7 +85,8 @@ func (v *Versus) String() string {
 	if v.P < 0.001 {
 		p = v.probability()
 	}
-	return fmt.Sprintf("%.3fx depth 1 (%.3g %% interval %s, p %s, %s)", v.Ratio, 100*v.Confidence, v.interval(), p, plural(v.Rounds, "round"))
+	return fmt.Sprintf("%.3fx depth 1 (%.3g %% interval %s, p %s, %s)",
+		v.Ratio, 100*v.Confidence, v.interval(), p, plural(v.Rounds, "round"))
 }
 
 // vsDepth1 compares res with the result of the same but depth 1, or returns nil if that

@@ -44,12 +44,14 @@ func setupCompare(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) 
 func (f *compareFlags) declareAll(fs *flag.FlagSet) {
 	f.axes.declare(fs)
 	f.output.declare(fs, bench.Formats...)
-	fs.IntVar(&f.count, "count", bench.DefaultCount, fmt.Sprintf("rounds, each of one sample of each variant, `n` >= 1; without a size %d by default", defaultRounds))
-	fs.DurationVar(&f.minTime, "min-time", bench.DefaultMinTime, fmt.Sprintf("shortest sample: short products repeat until it is over; without a size %v by default", defaultMinTime))
+	fs.IntVar(&f.count, "count", bench.DefaultCount,
+		fmt.Sprintf("rounds, each of one sample of each variant, `n` >= 1; without a size %d by default", defaultRounds))
+	fs.DurationVar(&f.minTime, "min-time", bench.DefaultMinTime,
+		fmt.Sprintf("shortest sample: short products repeat until it is over; without a size %v by default", defaultMinTime))
 	fs.BoolVar(&f.verify, "verify", true, "check every result against a float64 reference, or its bits with -arith hopper")
 	fs.BoolVar(&f.cold, "cold", false, "rotate over operands that exceed twice the last-level cache; for one caller")
 	fs.StringVar(&f.cpuprofile, "cpuprofile", "", "write a CPU profile of the run to `file`")
-	fs.StringVar(&f.trace, "trace", "", "write what each worker did in a product of each variant to `file` and file.json: "+
+	fs.StringVar(&f.trace, "trace", "", "write what each worker did in products of each variant to `file` and file.json: "+
 		"regions of an execution trace for go tool trace, and a timeline for ui.perfetto.dev")
 }
 
@@ -133,7 +135,9 @@ func onlyDepthsDiffer(vs []bench.Variant) bool {
 // distinctFiles reports two results that are to go to one file, or a profile that
 // is to go to standard output. Devices take several.
 func (f *compareFlags) distinctFiles() error {
-	files := []struct{ flag, path string }{{"o", f.output.path}, {"cpuprofile", f.cpuprofile}, {"trace", f.executionFile()}, {"trace", f.timelineFile()}}
+	files := []struct{ flag, path string }{
+		{"o", f.output.path}, {"cpuprofile", f.cpuprofile}, {"trace", f.executionFile()}, {"trace", f.timelineFile()},
+	}
 	for i, a := range files {
 		if a.path == "-" && a.flag != "o" {
 			return usagef("compare: -%s: - is not a file", a.flag)

@@ -39,7 +39,11 @@ func (f *compareFlags) openProfiles() (*profiles, error) {
 	for _, p := range []struct {
 		to         **profile
 		flag, path string
-	}{{&ps.cpu, "cpuprofile", f.cpuprofile}, {&ps.execution, "trace", f.executionFile()}, {&ps.timeline, "trace", f.timelineFile()}} {
+	}{
+		{&ps.cpu, "cpuprofile", f.cpuprofile},
+		{&ps.execution, "trace", f.executionFile()},
+		{&ps.timeline, "trace", f.timelineFile()},
+	} {
 		if p.path == "" {
 			continue
 		}

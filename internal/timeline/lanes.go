@@ -28,7 +28,8 @@ func (t *Timeline) WriteLanes(w io.Writer, width int) error {
 	for _, l := range lanes {
 		name, share := joined(l.Group, l.Name), t.shares(l, last-first)
 		names, shares = append(names, name), append(shares, share)
-		nameWidth, shareWidth = max(nameWidth, utf8.RuneCountInString(name)), max(shareWidth, utf8.RuneCountInString(share))
+		nameWidth = max(nameWidth, utf8.RuneCountInString(name))
+		shareWidth = max(shareWidth, utf8.RuneCountInString(share))
 	}
 	columns := max(minColumns, width-nameWidth-shareWidth-2*gap)
 	margin := strings.Repeat(" ", nameWidth+gap)
@@ -69,7 +70,8 @@ func (t *Timeline) draw(l *Lane, first, last time.Duration, columns int) string 
 		if last == first {
 			break
 		}
-		for i := min(columns-1, int(float64(s.Start-first)/float64(last-first)*float64(columns))); i < columns && edge(i) < s.End; i++ {
+		from := int(float64(s.Start-first) / float64(last-first) * float64(columns))
+		for i := min(columns-1, from); i < columns && edge(i) < s.End; i++ {
 			spent[i][s.Kind] += max(0, min(s.End, edge(i+1))-max(s.Start, edge(i)))
 		}
 	}
