@@ -47,6 +47,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
+var seeds = flag.Int("seeds", 2, "orders of its agents in which a step is checked, for each schedule of copies")
+
 // TestSchedules runs every step in many orders, with rings that wrap after one, two and
 // five stages.
 func TestSchedules(t *testing.T) {
@@ -61,7 +63,7 @@ func TestSchedules(t *testing.T) {
 					Name: s.name, Schedule: schedule, Seed: uint64(stages),
 					Grid: sm.Dim3{X: s.grid(256)}, Block: sm.Dim3{X: s.block}, Cluster: sm.Dim3{X: s.cluster},
 				}
-				if err := sm.Explore(t.Context(), cfg, 2, s.kernel(p)); err != nil {
+				if err := sm.Explore(t.Context(), cfg, *seeds, s.kernel(p)); err != nil {
 					t.Fatalf("%s, %d stages, %v: %v", s.name, stages, schedule, err)
 				}
 				if err := p.verify(); err != nil {
