@@ -106,7 +106,7 @@ func TestBroken(t *testing.T) {
 // TestCorrected runs the twins without the bug, under many schedules.
 func TestCorrected(t *testing.T) {
 	n := *seeds
-	if testing.Short() {
+	if testing.Short() || race.Enabled {
 		n = min(n, 10)
 	}
 	for _, c := range twins() {

@@ -3,6 +3,9 @@ package sm
 import (
 	"sync"
 	"sync/atomic"
+	"unsafe"
+
+	"example.com/leafhopper/internal/race"
 )
 
 // A cluster is the CTAs that run together. It is used for one cluster of the grid after
@@ -84,15 +87,27 @@ func (c *cluster) wakeAll() {
 	}
 }
 
-// count adds n to those that are active, and returns how many there are.
+// count adds n to those that are active, and returns how many there are. The race detector
+// is not to believe that whoever is counted later comes after those before.
 func (c *cluster) count(n int64) int64 {
+	race.Hide()
+	defer race.Show()
 	c.launch.active.Add(n)
 	return c.active.Add(n)
 }
 
+// progressed counts an event that may end a wait.
+func (c *cluster) progressed() {
+	race.Hide()
+	c.progress.Add(1)
+	race.Show()
+}
+
 // idle counts that r, or if it is nil a copy, is active no more.
 func (c *cluster) idle(r *runner) {
+	race.Release(unsafe.Pointer(c))
 	if c.count(-1) == 0 && c.live.Load() > 0 && !c.launch.stopped.Load() {
+		race.Acquire(unsafe.Pointer(c))
 		c.deadlock()
 	}
 }
@@ -100,6 +115,8 @@ func (c *cluster) idle(r *runner) {
 // resume counts r, which was idle, as active again. It does not return if all were idle: a
 // deadlock has been found.
 func (c *cluster) resume(r *runner) {
+	race.Hide()
+	defer race.Show()
 	for {
 		n := c.active.Load()
 		if n == 0 {
@@ -157,7 +174,7 @@ func (b *clusterBarrier) arrive(a *agent) {
 	}
 	b.arrived = 0
 	b.phase++
-	b.cluster.progress.Add(1)
+	b.cluster.progressed()
 	for _, r := range b.waiters {
 		r.cta.acquire(&b.clock)
 		r.ready()

@@ -18,17 +18,6 @@ func (r *runner) agent() *agent {
 // title returns what a report calls a runner.
 func (r *runner) title() string { return r.agent().String() }
 
-// inGrid is title with the CTA, if the grid has several.
-func (r *runner) inGrid() string {
-	if r.cta.launch.Grid.Size() == 1 {
-		return r.title()
-	}
-	return fmt.Sprintf("%s of CTA %v", r.title(), r.cta.idx)
-}
-
-// at returns the operation that r is at, such as "Load at k.go:12".
-func (r *runner) at() string { return fmt.Sprintf("%s at %v", r.op, r.site) }
-
 // deadlock stops the launch: nobody in the cluster can go on, and no copy is under way.
 func (c *cluster) deadlock() {
 	c.mu.Lock()

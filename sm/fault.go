@@ -175,7 +175,7 @@ func (r *runner) stop(a *agent, f *Fault) {
 		f.Agent, f.Op, f.Site = a.String(), r.op, r.site.String()
 	}
 	if l.sched != nil {
-		f.Seed, f.Switches = l.Seed, l.sched.switches()
+		f.Seed, f.Switches = l.Seed, l.sched.switches(l)
 	}
 	l.stop(f)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"example.com/leafhopper/barrier"
+	"example.com/leafhopper/internal/race"
 )
 
 // mbar is an mbarrier and those who wait for it. The state machine is package barrier's.
@@ -184,7 +185,7 @@ func (m *mbar) advance() {
 	m.phase++
 	m.dropped = !s.Live
 	m.expected = 0
-	m.cta.cluster.progress.Add(1)
+	m.cta.cluster.progressed()
 	waiting := m.waiters[:0]
 	for _, r := range m.waiters {
 		if r.target >= m.phase {
@@ -272,7 +273,10 @@ func (m *mbar) try(a *agent, over func() bool, d time.Duration) bool {
 // stuck counts a try, and reports whether r has been trying for too long.
 func (r *runner) stuck(d time.Duration) bool {
 	checked := r.cta.launch.Check // where time is no measure: schedules repeat
-	if now := r.cta.cluster.progress.Load(); now != r.progress || r.polls == 0 {
+	race.Hide()
+	now := r.cta.cluster.progress.Load()
+	race.Show()
+	if now != r.progress || r.polls == 0 {
 		r.polls, r.progress = 0, now
 		if !checked {
 			r.since = time.Now()

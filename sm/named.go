@@ -66,7 +66,7 @@ func (b *namedBarrier) arrive(a *agent, name string, need int, p bool) (done boo
 	count = b.count
 	b.arrived, b.count = 0, 0
 	b.phase++
-	a.cta.cluster.progress.Add(1)
+	a.cta.cluster.progressed()
 	for _, r := range b.waiters {
 		r.result = count
 		r.ready()

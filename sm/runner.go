@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"example.com/leafhopper/internal/race"
 	"example.com/leafhopper/internal/spin"
 	"example.com/leafhopper/wgmma"
 )
@@ -176,7 +177,7 @@ const (
 // has called ready.
 func (r *runner) spin() bool {
 	l := r.cta.launch
-	if r.self == nil || l.active.Load() >= l.procs {
+	if r.self == nil || l.busy() >= l.procs {
 		return false
 	}
 	for start := time.Now(); time.Since(start) < spinFor; runtime.Gosched() {
@@ -186,13 +187,20 @@ func (r *runner) spin() bool {
 				return true
 			default:
 			}
-			if l.active.Load() > l.procs { // with r itself it may be as many
+			if l.busy() > l.procs { // with r itself it may be as many
 				return false
 			}
 			spin.Pause(spinPauses)
 		}
 	}
 	return false
+}
+
+// busy returns how many runners can go on.
+func (l *launch) busy() int64 {
+	race.Hide()
+	defer race.Show()
+	return l.active.Load()
 }
 
 // doze is block for at most d. It reports whether somebody has called ready. An agent that is

@@ -33,19 +33,6 @@ func (s Schedule) String() string {
 	return fmt.Sprintf("Schedule(%d)", uint8(s))
 }
 
-// A Switch is a place where the order of a checked launch differs from that of agents
-// that run until they wait, and then leave the turn to who has waited for it longest.
-type Switch struct {
-	Step int    // the number of the operation before which it happens
-	From string // who had the turn, and where it was
-	To   string // who got it: an agent or a copy
-	at   moment
-	to   choice
-}
-
-// String returns "step 17: thread 3 before Load at k.go:12 -> thread 1 in Store at k.go:9".
-func (s Switch) String() string { return fmt.Sprintf("step %d: %s -> %s", s.Step, s.From, s.To) }
-
 // A choice is who gets the turn: a runner, by the order in which it was started, or one of
 // its copies.
 type choice struct {
@@ -73,7 +60,7 @@ type scheduler struct {
 	number  map[*runner]int
 	started int
 	copies  []*flight // under way, the oldest first
-	history []Switch
+	history []switched
 
 	survey, offered int      // how many of the switches that a plan could have are wanted, were possible
 	options         []Switch // some of them
@@ -88,8 +75,6 @@ type flight struct {
 func newScheduler(seed uint64, when Schedule) *scheduler {
 	return &scheduler{seed: seed, random: rand.New(rand.NewPCG(seed, 1)), when: when, number: map[*runner]int{}}
 }
-
-func (s *scheduler) switches() []Switch { return slices.Clone(s.history) }
 
 // add makes r, which is about to start, one of those who get the turn.
 func (s *scheduler) add(r *runner) {
@@ -206,23 +191,6 @@ func (s *scheduler) flight(c choice) int {
 // turn returns the index of a runner, -1 if it cannot go on.
 func (s *scheduler) turn(c choice) int {
 	return slices.IndexFunc(s.turns, func(r *runner) bool { return s.number[r] == c.runner })
-}
-
-// note keeps a choice that is not the one of agents that run until they wait. how is what
-// r, who had the turn, is doing.
-func (s *scheduler) note(r *runner, how string, c choice) {
-	w := Switch{Step: s.step, at: s.now(r), to: c}
-	if r != nil {
-		w.From = fmt.Sprintf("%s %s %s", r.inGrid(), how, r.at())
-	}
-	if c.copy > 0 {
-		w.To = "the " + s.copies[s.flight(c)].String()
-	} else if to := s.turns[s.turn(c)]; to.op == "" {
-		w.To = to.inGrid() + " at its start"
-	} else {
-		w.To = to.inGrid() + " in " + to.at()
-	}
-	s.history = append(s.history, w)
 }
 
 // take takes a runner out of those who get the turn.

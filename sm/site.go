@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"example.com/leafhopper/internal/race"
 )
 
 // A site is a place in a kernel's code, that of a call of this package.
@@ -29,8 +31,13 @@ type siteAt struct {
 	site  site
 }
 
-// here sets s to the place so many calls below the caller.
+// here sets s to the place so many calls below the caller. The race detector is not to
+// believe that agents which come to the same place are ordered.
+//
+//go:norace
 func (s *site) here(depth int) {
+	race.Hide()
+	defer race.Show()
 	var at stack
 	if !frames(&at) {
 		runtime.Callers(depth+2, s[:])

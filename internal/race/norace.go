@@ -2,4 +2,11 @@
 
 package race
 
+import "unsafe"
+
 const Enabled = false
+
+func Hide()                  {}
+func Show()                  {}
+func Release(unsafe.Pointer) {}
+func Acquire(unsafe.Pointer) {}

@@ -1,7 +1,25 @@
 //go:build race
 
 // Package race says whether the race detector is on, for tests that it would make
-// slow, or that count allocations.
+// slow, or that count allocations; and it tells the detector what orders what, where a
+// package's own bookkeeping would make it believe in an order that users cannot rely on.
 package race
 
+import (
+	"runtime"
+	"unsafe"
+)
+
 const Enabled = true
+
+// Hide keeps from the detector what the goroutine synchronizes until Show.
+func Hide() { runtime.RaceDisable() }
+
+// Show ends Hide.
+func Show() { runtime.RaceEnable() }
+
+// Release orders what the goroutine has done before what others do after an Acquire of p.
+func Release(p unsafe.Pointer) { runtime.RaceReleaseMerge(p) }
+
+// Acquire orders what others have done before their Release of p before what the goroutine does.
+func Acquire(p unsafe.Pointer) { runtime.RaceAcquire(p) }

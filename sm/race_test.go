@@ -1,0 +1,115 @@
+package sm_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"example.com/leafhopper/internal/race"
+	"example.com/leafhopper/sm"
+)
+
+// racy is kernels for free mode with an access that nothing orders, and the same with it: the race
+// detector is to see that, although the agents do other things meanwhile that synchronize them.
+var racy = []struct {
+	name   string
+	cfg    sm.Config
+	kernel func(broken bool) sm.Kernel
+}{
+	{"missing wait on full", sm.Config{Block: sm.Dim3{X: 64}}, func(broken bool) sm.Kernel {
+		in := ramp(256)
+		return func(b *sm.Block) {
+			x, full, empty := sm.Shared[int32](b, 256, 16), b.Barrier(), b.Barrier()
+			b.Start(sm.Warps(0, 2, func(w *sm.Warp) {
+				if w.Rank() == 0 {
+					full.Init(w.Thread(0), 1)
+					empty.Init(w.Thread(0), 1)
+				}
+				w.SyncThreads()
+				for i := range 5 {
+					if w.Rank() == 0 {
+						empty.WaitParity(w, i+1)
+						full.ArriveTx(w.Thread(0), 1, x.Size())
+						sm.LoadBulk(w.Thread(0), x, in, full)
+						continue
+					}
+					if !broken || i != 3 {
+						full.WaitParity(w, i)
+					}
+					x.Load(w, 200)
+					empty.Arrive(w.Thread(0))
+				}
+			}))
+		}
+	}},
+	{"missing __syncthreads", sm.Config{Block: sm.Dim3{X: 128}}, func(broken bool) sm.Kernel {
+		return func(b *sm.Block) {
+			x, bar := sm.Shared[int32](b, 128, 16), b.Barrier()
+			b.Threads(func(t *sm.Thread) {
+				if t.Rank() == 0 {
+					bar.Init(t, 128)
+				}
+				t.SyncThreads()
+				x.Store(t, t.Rank(), 1)
+				if !broken {
+					t.SyncThreads()
+				}
+				x.Load(t, 127-t.Rank())
+				bar.ArriveAndWait(t)
+			})
+		}
+	}},
+	{"missing cluster.sync", sm.Config{Grid: sm.Dim3{X: 2}, Cluster: sm.Dim3{X: 2}, Block: sm.Dim3{X: 32}}, func(broken bool) sm.Kernel {
+		return func(b *sm.Block) {
+			x := sm.Shared[int32](b, 32, 16)
+			b.Threads(func(t *sm.Thread) {
+				t.ClusterSync()
+				x.MapShared(1-b.ClusterRank()).Store(t, t.Rank(), 1)
+				if broken {
+					t.SyncThreads()
+				} else {
+					t.ClusterSync()
+				}
+				x.Load(t, t.Rank())
+				t.ClusterSync()
+			})
+		}
+	}},
+}
+
+// TestRaces runs each of racy in a process of its own, whose race detector is to speak, or not.
+func TestRaces(t *testing.T) {
+	const which = "LEAFHOPPER_RACY_KERNEL"
+	if name := os.Getenv(which); name != "" {
+		for _, c := range racy {
+			if broken, ok := strings.CutPrefix(name, c.name+"/"); ok {
+				if err := launch(t, c.cfg, c.kernel(broken == "broken")); err != nil {
+					t.Log(err)
+				}
+			}
+		}
+		return
+	}
+	if !race.Enabled {
+		t.Skip("needs go test -race")
+	}
+	for _, c := range racy {
+		for _, version := range []string{"broken", "corrected"} {
+			var out []byte
+			var err error
+			found := false
+			for range 5 { // an order that hides a race is rare
+				cmd := exec.Command(os.Args[0], "-test.run=^TestRaces$")
+				cmd.Env = append(os.Environ(), which+"="+c.name+"/"+version)
+				out, err = cmd.CombinedOutput()
+				if found = strings.Contains(string(out), "DATA RACE"); found || version != "broken" {
+					break
+				}
+			}
+			if found != (version == "broken") || found != (err != nil) {
+				t.Errorf("%s, %s: the race detector found a race: %v; %v\n%.2000s", c.name, version, found, err, out)
+			}
+		}
+	}
+}
