@@ -64,8 +64,9 @@
 // Kernels whose Arithmetic is [Hopper] have the arithmetic of Hopper's tensor core instead: the bits of wgmma, and of
 // cuBLAS where it does not split K, on every processor. [SelectArithmetic] finds them. A step of theirs sums the products
 // of KStep elements, so K is cut into stages at multiples of it. Their panels have a header and exponents beside the
-// values, so [Kernel.PanelA] and [Kernel.PanelB] say how large one is. F32 means tf32 there, and fp8 has kernels too. MulF16
-// rounds to f16 after each step, as wgmma does with accumulators in f16.
+// values, so [Kernel.PanelA] and [Kernel.PanelB] say how large one is. F32 is rounded to tf32
+// while it is packed, as cuBLAS does, and fp8 has kernels too. MulF16 rounds to f16 after each step, as wgmma does with
+// accumulators in f16.
 //
 // The assembly is written by the program in gen. Build tag purego leaves it out.
 package asm

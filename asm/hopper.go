@@ -80,7 +80,7 @@ type hopperKind struct {
 	bits     int // of the fraction of an element
 }
 
-// hopperKinds maps the types; F32 is tf32, whose low 13 bits do not count.
+// hopperKinds maps the types; F32 is tf32, to which packing rounds.
 var hopperKinds = [numTypes]hopperKind{
 	BF16: {16, 25, 23, -126, 7},
 	F16:  {16, 25, 23, -14, 10},

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/internal/hopper"
+	"example.com/leafhopper/tf32"
 )
 
 var hopperFormats = map[Type]hopper.Format{BF16: hopper.BF16, F16: hopper.F16, F32: hopper.TF32, E4M3: hopper.E4M3, E5M2: hopper.E5M2}
@@ -48,13 +49,16 @@ func (m hopperMatrix) at(i, kk int) uint32 {
 	return *(*uint32)(p)
 }
 
-// words decodes a row, padded to whole steps.
+// words decodes a row, padded to whole steps. Packing rounds float32 to tf32.
 func (m hopperMatrix) words(i int) []hopper.Word {
 	w := make([]hopper.Word, roundUp(m.k, 32/m.typ.Size()))
 	for kk := range w {
 		u := uint32(0)
 		if kk < m.k {
 			u = m.at(i, kk)
+		}
+		if m.typ == F32 {
+			u = tf32.RoundBits(u)
 		}
 		w[kk] = hopperFormats[m.typ].Decode(u)
 	}

@@ -3,6 +3,8 @@ package asm
 import (
 	"math"
 	"unsafe"
+
+	"example.com/leafhopper/tf32"
 )
 
 // A hopperPanel is where the parts of a panel lie.
@@ -118,13 +120,13 @@ func (h *hopperHeader) setExponents(largest, smallest uint32) {
 	}
 }
 
-// finishGo makes the header and the exponents of a panel from its values, and truncates those to tf32.
+// finishGo makes the header and the exponents of a panel from its values, and rounds those of F32 to tf32.
 func (s *hopperShape) finishGo(p hopperPanel, t Type, side hopperSide, depth int) {
 	width, sub := s.width(side), s.sub(side)
 	h := newHeader(t)
 	values := unsafe.Slice((*uint32)(p.values), depth*width)
-	for i, keep := 0, uint32(keepBits(t)); i < len(values) && t == F32; i++ {
-		values[i] &= keep
+	for i := 0; i < len(values) && t == F32; i++ {
+		values[i] = tf32.RoundBits(values[i])
 	}
 	h.setExponents(exponentFields(values))
 	if h.products == 16 {
@@ -174,8 +176,8 @@ func relative(v uint32, normal, base int32) int8 {
 // heavyFractions is heavySum of 16 fractions in units of their last bit.
 const heavyFractions = (heavySum - 16) << 23
 
-// keepBits returns the bits of a value that an element of type t can have.
-func keepBits(t Type) int { return -1 << (23 - hopperKinds[t].bits) }
+// keepBits returns the bits of a value that an element of type t can have, once it is packed.
+func keepBits(t Type) uint32 { return ^uint32(0) << (23 - hopperKinds[t].bits) }
 
 // heavy returns 1 if in some column of sub the significands of the 16 elements of a step add up to heavySum or more. A
 // significand counts as 1 plus the fraction, that of a zero too.

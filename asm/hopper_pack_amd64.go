@@ -25,16 +25,28 @@ func scanHopper256A16(values unsafe.Pointer, steps int, out *hopperScan)
 func scanHopper256B16(values unsafe.Pointer, steps int, out *hopperScan)
 
 //go:noescape
-func scanHopper512A8(values unsafe.Pointer, steps int, out *hopperScan, keep int)
+func scanHopper512A8(values unsafe.Pointer, steps int, out *hopperScan)
 
 //go:noescape
-func scanHopper512B8(values unsafe.Pointer, steps int, out *hopperScan, keep int)
+func scanHopper512A32(values unsafe.Pointer, steps int, out *hopperScan)
 
 //go:noescape
-func scanHopper256A8(values unsafe.Pointer, steps int, out *hopperScan, keep int)
+func scanHopper512B8(values unsafe.Pointer, steps int, out *hopperScan)
 
 //go:noescape
-func scanHopper256B8(values unsafe.Pointer, steps int, out *hopperScan, keep int)
+func scanHopper512B32(values unsafe.Pointer, steps int, out *hopperScan)
+
+//go:noescape
+func scanHopper256A8(values unsafe.Pointer, steps int, out *hopperScan)
+
+//go:noescape
+func scanHopper256A32(values unsafe.Pointer, steps int, out *hopperScan)
+
+//go:noescape
+func scanHopper256B8(values unsafe.Pointer, steps int, out *hopperScan)
+
+//go:noescape
+func scanHopper256B32(values unsafe.Pointer, steps int, out *hopperScan)
 
 //go:noescape
 func exponentsHopper512A(dst, values unsafe.Pointer, n, normal, base int)
@@ -48,26 +60,43 @@ func exponentsHopper512B(dst, values unsafe.Pointer, k, normal, base, half int)
 //go:noescape
 func exponentsHopper256B(dst, values unsafe.Pointer, k, normal, base, half int)
 
-// scan calls the assembly for n elements of K of a part of a panel, a multiple of L.
+// scan calls the assembly for n elements of K of a part of a panel, a multiple of L. It rounds those of tf32.
 func (c *hopperPacker) scan(zmm bool, values unsafe.Pointer, n int, out *hopperScan) {
-	keep := keepBits(c.t)
-	switch {
-	case hopperKinds[c.t].products == 16 && zmm && c.side == sideA:
-		scanHopper512A16(values, n/16, out)
-	case hopperKinds[c.t].products == 16 && zmm:
-		scanHopper512B16(values, n/16, out)
-	case hopperKinds[c.t].products == 16 && c.side == sideA:
-		scanHopper256A16(values, n/16, out)
-	case hopperKinds[c.t].products == 16:
-		scanHopper256B16(values, n/16, out)
-	case zmm && c.side == sideA:
-		scanHopper512A8(values, n/8, out, keep)
-	case zmm:
-		scanHopper512B8(values, n/8, out, keep)
-	case c.side == sideA:
-		scanHopper256A8(values, n/8, out, keep)
+	side := c.side
+	switch hopperKinds[c.t].products {
+	case 16:
+		switch {
+		case zmm && side == sideA:
+			scanHopper512A16(values, n/16, out)
+		case zmm:
+			scanHopper512B16(values, n/16, out)
+		case side == sideA:
+			scanHopper256A16(values, n/16, out)
+		default:
+			scanHopper256B16(values, n/16, out)
+		}
+	case 8:
+		switch {
+		case zmm && side == sideA:
+			scanHopper512A8(values, n/8, out)
+		case zmm:
+			scanHopper512B8(values, n/8, out)
+		case side == sideA:
+			scanHopper256A8(values, n/8, out)
+		default:
+			scanHopper256B8(values, n/8, out)
+		}
 	default:
-		scanHopper256B8(values, n/8, out, keep)
+		switch {
+		case zmm && side == sideA:
+			scanHopper512A32(values, n/8, out)
+		case zmm:
+			scanHopper512B32(values, n/8, out)
+		case side == sideA:
+			scanHopper256A32(values, n/8, out)
+		default:
+			scanHopper256B32(values, n/8, out)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/fp8"
+	"example.com/leafhopper/tf32"
 )
 
 // A hopperElements makes the bits of source elements of one kind.
@@ -59,6 +60,16 @@ var hopperOperands = []hopperElements{
 	}},
 	{"spread", func(r *rand.Rand, t Type) uint32 { return element(r, t, min(max(one(t)+r.IntN(60)-45, 0), 2*one(t))) }},
 	{"any", func(r *rand.Rand, t Type) uint32 { return r.Uint32() }},
+	// What decides a rounding to tf32: ties and their neighbours, carries out of the fraction and into infinity, and NaN whose
+	// payload would be lost.
+	{"ties", func(r *rand.Rand, t Type) uint32 {
+		u := element(r, t, []int{0, 1, one(t), 2 * one(t), 2*one(t) + 1}[r.IntN(5)])
+		if t == F32 {
+			u = u&^0x1fff | []uint32{0, 1, 0xfff, 0x1000, 0x1001, 0x1fff}[r.IntN(6)]
+			u = []uint32{u, u | 0x7fe000, u &^ 0x7fe000}[r.IntN(3)]
+		}
+		return u
+	}},
 	{"small", func(r *rand.Rand, t Type) uint32 { return element(r, t, r.IntN(3)) }},
 	// Sums of products of these need the 33rd bit, or nearly.
 	{"largest", func(r *rand.Rand, t Type) uint32 { return element(r, t, one(t))&^signBit(t) | fractionBits[t] }},
@@ -191,7 +202,7 @@ func (c hopperPackCase) check(dst, want, src guarded, pack, twin PackFunc) error
 				case E4M3, E5M2:
 					return widenF16(halves[c.typ-E4M3][*(*uint8)(unsafe.Add(from, o))])
 				}
-				return *(*uint32)(unsafe.Add(from, o)) &^ 0x1fff
+				return tf32.RoundBits(*(*uint32)(unsafe.Add(from, o)))
 			}); err != nil {
 				return fmt.Errorf("row %d: %w", i, err)
 			}

@@ -44,7 +44,7 @@ func (k *Kernel) RestoreB(t Type, panel unsafe.Pointer, n int) {
 	}
 	depth := k.Words(t, n)
 	p := k.exact.panelAt(panel, sideB, depth)
-	keep := uint64(uint32(keepBits(t))) * (1<<32 + 1)
+	keep := uint64(keepBits(t)) * (1<<32 + 1)
 	pairs := unsafe.Slice((*uint64)(p.values), depth*k.NR/2)
 	for i := range pairs {
 		pairs[i] &= keep

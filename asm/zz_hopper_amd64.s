@@ -13041,9 +13041,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func scanHopper512A8(values unsafe.Pointer, steps int, out *hopperScan, keep int)
-// See hopperScan; keep is the mask of the bits of values that stay.
-TEXT ·scanHopper512A8(SB), NOSPLIT, $0-32
+// func scanHopper512A8(values unsafe.Pointer, steps int, out *hopperScan)
+// See hopperScan.
+TEXT ·scanHopper512A8(SB), NOSPLIT, $0-24
 	MOVQ values+0(FP), SI
 	MOVQ steps+8(FP), CX
 	MOVQ out+16(FP), DI
@@ -13052,14 +13052,22 @@ TEXT ·scanHopper512A8(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPTERNLOGD $255, Z8, Z8, Z8
 	VMOVDQA32 Z8, Z1
-	MOVQ keep+24(FP), AX
-	VMOVQ AX, X7
-	VPBROADCASTD X7, Z7
+	VPSRLD $31, Z8, Z5
+	VPSLLD $13, Z8, Z7
+	VPSRLD $20, Z8, Z10
+	VPSLLD $14, Z8, Z11
+	VPSRLD $1, Z11, Z11
 	PCALIGN $64
 
 loop:
 	VMOVDQU32 0(SI), Z6
+	VCMPPS $3, Z6, Z6, K1
+	VPSRLD $13, Z6, Z3
+	VPANDD Z5, Z3, Z3
+	VPADDD Z3, Z6, Z6
+	VPADDD Z10, Z6, Z6
 	VPANDD Z7, Z6, Z6
+	VMOVDQA32 Z11, K1, Z6
 	VMOVDQU32 Z6, 0(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Z6, Z6, Z6
@@ -13067,7 +13075,13 @@ loop:
 	VPADDD Z8, Z6, Z6
 	VPMINUD Z6, Z1, Z1
 	VMOVDQU32 64(SI), Z6
+	VCMPPS $3, Z6, Z6, K1
+	VPSRLD $13, Z6, Z3
+	VPANDD Z5, Z3, Z3
+	VPADDD Z3, Z6, Z6
+	VPADDD Z10, Z6, Z6
 	VPANDD Z7, Z6, Z6
+	VMOVDQA32 Z11, K1, Z6
 	VMOVDQU32 Z6, 64(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Z6, Z6, Z6
@@ -13075,7 +13089,13 @@ loop:
 	VPADDD Z8, Z6, Z6
 	VPMINUD Z6, Z1, Z1
 	VMOVDQU32 128(SI), Z6
+	VCMPPS $3, Z6, Z6, K1
+	VPSRLD $13, Z6, Z3
+	VPANDD Z5, Z3, Z3
+	VPADDD Z3, Z6, Z6
+	VPADDD Z10, Z6, Z6
 	VPANDD Z7, Z6, Z6
+	VMOVDQA32 Z11, K1, Z6
 	VMOVDQU32 Z6, 128(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Z6, Z6, Z6
@@ -13083,8 +13103,61 @@ loop:
 	VPADDD Z8, Z6, Z6
 	VPMINUD Z6, Z1, Z1
 	VMOVDQU32 192(SI), Z6
+	VCMPPS $3, Z6, Z6, K1
+	VPSRLD $13, Z6, Z3
+	VPANDD Z5, Z3, Z3
+	VPADDD Z3, Z6, Z6
+	VPADDD Z10, Z6, Z6
 	VPANDD Z7, Z6, Z6
+	VMOVDQA32 Z11, K1, Z6
 	VMOVDQU32 Z6, 192(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	ADDQ $256, SI
+	DECQ CX
+	JNZ loop
+	VMOVDQU32 Z0, hopperScan_largest(DI)
+	VMOVDQU32 Z1, hopperScan_smallest(DI)
+	VMOVDQU32 Z2, hopperScan_sum(DI)
+	VZEROUPPER
+	RET
+
+// func scanHopper512A32(values unsafe.Pointer, steps int, out *hopperScan)
+// See hopperScan.
+TEXT ·scanHopper512A32(SB), NOSPLIT, $0-24
+	MOVQ values+0(FP), SI
+	MOVQ steps+8(FP), CX
+	MOVQ out+16(FP), DI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPTERNLOGD $255, Z8, Z8, Z8
+	VMOVDQA32 Z8, Z1
+	PCALIGN $64
+
+loop:
+	VMOVDQU32 0(SI), Z6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 64(SI), Z6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 128(SI), Z6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 192(SI), Z6
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Z6, Z6, Z6
 	VPMAXUD Z6, Z0, Z0
@@ -13419,9 +13492,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func scanHopper512B8(values unsafe.Pointer, steps int, out *hopperScan, keep int)
-// See hopperScan; keep is the mask of the bits of values that stay.
-TEXT ·scanHopper512B8(SB), NOSPLIT, $0-32
+// func scanHopper512B8(values unsafe.Pointer, steps int, out *hopperScan)
+// See hopperScan.
+TEXT ·scanHopper512B8(SB), NOSPLIT, $0-24
 	MOVQ values+0(FP), SI
 	MOVQ steps+8(FP), CX
 	MOVQ out+16(FP), DI
@@ -13430,14 +13503,22 @@ TEXT ·scanHopper512B8(SB), NOSPLIT, $0-32
 	VPXORD Z2, Z2, Z2
 	VPTERNLOGD $255, Z8, Z8, Z8
 	VMOVDQA32 Z8, Z1
-	MOVQ keep+24(FP), AX
-	VMOVQ AX, X7
-	VPBROADCASTD X7, Z7
+	VPSRLD $31, Z8, Z5
+	VPSLLD $13, Z8, Z7
+	VPSRLD $20, Z8, Z10
+	VPSLLD $14, Z8, Z11
+	VPSRLD $1, Z11, Z11
 	PCALIGN $64
 
 loop:
 	VMOVDQU32 0(SI), Z6
+	VCMPPS $3, Z6, Z6, K1
+	VPSRLD $13, Z6, Z3
+	VPANDD Z5, Z3, Z3
+	VPADDD Z3, Z6, Z6
+	VPADDD Z10, Z6, Z6
 	VPANDD Z7, Z6, Z6
+	VMOVDQA32 Z11, K1, Z6
 	VMOVDQU32 Z6, 0(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Z6, Z6, Z6
@@ -13445,7 +13526,13 @@ loop:
 	VPADDD Z8, Z6, Z6
 	VPMINUD Z6, Z1, Z1
 	VMOVDQU32 64(SI), Z6
+	VCMPPS $3, Z6, Z6, K1
+	VPSRLD $13, Z6, Z3
+	VPANDD Z5, Z3, Z3
+	VPADDD Z3, Z6, Z6
+	VPADDD Z10, Z6, Z6
 	VPANDD Z7, Z6, Z6
+	VMOVDQA32 Z11, K1, Z6
 	VMOVDQU32 Z6, 64(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Z6, Z6, Z6
@@ -13453,7 +13540,13 @@ loop:
 	VPADDD Z8, Z6, Z6
 	VPMINUD Z6, Z1, Z1
 	VMOVDQU32 128(SI), Z6
+	VCMPPS $3, Z6, Z6, K1
+	VPSRLD $13, Z6, Z3
+	VPANDD Z5, Z3, Z3
+	VPADDD Z3, Z6, Z6
+	VPADDD Z10, Z6, Z6
 	VPANDD Z7, Z6, Z6
+	VMOVDQA32 Z11, K1, Z6
 	VMOVDQU32 Z6, 128(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Z6, Z6, Z6
@@ -13461,7 +13554,13 @@ loop:
 	VPADDD Z8, Z6, Z6
 	VPMINUD Z6, Z1, Z1
 	VMOVDQU32 192(SI), Z6
+	VCMPPS $3, Z6, Z6, K1
+	VPSRLD $13, Z6, Z3
+	VPANDD Z5, Z3, Z3
+	VPADDD Z3, Z6, Z6
+	VPADDD Z10, Z6, Z6
 	VPANDD Z7, Z6, Z6
+	VMOVDQA32 Z11, K1, Z6
 	VMOVDQU32 Z6, 192(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Z6, Z6, Z6
@@ -13469,7 +13568,13 @@ loop:
 	VPADDD Z8, Z6, Z6
 	VPMINUD Z6, Z1, Z1
 	VMOVDQU32 256(SI), Z6
+	VCMPPS $3, Z6, Z6, K1
+	VPSRLD $13, Z6, Z3
+	VPANDD Z5, Z3, Z3
+	VPADDD Z3, Z6, Z6
+	VPADDD Z10, Z6, Z6
 	VPANDD Z7, Z6, Z6
+	VMOVDQA32 Z11, K1, Z6
 	VMOVDQU32 Z6, 256(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Z6, Z6, Z6
@@ -13477,7 +13582,13 @@ loop:
 	VPADDD Z8, Z6, Z6
 	VPMINUD Z6, Z1, Z1
 	VMOVDQU32 320(SI), Z6
+	VCMPPS $3, Z6, Z6, K1
+	VPSRLD $13, Z6, Z3
+	VPANDD Z5, Z3, Z3
+	VPADDD Z3, Z6, Z6
+	VPADDD Z10, Z6, Z6
 	VPANDD Z7, Z6, Z6
+	VMOVDQA32 Z11, K1, Z6
 	VMOVDQU32 Z6, 320(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Z6, Z6, Z6
@@ -13485,7 +13596,13 @@ loop:
 	VPADDD Z8, Z6, Z6
 	VPMINUD Z6, Z1, Z1
 	VMOVDQU32 384(SI), Z6
+	VCMPPS $3, Z6, Z6, K1
+	VPSRLD $13, Z6, Z3
+	VPANDD Z5, Z3, Z3
+	VPADDD Z3, Z6, Z6
+	VPADDD Z10, Z6, Z6
 	VPANDD Z7, Z6, Z6
+	VMOVDQA32 Z11, K1, Z6
 	VMOVDQU32 Z6, 384(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Z6, Z6, Z6
@@ -13493,7 +13610,13 @@ loop:
 	VPADDD Z8, Z6, Z6
 	VPMINUD Z6, Z1, Z1
 	VMOVDQU32 448(SI), Z6
+	VCMPPS $3, Z6, Z6, K1
+	VPSRLD $13, Z6, Z3
+	VPANDD Z5, Z3, Z3
+	VPADDD Z3, Z6, Z6
+	VPADDD Z10, Z6, Z6
 	VPANDD Z7, Z6, Z6
+	VMOVDQA32 Z11, K1, Z6
 	VMOVDQU32 Z6, 448(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Z6, Z6, Z6
@@ -13501,7 +13624,13 @@ loop:
 	VPADDD Z8, Z6, Z6
 	VPMINUD Z6, Z1, Z1
 	VMOVDQU32 512(SI), Z6
+	VCMPPS $3, Z6, Z6, K1
+	VPSRLD $13, Z6, Z3
+	VPANDD Z5, Z3, Z3
+	VPADDD Z3, Z6, Z6
+	VPADDD Z10, Z6, Z6
 	VPANDD Z7, Z6, Z6
+	VMOVDQA32 Z11, K1, Z6
 	VMOVDQU32 Z6, 512(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Z6, Z6, Z6
@@ -13509,7 +13638,13 @@ loop:
 	VPADDD Z8, Z6, Z6
 	VPMINUD Z6, Z1, Z1
 	VMOVDQU32 576(SI), Z6
+	VCMPPS $3, Z6, Z6, K1
+	VPSRLD $13, Z6, Z3
+	VPANDD Z5, Z3, Z3
+	VPADDD Z3, Z6, Z6
+	VPADDD Z10, Z6, Z6
 	VPANDD Z7, Z6, Z6
+	VMOVDQA32 Z11, K1, Z6
 	VMOVDQU32 Z6, 576(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Z6, Z6, Z6
@@ -13517,7 +13652,13 @@ loop:
 	VPADDD Z8, Z6, Z6
 	VPMINUD Z6, Z1, Z1
 	VMOVDQU32 640(SI), Z6
+	VCMPPS $3, Z6, Z6, K1
+	VPSRLD $13, Z6, Z3
+	VPANDD Z5, Z3, Z3
+	VPADDD Z3, Z6, Z6
+	VPADDD Z10, Z6, Z6
 	VPANDD Z7, Z6, Z6
+	VMOVDQA32 Z11, K1, Z6
 	VMOVDQU32 Z6, 640(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Z6, Z6, Z6
@@ -13525,7 +13666,13 @@ loop:
 	VPADDD Z8, Z6, Z6
 	VPMINUD Z6, Z1, Z1
 	VMOVDQU32 704(SI), Z6
+	VCMPPS $3, Z6, Z6, K1
+	VPSRLD $13, Z6, Z3
+	VPANDD Z5, Z3, Z3
+	VPADDD Z3, Z6, Z6
+	VPADDD Z10, Z6, Z6
 	VPANDD Z7, Z6, Z6
+	VMOVDQA32 Z11, K1, Z6
 	VMOVDQU32 Z6, 704(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Z6, Z6, Z6
@@ -13533,7 +13680,13 @@ loop:
 	VPADDD Z8, Z6, Z6
 	VPMINUD Z6, Z1, Z1
 	VMOVDQU32 768(SI), Z6
+	VCMPPS $3, Z6, Z6, K1
+	VPSRLD $13, Z6, Z3
+	VPANDD Z5, Z3, Z3
+	VPADDD Z3, Z6, Z6
+	VPADDD Z10, Z6, Z6
 	VPANDD Z7, Z6, Z6
+	VMOVDQA32 Z11, K1, Z6
 	VMOVDQU32 Z6, 768(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Z6, Z6, Z6
@@ -13541,7 +13694,13 @@ loop:
 	VPADDD Z8, Z6, Z6
 	VPMINUD Z6, Z1, Z1
 	VMOVDQU32 832(SI), Z6
+	VCMPPS $3, Z6, Z6, K1
+	VPSRLD $13, Z6, Z3
+	VPANDD Z5, Z3, Z3
+	VPADDD Z3, Z6, Z6
+	VPADDD Z10, Z6, Z6
 	VPANDD Z7, Z6, Z6
+	VMOVDQA32 Z11, K1, Z6
 	VMOVDQU32 Z6, 832(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Z6, Z6, Z6
@@ -13549,7 +13708,13 @@ loop:
 	VPADDD Z8, Z6, Z6
 	VPMINUD Z6, Z1, Z1
 	VMOVDQU32 896(SI), Z6
+	VCMPPS $3, Z6, Z6, K1
+	VPSRLD $13, Z6, Z3
+	VPANDD Z5, Z3, Z3
+	VPADDD Z3, Z6, Z6
+	VPADDD Z10, Z6, Z6
 	VPANDD Z7, Z6, Z6
+	VMOVDQA32 Z11, K1, Z6
 	VMOVDQU32 Z6, 896(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Z6, Z6, Z6
@@ -13557,8 +13722,133 @@ loop:
 	VPADDD Z8, Z6, Z6
 	VPMINUD Z6, Z1, Z1
 	VMOVDQU32 960(SI), Z6
+	VCMPPS $3, Z6, Z6, K1
+	VPSRLD $13, Z6, Z3
+	VPANDD Z5, Z3, Z3
+	VPADDD Z3, Z6, Z6
+	VPADDD Z10, Z6, Z6
 	VPANDD Z7, Z6, Z6
+	VMOVDQA32 Z11, K1, Z6
 	VMOVDQU32 Z6, 960(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	ADDQ $1024, SI
+	DECQ CX
+	JNZ loop
+	VMOVDQU32 Z0, hopperScan_largest(DI)
+	VMOVDQU32 Z1, hopperScan_smallest(DI)
+	VMOVDQU32 Z2, hopperScan_sum(DI)
+	VZEROUPPER
+	RET
+
+// func scanHopper512B32(values unsafe.Pointer, steps int, out *hopperScan)
+// See hopperScan.
+TEXT ·scanHopper512B32(SB), NOSPLIT, $0-24
+	MOVQ values+0(FP), SI
+	MOVQ steps+8(FP), CX
+	MOVQ out+16(FP), DI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPTERNLOGD $255, Z8, Z8, Z8
+	VMOVDQA32 Z8, Z1
+	PCALIGN $64
+
+loop:
+	VMOVDQU32 0(SI), Z6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 64(SI), Z6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 128(SI), Z6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 192(SI), Z6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 256(SI), Z6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 320(SI), Z6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 384(SI), Z6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 448(SI), Z6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 512(SI), Z6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 576(SI), Z6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 640(SI), Z6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 704(SI), Z6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 768(SI), Z6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 832(SI), Z6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 896(SI), Z6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Z6, Z6, Z6
+	VPMAXUD Z6, Z0, Z0
+	VPADDD Z8, Z6, Z6
+	VPMINUD Z6, Z1, Z1
+	VMOVDQU32 960(SI), Z6
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Z6, Z6, Z6
 	VPMAXUD Z6, Z0, Z0
@@ -13723,9 +14013,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func scanHopper256A8(values unsafe.Pointer, steps int, out *hopperScan, keep int)
-// See hopperScan; keep is the mask of the bits of values that stay.
-TEXT ·scanHopper256A8(SB), NOSPLIT, $0-32
+// func scanHopper256A8(values unsafe.Pointer, steps int, out *hopperScan)
+// See hopperScan.
+TEXT ·scanHopper256A8(SB), NOSPLIT, $0-24
 	MOVQ values+0(FP), SI
 	MOVQ steps+8(FP), CX
 	MOVQ out+16(FP), DI
@@ -13734,14 +14024,22 @@ TEXT ·scanHopper256A8(SB), NOSPLIT, $0-32
 	VPXOR Y2, Y2, Y2
 	VPCMPEQD Y8, Y8, Y8
 	VMOVDQA Y8, Y1
-	MOVQ keep+24(FP), AX
-	VMOVQ AX, X7
-	VPBROADCASTD X7, Y7
+	VPSRLD $31, Y8, Y5
+	VPSLLD $13, Y8, Y7
+	VPSRLD $20, Y8, Y10
+	VPSLLD $14, Y8, Y11
+	VPSRLD $1, Y11, Y11
 	PCALIGN $64
 
 loop:
 	VMOVDQU 0(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 0(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -13749,7 +14047,13 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 32(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 32(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -13757,7 +14061,13 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 64(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 64(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -13765,8 +14075,61 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 96(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 96(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	ADDQ $128, SI
+	DECQ CX
+	JNZ loop
+	VMOVDQU Y0, hopperScan_largest(DI)
+	VMOVDQU Y1, hopperScan_smallest(DI)
+	VMOVDQU Y2, hopperScan_sum(DI)
+	VZEROUPPER
+	RET
+
+// func scanHopper256A32(values unsafe.Pointer, steps int, out *hopperScan)
+// See hopperScan.
+TEXT ·scanHopper256A32(SB), NOSPLIT, $0-24
+	MOVQ values+0(FP), SI
+	MOVQ steps+8(FP), CX
+	MOVQ out+16(FP), DI
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPCMPEQD Y8, Y8, Y8
+	VMOVDQA Y8, Y1
+	PCALIGN $64
+
+loop:
+	VMOVDQU 0(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 32(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 64(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 96(SI), Y6
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
 	VPMAXUD Y6, Y0, Y0
@@ -14231,9 +14594,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func scanHopper256B8(values unsafe.Pointer, steps int, out *hopperScan, keep int)
-// See hopperScan; keep is the mask of the bits of values that stay.
-TEXT ·scanHopper256B8(SB), NOSPLIT, $0-32
+// func scanHopper256B8(values unsafe.Pointer, steps int, out *hopperScan)
+// See hopperScan.
+TEXT ·scanHopper256B8(SB), NOSPLIT, $0-24
 	MOVQ values+0(FP), SI
 	MOVQ steps+8(FP), CX
 	MOVQ out+16(FP), DI
@@ -14242,14 +14605,22 @@ TEXT ·scanHopper256B8(SB), NOSPLIT, $0-32
 	VPXOR Y2, Y2, Y2
 	VPCMPEQD Y8, Y8, Y8
 	VMOVDQA Y8, Y1
-	MOVQ keep+24(FP), AX
-	VMOVQ AX, X7
-	VPBROADCASTD X7, Y7
+	VPSRLD $31, Y8, Y5
+	VPSLLD $13, Y8, Y7
+	VPSRLD $20, Y8, Y10
+	VPSLLD $14, Y8, Y11
+	VPSRLD $1, Y11, Y11
 	PCALIGN $64
 
 loop:
 	VMOVDQU 0(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 0(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -14257,7 +14628,13 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 32(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 32(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -14265,7 +14642,13 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 64(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 64(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -14273,7 +14656,13 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 96(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 96(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -14281,7 +14670,13 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 128(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 128(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -14289,7 +14684,13 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 160(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 160(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -14297,7 +14698,13 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 192(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 192(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -14305,7 +14712,13 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 224(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 224(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -14313,7 +14726,13 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 256(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 256(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -14321,7 +14740,13 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 288(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 288(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -14329,7 +14754,13 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 320(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 320(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -14337,7 +14768,13 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 352(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 352(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -14345,7 +14782,13 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 384(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 384(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -14353,7 +14796,13 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 416(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 416(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -14361,7 +14810,13 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 448(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 448(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -14369,7 +14824,13 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 480(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 480(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -14377,7 +14838,13 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 512(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 512(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -14385,7 +14852,13 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 544(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 544(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -14393,7 +14866,13 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 576(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 576(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -14401,7 +14880,13 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 608(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 608(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -14409,7 +14894,13 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 640(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 640(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -14417,7 +14908,13 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 672(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 672(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -14425,7 +14922,13 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 704(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 704(SI)
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
@@ -14433,8 +14936,181 @@ loop:
 	VPADDD Y8, Y6, Y6
 	VPMINUD Y6, Y1, Y1
 	VMOVDQU 736(SI), Y6
+	VCMPPS $3, Y6, Y6, Y4
+	VPSRLD $13, Y6, Y3
+	VPAND Y5, Y3, Y3
+	VPADDD Y3, Y6, Y6
+	VPADDD Y10, Y6, Y6
 	VPAND Y7, Y6, Y6
+	VBLENDVPS Y4, Y11, Y6, Y6
 	VMOVDQU Y6, 736(SI)
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	ADDQ $768, SI
+	DECQ CX
+	JNZ loop
+	VMOVDQU Y0, hopperScan_largest(DI)
+	VMOVDQU Y1, hopperScan_smallest(DI)
+	VMOVDQU Y2, hopperScan_sum(DI)
+	VZEROUPPER
+	RET
+
+// func scanHopper256B32(values unsafe.Pointer, steps int, out *hopperScan)
+// See hopperScan.
+TEXT ·scanHopper256B32(SB), NOSPLIT, $0-24
+	MOVQ values+0(FP), SI
+	MOVQ steps+8(FP), CX
+	MOVQ out+16(FP), DI
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPCMPEQD Y8, Y8, Y8
+	VMOVDQA Y8, Y1
+	PCALIGN $64
+
+loop:
+	VMOVDQU 0(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 32(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 64(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 96(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 128(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 160(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 192(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 224(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 256(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 288(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 320(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 352(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 384(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 416(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 448(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 480(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 512(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 544(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 576(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 608(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 640(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 672(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 704(SI), Y6
+	// Without the sign; and less one, which makes zero the largest.
+	VPADDD Y6, Y6, Y6
+	VPMAXUD Y6, Y0, Y0
+	VPADDD Y8, Y6, Y6
+	VPMINUD Y6, Y1, Y1
+	VMOVDQU 736(SI), Y6
 	// Without the sign; and less one, which makes zero the largest.
 	VPADDD Y6, Y6, Y6
 	VPMAXUD Y6, Y0, Y0

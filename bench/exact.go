@@ -6,6 +6,7 @@ import (
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/internal/hopper"
+	"example.com/leafhopper/tf32"
 	"github.com/x448/float16"
 )
 
@@ -47,16 +48,25 @@ func (x *exact) whole(k int) int { return (k + x.spec.L - 1) / x.spec.L * x.spec
 func (x *exact) limits(a, b *operand, i, lo, hi int) []limit {
 	row, column := make([]hopper.Word, x.whole(x.w.K)), make([]hopper.Word, x.whole(x.w.K))
 	for k := range x.w.K {
-		row[k] = x.spec.A.Decode(a.bits(i, k))
+		row[k] = x.decode(a.bits(i, k))
 	}
 	l := make([]limit, 0, hi-lo)
 	for j := lo; j < hi; j++ {
 		for k := range x.w.K {
-			column[k] = x.spec.B.Decode(b.bits(k, j))
+			column[k] = x.decode(b.bits(k, j))
 		}
 		l = append(l, limit{want: x.finish(x.sum(row, column), i, j)})
 	}
 	return l
+}
+
+// decode decodes an element of A or B, which are of one type. float32 is rounded to
+// tf32 first.
+func (x *exact) decode(u uint32) hopper.Word {
+	if x.spec.A == hopper.TF32 {
+		u = tf32.RoundBits(u)
+	}
+	return x.spec.A.Decode(u)
 }
 
 // sum returns the sum of the chains into which K is cut.

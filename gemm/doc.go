@@ -48,13 +48,19 @@
 // # Hopper's arithmetic
 //
 // With [WithArithmetic]([Hopper]) all kernels have the same bits: those that the
-// tensor cores of an H200 leave after a chain of wgmma instructions along K, and, as
-// recorded for bf16 and f16, those of cuBLAS. A step sums 16 products and the
-// accumulator at once, cut off below 2^-25 of the largest and truncated; with
-// float32 operands, which lose their low 13 bits and are tf32 then, 8 products; with
-// fp8 32 products, cut off below 2^-13. The bound above does not hold. Where cuBLAS splits K among the blocks of a GPU, [WithSplitK]
-// does the same: it sums parts of K each for themselves and then adds up the
-// results, in order, in either arithmetic.
+// tensor cores of an H100 or H200 leave after a chain of wgmma instructions along K,
+// and, as recorded, those of cuBLAS. A step sums 16 products and the accumulator at
+// once, cut off below 2^-25 of the largest and truncated; with float32 operands, in
+// tf32, 8 products; with fp8 32 products, cut off below 2^-13. The bound above does
+// not hold.
+//
+// float32 operands are rounded to tf32 first, to nearest even, as cuBLAS does and as
+// TMA does with maps of that type. The instruction by itself, in package wgmma,
+// ignores the low 13 bits instead; who wants that clears them.
+//
+// Where cuBLAS splits K among the blocks of a GPU, [WithSplitK] does the same: it
+// sums parts of K each for themselves and then adds up the results, in order, in
+// either arithmetic.
 //
 // # Packed operands
 //

@@ -13,10 +13,11 @@ import (
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
 	"example.com/leafhopper/internal/hopper"
+	"example.com/leafhopper/tf32"
 )
 
 // specOf returns the arithmetic of a wgmma with operands of type t and float32
-// accumulators.
+// accumulators. float32 operands are rounded to tf32 before.
 func specOf(t asm.Type) hopper.Spec {
 	switch t {
 	case asm.BF16:
@@ -39,7 +40,11 @@ func model[O gemm.Output, I gemm.Element](t *testing.T, s spec) []O {
 		words := make([]hopper.Word, 0, steps*arith.L)
 		for l := range steps * arith.L {
 			if l < s.k {
-				words = append(words, format.Decode(bitsOf(at(l))))
+				u := bitsOf(at(l))
+				if format == hopper.TF32 {
+					u = tf32.RoundBits(u)
+				}
+				words = append(words, format.Decode(u))
 			} else {
 				words = append(words, format.Decode(0))
 			}
@@ -92,6 +97,14 @@ func distributions[T gemm.Element]() map[string]func(*rand.Rand) float32 {
 		"any":      any,
 		"finite":   finite,
 		"peculiar": peculiar,
+		// Ties of rounding to tf32 and their neighbours, up to what becomes infinite.
+		"ties": func(r *rand.Rand) float32 {
+			u := math.Float32bits(ordinary(r))&^0x1fff | []uint32{0, 0xfff, 0x1000, 0x1001, 0x1fff}[r.IntN(5)]
+			if r.IntN(200) == 0 {
+				u |= 0x7f7fe000
+			}
+			return math.Float32frombits(u)
+		},
 		// Numbers next to the smallest, with some ordinary ones among them.
 		"subnormal": func(r *rand.Rand) float32 {
 			if r.IntN(4) == 0 {

@@ -91,10 +91,10 @@ func checkCuBLAS[T gemm.Output](t *testing.T, p *golden.Product, opts []gemm.Opt
 		b = gemm.NewMatrix[T](p.N, p.K).T()
 	}
 	for i := range a.Data {
-		a.Data[i] = from[T](p.Element(uint32(i), golden.SeedA))
+		a.Data[i] = from[T](golden.Element(uint32(i), golden.SeedA))
 	}
 	for i := range b.Data {
-		b.Data[i] = from[T](p.Element(uint32(i), golden.SeedB))
+		b.Data[i] = from[T](golden.Element(uint32(i), golden.SeedB))
 	}
 	wide, narrow := gemm.NewMatrix[float32](p.M, p.N), gemm.NewMatrix[T](p.M, p.N)
 	if err := gemm.Multiply(wide, a, b, opts...); err != nil {

@@ -71,7 +71,7 @@ const (
 	Native = asm.Native
 	// Hopper sums as the tensor cores of an H100 or H200 do: the bits are those
 	// of wgmma, and of cuBLAS where it does not split K, on every processor.
-	// float32 operands are taken as tf32; 8-bit ones may be of two types.
+	// float32 operands are rounded to tf32; 8-bit ones may be of two types.
 	Hopper = asm.Hopper
 )
 

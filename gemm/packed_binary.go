@@ -19,7 +19,7 @@ import (
 //
 //	offset  bytes
 //	 0       8     "LHPACKED"
-//	 8       4     version of this form
+//	 8       4     version of this form: 1 had elements of float32 for Hopper's arithmetic truncated, not rounded
 //	12       4     element type: 1 bf16, 2 f16, 3 f32, 4 e4m3, 5 e5m2
 //	16      32     name of the kernel, padded with zeros
 //	48      20     MR, NR, KPack, KStep, and the bytes of a panel one stage deep
@@ -29,7 +29,7 @@ import (
 //	last     4     CRC-32C of all that comes before
 const (
 	packedMagic   = "LHPACKED"
-	packedVersion = 1
+	packedVersion = 2
 
 	packedNameAt   = 16
 	packedNameSize = 32

@@ -84,11 +84,11 @@ func testBinary[T gemm.Element](t *testing.T) {
 	})
 }
 
-// TestBinaryForm pins the bytes of the first version.
+// TestBinaryForm pins the bytes of this version.
 func TestBinaryForm(t *testing.T) {
 	b := gemm.Matrix[bf16.BF16]{Rows: 3, Cols: 1, Stride: 1, Data: []bf16.BF16{0x3f80, 0x4000, 0xc040}}
 	data := marshal(t, pack(t, b, gemm.WithKernel("gobf16")))
-	want := []byte("LHPACKED\x01\x00\x00\x00\x01\x00\x00\x00gobf16")
+	want := []byte("LHPACKED\x02\x00\x00\x00\x01\x00\x00\x00gobf16")
 	want = append(want, make([]byte, atLayout-len(want))...)
 	for _, v := range []uint32{8, 32, 2, 1, 32 * 256 * 4, 512, 3, 0, 1, 0} {
 		want = binary.LittleEndian.AppendUint32(want, v)
@@ -147,8 +147,8 @@ func TestBinaryErrors(t *testing.T) {
 		{name: "empty", edit: func(d []byte) []byte { return nil }, raw: true, want: []string{"0 bytes", "92"}},
 		{name: "header only", edit: func(d []byte) []byte { return d[:91] }, raw: true, want: []string{"91 bytes", "92"}},
 		{name: "magic", edit: func(d []byte) []byte { d[0] = 'l'; return d }, want: []string{`"lHPACKED"`, `"LHPACKED"`}},
-		{name: "version 0", edit: put(atVersion, 0), want: []string{"version 0", "version 1"}},
-		{name: "next version", edit: put(atVersion, 2), want: []string{"version 2", "version 1"}},
+		{name: "version before", edit: put(atVersion, 1), want: []string{"version 1", "version 2"}},
+		{name: "next version", edit: put(atVersion, 3), want: []string{"version 3", "version 2"}},
 		{name: "other type", edit: put(atType, 3), want: []string{"holds f32", "want bf16"}},
 		{name: "no type", edit: put(atType, 0), want: []string{"type 0", "want bf16"}},
 		{name: "unknown type", edit: put(atType, 1<<31), want: []string{"type 2147483648", "want bf16"}},

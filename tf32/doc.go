@@ -7,7 +7,8 @@
 //
 // A tf32 number is kept in a float32 word. What happens to the dropped bits
 // depends on who drops them: a tensor copy with a TFloat32 map (and PTX
-// cvt.rn.tf32.f32) rounds to nearest, ties to even, as [Round] does; wgmma
-// ignores them, as [Truncate] does. Multiplying words that were not rounded
+// cvt.rn.tf32.f32) rounds to nearest, ties to even, as [Round] does, and so do
+// cuBLAS and package gemm before they multiply; wgmma ignores them, as [Truncate]
+// does. Multiplying words that were not rounded
 // therefore loses about a bit of accuracy, and always toward zero.
 package tf32

@@ -1,6 +1,9 @@
 package wgmma
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"unsafe"
+)
 
 // A dense is an operand of a chain, gathered.
 type dense struct {
@@ -18,7 +21,8 @@ const (
 )
 
 // gather copies an operand of a chain, one instruction's beside the other's in K,
-// and negates it if asked to.
+// negates it if asked to, and clears the bits that are ignored in tf32: kernels take
+// them for a part of the number, and round.
 func (w *Warpgroup) gather(chain []*instruction, side operandSide) dense {
 	op, memory := chain[0].op, w.memory()
 	rows, major, minus := M, Major(op.TransposeA), op.NegateA
@@ -44,6 +48,13 @@ func (w *Warpgroup) gather(chain []*instruction, side operandSide) dense {
 	}
 	if minus {
 		negate(o.bytes, size)
+	}
+	if op.Kind == TF32F32 {
+		const keep = 0xffffe000
+		pairs := unsafe.Slice((*uint64)(unsafe.Pointer(&o.bytes[0])), len(o.bytes)/8)
+		for i := range pairs {
+			pairs[i] &= keep<<32 | keep
+		}
 	}
 	return o
 }

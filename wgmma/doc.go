@@ -89,9 +89,10 @@
 //     one too large is an infinity. A NaN, 0·∞, or infinities of both signs
 //     give 0x7fffffff (f16: 0x7fff); otherwise an infinity wins.
 //
-// tf32 operands are f32 words whose low 13 bits are ignored. Negated operands
-// change the sign of products, exactly; Overwrite makes the old D a zero. With
-// 8-bit integers the sum is exact, and then wraps, or is clamped if Saturate is
+// tf32 operands are f32 words whose low 13 bits are ignored (cuBLAS and package
+// gemm round them first; a tensor copy with a map of that type does, too). Negated
+// operands change the sign of products, exactly; Overwrite makes the old D a zero.
+// With 8-bit integers the sum is exact, and then wraps, or is clamped if Saturate is
 // set. A product with a longer K is a chain of instructions, and has other bits
 // than a sum in f32 has.
 //

@@ -28,8 +28,9 @@ func (h hopperSide) bits(s *source, op, operands string, args ...any) {
 
 func hopperPackers(s *source) {
 	for _, h := range hopperSides {
-		h.scan(s, 16)
-		h.scan(s, 8)
+		for _, products := range []int{16, 8, 32} {
+			h.scan(s, products)
+		}
 		if h.b {
 			h.exponentsB(s)
 		} else {
@@ -48,17 +49,14 @@ func (h hopperSide) name() string {
 	return fmt.Sprintf("%s%s", map[bool]string{true: "512", false: "256"}[h.zmm], map[bool]string{true: "B", false: "A"}[h.b])
 }
 
-// scan writes a scan of steps steps of products elements of K: the largest and the smallest of what it finds, one of each
-// per lane; see hopperScan. With 16 products it also finds the largest sum of fractions of a column in a step; with 8 it
-// clears bits of the values.
+// scan writes a scan of steps steps of elements of K, 16 for a type with products of 16 and otherwise 8: the largest and the
+// smallest of what it finds, one of each per lane; see hopperScan. With 16 products it also finds the largest sum of fractions
+// of a column in a step; with 8, tf32, it rounds the values first, to nearest even at 10 fraction bits, and NaN to 0x7fffe000.
 //
-//	largest 0   smallest 1   largest sum of a step 2   sums of the step under way 3 4 5   tmp 6   mask 7   -1 8
+//	largest 0   smallest 1   largest sum of a step 2   sums of the step under way 3 4 5   tmp 6 9   fractions 7   -1 8
+//	tf32: tmp 3 4 6   a bit 5   the bits that stay 7   half of their last, less a bit 10   NaN 11
 func (h hopperSide) scan(s *source, products int) {
-	name, params, doc := fmt.Sprintf("scanHopper%s%d", h.name(), products), "values unsafe.Pointer, steps int, out *hopperScan", "See hopperScan."
-	if products == 8 {
-		params, doc = "values unsafe.Pointer, steps int, out *hopperScan, keep int", "See hopperScan; keep is the mask of the bits of values that stay."
-	}
-	s.function(name, params, 0, doc)
+	s.function(fmt.Sprintf("scanHopper%s%d", h.name(), products), "values unsafe.Pointer, steps int, out *hopperScan", 0, "See hopperScan.")
 	s.load(0, "values", "SI", "steps", "CX", "out", "DI")
 	r := h.reg
 	for i := range 3 {
@@ -70,12 +68,15 @@ func (h hopperSide) scan(s *source, products int) {
 		s.op("VPCMPEQD Y8, Y8, Y8")
 	}
 	h.bits(s, "VMOVDQA", "%s, %s", r(8), r(1))
-	if products == 8 {
-		s.load(3, "keep", "AX")
-		s.op("VMOVQ AX, X7")
-		s.op("VPBROADCASTD X7, %s", r(7))
-	} else {
+	switch products {
+	case 16:
 		h.bits(s, "VMOVDQU", "·fractionMask<>(SB), %s", r(7))
+	case 8:
+		s.op("VPSRLD $31, %s, %s", r(8), r(5))
+		s.op("VPSLLD $13, %s, %s", r(8), r(7))
+		s.op("VPSRLD $20, %s, %s", r(8), r(10))
+		s.op("VPSLLD $14, %s, %s", r(8), r(11))
+		s.op("VPSRLD $1, %s, %s", r(11), r(11))
 	}
 	s.op("PCALIGN $64")
 	s.label("loop")
@@ -84,16 +85,21 @@ func (h hopperSide) scan(s *source, products int) {
 			h.bits(s, "VPXOR", "%s, %s, %s", r(3+i), r(3+i), r(3+i))
 		}
 	}
-	n := products * h.width * 4 / h.bytes()
+	elements := 8
+	if products == 16 {
+		elements = 16
+	}
+	n := elements * h.width * 4 / h.bytes()
 	for i := range n {
 		h.bits(s, "VMOVDQU", "%d(SI), %s", i*h.bytes(), r(6))
-		if products == 8 {
-			h.bits(s, "VPAND", "%s, %s, %s", r(7), r(6), r(6))
-			h.bits(s, "VMOVDQU", "%s, %d(SI)", r(6), i*h.bytes())
-		} else {
+		switch products {
+		case 16:
 			h.bits(s, "VPAND", "%s, %s, %s", r(7), r(6), r(9))
 			sum := r(3 + i%h.vecs())
 			s.op("VPADDD %s, %s, %s", r(9), sum, sum)
+		case 8:
+			h.round(s)
+			h.bits(s, "VMOVDQU", "%s, %d(SI)", r(6), i*h.bytes())
 		}
 		s.comment("Without the sign; and less one, which makes zero the largest.")
 		s.op("VPADDD %s, %s, %s", r(6), r(6), r(6))
@@ -122,6 +128,26 @@ func (h hopperSide) scan(s *source, products int) {
 		h.bits(s, "VMOVDQU", "%s, hopperScan_%s(DI)", r(i), field)
 	}
 	s.ret()
+}
+
+// round rounds register 6 to tf32, with the constants of scan.
+func (h hopperSide) round(s *source) {
+	r := h.reg
+	if h.zmm {
+		s.op("VCMPPS $3, Z6, Z6, K1")
+	} else {
+		s.op("VCMPPS $3, Y6, Y6, Y4")
+	}
+	s.op("VPSRLD $13, %s, %s", r(6), r(3))
+	h.bits(s, "VPAND", "%s, %s, %s", r(5), r(3), r(3))
+	s.op("VPADDD %s, %s, %s", r(3), r(6), r(6))
+	s.op("VPADDD %s, %s, %s", r(10), r(6), r(6))
+	h.bits(s, "VPAND", "%s, %s, %s", r(7), r(6), r(6))
+	if h.zmm {
+		s.op("VMOVDQA32 Z11, K1, Z6")
+	} else {
+		s.op("VBLENDVPS Y4, Y11, Y6, Y6")
+	}
 }
 
 // relative writes from a vector of values, in reg, their exponents as a panel has them, in dst: at least -128.

@@ -93,7 +93,7 @@ func multiply[T gemm.Element](ctx context.Context, p *golden.Product, split int,
 	fill := func(rows, cols int, seed uint32) gemm.Matrix[T] {
 		m := gemm.NewMatrix[T](rows, cols)
 		for i := range m.Data {
-			m.Data[i] = round(p.Element(uint32(i), seed))
+			m.Data[i] = round(golden.Element(uint32(i), seed))
 		}
 		return m
 	}

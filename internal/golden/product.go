@@ -29,9 +29,9 @@ const (
 	SeedB = 2
 )
 
-// Element returns element i, in storage order, of the operand with a seed,
-// before it is rounded to the type: a hash of i in [-1, 1).
-func (p *Product) Element(i, seed uint32) float32 {
+// Element returns element i, in storage order, of the operand of a product with a
+// seed, before it is rounded to the type: a hash of i in [-1, 1).
+func Element(i, seed uint32) float32 {
 	x := i*2654435761 + seed*40503
 	for range 2 {
 		x = (x>>16 ^ x) * 0x45d9f3b
@@ -59,17 +59,9 @@ type productFields struct {
 
 // ParseProducts reads cublas.json and, for the first rows, cublas_rows.bin.
 func ParseProducts(data, rows []byte) ([]Product, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	var entries []productFields
-	if err := dec.Decode(&entries); err != nil {
-		return nil, fmt.Errorf("golden: products: %w", err)
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, errors.New("golden: products: data behind the list")
-	}
-	if len(entries) == 0 {
-		return nil, errors.New("golden: no products")
+	entries, err := entries[productFields](data)
+	if err != nil {
+		return nil, err
 	}
 	products := make([]Product, len(entries))
 	for i, e := range entries {
@@ -78,6 +70,23 @@ func ParseProducts(data, rows []byte) ([]Product, error) {
 		}
 	}
 	return products, nil
+}
+
+// entries reads a list of products that is not empty, and nothing behind it.
+func entries[T any](data []byte) ([]T, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	var list []T
+	if err := dec.Decode(&list); err != nil {
+		return nil, fmt.Errorf("golden: products: %w", err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, errors.New("golden: products: data behind the list")
+	}
+	if len(list) == 0 {
+		return nil, errors.New("golden: no products")
+	}
+	return list, nil
 }
 
 func (p *Product) parse(e productFields, rows []byte) error {
@@ -89,20 +98,11 @@ func (p *Product) parse(e productFields, rows []byte) error {
 	switch {
 	case p.DType != "bf16" && p.DType != "f16":
 		return fmt.Errorf("type %q is not bf16 or f16", p.DType)
-	case p.Layout != "NN" && p.Layout != "NT":
-		return fmt.Errorf("layout %q is not NN or NT", p.Layout)
 	case *e.Rows != 1:
 		return fmt.Errorf("%d rows, want 1", *e.Rows)
 	}
-	for _, n := range []int{p.M, p.N, p.K} {
-		if n < 1 || n > maxElements {
-			return fmt.Errorf("size %dx%dx%d is outside 1 to %d", p.M, p.N, p.K, maxElements)
-		}
-	}
-	for _, n := range []int64{int64(p.M) * int64(p.K), int64(p.K) * int64(p.N), int64(p.M) * int64(p.N)} {
-		if n > maxElements {
-			return fmt.Errorf("size %dx%dx%d has a matrix of %d elements, at most %d", p.M, p.N, p.K, n, maxElements)
-		}
+	if err := checkSizes(p.M, p.N, p.K, p.Layout); err != nil {
+		return err
 	}
 	row, err := slice(rows, *e.RowsOff, 2*p.N)
 	if err != nil {
@@ -116,6 +116,24 @@ func (p *Product) parse(e productFields, rows []byte) error {
 	for j := range p.N {
 		p.Row[j] = binary.LittleEndian.Uint16(row[2*j:])
 		p.RowFloat32[j] = binary.LittleEndian.Uint32(wide[4*j:])
+	}
+	return nil
+}
+
+// checkSizes refuses what is not the shape of a product, or too large.
+func checkSizes(m, n, k int, layout string) error {
+	if layout != "NN" && layout != "NT" {
+		return fmt.Errorf("layout %q is not NN or NT", layout)
+	}
+	for _, l := range []int{m, n, k} {
+		if l < 1 || l > maxElements {
+			return fmt.Errorf("size %dx%dx%d is outside 1 to %d", m, n, k, maxElements)
+		}
+	}
+	for _, l := range []int64{int64(m) * int64(k), int64(k) * int64(n), int64(m) * int64(n)} {
+		if l > maxElements {
+			return fmt.Errorf("size %dx%dx%d has a matrix of %d elements, at most %d", m, n, k, l, maxElements)
+		}
 	}
 	return nil
 }

@@ -49,15 +49,14 @@ func TestProductsAreStrict(t *testing.T) {
 // The elements that the first recorded products begin with; the products
 // themselves are replayed by hoppercheck.
 func TestElement(t *testing.T) {
-	var p Product
 	for i := range uint32(1 << 16) {
 		for _, seed := range []uint32{SeedA, SeedB} {
-			if v := p.Element(i, seed); v < -1 || v >= 1 || v*32768 != float32(int(v*32768)) {
+			if v := Element(i, seed); v < -1 || v >= 1 || v*32768 != float32(int(v*32768)) {
 				t.Fatalf("Element(%d, %d) = %v, want a multiple of 2^-15 in [-1, 1)", i, seed, v)
 			}
 		}
 	}
-	if p.Element(0, SeedA) == p.Element(0, SeedB) {
+	if Element(0, SeedA) == Element(0, SeedB) {
 		t.Error("both operands begin alike")
 	}
 }

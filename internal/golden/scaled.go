@@ -1,0 +1,118 @@
+package golden
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A ScaledProduct is one recorded product of cuBLAS on tensor cores that take tf32 or fp8:
+// C = A·B, with scales and a bias perhaps.
+type ScaledProduct struct {
+	A, B    string // types: both "tf32", or each "e4m3" or "e5m2"
+	M, N, K int
+	Layout  string // "NN", or "NT" with B stored N by K
+	Out     string // type of C: "f32" or "bf16"
+	// Promoted says that the sum begins anew every [Promotion] elements of K, and that the
+	// sums are added up in f32. It is PyTorch's use_fast_accum=False.
+	Promoted bool
+	Scales   string // "none"; "tensor": one of A and one of B; "row": of rows of A and columns of B
+	Bias     bool   // bf16, one of each column of C
+	CRC      uint32 // IEEE checksum of C, row-major and little-endian
+	Row      []byte // the first row of C
+}
+
+// Promotion is the number of elements of K after which a promoted sum begins anew.
+const Promotion = 128
+
+// Seeds of what else a ScaledProduct has.
+const (
+	SeedScaleA = 3
+	SeedScaleB = 4
+	SeedBias   = 5
+)
+
+// TF32Element returns what becomes of an element where the operand is tf32: an f32 whose low
+// bits matter.
+func TF32Element(i, seed uint32) float32 {
+	return float32(Element(i, seed) * 1.000123)
+}
+
+// ScaleElement returns scale i of the rows of A or the columns of B, by the seed.
+func ScaleElement(i, seed uint32) float32 {
+	return float32(math.Abs(float64(Element(i, seed)))) + 0.01
+}
+
+// TensorScales are the scales of all of A and all of B.
+var TensorScales = [2]float32{0.3, 1.7}
+
+type scaledFields struct {
+	A         *string `json:"a"`
+	B         *string `json:"b"`
+	M         *int    `json:"m"`
+	N         *int    `json:"n"`
+	K         *int    `json:"k"`
+	Layout    *string `json:"layout"`
+	Out       *string `json:"out"`
+	CRC       *uint32 `json:"crc32"`
+	Scales    *string `json:"scales"`
+	Bias      *bool   `json:"bias"`
+	FastAccum *bool   `json:"fast_accum"` // of fp8 alone
+	RowOff    *uint64 `json:"row_off"`
+}
+
+// ParseScaledProducts reads cublas_fp8_tf32.json and, for the first rows,
+// cublas_fp8_tf32_rows.bin.
+func ParseScaledProducts(data, rows []byte) ([]ScaledProduct, error) {
+	entries, err := entries[scaledFields](data)
+	if err != nil {
+		return nil, err
+	}
+	products := make([]ScaledProduct, len(entries))
+	for i, e := range entries {
+		if err := products[i].parse(e, rows); err != nil {
+			return nil, fmt.Errorf("golden: product %d: %w", i, err)
+		}
+	}
+	return products, nil
+}
+
+func (p *ScaledProduct) parse(e scaledFields, rows []byte) error {
+	if e.A == nil || e.B == nil || e.M == nil || e.N == nil || e.K == nil || e.Layout == nil || e.Out == nil ||
+		e.CRC == nil || e.Scales == nil || e.Bias == nil || e.RowOff == nil {
+		return errors.New("a field is missing")
+	}
+	*p = ScaledProduct{A: *e.A, B: *e.B, M: *e.M, N: *e.N, K: *e.K, Layout: *e.Layout, Out: *e.Out, CRC: *e.CRC,
+		Scales: *e.Scales, Bias: *e.Bias}
+	eight := []string{"e4m3", "e5m2"}
+	switch {
+	case p.A == "tf32" && p.B == "tf32":
+		if e.FastAccum != nil || p.Scales != "none" || p.Bias || p.Out != "f32" {
+			return errors.New("a product in tf32 has C in f32 and no fast_accum, scales or bias")
+		}
+	case !slices.Contains(eight, p.A) || !slices.Contains(eight, p.B):
+		return fmt.Errorf("types %q and %q are neither both tf32 nor both e4m3 or e5m2", p.A, p.B)
+	case e.FastAccum == nil:
+		return errors.New("field fast_accum is missing")
+	default:
+		p.Promoted = !*e.FastAccum
+	}
+	size := 4
+	switch p.Out {
+	case "f32":
+	case "bf16":
+		size = 2
+	default:
+		return fmt.Errorf("type of C %q is not f32 or bf16", p.Out)
+	}
+	if !slices.Contains([]string{"none", "tensor", "row"}, p.Scales) {
+		return fmt.Errorf("scales %q are not none, tensor or row", p.Scales)
+	}
+	if err := checkSizes(p.M, p.N, p.K, p.Layout); err != nil {
+		return err
+	}
+	var err error
+	p.Row, err = slice(rows, *e.RowOff, size*p.N)
+	return err
+}
