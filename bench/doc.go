@@ -103,7 +103,7 @@
 // largest float64). No bound on what truncation does to C·x is needed for that: it
 // could not be below what happens to right rows, and once the worst rows are found
 // right, every other row is as close to the reference as a right one. float32
-// operands count as tf32, without their low 13 bits. A step of e4m3 or e5m2 sums
+// operands count as rounded to tf32. A step of e4m3 or e5m2 sums
 // 32 products and keeps 13 bits, so right rows stray farther from A·(B·x) than
 // those of the other types, and a wrong entry that is not recomputed must be
 // farther off to stand out.

@@ -109,8 +109,7 @@ func TestExactDiffers(t *testing.T) {
 	}
 }
 
-// TestProjectTF32 wants C·x to be that of the operands as the tensor core reads
-// them. Let S be the sum of the absolute products of an entry. The largest
+// TestProjectTF32 wants C·x to be that of the operands rounded to tf32. Let S be the sum of the absolute products of an entry. The largest
 // exponent E in a step belongs to a term of at least 2^E, so 2^E is at most S.
 // Truncation takes less than 2^(E-25) from each of 8 products and the
 // accumulator, and 2^-23 of the result: a step errs by at most
@@ -139,7 +138,7 @@ func TestProjectTF32(t *testing.T) {
 	r.a, r.b = a, b
 	r.project()
 	if d := distance(r.cx); d <= 1 {
-		t.Errorf("C·x of operands that were not truncated is only %v times the bound away", d)
+		t.Errorf("C·x of operands that were not rounded is only %v times the bound away", d)
 	}
 }
 

@@ -97,7 +97,7 @@ func (o *operand) decode(dst []float32, r, lo, hi int) {
 		copy(dst, o.f32[lo:hi])
 		if o.tf32 {
 			for i, v := range o.f32[lo:hi] {
-				dst[i] = tf32.Truncate(v)
+				dst[i] = tf32.Round(v)
 			}
 		}
 	}
@@ -133,7 +133,7 @@ func (o *operand) at(i, j int) float64 {
 		return float64(o.e5m2[i].Float32())
 	}
 	if o.tf32 {
-		return float64(tf32.Truncate(o.f32[i]))
+		return float64(tf32.Round(o.f32[i]))
 	}
 	return float64(o.f32[i])
 }
@@ -163,8 +163,8 @@ func (o *operand) index(i, j int) int {
 	return i*cols + j
 }
 
-// asTF32 returns o, whose elements are f32, as a tensor core reads it: without
-// the low 13 bits. It shares memory with o.
+// asTF32 returns o, whose elements are f32, as it is multiplied in Hopper's
+// arithmetic: rounded to tf32. It shares memory with o.
 func (o *operand) asTF32() *operand {
 	t := *o
 	t.tf32 = true
