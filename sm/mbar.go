@@ -151,9 +151,17 @@ func (m *mbar) quit(a *agent, phase uint64, n int) {
 		m.leaving += n
 		return
 	}
-	m.b.ArriveDropN(n)
 	m.arrived = a.mark()
-	m.advance()
+	m.drop(n)
+}
+
+// drop drops n out of the current phase, unless they are the last: then there will be no
+// other phase, and who still waits for the one before may do so.
+func (m *mbar) drop(n int) {
+	if m.b.State().Expected > n {
+		m.b.ArriveDropN(n)
+		m.advance()
+	}
 }
 
 // load notes that a load which a issues completes bytes of the phase that is current then.
@@ -198,8 +206,7 @@ func (m *mbar) advance() {
 	m.waiters = waiting
 	if n := m.leaving; n > 0 {
 		m.leaving = 0
-		m.b.ArriveDropN(n)
-		m.advance()
+		m.drop(n)
 	}
 }
 

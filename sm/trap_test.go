@@ -89,6 +89,36 @@ func TestTraps(t *testing.T) {
 				}
 			})
 		}},
+		{"producers that quit before their stages are read", sm.Config{Block: sm.Dim3{X: 64}}, func(b *sm.Block) {
+			x := sm.Shared[int32](b, 2*32, 16)
+			pipe := b.Pipeline(2, func(rank int) sm.Role {
+				if rank < 32 {
+					return sm.Producer
+				}
+				return sm.Consumer
+			})
+			b.Threads(func(t *sm.Thread) {
+				p := pipe[t.Rank()]
+				lane := t.Lane()
+				for i := range 6 {
+					if t.Rank() >= 32 {
+						p.ConsumerWait()
+						from := max(lane, i-1) // thread n fills n+2 batches
+						got := x.Load(t, i%2*32+from)
+						assert(got == int32(32*i+from), "batch %d has %d", i, got)
+						p.ConsumerRelease()
+						continue
+					}
+					if i == lane+2 {
+						break
+					}
+					p.ProducerAcquire()
+					sm.MemcpyAsync(t, x.At(i%2*32+lane), in256[32*i+lane:][:1], p)
+					p.ProducerCommit()
+				}
+				p.Quit()
+			})
+		}},
 		{"barriers that end in mid-phase", sm.Config{}, func(b *sm.Block) {
 			x, bar := sm.Shared[int32](b, 64, 16), b.Barrier()
 			b.Barrier() // never initialised
