@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/cores"
 	"github.com/klauspost/cpuid/v2"
 )
 
@@ -20,6 +21,9 @@ type Machine struct {
 	Cores      int      `json:"cores"`   // physical
 	Threads    int      `json:"threads"` // logical processors that Go sees
 	GOMAXPROCS int      `json:"gomaxprocs"`
+	CPUQuota   float64  `json:"cpu_quota,omitempty"` // of the cgroup, in processors
+	Workers    int      `json:"default_workers"`     // of a call that does not say
+	WorkersBy  string   `json:"default_workers_by"`  // what bounds them
 	L1D        int      `json:"l1d_bytes"`
 	L2         int      `json:"l2_bytes"`
 	L3         int      `json:"l3_bytes"`
@@ -46,6 +50,8 @@ func ThisMachine() Machine {
 		OS:     strings.TrimSpace(runtime.GOOS + " " + osRelease()), GOOS: runtime.GOOS, GOARCH: runtime.GOARCH, Go: runtime.Version(),
 		Kernels: []string{}, Pinned: os.Getenv(asm.KernelEnv),
 	}
+	limit := cores.Find()
+	m.CPUQuota, m.Workers, m.WorkersBy = limit.Quota, limit.Count(), limit.By()
 	for _, k := range asm.Kernels() {
 		if k.Supported() == nil {
 			m.Kernels = append(m.Kernels, k.Name)

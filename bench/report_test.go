@@ -160,7 +160,7 @@ func TestJSONFields(t *testing.T) {
 		got  map[string]any
 		want string
 	}{
-		{doc.Machine, "cpu cores threads gomaxprocs l1d_bytes l2_bytes l3_bytes memory_bytes os goos goarch go kernels module version commit modified"},
+		{doc.Machine, "cpu cores threads gomaxprocs default_workers default_workers_by l1d_bytes l2_bytes l3_bytes memory_bytes os goos goarch go kernels module version commit modified"},
 		{doc.Peak[0], "kernel workers gflops ghz flop_per_cycle cpu_share lower_bound samples"},
 		{doc.Load, "cpu_share steal"},
 		{doc.Results[0], "m n k dtype out trans depth depth_used workers kernel prepacked count seconds_median seconds_min seconds_max gflops " +

@@ -1,9 +1,14 @@
 package gemm
 
 import (
+	"runtime"
+
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/tile"
 )
+
+// Tests pretend machines with more processors than this one.
+func init() { available = func() int { return runtime.GOMAXPROCS(0) } }
 
 // OnRing multiplies as e.Multiply does, but on the ring, or streamed if the rows
 // are few, however small the product is. No dimension may be 0.
@@ -51,6 +56,7 @@ type Path struct {
 // PathOf returns how e.Multiply computes the product.
 func PathOf(e *Engine, c, a, b AnyMatrix, opts ...Option) (path Path, err error) {
 	in, s, err := e.prepared(c, a, b, opts)
+	defer s.leave()
 	if err != nil {
 		return path, err
 	}
@@ -88,6 +94,7 @@ const StarveFlops, StarveMany = starveFlops, starveMany
 // planned returns the plan of the ring of e.Multiply with these arguments.
 func planned(e *Engine, c, a, b AnyMatrix, opts []Option) (plan, error) {
 	in, s, err := e.prepared(c, a, b, opts)
+	defer s.leave()
 	if err != nil {
 		return plan{}, err
 	}
@@ -161,6 +168,7 @@ func pretend[T any](what *T, v T) (restore func()) {
 // 0 if it is not streamed.
 func StreamColumns(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 	in, s, err := e.prepared(c, a, b, opts)
+	defer s.leave()
 	if err != nil || !in.skinny(s) {
 		return 0, err
 	}

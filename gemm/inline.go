@@ -149,6 +149,15 @@ const (
 	glanceEach = 32
 )
 
+// runAlone computes the whole product, in turns.
+func (in *inlined) runAlone(s *settings) {
+	defer s.leave()
+	in.past = in.exceeds(1)
+	in.turn.Begin()
+	in.run(0, in.n)
+	in.turn.Look()
+}
+
 // run computes the columns from .. to-1.
 func (in *inlined) run(from, to int) {
 	switch {

@@ -115,11 +115,8 @@ func (e *Engine) compute(in *inlined, s *settings) error {
 		span := s.trace.Start(0, pipeline.TraceCompute)
 		// It may be one of many that follow each other, and give way together.
 		switch work := in.m * in.n * in.k; {
-		case work > glanced:
-			in.past = in.exceeds(1)
-			in.turn.Begin()
-			in.run(0, in.n)
-			in.turn.Look()
+		case work > glanced, s.share > 0:
+			in.runAlone(s)
 		case work > blind:
 			in.run(0, in.n)
 			spin.Glance(uint64(glanceCall + work/glanceEach))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/pipeline"
@@ -88,7 +89,9 @@ func WithArithmetic(a Arithmetic) Option { return Option{kind: optArithmetic, n:
 func WithSplitK(n int) Option { return Option{kind: optSplitK, n: [3]int{n}} }
 
 // WithWorkers sets how many goroutines compute, the caller's own included: 1
-// means that the caller does everything itself. The default, 0, is GOMAXPROCS.
+// means that the caller does everything itself. The default, 0, is one for every
+// processor that the process may keep busy, by GOMAXPROCS, its affinity and the CPU quota of
+// its cgroup, shared out among the calls under way that have this default, too.
 // A product too small for so many has fewer. It does not change the result's bits.
 func WithWorkers(n int) Option { return Option{kind: optWorkers, n: [3]int{n}} }
 
@@ -138,6 +141,7 @@ type settings struct {
 	stats          *Stats
 	trace          *Trace
 	procs          int // GOMAXPROCS when it was first asked for
+	share          int // of the processors, if the call is one of the sharers
 }
 
 func (s *settings) apply(opts []Option) error {
@@ -205,12 +209,28 @@ func (s *settings) unnamed() bool {
 	return s.splitK <= 1 && s.depth == 0 && s.tile == [3]int{}
 }
 
-// workerCount returns the goroutines that a call may compute with.
+// sharers counts the calls under way, of all engines, that share the processors: those that have asked
+// how many workers they are to have, as products do that are large enough, and have not been told.
+var sharers atomic.Int32
+
+// workerCount returns the goroutines that a call may compute with. One that is a sharer
+// for that has to leave.
 func (s *settings) workerCount() int {
-	if s.workers == 0 {
-		return s.processors()
+	if s.workers > 0 {
+		return s.workers
 	}
-	return s.workers
+	if s.share == 0 {
+		s.share = max(1, ceilDiv(available(), int(sharers.Add(1))))
+	}
+	return s.share
+}
+
+// leave ends the call's part in sharing.
+func (s *settings) leave() {
+	if s.share > 0 {
+		s.share = 0
+		sharers.Add(-1)
+	}
 }
 
 // processors returns GOMAXPROCS, which may change at any time, as it was when the call

@@ -1,6 +1,7 @@
 package gemm
 
 import (
+	"context"
 	"runtime"
 	"testing"
 )
@@ -11,6 +12,7 @@ import (
 func TestProcessorsOnce(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
 	var s settings
+	defer s.leave()
 	if n := s.parallelism(); n != 8 {
 		t.Fatalf("%d workers, want 8", n)
 	}
@@ -18,7 +20,77 @@ func TestProcessorsOnce(t *testing.T) {
 	if w, p := s.workerCount(), s.parallelism(); w != 8 || p != 8 {
 		t.Errorf("the same call has %d workers, %d at once, want 8", w, p)
 	}
-	if n := (&settings{}).workerCount(); n != 1 {
+	s.leave()
+	var next settings
+	defer next.leave()
+	if n := next.workerCount(); n != 1 {
 		t.Errorf("the next call has %d workers, want 1", n)
+	}
+}
+
+// TestSharers has calls under way share the processors, but for those that name their workers.
+func TestSharers(t *testing.T) {
+	defer pretend(&available, func() int { return 8 })()
+	calls := make([]settings, 9)
+	named := settings{workers: 5}
+	for i, want := range []int{8, 4, 3, 2, 2, 2, 2, 1, 1} {
+		if n := calls[i].workerCount(); n != want {
+			t.Errorf("call %d has %d workers, want %d", i, n, want)
+		}
+		if n := calls[i].workerCount(); n != want {
+			t.Errorf("call %d has %d workers when it asks again, want %d", i, n, want)
+		}
+		if n := named.workerCount(); n != 5 {
+			t.Errorf("a call that wants 5 workers has %d", n)
+		}
+	}
+	for i := range calls {
+		calls[i].leave()
+		calls[i].leave()
+	}
+	named.leave()
+	if n := sharers.Load(); n != 0 {
+		t.Errorf("%d calls are left", n)
+	}
+}
+
+// TestSharersLeave has calls end in every way, beside one that goes on.
+func TestSharersLeave(t *testing.T) {
+	defer pretend(&available, func() int { return 2 })()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	e, err := New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	multiply := func(n int, opts ...Option) (st Stats, err error) {
+		a, b, c := NewMatrix[float32](n, n), NewMatrix[float32](n, n), NewMatrix[float32](n, n)
+		err = e.Multiply(c, a, b, append(opts, WithStats(&st))...)
+		return st, err
+	}
+	var other settings
+	for _, want := range []int{2, 1} {
+		for _, n := range []int{8, 64, 200, 512} {
+			for _, opts := range [][]Option{nil, {WithDepth(2)}, {WithDepth(2), WithTile(64, 64, 64)}} {
+				st, err := multiply(n, opts...)
+				if err != nil || st.Workers > want || n == 512 && st.Workers != want {
+					t.Errorf("%d, %d calls under way: %v, %v", n, 3-want, st, err)
+				}
+			}
+			if _, err := multiply(n, WithContext(ctx)); err == nil {
+				t.Errorf("%d: no error", n)
+			}
+		}
+		other.workerCount()
+	}
+	other.leave()
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := multiply(512); err == nil {
+		t.Error("a closed engine multiplies")
+	}
+	if n := sharers.Load(); n != 0 {
+		t.Errorf("%d calls are left", n)
 	}
 }

@@ -23,6 +23,7 @@ type run struct {
 
 // grid computes the product on a grid and returns how it went.
 func (e *Engine) grid(in *inlined, s *settings, how route) (Stats, error) {
+	defer s.leave()
 	r, err := e.begin(s)
 	if err != nil {
 		return Stats{}, err

@@ -15,7 +15,7 @@ const (
 	inPlaceCols = 8192      // most columns at a time that are read in place
 	inPlaceAcc  = 256 << 10 // most bytes of their sums
 	// Bytes of B that a kernel reads in place in a call, a hundred microseconds or two from memory.
-	inPlaceBytes = 4 << 20
+	inPlaceBytes = 8 << 20
 	// Columns of a row of B that are long enough for memory to give one slab for each worker faster
 	// than several, unless the workers are so many that all wait for it anyway; and of float32 those
 	// whose sums, of so few rows, stay in registers, which is better than up to shortOf.

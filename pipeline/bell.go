@@ -6,10 +6,15 @@ import "sync/atomic"
 type bell struct {
 	// call is the number of the call and, in its last bits, how many helpers are
 	// wanted, 0 when it is over. It has a line of the cache of its own.
-	_    [64]byte
-	call atomic.Uint64
-	_    [56]byte
-	grid atomic.Pointer[Grid] // that calls, or was the last to
+	_     [64]byte
+	call  atomic.Uint64
+	_     [56]byte
+	grid  atomic.Pointer[Grid] // that calls, or was the last to
+	worth atomic.Uint64        // ticks that it is worth to a call to find helpers awake
+
+	// In ticks, of who has the bell: when this call or the last began and ended, and when the first of those
+	// that follow each other closely began.
+	began, ended, since uint64
 
 	// Guarded by Crew.mu:
 	seats  []*seat
@@ -41,7 +46,7 @@ func wanted(call uint64) int { return int(call & maxWanted) }
 // ring calls want helpers to g.
 func (b *bell) ring(g *Grid, want int) {
 	b.grow(want)
-	g.called = called{(b.call.Load()>>wantedBits+1)<<wantedBits | uint64(want), b.seats[:want]}
+	g.called = called{call: (b.call.Load()>>wantedBits+1)<<wantedBits | uint64(want), seats: b.seats[:want], bell: b}
 	b.grid.Store(g)
 	b.call.Store(g.called.call)
 }
@@ -59,6 +64,10 @@ func (b *bell) silence() {
 	b.call.Store(b.call.Load() &^ maxWanted)
 }
 
+// stay returns for how many ticks helpers stay awake after a call: what it is worth, at
+// least half of the time that it takes to wake one, and at most all of it.
+func (b *bell) stay() uint64 { return min(wakeTicks, max(wakeTicks/2, b.worth.Load())) }
+
 // lacks returns how many helpers are wanted that do not exist.
 func (b *bell) lacks() int {
 	n := -b.coming
@@ -72,8 +81,11 @@ func (b *bell) lacks() int {
 
 // called is the call for which helpers may be in a grid.
 type called struct {
-	call  uint64
-	seats []*seat // of those who were called
+	call    uint64
+	seats   []*seat // of those who were called
+	missing *Crew   // that may have to start some of them, or nil; of the first worker, who looks
+	bell    *bell   // that rings for them
+	due     uint64  // the ticks when it is time to
 }
 
 // waitHelpers waits until no helper is in the grid.

@@ -9,8 +9,16 @@ import (
 )
 
 // Crew lends helpers to grids. A helper is a goroutine that joins a grid as one
-// of its workers; between grids it sits and spins for [SpinFor], so that calls in
+// of its workers; between grids it sits and spins, so that calls in
 // quick succession find it awake, and then ends: an idle crew has no goroutines.
+//
+// To start one, or to wake one, takes its caller 5 to 15 µs and the helper 50 to 125 until it comes. So
+// a crew does as who rents skis does, who buys them when the rent that is paid makes up the price
+// (Karlin, Manasse, Rudolph and Sleator, 1988): nobody is started before calls that follow
+// each other closely have taken about as long as that, nor while no P is idle, on which the helper could
+// run. And a helper spins no longer than that takes, and no longer than half of what the last call took: it
+// saves no more than that if it is there. (And no less than half of what waking takes: nobody was started
+// for calls that are so short and do not follow each other.)
 //
 //	Run --- rings --> bell <--- looks --- the helpers on its seats
 //	Run --- rings --> bell <--- looks --- the helpers on its seats
@@ -20,7 +28,9 @@ import (
 // same number in every grid that rings for it, so that it needs no word to claim it,
 // and does, as a rule, the same part of the work on the same core as the last time.
 type Crew struct {
-	limit  int // helpers alive at once
+	limit  int        // helpers alive at once
+	least  uint64     // ticks that calls take before helpers are started for them
+	idle   func() int // Ps
 	closed atomic.Bool
 
 	mu    sync.Mutex
@@ -31,7 +41,12 @@ type Crew struct {
 }
 
 // NewCrew returns a crew of at most limit helpers.
-func NewCrew(limit int) *Crew { return &Crew{limit: min(limit, maxWanted)} }
+func NewCrew(limit int) *Crew {
+	return &Crew{limit: min(limit, maxWanted), least: wakeTicks, idle: spin.Idle}
+}
+
+// wakeTicks is how long it takes until a helper comes whose P has gone to sleep: 50 to 145 µs.
+const wakeTicks = 1 << 18
 
 // Run works on g with the calling goroutine and up to workers-1 helpers, of the
 // workers that g was reset for. It returns when the grid has ended and every helper
@@ -67,8 +82,9 @@ func (c *Crew) lock() {
 	c.mu.Lock()
 }
 
-// publish calls so many helpers to g, and starts those that do not exist.
+// publish calls so many helpers to g.
 func (c *Crew) publish(g *Grid, want int) *bell {
+	now := spin.Ticks()
 	c.lock()
 	var b *bell
 	if last := len(c.free) - 1; last >= 0 {
@@ -77,29 +93,60 @@ func (c *Crew) publish(g *Grid, want int) *bell {
 		b = newBell(c)
 		c.bells = append(c.bells, b)
 	}
-	b.ring(g, want)
-	n := 0
-	if !c.closed.Load() {
-		n = min(b.lacks(), c.limit-c.alive)
+	if now-b.ended > b.stay() {
+		b.since = now
 	}
-	c.alive += n
-	b.coming += n
-	c.ended.Add(n)
+	b.began = now
+	b.ring(g, want)
+	lacks := b.lacks()
 	c.mu.Unlock()
+	if g.missing = nil; lacks > 0 {
+		g.missing, g.due = c, b.since+c.least
+		c.send(g, b, now)
+	}
+	return b
+}
+
+// send starts those that b lacks of the helpers of g, if it is time for them and they have a P
+// to run on.
+func (c *Crew) send(g *Grid, b *bell, now uint64) {
+	if now < g.due {
+		return
+	}
+	n := c.idle()
+	if n > 0 {
+		c.lock()
+		lacks := b.lacks()
+		n = min(n, lacks, c.limit-c.alive)
+		if c.closed.Load() {
+			n = 0
+		}
+		c.alive += n
+		b.coming += n
+		c.ended.Add(n)
+		c.mu.Unlock()
+		if n == lacks {
+			g.missing = nil
+		}
+	}
+	g.due = now + c.least
 	if n > 0 {
 		busy.Add(int32(n))
 	}
 	for range n {
 		go b.help()
 	}
-	return b
 }
 
 // retract lets no further helper join g, and waits for those in it unless they
 // have nothing left to do there but to leave.
 func (c *Crew) retract(g *Grid, b *bell) {
 	b.silence()
+	g.missing = nil
+	now := spin.Ticks()
 	c.lock()
+	b.ended = now
+	b.worth.Store((now - b.began) / 2) // of the time of a call, which another worker may halve
 	c.free = append(c.free, b)
 	c.mu.Unlock()
 	if g.loose && g.finished.TestWaitParity(0) {

@@ -10,6 +10,13 @@ import (
 	"example.com/leafhopper/barrier"
 )
 
+// eager returns a crew that starts helpers at once, also for a P that has something to run.
+func eager(limit int) *Crew {
+	c := NewCrew(limit)
+	c.least, c.idle = 0, func() int { return max(0, limit) }
+	return c
+}
+
 // count returns how many helpers exist, how many of them sit idle, and how many bells ring.
 func (c *Crew) count() (alive, waiting, ringing int) {
 	c.mu.Lock()
@@ -31,7 +38,7 @@ func (c *Crew) count() (alive, waiting, ringing int) {
 func TestCrewShared(t *testing.T) {
 	noLeaks(t)
 	const limit, callers = 3, 8
-	c := NewCrew(limit)
+	c := eager(limit)
 	within(t, "grids on a shared crew", func() {
 		var wg sync.WaitGroup
 		for i := range callers {
@@ -78,7 +85,7 @@ func TestCrewShared(t *testing.T) {
 // new ones afterwards.
 func TestCrewIdles(t *testing.T) {
 	noLeaks(t)
-	c := NewCrew(3)
+	c := eager(3)
 	defer c.Close()
 	for range 3 {
 		complete(t, c, new(Grid), Shape{Depth: 2, Items: 20, CTAs: 1, Slabs: 2, Private: 1}, 4)
@@ -108,7 +115,7 @@ func (c *Crew) waitEmpty(t *testing.T) {
 // ring again when its helper has not come yet.
 func TestCrewCounts(t *testing.T) {
 	noLeaks(t)
-	c := NewCrew(3)
+	c := eager(3)
 	b := newBell(c)
 	slow := helper{Crew: c}
 	slow.sit(b)
@@ -150,7 +157,7 @@ func TestCrewCounts(t *testing.T) {
 // TestCrewMoves has a crew of one helper, who sits at another bell than the one that
 // rings: it moves there rather than end.
 func TestCrewMoves(t *testing.T) {
-	c := NewCrew(1)
+	c := eager(1)
 	b := newBell(c)
 	h := helper{Crew: c}
 	h.sit(b)
@@ -183,7 +190,7 @@ func TestCrewMoves(t *testing.T) {
 // TestCrewHelps checks that helpers do come, to several grids at once.
 func TestCrewHelps(t *testing.T) {
 	noLeaks(t)
-	c := NewCrew(2)
+	c := eager(2)
 	defer c.Close()
 	// Each grid needs two workers: the slabs of an item meet.
 	var wg sync.WaitGroup
@@ -227,7 +234,7 @@ func TestCrewAlone(t *testing.T) {
 			if limit > 0 && workers > 1 {
 				continue
 			}
-			c := NewCrew(limit)
+			c := eager(limit)
 			before := runtime.NumGoroutine()
 			s := Shape{Depth: 2, Items: 5, CTAs: 2, Slabs: 2, Private: 1, Shared: 1}
 			prog := newRecorder(s)
@@ -277,7 +284,7 @@ func TestCrewAllocates(t *testing.T) {
 	defer cancel()
 	for _, workers := range []int{1, 2, 3} {
 		for _, pause := range []time.Duration{0, 3 * SpinFor} {
-			c := NewCrew(4)
+			c := eager(4)
 			var g Grid
 			run := func() {
 				if err := g.Reset(ctx, s, nothing{}, workers); err != nil {

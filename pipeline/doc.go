@@ -99,7 +99,7 @@
 //
 // Measured on one Zen 5 machine: handing over between goroutines of one P costs
 // 0.2 µs, between two spinning cores 0.1 µs, but waking a goroutine whose P has
-// gone to sleep 75 to 100 µs. So nobody parks before [SpinFor] has gone by, and a
+// gone to sleep 75 to 100 µs. So no worker parks before [SpinFor] has gone by, and a
 // slot should hold at least 100 µs of work. A stop is noticed within about a
 // millisecond by those who have parked, and after the current piece by the others.
 //

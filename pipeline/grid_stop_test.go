@@ -14,7 +14,7 @@ import (
 func TestGridStops(t *testing.T) {
 	noLeaks(t)
 	rng := random(t)
-	c := NewCrew(5)
+	c := eager(5)
 	defer c.Close()
 	var g Grid
 	ended := 0
@@ -54,7 +54,7 @@ func TestGridLostBytes(t *testing.T) {
 	if err := g.Reset(ctx, s, lossy{newRecorder(s)}, 3); err != nil {
 		t.Fatal(err)
 	}
-	c := NewCrew(2)
+	c := eager(2)
 	defer c.Close()
 	within(t, "a grid with a lost copy", func() { c.Run(&g, 3) })
 	if err := g.Err(); err != context.DeadlineExceeded {
@@ -72,7 +72,7 @@ func (l lossy) Expect(item, cta int) int { return l.recorder.Expect(item, cta) +
 func TestGridPanics(t *testing.T) {
 	noLeaks(t)
 	rng := random(t)
-	c := NewCrew(4)
+	c := eager(4)
 	defer c.Close()
 	var g Grid
 	boom := errors.New("boom")
@@ -130,7 +130,7 @@ func (f *faulty) Expect(item, cta int) int {
 // TestGridPanicsOnce has a program panic between the expectations of an item: no other
 // worker posts them again while the first is on its way out.
 func TestGridPanicsOnce(t *testing.T) {
-	c := NewCrew(4)
+	c := eager(4)
 	defer c.Close()
 	var g Grid
 	s := Shape{Depth: 3, Items: 8, CTAs: 2, Slabs: 2, Private: 1, Shared: 1}
@@ -151,7 +151,7 @@ func TestGridPanicsOnce(t *testing.T) {
 // computed: the grid is complete, so there is nothing to report.
 func TestGridCancelledAtTheEnd(t *testing.T) {
 	s := Shape{Depth: 2, Items: 3, CTAs: 1, Slabs: 1, Private: 1}
-	c := NewCrew(1)
+	c := eager(1)
 	defer c.Close()
 	for range 20 {
 		ctx, cancel := context.WithCancel(context.Background())

@@ -19,7 +19,7 @@ import (
 func TestGrid(t *testing.T) {
 	noLeaks(t)
 	rng := random(t)
-	c := NewCrew(7)
+	c := eager(7)
 	defer c.Close()
 	var g Grid
 	for depth := 1; depth <= MaxDepth; depth++ {
@@ -109,7 +109,7 @@ func TestGridOrder(t *testing.T) {
 
 // TestGridWide has the largest cluster.
 func TestGridWide(t *testing.T) {
-	c := NewCrew(3)
+	c := eager(3)
 	defer c.Close()
 	complete(t, c, new(Grid), Shape{Depth: 3, Items: 20, CTAs: MaxCTAs, Slabs: 2, Private: 2, Shared: 5}, 4)
 }
@@ -120,7 +120,7 @@ func TestGridCrowded(t *testing.T) {
 	for _, procs := range []int{1, runtime.GOMAXPROCS(0)} {
 		old := runtime.GOMAXPROCS(procs)
 		workers := 16 * procs
-		c := NewCrew(workers)
+		c := eager(workers)
 		start := time.Now()
 		for range 10 {
 			complete(t, c, new(Grid), Shape{Depth: 2, Items: 100, CTAs: 2, Slabs: 3, Private: 2, Shared: 2}, workers)
@@ -147,7 +147,7 @@ func TestGridParks(t *testing.T) {
 				}
 			}
 			var g Grid
-			c := NewCrew(2)
+			c := eager(2)
 			defer c.Close()
 			if err := g.Reset(context.Background(), s, prog, 3); err != nil {
 				t.Fatal(err)
@@ -251,7 +251,7 @@ func TestGridWorkers(t *testing.T) {
 			t.Errorf("Work(%d) panicked with %v", id, v)
 		}
 	}
-	c := NewCrew(7)
+	c := eager(7)
 	defer c.Close()
 	within(t, "a crew with more workers than its grid", func() { c.Run(&g, 8) })
 	if err := g.Err(); err != nil {

@@ -1,6 +1,6 @@
 package pipeline
 
-import "time"
+import "example.com/leafhopper/internal/spin"
 
 // helper is what a helper knows of its crew.
 type helper struct {
@@ -9,6 +9,7 @@ type helper struct {
 	seat     *seat
 	id       int    // of the worker that it is in the grids that call it
 	answered uint64 // the last call that it has looked into
+	turn     spin.Turn
 }
 
 // helper joins one grid after the other until none has come for a while.
@@ -16,6 +17,7 @@ func (c *Crew) helper(b *bell) {
 	defer c.ended.Done()
 	defer busy.Add(-1)
 	h := helper{Crew: c}
+	h.turn.Begin()
 	c.lock()
 	b.coming--
 	h.sit(b)
@@ -26,6 +28,7 @@ func (c *Crew) helper(b *bell) {
 			return
 		}
 		h.lend(g)
+		h.turn.Begin() // the worker's were others
 	}
 }
 
@@ -42,12 +45,19 @@ func (h *helper) sit(b *bell) {
 
 // join waits until the helper is called, and returns the grid, or nil if no call comes.
 func (h *helper) join() *Grid {
-	start := time.Now()
+	start := spin.Ticks()
+	quiet := start // since when no call has been for the helper: it has done its part before the call ends
 	for n := 1; ; n++ {
 		if g := h.hear(); g != nil {
 			return g
 		}
-		if lookAway(n, keenPauses) && (h.closed.Load() || time.Since(start) > SpinFor) && h.leave() {
+		lookAway(n, keenPauses)
+		h.turn.Look()
+		now := spin.Ticks()
+		if wanted(h.bell.call.Load()) >= h.id {
+			quiet = now
+		}
+		if (h.closed.Load() || now-quiet > h.bell.stay() || now-start > 2*wakeTicks) && h.leave() {
 			return nil
 		}
 	}

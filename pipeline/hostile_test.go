@@ -104,7 +104,7 @@ func TestRunContextOfRoles(t *testing.T) {
 // after each one without.
 func TestGridHostile(t *testing.T) {
 	noLeaks(t)
-	c := NewCrew(3)
+	c := eager(3)
 	defer c.Close()
 	var g Grid
 	for _, s := range []Shape{

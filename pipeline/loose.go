@@ -136,7 +136,7 @@ func (w *worker) computePiece(p piece) bool {
 	if p.item < w.shape.Items-1 {
 		w.marks[p.slab].word.Store(w.run<<takenBits | uint64(p.item+1))
 	}
-	w.turn.Look()
+	w.look()
 	return true
 }
 

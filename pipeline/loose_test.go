@@ -36,7 +36,7 @@ func looseShape(slabs int) Shape { return Shape{Depth: 1, Items: 1, CTAs: 1, Sla
 // are still on their way out when the next is made of the same memory.
 func TestLooseReuse(t *testing.T) {
 	noLeaks(t)
-	c := NewCrew(3)
+	c := eager(3)
 	within(t, "loose grids", func() {
 		var wg sync.WaitGroup
 		for range 2 {
@@ -77,7 +77,7 @@ func (*uncopied) Expect(item, cta int) int { return 0 }
 // TestLooseAfterStop waits for a helper of a loose grid that was the grid of a ring
 // before, which was stopped when all slabs but the last had an item behind them.
 func TestLooseAfterStop(t *testing.T) {
-	c := NewCrew(1)
+	c := eager(1)
 	defer c.Close()
 	var g Grid
 	const slabs = 8
@@ -127,7 +127,7 @@ func TestLooseAfterStop(t *testing.T) {
 
 // TestLooseMixed uses one grid for loose programs and for others in turn.
 func TestLooseMixed(t *testing.T) {
-	c := NewCrew(2)
+	c := eager(2)
 	defer c.Close()
 	var g Grid
 	for n := range 200 {
@@ -143,7 +143,7 @@ func TestLooseMixed(t *testing.T) {
 // left when Run returns, and the grid can be used again.
 func TestLooseStops(t *testing.T) {
 	noLeaks(t)
-	c := NewCrew(3)
+	c := eager(3)
 	defer c.Close()
 	var g Grid
 	boom := errors.New("boom")
@@ -253,7 +253,7 @@ func TestClaim(t *testing.T) {
 // TestLooseItems computes the items of slabs in order, however many workers there are and
 // whoever of them comes, and moves on among all slabs, some, or none.
 func TestLooseItems(t *testing.T) {
-	c := NewCrew(5)
+	c := eager(5)
 	defer c.Close()
 	var g Grid
 	for n := range 600 {
@@ -365,7 +365,7 @@ func BenchmarkLoose(b *testing.B) {
 				continue
 			}
 			b.Run(fmt.Sprintf("work=%v/workers=%d", work, workers), func(b *testing.B) {
-				c := NewCrew(all - 1)
+				c := eager(all - 1)
 				defer c.Close()
 				var g Grid
 				run := func(slabs, workers int) {

@@ -45,7 +45,7 @@ func arg(s timeline.Span, key string) int {
 func TestTrace(t *testing.T) {
 	noLeaks(t)
 	rng := random(t)
-	c := NewCrew(3)
+	c := eager(3)
 	defer c.Close()
 	var g Grid
 	shapes := []Shape{
@@ -104,7 +104,7 @@ func TestTrace(t *testing.T) {
 // TestTraceStall has a consumer that is slower than its producer: the stalls are those
 // that the grid's statistics sum.
 func TestTraceStall(t *testing.T) {
-	c := NewCrew(1)
+	c := eager(1)
 	defer c.Close()
 	var g Grid
 	s := Shape{Depth: 1, Items: 4, CTAs: 1, Slabs: 1, Private: 1}
@@ -153,7 +153,7 @@ func TestTraceRegions(t *testing.T) {
 	if err := trace.Start(&b); err != nil {
 		t.Fatal(err)
 	}
-	c := NewCrew(1)
+	c := eager(1)
 	var g Grid
 	tr := recorded(t, c, &g, Shape{Depth: 1, Items: 50, CTAs: 1, Slabs: 1, Private: 2}, 2)
 	c.Close()

@@ -33,13 +33,9 @@ const (
 	// clock, and yields its P if there may be more goroutines than Ps: the one it
 	// waits for may need it.
 	clockPauses = 32 * idlePauses
-	// yieldPauses is the number after which it yields anyway, to goroutines that have
-	// nothing to do with grids. To yield takes up to tens of microseconds, in which
-	// nobody finds it, if others do the same.
-	yieldPauses = 8 * clockPauses
-	// SpinFor is how long an idle worker spins before it parks. Waking a
-	// goroutine whose P has gone to sleep costs 75-100 µs, more than a slab.
-	SpinFor = 200 * time.Microsecond
+	// SpinFor is how long an idle worker spins before it parks: as long as it takes to wake a
+	// goroutine whose P has gone to sleep, 75 to 125 µs.
+	SpinFor = 100 * time.Microsecond
 )
 
 // worker is one goroutine's view of the grid.
@@ -125,7 +121,7 @@ func (w *worker) copy() bool {
 			w.load(stage, w.copied, job)
 			span.endPiece(w.copied, "job", job)
 			w.stats.Copy += time.Since(start)
-			w.turn.Look()
+			w.look()
 			return true
 		}
 	}
@@ -155,6 +151,15 @@ func (w *worker) compute() bool {
 	}
 }
 
+// look is what a worker does between two pieces of work: it gives way to others if it is
+// time, and the first one starts helpers that are missing.
+func (w *worker) look() {
+	w.turn.Look()
+	if w.id == 0 && w.missing != nil {
+		w.missing.send(w.Grid, w.bell, spin.Ticks())
+	}
+}
+
 // stateOf returns the state of a consumer that waits for item.
 func (w *worker) stateOf(item int) PipelineState {
 	s := ConsumerStart(w.shape.Depth)
@@ -173,7 +178,7 @@ func (w *worker) slab(slab, item int) {
 	if item == w.shape.Items-1 {
 		w.done(1)
 	}
-	w.turn.Look()
+	w.look()
 }
 
 // behind returns the free slab that is furthest behind and the item it needs,
@@ -205,6 +210,7 @@ func (w *worker) spin(pauses int) (long bool) {
 		w.stall = w.trace.Start(w.id, TraceStall)
 	}
 	w.idle++
+	w.turn.Look()
 	return lookAway(w.idle, pauses) && time.Since(w.idleSince) > SpinFor
 }
 
@@ -217,11 +223,8 @@ func lookAway(n, pauses int) bool {
 	if n%clockPauses != 0 {
 		return false
 	}
-	switch {
-	case crowded():
+	if crowded() {
 		runtime.Gosched()
-	case n%yieldPauses == 0:
-		spin.GiveWay()
 	}
 	return true
 }

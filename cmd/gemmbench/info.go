@@ -51,6 +51,7 @@ func writeInfo(w io.Writer, m bench.Machine) error {
 	for _, line := range [][2]string{
 		{"cpu", m.CPU},
 		{"cores", fmt.Sprintf("%d physical, %d logical, GOMAXPROCS %d", m.Cores, m.Threads, m.GOMAXPROCS)},
+		{"workers", workersLine(m)},
 		{"caches", fmt.Sprintf("L1d %s, L2 %s, L3 %s", size(m.L1D), size(m.L2), size(m.L3))},
 		{"memory", size(m.Memory)},
 		{"os", m.OS},
@@ -62,6 +63,11 @@ func writeInfo(w io.Writer, m bench.Machine) error {
 		fmt.Fprintf(t, "%s\t%s\n", line[0], line[1])
 	}
 	return t.Flush()
+}
+
+// workersLine says how many workers a product has if nobody says, and why.
+func workersLine(m bench.Machine) string {
+	return fmt.Sprintf("%d by default, for %s", m.Workers, m.WorkersBy)
 }
 
 // size formats a number of bytes.

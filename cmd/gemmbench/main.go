@@ -3,6 +3,7 @@
 //	gemmbench [compare] [flags]   compare ring depths, sizes, types, arithmetics, kernels, workers, callers, tiles
 //	gemmbench peak [flags]        what each kernel reaches from registers alone
 //	gemmbench kernels [flags]     which kernels run here, which is chosen, and why
+//	gemmbench neighbour [flags]   what products cost others in the same process
 //	gemmbench info [flags]        the machine and the build
 //	gemmbench help [command]
 //
@@ -69,6 +70,7 @@ var commands = []command{
 	{"compare", "compare ring depths, sizes, types, arithmetics, kernels, workers, callers, tiles (the default)", setupCompare},
 	{"peak", "measure what each kernel reaches from registers alone", setupPeak},
 	{"kernels", "list the kernels: which run here, which is chosen, and why", setupKernels},
+	{"neighbour", "measure what products cost others in the same process: sleepers, idle cores, other callers", setupNeighbour},
 	{"info", "describe the machine and the build", setupInfo},
 }
 
@@ -117,7 +119,7 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 			return c.run(ctx, args, stdout, stderr)
 		}
 	}
-	return usagef("unknown command %q; commands: compare, peak, kernels, info, help", name)
+	return usagef("unknown command %q; commands: compare, peak, kernels, neighbour, info, help", name)
 }
 
 func (c command) run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -190,14 +192,14 @@ func help(args []string, w io.Writer) error {
 				return c.help(w)
 			}
 		}
-		return usagef("help: unknown command %q; commands: compare, peak, kernels, info, help", args[0])
+		return usagef("help: unknown command %q; commands: compare, peak, kernels, neighbour, info, help", args[0])
 	}
 	var text strings.Builder
 	text.WriteString("Gemmbench measures matrix products.\n\nUsage:\n\n")
 	for _, c := range commands {
-		fmt.Fprintf(&text, "  gemmbench %-8s [flags]   %s\n", c.name, c.summary)
+		fmt.Fprintf(&text, "  gemmbench %-9s [flags]   %s\n", c.name, c.summary)
 	}
-	fmt.Fprintf(&text, "  gemmbench %-8s [command] %s\n", "help", "this text, or the flags of a command")
+	fmt.Fprintf(&text, "  gemmbench %-9s [command] %s\n", "help", "this text, or the flags of a command")
 	text.WriteString(`
 Without arguments it compares ring depths on a bf16 product on every core in 40
 rounds, verifies every result, and draws what each worker did. An interrupt ends it with
@@ -222,6 +224,7 @@ Examples:
   gemmbench -depth 1,3 -trace t && go tool trace t    # and t.json for ui.perfetto.dev
   gemmbench -size 2048 -count 10 -format benchfmt -o new.txt && benchstat -col /depth new.txt
   gemmbench -size 64,256,1024,2048 -workers 1,2 -depth 0 -format svg -o plot.svg
+  gemmbench neighbour -part sleeper -size 128,2048 -duration 5s
 `)
 	return writeHelp(w, text.String())
 }

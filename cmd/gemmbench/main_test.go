@@ -60,11 +60,11 @@ func TestPeakCommand(t *testing.T) {
 
 func TestInfoCommand(t *testing.T) {
 	code, stdout, _ := gemmbench(t, "info")
-	if code != exitOK || !strings.Contains(stdout, "caches") || !strings.Contains(stdout, asm.KernelEnv) {
+	if code != exitOK || !strings.Contains(stdout, "caches") || !strings.Contains(stdout, "by default, for ") || !strings.Contains(stdout, asm.KernelEnv) {
 		t.Errorf("exit status %d:\n%s", code, stdout)
 	}
 	code, stdout, _ = gemmbench(t, "info", "-format", "json")
-	if doc := decode(t, stdout); code != exitOK || doc.Machine.GOMAXPROCS < 1 {
+	if doc := decode(t, stdout); code != exitOK || doc.Machine.GOMAXPROCS < 1 || doc.Machine.Workers < 1 || doc.Machine.WorkersBy == "" {
 		t.Errorf("exit status %d:\n%s", code, stdout)
 	}
 }

@@ -14,7 +14,7 @@ func TestBadArguments(t *testing.T) {
 		args string // separated by spaces; _ stands for an empty one
 		want string
 	}{
-		{"frobnicate", `unknown command "frobnicate"; commands: compare, peak, kernels, info, help`},
+		{"frobnicate", `unknown command "frobnicate"; commands: compare, peak, kernels, neighbour, info, help`},
 		{"compare -frobnicate", "flag provided but not defined: -frobnicate"},
 		{"-frobnicate", "flag provided but not defined: -frobnicate"},
 		{"-size 64 extra", `unexpected argument "extra"`},
@@ -104,6 +104,14 @@ func TestBadArguments(t *testing.T) {
 		{"peak -kernel cuda", `peak: -kernel: "cuda" is not a kernel`},
 		{"peak -count 0", "peak: -count: 0 is outside"},
 		{"peak -format csv", `peak: -format: "csv" is not one of table, json`},
+		{"neighbour -part noise", `neighbour: -part: "noise" is not one of sleeper, burn, callers`},
+		{"neighbour -size 0", `neighbour: -size: "0" is outside 1..1048576`},
+		{"neighbour -dtype e4m3", `neighbour: -dtype: "e4m3" is not one of bf16, f16, f32`},
+		{"neighbour -workers -1", "neighbour: -workers: -1 is outside 0..1024"},
+		{"neighbour -callers 0", `neighbour: -callers: "0" is outside 1..4096`},
+		{"neighbour -duration 1ms", "neighbour: -duration: 1ms is outside 50ms..10m"},
+		{"neighbour -pause -1s", "neighbour: -pause: -1s is outside 0s..1s"},
+		{"neighbour -format csv", `neighbour: -format: "csv" is not one of table, json`},
 		{"kernels -format md", `kernels: -format: "md" is not one of table, json`},
 		{"kernels all", `kernels: unexpected argument "all"`},
 		{"info -x", "flag provided but not defined: -x"},
@@ -154,6 +162,7 @@ func TestHelp(t *testing.T) {
 		"-h info":        "-format",
 		"info -h -o x":   "-format",
 		"help peak":      "-workers",
+		"neighbour -h":   "-pause",
 		"peak -h":        "-workers",
 		"kernels -help":  "-format",
 		"info -h":        "-format",

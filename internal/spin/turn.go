@@ -32,11 +32,19 @@ const lookFlops = 1 << 20
 // Begin makes the calling goroutine's turn begin.
 func (t *Turn) Begin() { t.last = t.now() }
 
-// Did counts flops that are done, and looks now and then.
+// Did counts flops that are done of a piece of work that began with the turn, and gives way in
+// the middle of it if it takes longer than a turn: who waits for it had better wait no longer.
 func (t *Turn) Did(flops int) {
 	if t.work += flops; t.work >= lookFlops {
 		t.work = 0
-		t.Look()
+		t.lookLong()
+	}
+}
+
+func (t *Turn) lookLong() {
+	if now := t.now(); now-t.last >= turnTicks {
+		t.last = now
+		GiveWay()
 	}
 }
 

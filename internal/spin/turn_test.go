@@ -29,7 +29,7 @@ func TestTurn(t *testing.T) {
 	turn.Begin()
 	for name, work := range map[string]func(){
 		"Look":   turn.Look,
-		"Did":    func() { turn.Did(lookFlops / 8) },
+		"Did":    func() { turn.Did(lookFlops / 2) },
 		"Glance": func() { Glance(turnTicks / 1000) },
 		"turns":  func() { var t Turn; t.Begin(); Pause(8); t.Look() },
 	} {

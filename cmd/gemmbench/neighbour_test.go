@@ -1,0 +1,62 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func neighbourOf(t *testing.T, args ...string) (rep neighbourReport) {
+	t.Helper()
+	args = append([]string{"neighbour", "-duration", "50ms", "-format", "json"}, args...)
+	code, stdout, stderr := gemmbench(t, args...)
+	if code != exitOK || stderr != "" {
+		t.Fatalf("exit status %d, stderr %q", code, stderr)
+	}
+	d := json.NewDecoder(strings.NewReader(stdout))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&rep); err != nil {
+		t.Fatal(err)
+	}
+	return rep
+}
+
+// TestNeighbour wants numbers that agree with each other; whether the bars are met depends on what
+// else the machine does.
+func TestNeighbour(t *testing.T) {
+	rep := neighbourOf(t, "-size", "48,8x40x16", "-callers", "1,5", "-dtype", "bf16", "-pause", "20us")
+	if len(rep.Sleepers) != 3 || len(rep.Burns) != 2 || len(rep.Crowds) != 4 || rep.DType != "bf16" || rep.Pause != 20e-6 || rep.Machine.Workers < 1 {
+		t.Fatalf("%+v", rep)
+	}
+	for i, s := range rep.Sleepers {
+		if (i > 0) != (s.GFLOPS > 0) || s.Sleeps < 1 || s.Median < 1e-3 || s.P99 < s.Median || s.Longest < s.P99 {
+			t.Errorf("%+v", s)
+		}
+	}
+	for _, b := range rep.Burns {
+		if b.Calls < 1 || b.Call <= 0 || b.Alone <= 0 || b.Helpers < 0 || b.Ratio < 0 || b.Helpers == 0 && !b.Passed {
+			t.Errorf("%+v", b)
+		}
+	}
+	for _, c := range rep.Crowds {
+		if c.GFLOPS <= 0 || c.Alone <= 0 || c.Ratio <= 0 || c.Barred != (c.Callers >= rep.Machine.Workers) || !c.Barred && !c.Passed {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+func TestNeighbourParts(t *testing.T) {
+	rep := neighbourOf(t, "-part", "Burn", "-size", "16", "-workers", "1")
+	if len(rep.Sleepers) != 0 || len(rep.Burns) != 1 || len(rep.Crowds) != 0 || rep.Workers != 1 {
+		t.Errorf("%+v", rep)
+	}
+	code, stdout, _ := gemmbench(t, "neighbour", "-size", "32", "-callers", "3", "-duration", "50ms", "-dtype", "f16")
+	if code != exitOK {
+		t.Errorf("exit status %d", code)
+	}
+	for _, want := range []string{"sleeper: ", "beside", "nothing", "burn: one call every 150µs", "helpers' cores", "callers: ", "32³", "one worker each", "by default, for "} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("no %q in\n%s", want, stdout)
+		}
+	}
+}
