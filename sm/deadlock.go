@@ -9,10 +9,13 @@ import (
 
 // agent returns the handle that r acts by.
 func (r *runner) agent() *agent {
-	if r.by == nil {
-		return r.cta.body
+	switch {
+	case r.by != nil:
+		return r.by
+	case r.self != nil: // that has done nothing yet
+		return r.self
 	}
-	return r.by
+	return r.cta.body
 }
 
 // title returns what a report calls a runner.

@@ -128,14 +128,12 @@ func TestPanics(t *testing.T) {
 					}
 					b.Start(
 						sm.Threads(0, 32, func(t *sm.Thread) {
-							t.SyncWarp()
 							if t.String() == who {
 								c.f(a)
 							}
 							t.BarSync(3, 1024)
 						}),
 						sm.Warpgroups(1, 2, func(w *sm.Warpgroup) {
-							w.FenceProxyAsync()
 							if w.String() == who {
 								c.f(a)
 							}

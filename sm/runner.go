@@ -126,7 +126,7 @@ func (r *runner) recovered(v any, returned bool) {
 	case abandon:
 	case nil:
 		if !returned {
-			r.stop(a, &Fault{Rule: RulePanic, Detail: errGoexit.Error(), cause: errGoexit})
+			r.panicked(a, errGoexit, errGoexit)
 		}
 	case misuse:
 		r.stop(a, &Fault{Rule: RuleBarrier, Detail: v.of + ": " + v.Rule.String() + ": " + v.Detail, cause: v.Misuse})
@@ -134,16 +134,24 @@ func (r *runner) recovered(v any, returned bool) {
 		r.stop(a, &Fault{Rule: RuleWGMMA, Detail: v.Rule.String() + ": " + v.Detail, cause: v})
 	default:
 		err, _ := v.(error)
-		if r.self != nil || r == r.cta.main {
-			r.op = ""
-			r.site.panicked() // a copy stays at where it was issued
-		}
-		stack := debug.Stack()
-		if i := bytes.Index(stack, []byte("\npanic(")); i > 0 {
-			stack = stack[i+1:] // behind it is how it came to be recovered
-		}
-		r.stop(a, &Fault{Rule: RulePanic, Detail: fmt.Sprint(v), Stack: stack, cause: err})
+		r.panicked(a, v, err)
 	}
+}
+
+// panicked stops the launch with a fault that says v, in deferred functions of a panic or of
+// runtime.Goexit.
+func (r *runner) panicked(a *agent, v any, err error) {
+	if r.self != nil || r == r.cta.main {
+		r.op = ""
+		r.site.panicked() // a copy stays at where it was issued
+	}
+	stack := debug.Stack()
+	for _, begin := range []string{"\npanic(", "\nruntime.Goexit("} {
+		if i := bytes.Index(stack, []byte(begin)); i > 0 {
+			stack = stack[i+1:] // above it is how it came to be recovered
+		}
+	}
+	r.stop(a, &Fault{Rule: RulePanic, Detail: fmt.Sprint(v), Stack: stack, cause: err})
 }
 
 // block waits until somebody has called ready. The caller has noted what r waits for, where

@@ -56,8 +56,8 @@ func (s *site) here(depth int) {
 	slot.Store(&siteAt{at, *s})
 }
 
-// panicked sets s to the place of the panic that the caller has recovered from, in code that
-// is not of the packages below the kernel.
+// panicked sets s to the place of the panic that the caller has recovered from, or of the
+// runtime.Goexit, in code that is not of the packages below the kernel.
 func (s *site) panicked() {
 	var pcs [64]uintptr
 	n := runtime.Callers(1, pcs[:])
@@ -66,7 +66,7 @@ func (s *site) panicked() {
 		var f runtime.Frame
 		f, more = frames.Next()
 		switch pkg := packageOf(f.Function); {
-		case f.Function == "runtime.gopanic":
+		case f.Function == "runtime.gopanic" || f.Function == "runtime.Goexit":
 			inside = true
 		case inside && pkg != "runtime" && !ours[pkg]:
 			s[0] = f.PC + 1 // as Callers has it: where the call returns to
