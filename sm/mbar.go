@@ -203,6 +203,9 @@ func (m *mbar) advance() {
 		m.observe(r.cta)
 		r.ready()
 	}
+	if s.Live && len(waiting) < len(m.waiters) {
+		m.b.TestWaitParity(uint32(m.phase - 1)) // what they have seen, for the build tag invariants
+	}
 	m.waiters = waiting
 	if n := m.leaving; n > 0 {
 		m.leaving = 0
