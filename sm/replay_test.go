@@ -15,7 +15,7 @@ import (
 	"example.com/leafhopper/tile"
 )
 
-// TestReplayClusters does what was recorded on an H200: what loads and tests return, and all of
+// TestReplayClusters does what was recorded on an H100: what loads and tests return, and all of
 // shared memory at the end, is the same.
 func TestReplayClusters(t *testing.T) {
 	data, err := golden.Read("testdata/cluster.jsonl.gz")
