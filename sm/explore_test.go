@@ -80,6 +80,27 @@ func TestExploreCopies(t *testing.T) {
 	}
 }
 
+// TestExploreSpins: an agent that loops until another has stored something lets it do so, in the
+// schedules that Explore tries as well.
+func TestExploreSpins(t *testing.T) {
+	f := fault(t, sm.Explore(t.Context(), sm.Config{Block: sm.Dim3{X: 8}}, 5, func(b *sm.Block) {
+		turn := sm.Shared[int32](b, 1, 4)
+		b.Threads(func(t *sm.Thread) {
+			if t.Rank() == 7 {
+				turn.Store(t, 0, 7)
+			}
+			for turn.Load(t, 0) != int32(t.Rank()) {
+			}
+			turn.Store(t, 0, int32(t.Rank()-1))
+			assert(t.Rank() != 0, "the last")
+		})
+	}))
+	if len(f.Switches) != 0 {
+		t.Errorf("%d switches, want 0", len(f.Switches))
+	}
+	contains(t, f, "the last")
+}
+
 // TestExplore checks what Explore returns if there is no fault.
 func TestExplore(t *testing.T) {
 	launches := 0

@@ -31,6 +31,7 @@ type runner struct {
 	site site
 
 	steps, copies int // that it has done and issued, of a checked launch
+	turn          int // how many it had done when it got the turn
 
 	handles []*Thread // that have issued copies
 	copiers []*Thread // that issue those of MemcpyAsync

@@ -116,9 +116,17 @@ func (s *scheduler) now(r *runner) moment {
 	return moment{s.number[r], r.steps}
 }
 
+// longTurn is how many operations a runner does before others go on in any case: it may be
+// looping until one of them changes what it loads.
+const longTurn = 1000
+
 // point may give r's turn to another, or let pieces of copies land.
 func (s *scheduler) point(r *runner) {
 	s.tick(r)
+	if r.steps-r.turn > longTurn {
+		s.pass(r)
+		return
+	}
 	for {
 		c, ok := s.decide(r)
 		if !ok {
@@ -208,6 +216,7 @@ func (s *scheduler) handOver(r, next *runner) {
 	}
 	next.wake <- struct{}{}
 	<-r.wake
+	r.turn = r.steps
 }
 
 // block gives r's turn to another and returns when r has been made ready and has got it
@@ -227,6 +236,7 @@ func (s *scheduler) doze(r *runner) {
 
 // pass lets others go on, or a copy land, while r finds nothing to do.
 func (s *scheduler) pass(r *runner) {
+	r.turn = r.steps
 	if len(s.turns)+len(s.copies) == 0 {
 		return
 	}
