@@ -75,8 +75,8 @@ func (b *Barrier) Invalidate(a Agent) {
 	g, m := b.local(a, "Invalidate")
 	m.mu.Lock()
 	defer m.unlock()
-	if n := len(m.waiters); n > 0 {
-		g.fail(RuleBarrier, "%s: %d agents wait for it", m.name(), n)
+	if r := m.waiters.first; r != nil {
+		g.fail(RuleBarrier, "%s: %s waits for it", m.name(), r.title())
 	}
 	if m.loads > m.observed {
 		g.fail(RuleExit, "%s: the load by %v has not been waited for", m.name(), m.loaded)

@@ -338,14 +338,19 @@ func (c *cta) start(parts ...Part) {
 	c.running.Store(c.agents)
 	c.cluster.live.Add(int64(agents))
 	c.cluster.count(int64(agents))
+	// All are there before the first begins: whoever wakes one may have been started before it.
+	starts := make([]func(), 0, agents)
 	for _, p := range parts {
 		for i := p.first; i < p.end; i++ {
 			r, f := p.run(c, i*p.unit)
 			for _, ends := range c.pipelines {
 				ends[i*p.unit].agent = r.self
 			}
-			r.start(f)
+			starts = append(starts, func() { r.start(f) })
 		}
+	}
+	for _, start := range starts {
+		start()
 	}
 	c.main.waits, c.main.target = join{c}, 0
 	defer c.outlive()

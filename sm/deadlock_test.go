@@ -108,18 +108,18 @@ func TestPolls(t *testing.T) {
 			t.Run(c.name+"/"+mode(m), func(t *testing.T) {
 				poll := func(missing, pollers, load int, last func(t *sm.Thread)) error {
 					src := ramp(4)
-					return launch(t, in(m, sm.Config{Block: sm.Dim3{X: 64}, Name: "poll"}), func(b *sm.Block) {
+					return launch(t, in(m, sm.Config{Block: sm.Dim3{X: 32}, Name: "poll"}), func(b *sm.Block) {
 						buf, bar := sm.Shared[int32](b, 4, 16), b.Barrier()
 						b.Threads(func(t *sm.Thread) {
 							if t.Rank() == 0 {
-								bar.Init(t, 64+missing)
+								bar.Init(t, 32+missing)
 							}
 							t.SyncThreads()
-							if t.Rank() == 63 {
+							if t.Rank() == 31 {
 								last(t)
 							}
 							var token sm.Token
-							if t.Rank() == 63 && load > 0 {
+							if t.Rank() == 31 && load > 0 {
 								token = bar.ArriveTx(t, 1, 16*load)
 								sm.LoadBulk(t, buf, src, bar)
 							} else {
@@ -143,21 +143,21 @@ func TestPolls(t *testing.T) {
 					}
 				}
 				for name, err := range map[string]error{
-					"all poll": poll(0, 64, 0, nothing), "one polls": poll(0, 1, 0, nothing),
-					"the last is late": poll(0, 63, 0, long), "for a copy": poll(0, 64, 1, nothing),
+					"all poll": poll(0, 32, 0, nothing), "one polls": poll(0, 1, 0, nothing),
+					"the last is late": poll(0, 31, 0, long), "for a copy": poll(0, 32, 1, nothing),
 				} {
 					if err != nil {
 						t.Errorf("%s: %v", name, err)
 					}
 				}
 				for name, err := range map[string]error{
-					"all poll": poll(1, 64, 0, nothing), "one polls": poll(1, 1, 0, nothing),
-					"the last is late": poll(1, 63, 0, long), "for a copy": poll(0, 64, 2, nothing),
+					"all poll": poll(1, 32, 0, nothing), "one polls": poll(1, 1, 0, nothing),
+					"the last is late": poll(1, 31, 0, long), "for a copy": poll(0, 32, 2, nothing),
 				} {
 					if f := fault(t, err); f.Rule != sm.RuleDeadlock {
 						t.Errorf("%s: %v", name, f)
 					} else {
-						contains(t, f, "all 64 agents wait", "bar phase 0", "missing")
+						contains(t, f, "all 32 agents wait", "bar phase 0", "missing")
 					}
 				}
 			})

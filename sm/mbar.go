@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"time"
+	"unsafe"
 
 	"example.com/leafhopper/barrier"
 	"example.com/leafhopper/internal/race"
@@ -21,7 +22,7 @@ type mbar struct {
 	phase   uint64 // completed
 	dropped bool   // by the last who took part
 	leaving int    // threads that drop out as soon as this phase is over
-	waiters []*runner
+	waiters queue // for the current phase
 	clock   clock // released by who has arrived or landed
 
 	// Of the current phase, for reports:
@@ -194,19 +195,13 @@ func (m *mbar) advance() {
 	m.dropped = !s.Live
 	m.expected = 0
 	m.cta.cluster.progressed()
-	waiting := m.waiters[:0]
-	for _, r := range m.waiters {
-		if r.target >= m.phase {
-			waiting = append(waiting, r)
-			continue
-		}
+	if s.Live && m.waiters.first != nil {
+		m.b.TestWaitParity(uint32(m.phase - 1)) // what they have seen, for the build tag invariants
+	}
+	for r := m.waiters.pop(); r != nil; r = m.waiters.pop() {
 		m.observe(r.cta)
 		r.ready()
 	}
-	if s.Live && len(waiting) < len(m.waiters) {
-		m.b.TestWaitParity(uint32(m.phase - 1)) // what they have seen, for the build tag invariants
-	}
-	m.waiters = waiting
 	if n := m.leaving; n > 0 {
 		m.leaving = 0
 		m.drop(n)
@@ -226,18 +221,29 @@ func (m *mbar) wait(a *agent, over func() bool) {
 	}
 }
 
-// test reports whether over says so. If not, it may put a on the list of those who wait.
+// test reports whether over says so. If not, it may put a on the list of those who wait; and
+// the race detector is not to believe that whoever has the lock next comes after a.
 func (m *mbar) test(a *agent, over func() bool, queue bool) bool {
+	hidden := false
+	defer func() {
+		if hidden {
+			race.Show()
+		}
+	}()
+	race.Hide() // its compare-and-swap, which releases
 	m.mu.Lock()
+	race.Show()
+	race.Acquire(unsafe.Pointer(&m.mu))
 	defer m.unlock()
 	if over() {
 		m.observe(a.cta)
 		return true
 	}
 	if queue {
-		a.run.waits, a.run.target = m, m.phase
-		m.waiters = append(m.waiters, a.run)
+		m.waiters.push(a.run, m)
 	}
+	race.Hide()
+	hidden = true
 	return false
 }
 
@@ -245,11 +251,52 @@ func (m *mbar) test(a *agent, over func() bool, queue bool) bool {
 func (m *mbar) unqueue(r *runner) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for i, w := range m.waiters {
-		if w == r {
-			m.waiters = append(m.waiters[:i], m.waiters[i+1:]...)
-			return true
+	return m.waiters.remove(r)
+}
+
+// A queue is runners that wait for the same phase. It allocates nothing, which the race
+// detector would see.
+type queue struct{ first, last *runner }
+
+// push adds r, which waits for m's current phase.
+//
+//go:norace
+func (q *queue) push(r *runner, m *mbar) {
+	r.waits, r.target = m, m.phase
+	if q.first == nil {
+		q.first = r
+	} else {
+		q.last.next = r
+	}
+	q.last = r
+}
+
+// pop takes the first off, nil if there is none.
+func (q *queue) pop() *runner {
+	r := q.first
+	if r != nil {
+		q.first, r.next = r.next, nil
+	}
+	return r
+}
+
+// remove takes r off, and reports whether it was there.
+func (q *queue) remove(r *runner) bool {
+	var before *runner
+	for at := q.first; at != nil; before, at = at, at.next {
+		if at != r {
+			continue
 		}
+		if before == nil {
+			q.first = r.next
+		} else {
+			before.next = r.next
+		}
+		if q.last == r {
+			q.last = before
+		}
+		r.next = nil
+		return true
 	}
 	return false
 }

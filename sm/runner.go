@@ -38,6 +38,7 @@ type runner struct {
 
 	waits    waitable // what it waits for, nil if it does not
 	target   uint64   // the phase of it
+	next     *runner  // that waits for it too
 	result   int      // of a reduction by barrier.sync
 	polls    int      // tries in a row that found nothing changed
 	progress int64    // of the cluster, at the last of them
