@@ -22,8 +22,8 @@ type mbar struct {
 	phase   uint64 // completed
 	dropped bool   // by the last who took part
 	leaving int    // threads that drop out as soon as this phase is over
-	waiters queue // for the current phase
-	clock   clock // released by who has arrived or landed
+	waiters queue  // for the current phase
+	clock   clock  // released by who has arrived or landed
 
 	// Of the current phase, for reports:
 	expected int // bytes
