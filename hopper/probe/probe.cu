@@ -4,9 +4,11 @@
 //	./probe OUTDIR [SEED]
 //
 // The instructions are raw PTX; the seed decides all inputs. See README.md.
+#include "cluster.cuh"
 #include "common.cuh"
 #include "descriptor.cuh"
 #include "mbarrier.cuh"
+#include "reduce.cuh"
 #include "tensormap.cuh"
 #include "tma.cuh"
 #include "wgmma.cuh"
@@ -47,6 +49,8 @@ int main(int argc, char** argv) {
   report("tensormap.txt", probe_tensormap(dir, seed));
   report("tma.bin", probe_tma(dir, seed));
   report("tma_tf32.txt", probe_tf32(dir, seed));
+  report("reduce.txt", probe_reductions(dir, seed));
+  report("cluster.jsonl", probe_clusters(dir, seed));
   report("wgmma_<kind>.bin", probe_wgmma(dir, seed));
   report("wgmma_desc.bin", probe_descriptors(dir, seed));
   return 0;

@@ -1,6 +1,6 @@
 """Records whole products of cuBLAS, by way of PyTorch: cublas.json and
-cublas_rows.bin in the folder given. Elements, layouts and checksums are those
-that hopper/README.md describes.
+cublas_rows.bin, cublas_fp8_tf32.json and cublas_fp8_tf32_rows.bin in the folder
+given. Elements, layouts and checksums are those that hopper/README.md describes.
 """
 
 import json
@@ -24,6 +24,30 @@ SHAPES = [
 ]
 
 
+TF32_SHAPES = [
+    (128, 128, 256),
+    (256, 256, 512),
+    (384, 640, 1024),
+    (512, 512, 256),
+    (640, 384, 512),
+    (768, 1024, 320),
+    (1024, 512, 768),
+    (2048, 1024, 512),
+]
+
+FP8_SHAPES = [
+    (64, 64, 96),
+    (128, 256, 64),
+    (192, 320, 448),
+    (256, 512, 640),
+    (384, 640, 1024),
+    (1024, 512, 768),
+]
+
+FP8 = {"e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2}
+OUT = {"f32": torch.float32, "bf16": torch.bfloat16}
+
+
 def elements(rows, columns, seed, dtype):
     """The matrix of a seed, row-major: a hash of the index, in [-1, 1)."""
     mask = 0xFFFFFFFF
@@ -39,6 +63,72 @@ def elements(rows, columns, seed, dtype):
 def raw(matrix):
     """The bytes of a matrix, row-major."""
     return matrix.contiguous().view(torch.uint8).cpu().numpy().tobytes()
+
+
+def kernels(f):
+    """The names of the kernels that f starts."""
+    activities = [torch.profiler.ProfilerActivity.CUDA]
+    with torch.profiler.profile(activities=activities) as profile:
+        f()
+        torch.cuda.synchronize()
+    return [event.key for event in profile.key_averages()]
+
+
+def of_hopper(name):
+    """Whether cuBLAS's kernel of that name multiplies by wgmma."""
+    return "nvjet" in name or "sm90" in name
+
+
+def write(folder, name, entries, rows):
+    with open(os.path.join(folder, name + "_rows.bin"), "wb") as f:
+        f.write(rows)
+    with open(os.path.join(folder, name + ".json"), "w") as f:
+        json.dump(entries, f, indent=0)
+        f.write("\n")
+    print("%-24s %6d records" % (name + ".json", len(entries)))
+
+
+def tf32_products(add):
+    """C = A·B in tf32. Kernels of older GPUs, which run for some shapes, sum in
+    another way and are left out."""
+    torch.backends.cuda.matmul.allow_tf32 = True
+    for m, n, k in TF32_SHAPES:
+        a = elements(m, k, 1, torch.float32) * 1.000123
+        for layout in ("NN", "NT"):
+            b = elements(*((k, n) if layout == "NN" else (n, k)), 2, torch.float32) * 1.000123
+            if layout == "NT":
+                b = b.t()
+            c = torch.mm(a, b)
+            names = kernels(lambda: torch.mm(a, b))
+            if any(of_hopper(name) for name in names):
+                add(c, a="tf32", b="tf32", m=m, n=n, k=k, layout=layout, out="f32", scales="none", bias=False)
+            else:
+                print("left out: tf32 %dx%dx%d %s runs %s" % (m, n, k, layout, ", ".join(names)), file=sys.stderr)
+
+
+def fp8_products(add):
+    """C = A·Bᵀ in fp8, as torch._scaled_mm has it."""
+    one = torch.ones((), dtype=torch.float32, device="cuda")
+    for ta, tb in (("e4m3", "e4m3"), ("e5m2", "e4m3"), ("e4m3", "e5m2")):
+        for m, n, k in FP8_SHAPES:
+            a, b = elements(m, k, 1, FP8[ta]), elements(n, k, 2, FP8[tb]).t()
+            bias = elements(1, n, 5, torch.bfloat16).reshape(n)
+            scales = {
+                "none": (one, one),
+                "tensor": (one * 0.3, one * 1.7),
+                "row": (elements(m, 1, 3, torch.float32).abs() + 0.01, elements(1, n, 4, torch.float32).abs() + 0.01),
+            }
+            for kind, (sa, sb) in scales.items():
+                for out, with_bias in (("f32", False), ("bf16", False), ("bf16", True)):
+                    for fast in (True, False):
+                        entry = dict(a=ta, b=tb, m=m, n=n, k=k, layout="NT", out=out, scales=kind, bias=with_bias, fast_accum=fast)
+                        try:
+                            c = torch._scaled_mm(a, b, sa, sb, bias=bias if with_bias else None, out_dtype=OUT[out], use_fast_accum=fast)
+                            torch.cuda.synchronize()
+                        except RuntimeError as err:  # not every version has every combination
+                            print("left out: %s: %s" % (entry, str(err).splitlines()[0]), file=sys.stderr)
+                            continue
+                        add(c, **entry)
 
 
 def main(folder):
@@ -63,12 +153,17 @@ def main(folder):
                 entry["rows_off_f32"] = len(rows)
                 rows += raw(wide[:1])
                 entries.append(entry)
-    with open(os.path.join(folder, "cublas_rows.bin"), "wb") as f:
-        f.write(rows)
-    with open(os.path.join(folder, "cublas.json"), "w") as f:
-        json.dump(entries, f, indent=0)
-        f.write("\n")
-    print("%-24s %6d records" % ("cublas.json", len(entries)))
+    write(folder, "cublas", entries, rows)
+
+    scaled, scaled_rows = [], bytearray()
+
+    def add(c, **entry):
+        scaled.append(dict(entry, crc32=zlib.crc32(raw(c)), row_off=len(scaled_rows)))
+        scaled_rows.extend(raw(c[:1]))
+
+    tf32_products(add)
+    fp8_products(add)
+    write(folder, "cublas_fp8_tf32", scaled, scaled_rows)
     with open(os.path.join(folder, "machine.txt"), "a") as f:
         f.write("PyTorch %s, CUDA %s\n" % (torch.__version__, torch.version.cuda))
 

@@ -6,7 +6,7 @@
 // Values of CUtensorMapDataType, with the bytes of an element.
 constexpr int kTypes = 13;
 constexpr uint32_t kTypeBytes[kTypes] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
-constexpr int kU32 = 2, kS32 = 3, kU64 = 4, kF16 = 6, kF32 = 7, kBF16 = 9, kF32FTZ = 10, kTF32 = 11, kTF32FTZ = 12;
+constexpr int kU32 = 2, kS32 = 3, kU64 = 4, kS64 = 5, kF16 = 6, kF32 = 7, kF64 = 8, kBF16 = 9, kF32FTZ = 10, kTF32 = 11, kTF32FTZ = 12;
 
 // The span of CUtensorMapSwizzle in bytes.
 constexpr uint32_t kSpans[4] = {0, 32, 64, 128};
