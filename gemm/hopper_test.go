@@ -38,17 +38,6 @@ func cublas(t *testing.T) []golden.Product {
 	return products
 }
 
-// parts returns the parts that cuBLAS cut K into; hopper/README.md lists them.
-func parts(p *golden.Product) int {
-	switch [3]int{p.M, p.N, p.K} {
-	case [3]int{32, 4096, 4096}:
-		return 2
-	case [3]int{64, 64, 8192}:
-		return 6
-	}
-	return 1
-}
-
 // TestCuBLAS checks that Hopper's arithmetic has cuBLAS's bits, for both types
 // of C.
 func TestCuBLAS(t *testing.T) {
@@ -71,7 +60,7 @@ func TestCuBLAS(t *testing.T) {
 			}
 			ran++
 			t.Run(fmt.Sprintf("%s/%dx%dx%d/%s", p.DType, p.M, p.N, p.K, p.Layout), func(t *testing.T) {
-				opts := append(opts[:len(opts):len(opts)], gemm.WithSplitK(parts(p)))
+				opts := append(opts[:len(opts):len(opts)], gemm.WithSplitK(p.Parts()))
 				if p.DType == "bf16" {
 					checkCuBLAS[bf16.BF16](t, p, opts)
 				} else {

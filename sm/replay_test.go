@@ -5,14 +5,12 @@
 package sm_test
 
 import (
-	"errors"
-	"hash/crc32"
 	"slices"
 	"testing"
 
 	"example.com/leafhopper/internal/golden"
+	"example.com/leafhopper/internal/replay"
 	"example.com/leafhopper/sm"
-	"example.com/leafhopper/tile"
 )
 
 // TestReplayClusters does what was recorded on an H100: what loads and tests return, and all of
@@ -29,114 +27,18 @@ func TestReplayClusters(t *testing.T) {
 	if len(all) != 1000 {
 		t.Errorf("%d scenarios, want 1000", len(all))
 	}
-	global := make([]uint32, golden.ClusterGlobalSize/4)
-	bytes := make([]byte, golden.ClusterGlobalSize)
-	golden.FillClusterGlobal(bytes)
-	for i := range global {
-		global[i] = uint32(bytes[4*i]) | uint32(bytes[4*i+1])<<8 | uint32(bytes[4*i+2])<<16 | uint32(bytes[4*i+3])<<24
-	}
-	r := replay{global: global, plain: replayMap(t, global, 16, tile.SwizzleNone), swizzled: replayMap(t, global, 32, tile.Swizzle128B)}
-	for i, s := range all {
-		r.run(t, i, s, sm.Config{})
+	for i := range all {
+		modes := []sm.Config{{}}
 		if i%10 == 0 && !testing.Short() {
 			// Every operation is over before the next, copies too.
-			r.run(t, i, s, sm.Config{Check: true, Schedule: sm.Eager, Seed: uint64(i)})
+			modes = append(modes, sm.Config{Check: true, Schedule: sm.Eager, Seed: uint64(i)})
+		}
+		for _, cfg := range modes {
+			if text, err := replay.Cluster(t.Context(), &all[i], cfg); text != "" || err != nil {
+				t.Errorf("scenario %d, %s: %s %v", i, mode(cfg), text, err)
+			}
 		}
 	}
-}
-
-func replayMap(t *testing.T, global []uint32, width uint32, s tile.Swizzle) *tile.TensorMap {
-	m, err := sm.NewTensorMap(global, tile.Config{DataType: tile.Int32, Dims: []uint64{64, 64}, Box: []uint32{width, 8}, Swizzle: s})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
-// replay is what all scenarios share.
-type replay struct {
-	global          []uint32
-	plain, swizzled *tile.TensorMap
-}
-
-func (r *replay) run(t *testing.T, i int, s golden.ClusterScenario, cfg sm.Config) {
-	t.Helper()
-	var values []uint32
-	sums := make([]uint32, s.CTAs)
-	cfg.Grid, cfg.Cluster = sm.Dim3{X: s.CTAs}, sm.Dim3{X: s.CTAs}
-	err := launch(t, cfg, func(b *sm.Block) {
-		mem := sm.Shared[uint32](b, golden.ClusterSharedSize/4, 1024)
-		bars := b.Barriers(golden.ClusterBarriers)
-		b.Threads(func(th *sm.Thread) {
-			golden.FillClusterShared(mem.Bytes(), b.ClusterRank())
-			for j := range bars {
-				bars[j].Init(th, s.Init[j])
-			}
-			th.ClusterSync()
-			for _, op := range s.Ops {
-				if op.Rank == b.ClusterRank() {
-					if v, ok := r.op(th, mem, bars, op); ok {
-						values = append(values, v)
-					}
-				}
-				th.ClusterSync()
-			}
-			sums[b.ClusterRank()] = crc32.ChecksumIEEE(mem.Bytes())
-			th.ClusterSync()
-		})
-	})
-	// A scenario may end with copies that nobody has waited for, or whose bytes nobody has expected.
-	if f := (*sm.Fault)(nil); err != nil && !(errors.As(err, &f) && f.Op == "exit" && (f.Rule == sm.RuleExit || f.Rule == sm.RuleBytes)) {
-		t.Fatalf("scenario %d, %s: %v", i, mode(cfg), err)
-	}
-	if !slices.Equal(values, s.Values) {
-		t.Errorf("scenario %d, %s: loads and tests return %v, the GPU %v", i, mode(cfg), values, s.Values)
-	}
-	if !slices.Equal(sums, s.Shared) {
-		t.Errorf("scenario %d, %s: shared memory has sums %08x, on the GPU %08x", i, mode(cfg), sums, s.Shared)
-	}
-}
-
-// op does one operation, and returns its value if it has one.
-func (r *replay) op(t *sm.Thread, mem *sm.Array[uint32], bars []sm.Barrier, op golden.ClusterOp) (v uint32, ok bool) {
-	a := op.Args
-	at := func(i int) *sm.Array[uint32] { return mem.MapShared(a[0]).At(a[i] / 4) }
-	span := func(m *sm.Array[uint32], from, bytes int) *sm.Array[uint32] { return m.Slice(from/4, (from+bytes)/4) }
-	bar := func(i int) *sm.Barrier { return bars[a[i]].MapShared(a[0]) }
-	switch op.Code {
-	case golden.ClusterArrive:
-		bar(1).ArriveN(t, a[2])
-	case golden.ClusterArriveTx:
-		bar(1).ArriveTx(t, 1, a[2])
-	case golden.ClusterExpectTx:
-		bar(1).ExpectTx(t, a[2])
-	case golden.ClusterCompleteTx:
-		bar(1).CompleteTx(t, a[2])
-	case golden.ClusterCopy:
-		t.CopyBulk(span(mem.MapShared(a[0]), a[1], a[3]), span(mem, a[2], a[3]), bar(4))
-	case golden.ClusterAdd:
-		t.ReduceBulk(tile.ReduceAdd, span(mem.MapShared(a[0]), a[1], a[3]), span(mem, a[2], a[3]), bar(4))
-	case golden.ClusterMulticast:
-		sm.LoadBulkMulticast(t, span(mem, a[1], a[3]), r.global[a[2]/4:][:a[3]/4], &bars[a[4]], uint16(a[0]))
-	case golden.ClusterMulticastTensor:
-		t.LoadTensorMulticast(mem.At(a[1]/4), r.plain, &bars[a[4]], uint16(a[0]), a[2], a[3])
-	case golden.ClusterMulticastSwizzled:
-		t.LoadTensorMulticast(mem.At(a[1]/4), r.swizzled, &bars[a[4]], uint16(a[0]), a[2], a[3])
-	case golden.ClusterStoreAsync:
-		sm.StoreAsync(t, at(1), uint32(a[2]), bar(3))
-	case golden.ClusterAddAsync:
-		sm.ReduceAsync(t, tile.ReduceAdd, at(1), uint32(a[2]), bar(3))
-	case golden.ClusterStore:
-		at(1).Store(t, 0, uint32(a[2]))
-	case golden.ClusterLoad:
-		return at(1).Load(t, 0), true
-	case golden.ClusterTestParity:
-		if bars[a[0]].TestWaitParity(t, a[1]) {
-			return 1, true
-		}
-		return 0, true
-	}
-	return 0, false
 }
 
 // TestReplayBarriers does the sequences recorded on an H200 that have only what sm has.

@@ -30,16 +30,16 @@ var kinds = []kind{
 	{named(`tma\.bin`), "tile copies", parsed(golden.ParseCopies, replayCopy)},
 	{named(`tma_illegal\.txt`), "tile copies that fault", parsed(golden.ParseRefused, replayRefused)},
 	{named(`tma_tf32\.txt`), "words loaded as tf32", parsed(golden.ParseWords, replayWord)},
+	{named(`reduce\.txt`), "reductions in every place", parsed(golden.ParseReductions, replayReduction)},
+	{named(`cluster\.jsonl`), "scenarios of clusters", parsed(golden.ParseClusters, replayCluster)},
 	{named(`wgmma_desc\.bin`), "matrix descriptors", parsed(golden.ParseDescriptors, replayDescriptor)},
 	{named(`wgmma_.*\.bin`), "matrix instructions", parsed(parseInstructions, replayInstruction)},
-	{named(`cublas\.json`), "whole products", replayProducts},
+	{named(`cublas\.json`), "whole products", products(golden.ParseProducts, sixteenBits)},
+	{named(`cublas_fp8_tf32\.json`), "whole products in tf32 and fp8", products(golden.ParseScaledProducts, scaled)},
 }
 
 // companions are files that belong to another.
-var companions = named(`cublas_rows\.bin`)
-
-// elsewhere are recordings that a test replays and this command does not.
-var elsewhere = map[string]string{"reduce.txt": "go test ./tile"}
+var companions = named(`(cublas.*)_rows\.bin`)
 
 // parsed returns the replay of a format whose records stand alone: parse reads
 // them, and check says how the emulator differs from one, or "". An error of check is
@@ -94,7 +94,7 @@ func (f *file) replay(ctx context.Context, c *config) (result, error) {
 
 // testdata are the folders of this module that hold its recordings, each with
 // the package that they test.
-var testdata = []string{"barrier/testdata", "tile/testdata", "wgmma/testdata", "hopper/testdata"}
+var testdata = []string{"barrier/testdata", "tile/testdata", "sm/testdata", "wgmma/testdata", "hopper/testdata"}
 
 // find returns the recordings that the command line names.
 func (c *config) find(say func(format string, args ...any)) ([]file, error) {
@@ -140,11 +140,8 @@ func (c *config) find(say func(format string, args ...any)) ([]file, error) {
 
 // unfit says why a file of that name, without .gz, is not replayed.
 func unfit(base string) string {
-	switch {
-	case companions.MatchString(base):
-		return "replayed with cublas.json, not alone"
-	case elsewhere[base] != "":
-		return elsewhere[base] + " replays it"
+	if m := companions.FindStringSubmatch(base); m != nil {
+		return "replayed with " + m[1] + ".json, not alone"
 	}
 	return "not the name of a recording"
 }

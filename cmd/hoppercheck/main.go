@@ -7,7 +7,7 @@
 // file, plain or compressed by gzip: those of this module, which it takes by
 // default, or those that hopper/probe wrote on another GPU. For every file it prints how many
 // records it checked, how many came out different, and what the first of them
-// is. Below that stand how many products of cublas.json agree with K split, which -v
+// is. Below that stand how many products of cublas*.json agree with K split, which -v
 // names, and how many were left out.
 //
 // The exit status is 0 if everything agreed, 1 if a record differs, 2 if a file
@@ -61,9 +61,10 @@ hopper/probe makes such files on any Hopper GPU. Without DIR it takes the
 recordings in this module, below the working directory or one of its parents.
 
 A record is a script of mbarrier.txt, a call of tensormap.txt, a copy of tma.bin or
-tma_illegal.txt, a word of tma_tf32.txt, an instruction of wgmma_*.bin, and a product of
-cublas.json. A line below the table says how many products agree with K split, which -v
-names, and how many were left out.
+tma_illegal.txt, a word of tma_tf32.txt, a reduction of reduce.txt, a scenario of
+cluster.jsonl, an instruction of wgmma_*.bin, and a product of cublas.json or
+cublas_fp8_tf32.json. A line below the table says how many products agree with K split,
+which -v names, and how many were left out.
 
 Exit status: 0 all agree, 1 a record differs, 2 a file is unreadable, the result
 cannot be written or the arguments are bad, 130 after an interrupt.
@@ -76,7 +77,7 @@ func (c *config) flags() *flag.FlagSet {
 	fs := flag.NewFlagSet("hoppercheck", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.StringVar(&c.format, "format", "table", "`format` of the result: table, json")
-	fs.Float64Var(&c.maxFlops, "max-flops", 5e9, "leave out products of cublas.json that take more than `n` operations, 2·M·N·K")
+	fs.Float64Var(&c.maxFlops, "max-flops", 5e9, "leave out products of cublas*.json that take more than `n` operations, 2·M·N·K")
 	fs.StringVar(&c.run, "run", "", "replay only files whose name matches `regexp`")
 	fs.BoolVar(&c.verbose, "v", false, "name every file before it is replayed, all that is skipped, and the products that agree with K split")
 	return fs

@@ -5,10 +5,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"math"
-	"path/filepath"
+	"strings"
 
 	"github.com/x448/float16"
 
@@ -21,117 +20,135 @@ import (
 // C is too small to fill the GPU, by a rule of its own that it does not publish.
 const maxSplit = 16
 
-// splits returns the number of parts in which cuBLAS computes a recorded
-// shape, where it is known: the grids of its kernels on an H200 show it.
-func splits(p *golden.Product) int {
-	switch [3]int{p.M, p.N, p.K} {
-	case [3]int{32, 4096, 4096}:
-		return 2
-	case [3]int{64, 64, 8192}:
-		return 6
-	}
-	return 1
+// A product is a recorded one of either file.
+type product struct {
+	name  string
+	flops float64
+	parts int // of K, in which cuBLAS is known to compute it
+	most  int // parts to be tried where those differ; 0 if others are out of the question
+	// replay computes it with K in parts and says how it differs, or "".
+	replay func(ctx context.Context, parts int) (string, error)
 }
 
-// replayProducts computes whole products in Hopper's arithmetic.
-func replayProducts(ctx context.Context, c *config, f *file, data []byte) (result, error) {
-	r := result{file: f.name(), maxFlops: c.maxFlops}
-	rows, err := golden.Read(filepath.Join(filepath.Dir(f.path), "cublas_rows.bin"))
+// rows returns the file of first rows that belongs to f.
+func (f *file) rows() ([]byte, error) {
+	path := strings.TrimSuffix(strings.TrimSuffix(f.path, ".gz"), ".json") + "_rows.bin"
+	rows, err := golden.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		rows, err = golden.Read(filepath.Join(filepath.Dir(f.path), "cublas_rows.bin.gz"))
+		rows, err = golden.Read(path + ".gz")
 	}
-	if err != nil {
-		return r, err
-	}
-	products, err := golden.ParseProducts(data, rows)
-	if err != nil {
-		return r, err
-	}
-	for i := range products {
-		p := &products[i]
-		if 2*float64(p.M)*float64(p.N)*float64(p.K) > c.maxFlops {
-			r.leftOut++
-			continue
-		}
-		text, split, err := replayProduct(ctx, p)
+	return rows, err
+}
+
+// products returns the replay of a format of whole products: parse reads them, and
+// prepare says what one is.
+func products[P any](
+	parse func(data, rows []byte) ([]P, error), prepare func(*P) product,
+) func(context.Context, *config, *file, []byte) (result, error) {
+	return func(ctx context.Context, c *config, f *file, data []byte) (result, error) {
+		r := result{file: f.name(), maxFlops: c.maxFlops}
+		rows, err := f.rows()
 		if err != nil {
 			return r, err
 		}
-		name := fmt.Sprintf("%s %dx%dx%d %s", p.DType, p.M, p.N, p.K, p.Layout)
-		if split > 1 && text == "" {
-			r.splits = append(r.splits, splitProduct{i, name, split})
+		all, err := parse(data, rows)
+		if err != nil {
+			return r, err
 		}
-		r.count(fmt.Sprintf("record %d, %s", i, name), text)
+		for i := range all {
+			p := prepare(&all[i])
+			if p.flops > c.maxFlops {
+				r.leftOut++
+				continue
+			}
+			text, split, err := p.compare(ctx)
+			if err != nil {
+				return r, err
+			}
+			if split > 1 && text == "" {
+				r.splits = append(r.splits, splitProduct{i, p.name, split})
+			}
+			r.count(fmt.Sprintf("record %d, %s", i, p.name), text)
+		}
+		return r, nil
 	}
-	return r, nil
 }
 
-// replayProduct computes p with K in the number of parts that is known for its
-// shape and, where that differs from the GPU, in others. It returns the difference and
-// the number of parts that agrees.
-func replayProduct(ctx context.Context, p *golden.Product) (text string, split int, err error) {
-	in := func(n int) (string, error) {
-		if p.DType == "bf16" {
-			return multiply(ctx, p, n, bf16.FromFloat32, bf16.BF16.Bits)
-		}
-		return multiply(ctx, p, n, float16.Fromfloat32, float16.Float16.Bits)
+// compare computes p with K in the number of parts that is known and, where that
+// differs from the GPU, in others. It returns the difference and the number of parts
+// into which cuBLAS split K if it agrees.
+func (p *product) compare(ctx context.Context) (text string, split int, err error) {
+	split = p.parts
+	if p.most == 0 {
+		split = 1 // the parts are of the arithmetic
 	}
-	if text, err = in(splits(p)); text == "" || err != nil {
-		return text, splits(p), err
+	if text, err = p.replay(ctx, p.parts); text == "" || err != nil {
+		return text, split, err
 	}
-	for n := 1; n <= min(maxSplit, p.K/64); n++ {
-		if other, err := in(n); other == "" || err != nil {
+	for n := 1; n <= p.most; n++ {
+		if other, err := p.replay(ctx, n); other == "" || err != nil {
 			return other, n, err
 		}
 	}
 	return text, 1, nil
 }
 
-// multiply computes p with K in split parts and compares both outputs: f32, and
-// that rounded once to the type of the operands.
-func multiply[T gemm.Element](ctx context.Context, p *golden.Product, split int, round func(float32) T, bits func(T) uint16) (string, error) {
-	fill := func(rows, cols int, seed uint32) gemm.Matrix[T] {
-		m := gemm.NewMatrix[T](rows, cols)
-		for i := range m.Data {
-			m.Data[i] = round(golden.Element(uint32(i), seed))
-		}
-		return m
+// sixteenBits prepares a product of bf16 or f16.
+func sixteenBits(p *golden.Product) product {
+	return product{
+		name:  fmt.Sprintf("%s %dx%dx%d %s", p.DType, p.M, p.N, p.K, p.Layout),
+		flops: 2 * float64(p.M) * float64(p.N) * float64(p.K),
+		parts: p.Parts(), most: min(maxSplit, p.K/64),
+		replay: func(ctx context.Context, parts int) (string, error) {
+			if p.DType == "bf16" {
+				return replaySixteen(ctx, p, parts, bf16.FromFloat32, bf16.BF16.Bits)
+			}
+			return replaySixteen(ctx, p, parts, float16.Fromfloat32, float16.Float16.Bits)
+		},
 	}
-	a := fill(p.M, p.K, golden.SeedA)
-	var b gemm.Matrix[T]
-	if p.Layout == "NT" {
-		b = fill(p.N, p.K, golden.SeedB).T()
-	} else {
-		b = fill(p.K, p.N, golden.SeedB)
+}
+
+// operands makes A and B of a product.
+func operands[A, B gemm.Element](
+	m, n, k int, layout string, fromA func(i, seed uint32) A, fromB func(i, seed uint32) B,
+) (a gemm.Matrix[A], b gemm.Matrix[B]) {
+	a, b = gemm.NewMatrix[A](m, k), gemm.NewMatrix[B](k, n)
+	if layout == "NT" {
+		b = gemm.NewMatrix[B](n, k).T()
 	}
+	for i := range a.Data {
+		a.Data[i] = fromA(uint32(i), golden.SeedA)
+	}
+	for i := range b.Data {
+		b.Data[i] = fromB(uint32(i), golden.SeedB)
+	}
+	return a, b
+}
+
+// replaySixteen computes p and compares both outputs: f32, and that rounded once to
+// the type of the operands.
+func replaySixteen[T gemm.Element](
+	ctx context.Context, p *golden.Product, parts int, round func(float32) T, bits func(T) uint16,
+) (string, error) {
+	from := func(i, seed uint32) T { return round(golden.Element(i, seed)) }
+	a, b := operands(p.M, p.N, p.K, p.Layout, from, from)
 	c := gemm.NewMatrix[float32](p.M, p.N)
-	if err := gemm.Multiply(c, a, b, gemm.WithArithmetic(gemm.Hopper), gemm.WithSplitK(split), gemm.WithContext(ctx)); err != nil {
+	opts := []gemm.Option{gemm.WithArithmetic(gemm.Hopper), gemm.WithSplitK(parts), gemm.WithContext(ctx)}
+	if err := gemm.Multiply(c, a, b, opts...); err != nil {
 		return "", err
 	}
-
-	var narrow, wide uint32 // checksums
-	short, long := make([]byte, 2*p.N), make([]byte, 4*p.N)
-	for i := range p.M {
-		for j := range p.N {
-			v := c.Data[i*c.Stride+j]
-			u, w := bits(round(v)), math.Float32bits(v)
-			if i == 0 && w != p.RowFloat32[j] {
-				return fmt.Sprintf("C(0, %d) in f32 is %#08x, the GPU's %#08x", j, w, p.RowFloat32[j]), nil
-			}
-			if i == 0 && u != p.Row[j] {
-				return fmt.Sprintf("C(0, %d) is %#04x, the GPU's %#04x", j, u, p.Row[j]), nil
-			}
-			binary.LittleEndian.PutUint16(short[2*j:], u)
-			binary.LittleEndian.PutUint32(long[4*j:], w)
-		}
-		narrow = crc32.Update(narrow, crc32.IEEETable, short)
-		wide = crc32.Update(wide, crc32.IEEETable, long)
+	wide, narrow := make([]byte, 0, 4*len(c.Data)), make([]byte, 0, 2*len(c.Data))
+	for _, v := range c.Data {
+		wide = binary.LittleEndian.AppendUint32(wide, math.Float32bits(v))
+		narrow = binary.LittleEndian.AppendUint16(narrow, bits(round(v)))
 	}
-	switch {
-	case wide != p.CRCFloat32:
-		return fmt.Sprintf("the first row agrees, but the checksum of C in f32 is %#08x, the GPU's %#08x", wide, p.CRCFloat32), nil
-	case narrow != p.CRC:
-		return fmt.Sprintf("C in f32 agrees, but the checksum of C is %#08x, the GPU's %#08x", narrow, p.CRC), nil
+	rowWide, rowNarrow := make([]byte, 0, 4*p.N), make([]byte, 0, 2*p.N)
+	for j := range p.N {
+		rowWide = binary.LittleEndian.AppendUint32(rowWide, p.RowFloat32[j])
+		rowNarrow = binary.LittleEndian.AppendUint16(rowNarrow, p.Row[j])
 	}
-	return "", nil
+	if text := differC("f32", wide, rowWide, 4, p.CRCFloat32); text != "" {
+		return text, nil
+	}
+	return differC(p.DType, narrow, rowNarrow, 2, p.CRC), nil
 }

