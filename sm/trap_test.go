@@ -236,3 +236,40 @@ func TestTraps(t *testing.T) {
 		})
 	}
 }
+
+// TestSourceOutlives: shared memory that a copy still reads must not go. Free mode, whose copies
+// land when they are issued, does not know better.
+func TestSourceOutlives(t *testing.T) {
+	for _, broken := range []bool{false, true} {
+		kernel := func(b *sm.Block) {
+			x, bar := sm.Shared[int32](b, 64, 16), b.Barrier()
+			b.Threads(func(t *sm.Thread) {
+				bar.Init(t, 1)
+				x.Write(t, 0, ramp(64))
+				t.FenceProxyAsync()
+				t.ClusterSync()
+				if b.ClusterRank() == 0 {
+					t.CopyBulk(x.MapShared(1), x, bar.MapShared(1))
+				} else {
+					bar.ArriveTx(t, 1, x.Size())
+					bar.WaitParity(t, 0)
+				}
+				if !broken {
+					t.ClusterSync()
+				}
+			})
+		}
+		err := launch(t, sm.Config{Grid: sm.Dim3{X: 2}, Cluster: sm.Dim3{X: 2}, Check: true}, kernel)
+		if !broken {
+			if err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		f := fault(t, err)
+		if f.Rule != sm.RuleExit || f.CTA.X != 0 {
+			t.Errorf("CTA %v: %v", f.CTA, f)
+		}
+		contains(t, f, "CopyBulk by thread 0 of CTA (0,0,0) at trap_test.go:", "still on its way")
+	}
+}
