@@ -31,7 +31,8 @@ func (b *Barrier) local(a Agent, op string) (*agent, *mbar) {
 	g.enterFrom(op, 1)
 	m := b.of(g)
 	if m.cta != g.cta {
-		g.fail(RuleBarrier, "%s is a barrier of CTA %v: at another CTA's one may arrive, and expect or complete bytes", m.name(), m.cta.idx)
+		g.fail(RuleBarrier, "%s is a barrier of CTA %v: at another CTA's one may arrive, and expect or complete bytes",
+			m.name(), m.cta.idx)
 	}
 	return g, m
 }

@@ -67,7 +67,10 @@ func clusterTwins() []twin {
 			}
 		},
 		rule: sm.RuleDeadlock,
-		want: []string{"deserted, CTA (0,0,0): 1 of 2 agents wait", "thread 0 at", "barrier.cluster phase 0: 1 of 2 threads missing; exited: CTA (1,0,0)"},
+		want: []string{
+			"deserted, CTA (0,0,0): 1 of 2 agents wait", "thread 0 at",
+			"barrier.cluster phase 0: 1 of 2 threads missing; exited: CTA (1,0,0)",
+		},
 	}, {
 		name: "a wait on a peer's barrier", cfg: named("far"),
 		kernel: func(broken bool) sm.Kernel {

@@ -84,7 +84,10 @@ func ringTwins() []twin {
 	}, {
 		name: "16 bytes too many expected", cfg: cfg, kernel: broken(ring{bytes: 16}),
 		rule: sm.RuleDeadlock,
-		want: []string{"warps 1-4 at", "wait for full[0] phase 0: 0 arrivals missing, 16 bytes missing (expected 272 at", "copies brought 256)"},
+		want: []string{
+			"warps 1-4 at", "wait for full[0] phase 0: 0 arrivals missing, 16 bytes missing (expected 272 at",
+			"copies brought 256)",
+		},
 	}, {
 		// If what is left of a copy lands behind the 240 bytes that complete the phase, it
 		// counts in the next.
@@ -98,12 +101,18 @@ func ringTwins() []twin {
 	}, {
 		name: "producer stops one tile early", cfg: cfg, kernel: broken(ring{tiles: 1}),
 		rule: sm.RuleDeadlock,
-		want: []string{"4 of 5 agents wait, the others have ended", "warps 1-4 at", "full[0] phase 3: 1 of 1 arrivals missing (last arrived: thread 0 at"},
+		want: []string{
+			"4 of 5 agents wait, the others have ended", "warps 1-4 at",
+			"full[0] phase 3: 1 of 1 arrivals missing (last arrived: thread 0 at",
+		},
 	}, {
 		// CUTLASS's classic.
 		name: "empty counts threads, warps arrive", cfg: cfg, kernel: broken(ring{empty: 128}),
 		rule: sm.RuleDeadlock,
-		want: []string{"thread 0  at", "waits for empty[0] phase 0: 124 of 128 arrivals missing (last arrived: thread ", "full[0] phase 1"},
+		want: []string{
+			"thread 0  at", "waits for empty[0] phase 0: 124 of 128 arrivals missing (last arrived: thread ",
+			"full[0] phase 1",
+		},
 	}, {
 		name: "half the block skips SyncThreads",
 		cfg:  sm.Config{Block: sm.Dim3{X: 128}, Name: "half"},
@@ -118,7 +127,10 @@ func ringTwins() []twin {
 			}
 		},
 		rule: sm.RuleDeadlock,
-		want: []string{"64 of 128 agents wait, the others have ended", "threads 0-63 at", "wait for __syncthreads: 64 of 128 threads missing (last arrived: thread "},
+		want: []string{
+			"64 of 128 agents wait, the others have ended", "threads 0-63 at",
+			"wait for __syncthreads: 64 of 128 threads missing (last arrived: thread ",
+		},
 	}, {
 		name: "more arrive than the barrier expects",
 		cfg:  sm.Config{Block: sm.Dim3{X: 64}, Name: "crowd"},

@@ -87,7 +87,8 @@ func (c *cta) depart() error {
 	c.alive.exited = true
 	for rank, x := range c.alive.access {
 		if x.count > c.alive.clock[rank] {
-			return fmt.Errorf("nothing orders the %s by %v in its shared memory before this: cluster.sync is missing", x.op, x.by)
+			return fmt.Errorf("nothing orders the %s by %v in its shared memory before this: cluster.sync is missing",
+				x.op, x.by)
 		}
 	}
 	return nil

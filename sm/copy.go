@@ -285,7 +285,8 @@ func (a *agent) exit() {
 	r := a.run
 	for _, t := range r.handles {
 		if n := t.bulk.Open(); n > 0 {
-			t.leave(&t.stored, "stores to global memory were never committed (%d, this the last): nothing says when they have read shared memory", n)
+			t.leave(&t.stored, "stores to global memory were never committed (%d, this the last): "+
+				"nothing says when they have read shared memory", n)
 		}
 		t.bulk.Exit() // its complaint, that nobody has waited for the sources, is none on a GPU: they outlive the thread
 		t.settle()

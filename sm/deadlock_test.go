@@ -34,14 +34,20 @@ func TestDeadlockOfMany(t *testing.T) {
 				t.SyncThreads()
 				bar.ArriveAndWait(t)
 			})
-		}, []string{"all 1024 agents wait", "threads 0-1023 at deadlock_test.go:", "wait for bar phase 0: 1 of 1025 arrivals missing (last arrived: thread "}},
+		}, []string{
+			"all 1024 agents wait", "threads 0-1023 at deadlock_test.go:",
+			"wait for bar phase 0: 1 of 1025 arrivals missing (last arrived: thread ",
+		}},
 		{"a barrier each", sm.Config{Block: sm.Dim3{X: 1024}}, func(b *sm.Block) {
 			own := b.Barriers(1024)
 			b.Threads(func(t *sm.Thread) {
 				own[t.Rank()].Init(t, 2)
 				own[t.Rank()].ArriveAndWait(t)
 			})
-		}, []string{"all 1024 agents wait", "thread 1023 at deadlock_test.go:", "waits for own[1023] phase 0: 1 of 2 arrivals missing (last arrived: thread 1023 at"}},
+		}, []string{
+			"all 1024 agents wait", "thread 1023 at deadlock_test.go:",
+			"waits for own[1023] phase 0: 1 of 2 arrivals missing (last arrived: thread 1023 at",
+		}},
 		{"across a cluster", sm.Config{Grid: sm.Dim3{X: 32}, Cluster: sm.Dim3{X: 8}, Block: sm.Dim3{X: 64}}, func(b *sm.Block) {
 			bar := b.Barrier()
 			b.Threads(func(t *sm.Thread) {
@@ -55,13 +61,20 @@ func TestDeadlockOfMany(t *testing.T) {
 				bar.MapShared((b.ClusterRank() + 1) % 8).Arrive(t)
 				t.ClusterSync()
 			})
-		}, []string{"all 512 agents wait", "CTA (4,0,0) thread 9 ", "waits for bar phase 0: 1 of 64 arrivals missing (last arrived: thread ", "of CTA (3,0,0) at", "CTA (3,0,0) threads 10-63 at", "barrier.cluster phase 1: 8 of 512 threads missing"}},
+		}, []string{
+			"all 512 agents wait", "CTA (4,0,0) thread 9 ",
+			"waits for bar phase 0: 1 of 64 arrivals missing (last arrived: thread ", "of CTA (3,0,0) at",
+			"CTA (3,0,0) threads 10-63 at", "barrier.cluster phase 1: 8 of 512 threads missing",
+		}},
 		{"named barriers in another order", sm.Config{Block: sm.Dim3{X: 64}}, func(b *sm.Block) {
 			b.Start(sm.Warps(0, 2, func(w *sm.Warp) {
 				w.BarSync(1+w.Rank(), 64)
 				w.BarSync(2-w.Rank(), 64)
 			}))
-		}, []string{"warp 0 at", "waits for barrier 1: 32 of 64 threads missing (last arrived: warp 0 at", "warp 1 at", "waits for barrier 2"}},
+		}, []string{
+			"warp 0 at", "waits for barrier 1: 32 of 64 threads missing (last arrived: warp 0 at", "warp 1 at",
+			"waits for barrier 2",
+		}},
 		{"half a warp", sm.Config{Block: sm.Dim3{X: 64}}, func(b *sm.Block) {
 			b.Threads(func(t *sm.Thread) {
 				if t.Lane() < 16 || t.WarpRank() == 0 {

@@ -33,7 +33,9 @@ func TestExploreShrinks(t *testing.T) {
 	}{
 		{sm.Config{Block: sm.Dim3{X: 2}}, []string{"before Store at explore_test.go:", " -> thread "}},
 		{sm.Config{Block: sm.Dim3{X: 64}}, []string{"before Store at explore_test.go:", " -> thread "}},
-		{sm.Config{Block: sm.Dim3{X: 8}, Grid: sm.Dim3{X: 3}}, []string{" of CTA (", "before Store at explore_test.go:", " -> thread "}},
+		{sm.Config{Block: sm.Dim3{X: 8}, Grid: sm.Dim3{X: 3}}, []string{
+			" of CTA (", "before Store at explore_test.go:", " -> thread ",
+		}},
 	} {
 		f := fault(t, sm.Explore(t.Context(), c.cfg, 100, lost))
 		t.Log(f)

@@ -25,7 +25,8 @@ func TestConfig(t *testing.T) {
 	} {
 		err := sm.Launch(t.Context(), cfg, func(*sm.Block) { t.Errorf("%s: the kernel runs", want) })
 		var f *sm.Fault
-		if err == nil || errors.As(err, &f) || !strings.HasPrefix(err.Error(), "sm: launch: ") || !strings.Contains(err.Error(), want) {
+		if err == nil || errors.As(err, &f) ||
+			!strings.HasPrefix(err.Error(), "sm: launch: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -111,7 +112,8 @@ func TestShared(t *testing.T) {
 			p := sm.Shared[pair](b, 2, 0)
 			assert(f.Address()%4 == 0 && d.Address()%1024 == 0 && u.Address()%16 == 0 && p.Size() == 16, "addresses")
 			b.Threads(func(t *sm.Thread) {
-				assert(math.IsNaN(float64(f.Load(t, 2))) && math.IsNaN(d.Load(t, 0)) && u.Load(t, 1) == 0xEEEEEEEE, "no poison: %v %v %x", f.Load(t, 2), d.Load(t, 0), u.Load(t, 1))
+				assert(math.IsNaN(float64(f.Load(t, 2))) && math.IsNaN(d.Load(t, 0)) && u.Load(t, 1) == 0xEEEEEEEE,
+					"no poison: %v %v %x", f.Load(t, 2), d.Load(t, 0), u.Load(t, 1))
 				f.Store(t, 2, 1)
 				d.Store(t, 0, 1)
 				u.Store(t, 1, 1)

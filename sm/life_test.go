@@ -75,7 +75,9 @@ func TestCancel(t *testing.T) {
 	before := runtime.NumGoroutine()
 	why := errors.New("why")
 	for i := range 24 {
-		cfg := in(modes[i%len(modes)], sm.Config{Grid: sm.Dim3{X: 4}, Cluster: sm.Dim3{X: 1 << (i % 3)}, Block: sm.Dim3{X: 64}, Seed: uint64(i)})
+		cfg := in(modes[i%len(modes)], sm.Config{
+			Grid: sm.Dim3{X: 4}, Cluster: sm.Dim3{X: 1 << (i % 3)}, Block: sm.Dim3{X: 64}, Seed: uint64(i),
+		})
 		ctx, cancel := context.WithCancelCause(t.Context())
 		began, bad := make(chan struct{}, 1), new(atomic.Int64)
 		delay := time.Duration(r.IntN(3000)) * time.Microsecond

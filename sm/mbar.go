@@ -352,11 +352,13 @@ func (m *mbar) exit() {
 	r, last := m.cta.main, m.loaded
 	r.op, r.site = "exit", last.site
 	if m.loads > m.observed {
-		m.cta.body.fail(RuleExit, "the load by %v completes %s phase %d, which nobody has seen complete: it may still be on its way",
+		m.cta.body.fail(RuleExit,
+			"the load by %v completes %s phase %d, which nobody has seen complete: it may still be on its way",
 			last, m.name(), m.loads-1)
 	}
 	if tx := m.b.State().Tx; tx < 0 && m.loads > 0 {
-		m.cta.body.fail(RuleBytes, "%s phase %d: %d bytes too many (expected %d%s, copies brought %d; the last is that of %v)",
+		m.cta.body.fail(RuleBytes,
+			"%s phase %d: %d bytes too many (expected %d%s, copies brought %d; the last is that of %v)",
 			m.name(), m.phase, -tx, m.expected, m.expects.where(), m.expected-tx, last)
 	}
 }
@@ -379,7 +381,9 @@ func (m *mbar) missing(phase uint64) string {
 	}
 	brought := m.expected - s.Tx
 	if s.Tx < 0 {
-		return text + fmt.Sprintf("%d bytes too many (expected %d%s, copies brought %d)", -s.Tx, m.expected, m.expects.where(), brought)
+		return text + fmt.Sprintf("%d bytes too many (expected %d%s, copies brought %d)",
+			-s.Tx, m.expected, m.expects.where(), brought)
 	}
-	return text + fmt.Sprintf("%d bytes missing (expected %d%s, copies brought %d)", s.Tx, m.expected, m.expects.where(), brought)
+	return text + fmt.Sprintf("%d bytes missing (expected %d%s, copies brought %d)",
+		s.Tx, m.expected, m.expects.where(), brought)
 }

@@ -51,7 +51,10 @@ func TestReplayBarriers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := []string{"init", "arrive", "arrive_n", "arrive_expect_tx", "expect_tx", "complete_tx", "test_wait", "test_wait_parity", "try_wait_parity", "pending_count"}
+	known := []string{
+		"init", "arrive", "arrive_n", "arrive_expect_tx", "expect_tx", "complete_tx", "test_wait", "test_wait_parity",
+		"try_wait_parity", "pending_count",
+	}
 	replayed := 0
 	for i, ops := range scripts {
 		if slices.ContainsFunc(ops, func(op golden.BarrierOp) bool { return !slices.Contains(known, op.Name) }) {

@@ -31,7 +31,8 @@ var _ = []anyAgent{(*sm.Thread)(nil), (*sm.Warp)(nil), (*sm.Warpgroup)(nil)}
 func TestBarrierOperations(t *testing.T) {
 	ops := func(a anyAgent, bar *sm.Barrier, lanes int) {
 		wait := func(phase int) {
-			assert(bar.TestWaitParity(a, phase) && !bar.TestWaitParity(a, phase+1), "%v: phase %d is not over, or the next is", a, phase)
+			assert(bar.TestWaitParity(a, phase) && !bar.TestWaitParity(a, phase+1),
+				"%v: phase %d is not over, or the next is", a, phase)
 		}
 		bar.Init(a, 2*lanes)
 		first := bar.Arrive(a)
@@ -95,14 +96,16 @@ func TestCopies(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		bulk, added, remote := make([]int32, 64), slices.Repeat([]int32{1}, 64), [2][]int32{make([]int32, 64), make([]int32, 64)}
+		bulk, added := make([]int32, 64), slices.Repeat([]int32{1}, 64)
+		remote := [2][]int32{make([]int32, 64), make([]int32, 64)}
 		cfg := in(m, sm.Config{Grid: sm.Dim3{X: 2}, Cluster: sm.Dim3{X: 2}, Block: sm.Dim3{X: 128}})
 		err := launch(t, cfg, func(b *sm.Block) {
 			x, y := sm.Shared[int32](b, 64*8, 128), sm.Shared[int32](b, 64, 128)
 			full := b.Barrier()
 			b.Warpgroups(func(w *sm.Warpgroup) {
 				t := w.Thread(5)
-				assert(w.Thread(32).Elected() && !t.Elected() && t.Rank() == 5 && t.Lane() == 5 && t.Idx() == sm.Dim3{X: 5}, "identity of %v", t)
+				assert(w.Thread(32).Elected() && !t.Elected() && t.Rank() == 5 && t.Lane() == 5 && t.Idx() == sm.Dim3{X: 5},
+					"identity of %v", t)
 				w.SetMaxRegisters(240)
 				full.Init(t, 1)
 				w.ClusterSync()

@@ -167,7 +167,8 @@ func (o *ClusterOp) check(n int) error {
 	case ClusterMulticastSwizzled:
 		limits = append(limits, limit{"destination", a[1], 0, ClusterSharedSize - 32*8*4})
 	case ClusterStoreAsync, ClusterAddAsync:
-		limits = append(limits, limit{"destination", a[1], 0, words}, limit{"value", a[2], 0, 1<<31 - 1}, limit{"barrier", a[3], 0, ClusterBarriers - 1})
+		limits = append(limits, limit{"destination", a[1], 0, words}, limit{"value", a[2], 0, 1<<31 - 1},
+			limit{"barrier", a[3], 0, ClusterBarriers - 1})
 	case ClusterStore:
 		limits = append(limits, limit{"destination", a[1], 0, words}, limit{"value", a[2], 0, 1<<31 - 1})
 	case ClusterLoad:
