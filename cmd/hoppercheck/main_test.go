@@ -223,6 +223,9 @@ var corruptions = []struct {
 func TestCorrupted(t *testing.T) {
 	for _, c := range corruptions {
 		data := bytes.Clone(recording(t, c.file))
+		if c.file == "cluster.jsonl" { // a thousand kernels take a second
+			data = data[:bytes.IndexByte(data, '\n')+1]
+		}
 		c.corrupt(t, data)
 		files := map[string][]byte{c.file: data}
 		if name, ok := strings.CutSuffix(c.file, ".json"); ok {
