@@ -104,7 +104,9 @@ func (t *Thread) check(err error) {
 	switch {
 	case strings.Contains(text, "multiple of") || strings.Contains(text, "negative"):
 		rule = RuleAlignment
-	case strings.Contains(text, "map") || strings.Contains(text, "coordinate") || strings.Contains(text, "box") || strings.Contains(text, "not defined"):
+	case slices.ContainsFunc([]string{"map", "coordinate", "box", "not defined"}, func(word string) bool {
+		return strings.Contains(text, word)
+	}):
 		rule = RuleMap
 	}
 	t.failWith(err, rule, "%s", text)

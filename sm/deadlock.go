@@ -56,7 +56,7 @@ func report(waiting []*runner) (waits []Wait) {
 		r := waiting[0]
 		w := Wait{CTA: r.cta.idx, Agents: r.title(), Site: r.site.String(), For: "waits for " + r.waits.missing(r.target)}
 		n := 1
-		for n < len(waiting) && r.sameWait(waiting[n]) && waiting[n].self.rank == waiting[n-1].self.rank+waiting[n-1].self.lanes {
+		for n < len(waiting) && r.sameWait(waiting[n]) && waiting[n].self.follows(waiting[n-1].self) {
 			n++
 		}
 		if n > 1 {
@@ -70,6 +70,9 @@ func report(waiting []*runner) (waits []Wait) {
 	}
 	return waits
 }
+
+// follows reports whether a's threads come after b's.
+func (a *agent) follows(b *agent) bool { return a.rank == b.rank+b.lanes }
 
 func (r *runner) sameWait(o *runner) bool {
 	return r.cta == o.cta && r.self.kind == o.self.kind && r.waits == o.waits && r.target == o.target && r.site == o.site

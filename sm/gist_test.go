@@ -64,7 +64,8 @@ func (g *gist) kernel(b *sm.Block) {
 			full[q].Wait(w, full[q].Arrive(w))
 			w.Fence()
 			for s := range bk / 16 {
-				w.MMA(wgmma.Op{Kind: wgmma.BF16F32, N: bn}, d, sA.At(q*bm*bk+16*s).KMajor(tile.Swizzle128B), sB.At(q*bn*bk+16*s).KMajor(tile.Swizzle128B))
+				a, b := sA.At(q*bm*bk+16*s), sB.At(q*bn*bk+16*s)
+				w.MMA(wgmma.Op{Kind: wgmma.BF16F32, N: bn}, d, a.KMajor(tile.Swizzle128B), b.KMajor(tile.Swizzle128B))
 			}
 			w.CommitGroup()
 			w.WaitGroup(0)
@@ -116,7 +117,9 @@ func TestGist(t *testing.T) {
 	if err := gemm.Multiply(want, a, b.T(), gemm.WithArithmetic(gemm.Hopper)); err != nil {
 		t.Fatal(err)
 	}
-	for _, cfg := range []sm.Config{{}, {Check: true}, {Check: true, Seed: 7, Schedule: sm.Eager}, {Check: true, Seed: 9, Schedule: sm.Random}} {
+	for _, cfg := range []sm.Config{
+		{}, {Check: true}, {Check: true, Seed: 7, Schedule: sm.Eager}, {Check: true, Seed: 9, Schedule: sm.Random},
+	} {
 		clear(g.c)
 		if err := g.launch(cfg); err != nil {
 			t.Fatal(err)

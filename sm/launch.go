@@ -132,7 +132,11 @@ func (cfg *Config) check() error {
 		name  string
 		v     Dim3
 		x, yz int
-	}{{"grid", cfg.Grid, maxGridX, maxGridYZ}, {"block", cfg.Block, MaxThreads, MaxThreads}, {"cluster", cfg.Cluster, maxCluster9, maxCluster9}} {
+	}{
+		{"grid", cfg.Grid, maxGridX, maxGridYZ},
+		{"block", cfg.Block, MaxThreads, MaxThreads},
+		{"cluster", cfg.Cluster, maxCluster9, maxCluster9},
+	} {
 		if d.v.X < 0 || d.v.Y < 0 || d.v.Z < 0 || d.v.X > d.x || d.v.Y > d.yz || d.v.Z > d.yz {
 			return fmt.Errorf("sm: launch: %s %v, want 0..%d, 0..%d, 0..%d", d.name, d.v, d.x, d.yz, d.yz)
 		}
@@ -145,7 +149,8 @@ func (cfg *Config) check() error {
 	case cfg.Block.Size() > MaxThreads:
 		return fmt.Errorf("sm: launch: block %v has %d threads, at most %d", cfg.Block, cfg.Block.Size(), MaxThreads)
 	case cluster.Size() > most:
-		return fmt.Errorf("sm: launch: cluster %v has %d CTAs, at most %d, or %d with NonPortable", cfg.Cluster, cluster.Size(), maxCluster, maxCluster9)
+		return fmt.Errorf("sm: launch: cluster %v has %d CTAs, at most %d, or %d with NonPortable",
+			cfg.Cluster, cluster.Size(), maxCluster, maxCluster9)
 	case grid.X%cluster.X != 0 || grid.Y%cluster.Y != 0 || grid.Z%cluster.Z != 0:
 		return fmt.Errorf("sm: launch: cluster %v does not divide grid %v", cfg.Cluster, cfg.Grid)
 	case cfg.Resident < 0:

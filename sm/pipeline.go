@@ -64,7 +64,8 @@ func (b *Block) Pipeline(stages int, role func(rank int) Role) []*Pipeline {
 		ends[rank] = p
 	}
 	if err := ring.Configure(config); err != nil {
-		c.body.fail(RulePipeline, "%d producers and %d consumers, want at least one of each", config.Producers, config.Consumers)
+		c.body.fail(RulePipeline, "%d producers and %d consumers, want at least one of each",
+			config.Producers, config.Consumers)
 	}
 	full := c.newBarriers("Pipeline", ".full", stages, func(i int) *barrier.Barrier { return ring.Full(i, 0) })
 	empty := c.newBarriers("Pipeline", ".empty", stages, func(i int) *barrier.Barrier { return ring.Empty(i, 0) })

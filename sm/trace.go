@@ -85,7 +85,9 @@ func (t *Trace) add(key laneKey, kind int, start, end time.Time, args ...timelin
 		}
 		t.lanes[key] = lane
 	}
-	lane.Spans = append(lane.Spans, timeline.Span{Kind: kind, Start: start.Sub(t.begun), End: end.Sub(t.begun), Args: args})
+	lane.Spans = append(lane.Spans, timeline.Span{
+		Kind: kind, Start: start.Sub(t.begun), End: end.Sub(t.begun), Args: args,
+	})
 }
 
 // waited adds the wait of r that began at start.
@@ -111,7 +113,8 @@ func (t *Trace) copied(c *copyOp) {
 	if t == nil {
 		return
 	}
-	t.add(laneKey{c.cta.idx, c.by.agent.String(), true}, spanCopy, c.issued, time.Now(), timeline.Arg{Key: "operation", Value: c.op})
+	t.add(laneKey{c.cta.idx, c.by.agent.String(), true}, spanCopy, c.issued, time.Now(),
+		timeline.Arg{Key: "operation", Value: c.op})
 }
 
 // multiplied adds the instructions that a wait of w, begun at start, has covered.
