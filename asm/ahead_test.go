@@ -65,8 +65,7 @@ type aheadCase struct {
 	before   []uint32 // what dst holds before the call
 }
 
-// newAheadCase fills operands at the end of their memory. source says where the tiles start: 0 at zero, 1 at dst, 2 at another
-// place.
+// newAheadCase fills operands at the end of their memory. source is one of the sources.
 func newAheadCase(k *Kernel, s strip, r *rand.Rand, words, m, source int) aheadCase {
 	o := operands[r.IntN(len(operands))]
 	fill := func(p unsafe.Pointer, bytes int) unsafe.Pointer {
@@ -83,11 +82,12 @@ func newAheadCase(k *Kernel, s strip, r *rand.Rand, words, m, source int) aheadC
 	c.dst = fill(s.dst.last(span(c.ldd)), span(c.ldd))
 	c.before = slices.Clone(unsafe.Slice((*uint32)(c.dst), span(c.ldd)/4))
 	switch source {
-	case 1:
+	case 1, 3:
 		c.src = c.dst
-	case 2:
+	case 2, 4, 5:
 		c.src = fill(s.src.last(span(c.lds)), span(c.lds))
 	}
+	c.lds = signed(c.lds, source)
 	return c
 }
 
@@ -127,7 +127,7 @@ func TestMulAhead(t *testing.T) {
 		}
 		for words := 0; words <= maxK; words += k.KStep(BF16) {
 			for m := 1; m <= maxM; m++ {
-				for source := range 3 {
+				for source := range sources(k) {
 					if turn++; turn%every != 0 {
 						continue
 					}

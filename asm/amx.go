@@ -150,6 +150,6 @@ func (in *tilesOfA) multiply(m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 				}
 			}
 		}
-		storeTile(tileAt(dst, p, mr, ldd), ldd, acc[:], mr, nr)
+		storeTile(tileAt(dst, p, mr, ldd), ldd, acc[:], tileAt(src, p, mr, lds), lds, mr, nr)
 	}
 }

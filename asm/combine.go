@@ -6,7 +6,15 @@ import "unsafe"
 // Products and the sum are each rounded. Rows of dst lie ldd bytes apart, rows of acc lda bytes.
 func Combine(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols int, alpha, beta float32) {
 	whole := 0
-	if hasAVX {
+	switch {
+	case hasAVX && alpha == 1 && beta == 1:
+		if ldd == cols*4 && lda == ldd {
+			rows, cols = 1, rows*cols
+		}
+		if whole = cols &^ 7; whole > 0 {
+			add(dst, ldd, acc, lda, rows, whole)
+		}
+	case hasAVX:
 		whole = cols &^ 7
 		for i := 0; whole > 0 && i < rows; i += combineRows {
 			combine(unsafe.Add(dst, i*ldd), ldd, unsafe.Add(acc, i*lda), lda, min(rows-i, combineRows), whole, alpha, beta)

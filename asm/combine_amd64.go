@@ -11,6 +11,11 @@ var hasAVX = features["AVX"]
 //go:noescape
 func combine(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols int, alpha, beta float32)
 
+// add is combine for factors of 1, of any number of rows.
+//
+//go:noescape
+func add(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols int)
+
 // copyRows is copyRowsGeneric in AVX; n is a positive multiple of copyUnit and rows is positive.
 //
 //go:noescape

@@ -60,6 +60,59 @@ bothloop:
 	VZEROUPPER
 	RET
 
+// func add(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols int)
+//
+//	DI dst   R8 ldd   SI acc   R9 lda   BX rows left   DX cols·4   CX offset in a row   R10 the last with four vectors after it
+TEXT ·add(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), DI
+	MOVQ ldd+8(FP), R8
+	MOVQ acc+16(FP), SI
+	MOVQ lda+24(FP), R9
+	MOVQ rows+32(FP), BX
+	MOVQ cols+40(FP), DX
+	SHLQ $2, DX
+	LEAQ -128(DX), R10
+
+sums:
+	XORQ CX, CX
+	CMPQ CX, R10
+	JGT sum
+
+foursums:
+	VMOVUPS (SI)(CX*1), Y0
+	VMOVUPS 32(SI)(CX*1), Y1
+	VMOVUPS 64(SI)(CX*1), Y2
+	VMOVUPS 96(SI)(CX*1), Y3
+	VADDPS (DI)(CX*1), Y0, Y0
+	VADDPS 32(DI)(CX*1), Y1, Y1
+	VADDPS 64(DI)(CX*1), Y2, Y2
+	VADDPS 96(DI)(CX*1), Y3, Y3
+	VMOVUPS Y0, (DI)(CX*1)
+	VMOVUPS Y1, 32(DI)(CX*1)
+	VMOVUPS Y2, 64(DI)(CX*1)
+	VMOVUPS Y3, 96(DI)(CX*1)
+	ADDQ $128, CX
+	CMPQ CX, R10
+	JLE foursums
+	CMPQ CX, DX
+	JGE summed
+
+sum:
+	VMOVUPS (SI)(CX*1), Y0
+	VADDPS (DI)(CX*1), Y0, Y0
+	VMOVUPS Y0, (DI)(CX*1)
+	ADDQ $32, CX
+	CMPQ CX, DX
+	JLT sum
+
+summed:
+	ADDQ R8, DI
+	ADDQ R9, SI
+	DECQ BX
+	JNZ sums
+	VZEROUPPER
+	RET
+
 // func copyRows(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int)
 //
 //	DI dst   R8 ldd   SI src   R9 lds   BX rows left   DX n   CX offset in a row   R10, R11 rows to prefetch

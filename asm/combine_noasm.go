@@ -10,6 +10,10 @@ func combine(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols in
 	combineGeneric(dst, ldd, acc, lda, rows, cols, alpha, beta)
 }
 
+func add(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols int) {
+	combineGeneric(dst, ldd, acc, lda, rows, cols, 1, 1)
+}
+
 func copyRows(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int) {
 	copyRowsGeneric(dst, ldd, src, lds, rows, n)
 }

@@ -97,7 +97,7 @@ func (c cpu) fastDotBF16() bool {
 func (c cpu) slowDotBF16() bool { return c.lacks(isaAVX512BF16) == nil && !c.fastDotBF16() }
 
 // crowded reports whether to multiply float32 as suits a core whose other thread is busy, as it mostly is where cores are rented
-// by the thread: with fewer instructions, see foldsWords, and less of the first-level cache, see [Kernel.Crowded]. On Sapphire
+// by the thread: with fewer instructions, see foldsWords, and see [Kernel.Crowded]. On Sapphire
 // and Emerald Rapids that gains 2 to 9 % there and is within 2 % on an idle core. Other processors keep what was measured on them.
 func (c cpu) crowded() bool { return c.intel }
 

@@ -35,7 +35,8 @@
 //	│ A 1 │      │      │
 //	└─────┘ k    └──────┘
 //
-// It adds in the order of K, so the bits of a result do not depend on where K is cut into stages. The register tiles are
+// It adds in the order of K, a block of it ([Type.Block]) from zero, and the sums of blocks in their order: that is all that the bits of a
+// result depend on. The register tiles are
 // chosen so that there are enough independent accumulators to hide the latency of the multiply-add (latency × rate: 12 for
 // VDPBF16PS on Zen 5, 8 to 10 for FMA) while broadcasts and loads of B stay under the two loads a cycle that a core issues.
 //

@@ -1,6 +1,9 @@
 package asm
 
-import "unsafe"
+import (
+	"slices"
+	"unsafe"
+)
 
 // An EdgeFunc is a [KernelFunc] for the edges of C. It computes the first r rows and n columns of one tile, both at least 1, in the
 // time that so many rows and vectors of columns take, and neither reads the rest from src nor writes it to dst. Word p of row i of A is
@@ -20,15 +23,23 @@ func edgeGeneric(kern *Kernel, mul KernelFunc) EdgeFunc {
 			}
 		}
 		row := func(p unsafe.Pointer, i, ld int) []float32 { return unsafe.Slice((*float32)(unsafe.Add(p, i*ld)), n) }
-		if src != nil {
-			for i := range r {
-				copy(tile[i*kern.NR:], row(src, i, lds))
+		out := slices.Clone(tile)
+		from, pitch, apart := unsafe.Pointer(unsafe.SliceData(tile)), kern.NR*4, max(lds, -lds)&^1
+		switch {
+		case src == nil:
+			from = nil
+		case lds < 0:
+			pitch = -pitch
+		}
+		for i := range r {
+			copy(out[i*kern.NR:], row(dst, i, ldd))
+			if src != nil {
+				copy(tile[i*kern.NR:], row(src, i, apart))
 			}
 		}
-		to := unsafe.Pointer(unsafe.SliceData(tile))
-		mul(k, 1, unsafe.Pointer(unsafe.SliceData(panel)), b, to, kern.NR*4, to, kern.NR*4)
+		mul(k, 1, unsafe.Pointer(unsafe.SliceData(panel)), b, from, pitch|lds&1, unsafe.Pointer(unsafe.SliceData(out)), kern.NR*4)
 		for i := range r {
-			copy(row(dst, i, ldd), tile[i*kern.NR:])
+			copy(row(dst, i, ldd), out[i*kern.NR:])
 		}
 	}
 }

@@ -43,7 +43,7 @@ func TestEdge(t *testing.T) {
 							if (testing.Short() || raceEnabled) && (rows+cols+lie)%7 > 0 {
 								continue
 							}
-							c := edgeCase{kern: kern, r: rows, n: cols, k: r.IntN(edgeMaxK + 1), source: r.IntN(3), atEnd: r.IntN(2) == 0}
+							c := edgeCase{kern: kern, r: rows, n: cols, k: r.IntN(edgeMaxK + 1), source: r.IntN(sources(kern)), atEnd: r.IntN(2) == 0}
 							switch lie {
 							case 0:
 								c.lda, c.step = 4, 4*kern.MR
@@ -68,7 +68,7 @@ type edgeCase struct {
 	kern      *Kernel
 	r, n, k   int
 	lda, step int
-	source    int  // 0 starts from zero, 1 from dst, 2 from another place
+	source    int  // see sources
 	atEnd     bool // all operands lie at the end of their memory, otherwise at its start
 }
 
@@ -95,12 +95,12 @@ func (c edgeCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack i
 	fill(b, len(bytesB), kern.KPack)
 	fill(src, len(bytesSrc), 1)
 	fill(dst, spanC(ldd), 1)
-	src = []unsafe.Pointer{nil, dst, src}[c.source]
+	src = []unsafe.Pointer{nil, dst, src, dst, src, src}[c.source]
 	readOnly := [][]byte{bytesA, bytesB, bytesSrc}
 	before, dstBefore := slices.Concat(readOnly...), bytes.Clone(mem.dst.mem)
 	run := func(f EdgeFunc) []byte {
 		copy(mem.dst.mem, dstBefore)
-		f(c.r, c.n, c.k, a, c.lda, c.step, b, src, lds, dst, ldd)
+		f(c.r, c.n, c.k, a, c.lda, c.step, b, src, signed(lds, c.source), dst, ldd)
 		return bytes.Clone(mem.dst.mem)
 	}
 	got := run(kern.Edge())

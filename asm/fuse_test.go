@@ -39,7 +39,7 @@ type fuseCase struct {
 	typ    Type
 	k      int
 	stride int
-	source int // 0 starts from zero, 1 from dst, 2 from another place
+	source int // see sources
 	lda    int
 }
 
@@ -89,8 +89,8 @@ func (c fuseCase) check(mem *fuseMemory, r *rand.Rand, word func(r *rand.Rand, k
 		run := func(f FuseRowsFunc) (panelAfter, dstAfter []byte) {
 			copy(mem.panel.mem, panelBefore)
 			copy(mem.dst.mem, dstBefore)
-			src := []unsafe.Pointer{nil, dst, place(mem.src, spanC(lds))}[c.source]
-			f(c.k, a, b, c.stride, panel, src, lds, dst, ldd, c.lda)
+			src := []unsafe.Pointer{nil, dst, place(mem.src, spanC(lds)), dst, place(mem.src, spanC(lds)), place(mem.src, spanC(lds))}[c.source]
+			f(c.k, a, b, c.stride, panel, src, signed(lds, c.source), dst, ldd, c.lda)
 			return bytes.Clone(mem.panel.mem), bytes.Clone(mem.dst.mem)
 		}
 		report := func(format string, args ...any) error {

@@ -49,6 +49,7 @@ func TestHalf(t *testing.T) {
 			span := (m*kern.MR-1)*ldd + kern.NR*4
 			pa, pb := fill(a.last(m*kern.PanelA(k)), m*kern.PanelA(k), i), fill(b.last(kern.PanelB(k)), kern.PanelB(k), i)
 			var from unsafe.Pointer
+			lds := signed(kern.NR*4, i/2%5)
 			if i%2 == 0 {
 				from = fill(src.last(m*kern.MR*kern.NR*4), m*kern.MR*kern.NR*4, i)
 			}
@@ -57,8 +58,8 @@ func TestHalf(t *testing.T) {
 				*(*uint32)(unsafe.Add(to, j*4)) = canaryHalf
 			}
 			what := fmt.Sprintf("k=%d m=%d ldd=%d source=%v", k, m, ldd, from != nil)
-			kern.MulHalf(k, m, pa, pb, from, kern.NR*4, to, ldd, nil)
-			kern.Ref(k, m, pa, pb, from, kern.NR*4, ref, ldd)
+			kern.MulHalf(k, m, pa, pb, from, lds, to, ldd, nil)
+			kern.Ref(k, m, pa, pb, from, lds, ref, ldd)
 			check(t, what, m, ldd, to, ref)
 		}
 	})

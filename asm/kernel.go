@@ -46,6 +46,15 @@ func (t Type) Size() int {
 	return 2
 }
 
+// Block returns how many elements of K, of this type, native arithmetic sums in a chain: a product of more is the sum of those of
+// such blocks, in order. It is a stage of a ring: 256 words of the kernels that are best at the type.
+func (t Type) Block() int {
+	if t == BF16 {
+		return 512
+	}
+	return 256
+}
+
 // An Arithmetic is what a kernel does between the products and the result.
 type Arithmetic uint8
 
@@ -67,12 +76,18 @@ func (a Arithmetic) String() string {
 
 // A KernelFunc computes a strip of m tiles of MR × NR. For p in 0..m-1
 //
-//	acc = src == nil ? 0 : src tile p
-//	acc += A panel p · B panel, k words deep, in the order of k
-//	dst tile p = acc
+//	acc = src == nil ? 0 : src tile p                             acc = 0
+//	acc += A panel p · B panel, k words deep, in the order of k   acc += A panel p · B panel
+//	dst tile p = acc                                              dst tile p = src tile p + acc
+//
+// as on the left, which goes on with the chain of src, or as on the right if src is not nil and lds is negative, which ends a block of
+// K: its sum is added, rounded to nearest even, to those before. The kernels of Hopper's arithmetic know the left only. Those that
+// are [Kernel.Onto] end a block that they go on with, too: if lds is odd they do as on the left with lds-1, but for the last line,
+//
+//	dst tile p += acc
 //
 // The A panels are contiguous, PanelA(k) bytes each; b is one panel of PanelB(k) bytes. k is a multiple of KStep. Tiles are row-major float32 with a row
-// pitch of lds or ldd bytes; tile p starts at src + p·MR·lds and at dst + p·MR·ldd. src may equal dst. k >= 0 (k == 0
+// pitch of |lds| or ldd bytes; tile p starts at src + p·MR·|lds| and at dst + p·MR·ldd. src may equal dst. k >= 0 (k == 0
 // copies src, or writes zeros) and m >= 1. Panels that start on a multiple of 64 bytes are read fastest.
 //
 // The assembly cannot be preempted, so keep a call under about 100 µs.
@@ -205,6 +220,9 @@ func (k *Kernel) MulHalf(words, m int, a, b, src unsafe.Pointer, lds int, dst un
 	}
 }
 
+// Onto reports whether Mul, and all of the same contract but those that round or store past the caches, take an odd lds.
+func (k *Kernel) Onto() bool { return k.Arithmetic == Native && k.strips != stripsAMX }
+
 // Ahead reports whether MulAhead brings anything closer.
 func (k *Kernel) Ahead() bool { return k.strips != stripsNone && k.strips != stripsAMX }
 
@@ -225,8 +243,7 @@ func (k *Kernel) Starves() bool {
 	return a > 4
 }
 
-// Crowded reports whether the kernel is to be used as suits a core whose other thread is busy: with panels of B that leave most of
-// the first-level cache to that, and workers that wait for each other seldom.
+// Crowded reports whether the kernel is to be used as suits a core whose other thread is busy: by workers that wait for each other seldom.
 func (k *Kernel) Crowded() bool { return k.crowded }
 
 // KStep returns what the depth of a panel of type t, in words, is a multiple of: 1, for AMX the 16 of a tile, and for

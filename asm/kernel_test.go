@@ -177,7 +177,7 @@ func TestConformance(t *testing.T) {
 						if m == maxM && depth > 16 && depth%5 > 0 && k.KStep(BF16) == 1 {
 							continue // long strips of all remainders of a turn, but not of all depths
 						}
-						for source := range 3 {
+						for source := range sources(k) {
 							word := func() uint32 { return o.word(r, k.KPack) }
 							conform(t, k, s, r, word, depth, m, source)
 						}
@@ -202,13 +202,33 @@ func TestDeep(t *testing.T) {
 			for m := 1; m <= maxM; m++ {
 				word := func() uint32 { return operands[0].word(r, k.KPack) }
 				conform(t, k, s, r, word, roundUp(depth, k.KStep(BF16)), m, m-1)
+				conform(t, k, s, r, word, roundUp(depth, k.KStep(BF16)), m, 2+m%(sources(k)-2))
 			}
 		}
 	})
 }
 
-// conform compares Mul and Ref with the formula, for one shape. source says where the tiles start: 0 at zero, 1 at dst,
-// 2 at another place.
+// sources returns how many things a kernel may do with src: 0 there is none, 1 start from dst, 2 from another place, 3 add dst, 4 another
+// place, 5 start from another place and add dst.
+func sources(k *Kernel) int {
+	if k.Onto() {
+		return 6
+	}
+	return 5
+}
+
+// signed returns lds as the kernel takes it.
+func signed(lds, source int) int {
+	switch {
+	case source == 5:
+		return lds | 1
+	case source > 2:
+		return -lds
+	}
+	return lds
+}
+
+// conform compares Mul and Ref with the formula, for one shape and one of the sources.
 func conform(t *testing.T, k *Kernel, s strip, r *rand.Rand, word func() uint32, depth, m, source int) {
 	t.Helper()
 	rows := m * k.MR
@@ -226,9 +246,9 @@ func conform(t *testing.T, k *Kernel, s strip, r *rand.Rand, word func() uint32,
 	var src unsafe.Pointer
 	start := make([]uint32, 0) // the tiles before the product, lds apart
 	switch source {
-	case 1:
+	case 1, 3:
 		src, start = s.dst.last(span(ldd)), append(start, before...)
-	case 2:
+	case 2, 4, 5:
 		src = s.src.last(span(lds))
 		start = fill(src, span(lds)/4)
 	}
@@ -246,11 +266,20 @@ func conform(t *testing.T, k *Kernel, s strip, r *rand.Rand, word func() uint32,
 			row[kd] = panel[wordA(k, kd, i%k.MR)]
 		}
 		for j := range k.NR {
-			var acc float32
+			var acc, total float32
 			if source > 0 {
 				acc = math.Float32frombits(start[i*lds/4+j])
 			}
-			want[i*ldd/4+j] = math.Float32bits(f(acc, row, columns[j*depth:][:depth]))
+			switch {
+			case source == 5:
+				total = math.Float32frombits(before[i*ldd/4+j])
+			case source > 2:
+				acc, total = 0, acc
+			}
+			if acc = f(acc, row, columns[j*depth:][:depth]); source > 2 {
+				acc += total
+			}
+			want[i*ldd/4+j] = math.Float32bits(acc)
 		}
 	}
 
@@ -261,7 +290,7 @@ func conform(t *testing.T, k *Kernel, s strip, r *rand.Rand, word func() uint32,
 		dst := s.dst.last(span(ldd))
 		got := unsafe.Slice((*uint32)(dst), span(ldd)/4)
 		copy(got, before)
-		impl.mul(depth, m, unsafe.Pointer(unsafe.SliceData(as)), unsafe.Pointer(unsafe.SliceData(bs)), src, lds, dst, ldd)
+		impl.mul(depth, m, unsafe.Pointer(unsafe.SliceData(as)), unsafe.Pointer(unsafe.SliceData(bs)), src, signed(lds, source), dst, ldd)
 		for i := range got {
 			inTile := i*4%ldd < k.NR*4
 			if got[i] != want[i] && !(inTile && sameBits(math.Float32frombits(got[i]), math.Float32frombits(want[i]))) {
@@ -323,7 +352,7 @@ func TestPeak(t *testing.T) {
 func pitches(r *rand.Rand, k *Kernel, source int) (lds, ldd int) {
 	pitch := func() int { return k.NR*4 + []int{0, 4, 12, 64, 76}[r.IntN(5)] }
 	lds, ldd = pitch(), pitch()
-	if source == 1 {
+	if source == 1 || source == 3 {
 		lds = ldd
 	}
 	return lds, ldd

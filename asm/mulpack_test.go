@@ -67,7 +67,7 @@ type mulPackCase struct {
 	along    bool // its columns lie along K
 	stride   int
 	lda      int  // of RowsPack, otherwise 0
-	source   int  // 0 starts from zero, 1 from dst, 2 from another place
+	source   int  // see sources
 	next     int  // which of the [aheads] is brought closer
 	atEnd    bool // all operands lie at the end of their memory, otherwise at its start
 }
@@ -134,8 +134,8 @@ func (c mulPackCase) check(mem packMemory, r *rand.Rand, word func(r *rand.Rand,
 	run := func(f packFunc) (panelAfter, dstAfter []byte) {
 		copy(mem.panel.mem, panelBefore)
 		copy(mem.dst.mem, dstBefore)
-		src := []unsafe.Pointer{nil, dst, place(mem.src, spanC(lds))}[c.source]
-		f(c.words, c.m, a, b, src, lds, dst, ldd, &pack)
+		src := []unsafe.Pointer{nil, dst, place(mem.src, spanC(lds)), dst, place(mem.src, spanC(lds)), place(mem.src, spanC(lds))}[c.source]
+		f(c.words, c.m, a, b, src, signed(lds, c.source), dst, ldd, &pack)
 		return bytes.Clone(mem.panel.mem), bytes.Clone(mem.dst.mem)
 	}
 	report := func(format string, args ...any) error {
@@ -215,7 +215,7 @@ func testMulPack(t *testing.T, kern *Kernel, typ Type, along, rows bool) {
 				}
 				c := mulPackCase{
 					kern: kern, typ: typ, words: words, m: m, k: k * kern.KPack, along: along, lda: lda,
-					source: r.IntN(3), next: r.IntN(kinds), atEnd: r.IntN(2) == 0,
+					source: r.IntN(sources(kern)), next: r.IntN(kinds), atEnd: r.IntN(2) == 0,
 				}
 				if along {
 					if k%5 > 0 {

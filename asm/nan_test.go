@@ -51,14 +51,14 @@ func TestTwoNaNs(t *testing.T) {
 			for m := 1; m <= k.MR; m++ {
 				if f := k.Stream(typ, false); f != nil {
 					check("rows of K", m, k.NR, func(dst unsafe.Pointer) {
-						f(depth, m, k.NR, panelA, first(across), k.NR*size, nil, 0, dst, pitch)
+						f(depth, m, k.NR, panelA, first(across), k.NR*size, dst, pitch, false)
 					})
 				}
 				if f := k.Stream(typ, true); f != nil {
-					check("rows along K", m, k.NR, func(dst unsafe.Pointer) { f(depth, m, k.NR, panelA, first(along), depth*size, nil, 0, dst, pitch) })
+					check("rows along K", m, k.NR, func(dst unsafe.Pointer) { f(depth, m, k.NR, panelA, first(along), depth*size, dst, pitch, false) })
 				}
 				if f := k.StreamPanels(typ); f != nil {
-					check("panels", m, k.NR, func(dst unsafe.Pointer) { f(words, m, k.NR, panelA, stored, 0, nil, 0, dst, pitch) })
+					check("panels", m, k.NR, func(dst unsafe.Pointer) { f(words, m, k.NR, panelA, stored, 0, dst, pitch, false) })
 				}
 				if f := k.Edge(); f != nil {
 					check("edge", m, k.NR, func(dst unsafe.Pointer) { f(m, k.NR, words, panelA, 4, 4*k.MR, panelB, nil, 0, dst, pitch) })

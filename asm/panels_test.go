@@ -30,7 +30,7 @@ func TestStreamPanels(t *testing.T) {
 		const maxK, deepK, maxN, wideN = 80, 520, 300, 600
 		panels := (wideN + kern.NR - 1) / kern.NR
 		a, b := newGuarded(t, kern.PanelA(deepK)), newGuarded(t, panels*(kern.PanelB(deepK)+64))
-		src, dst, wanted := newGuarded(t, kern.MR*(wideN+9)*4), newGuarded(t, kern.MR*(wideN+9)*4), newGuarded(t, kern.MR*(wideN+9)*4)
+		dst, wanted := newGuarded(t, kern.MR*(wideN+9)*4), newGuarded(t, kern.MR*(wideN+9)*4)
 		r := rand.New(rand.NewPCG(7, 7))
 		types := slices.DeleteFunc([]Type{BF16, F16, F32}, func(typ Type) bool { return !kern.Accepts(typ) })
 		cases := 3000
@@ -43,7 +43,7 @@ func TestStreamPanels(t *testing.T) {
 			if i%64 == 0 {
 				words, n = deepK-r.IntN(deepK-maxK), wideN-r.IntN(wideN-maxN) // panels so large and so many that they are multiplied in two calls
 			}
-			c := panelsCase{kern: kern, typ: typ, k: kern.Words(typ, kern.KPack*words), m: 1 + r.IntN(kern.MR), n: n, source: i % 3}
+			c := panelsCase{kern: kern, typ: typ, k: kern.Words(typ, kern.KPack*words), m: 1 + r.IntN(kern.MR), n: n, add: i%3 == 1}
 			word := operands[r.IntN(len(operands))].word
 			if kern.step == amxStep && i%5 == 0 {
 				word = flushed
@@ -53,7 +53,7 @@ func TestStreamPanels(t *testing.T) {
 				mul = kern.Ref
 			}
 			far, four := setFar(i%4 < 2), setFour(i%8 < 4)
-			err := c.check(a, b, src, dst, wanted, r, word, mul)
+			err := c.check(a, b, dst, wanted, r, word, mul)
 			far()
 			four()
 			if err != nil {
@@ -68,10 +68,10 @@ type panelsCase struct {
 	kern    *Kernel
 	typ     Type
 	k, m, n int
-	source  int // 0 starts from zero, 1 from dst, 2 from another place
+	add     bool // to what dst holds
 }
 
-func (c panelsCase) check(a, b, src, dst, want guarded, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32, mul KernelFunc) error {
+func (c panelsCase) check(a, b, dst, want guarded, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32, mul KernelFunc) error {
 	kern := c.kern
 	fill := func(p unsafe.Pointer, words int) unsafe.Pointer {
 		for i := range words {
@@ -87,30 +87,18 @@ func (c panelsCase) check(a, b, src, dst, want guarded, r *rand.Rand, word func(
 	for i := range sizeB / 4 {
 		*(*uint32)(unsafe.Add(pb, i*4)) = word(r, 4/c.typ.Size())
 	}
-	lds, ldd := (c.n+r.IntN(9))*4, (c.n+r.IntN(9))*4
-	if c.source == 1 {
-		lds = ldd
-	}
+	ldd := (c.n + r.IntN(9)) * 4
 	span := ((c.m-1)*ldd + c.n*4) / 4
 	to, ref := fill(dst.last(span*4), span), want.last(span*4)
 	copy(unsafe.Slice((*uint32)(ref), span), unsafe.Slice((*uint32)(to), span))
-	var from, fromRef unsafe.Pointer
-	switch c.source {
-	case 1:
-		from, fromRef = to, ref
-	case 2:
-		n := ((c.m-1)*lds + c.n*4) / 4
-		from = fill(src.last(n*4), n)
-		fromRef = from
-	}
-	panelsGeneric(kern, mul, c.typ)(c.k, c.m, c.n, pa, pb, pitch, fromRef, lds, ref, ldd)
-	kern.StreamPanels(c.typ)(c.k, c.m, c.n, pa, pb, pitch, from, lds, to, ldd)
+	panelsGeneric(kern, mul, c.typ)(c.k, c.m, c.n, pa, pb, pitch, ref, ldd, c.add)
+	kern.StreamPanels(c.typ)(c.k, c.m, c.n, pa, pb, pitch, to, ldd, c.add)
 	got := unsafe.Slice((*uint32)(to), span)
 	for i, w := range unsafe.Slice((*uint32)(ref), span) {
 		in := i*4%ldd < c.n*4
 		if got[i] != w && !(in && sameBits(math.Float32frombits(got[i]), math.Float32frombits(w))) {
-			return fmt.Errorf("%v k=%d m=%d n=%d source=%d pitch=%d: word %d of dst (row %d, column %d) is %#x, want %#x",
-				c.typ, c.k, c.m, c.n, c.source, pitch, i, i*4/ldd, i*4%ldd/4, got[i], w)
+			return fmt.Errorf("%v k=%d m=%d n=%d add=%v pitch=%d: word %d of dst (row %d, column %d) is %#x, want %#x",
+				c.typ, c.k, c.m, c.n, c.add, pitch, i, i*4/ldd, i*4%ldd/4, got[i], w)
 		}
 	}
 	return nil

@@ -40,11 +40,12 @@ func TestMulPast(t *testing.T) {
 			}
 			pa, pb := a.last(m*kern.PanelA(k)), b.last(kern.PanelB(k))
 			var from unsafe.Pointer
+			lds := signed(kern.NR*4, i/2%5)
 			if i%2 == 0 {
 				from = src.last(m * kern.MR * kern.NR * 4)
 			}
-			kern.MulPast(k, m, pa, pb, from, kern.NR*4, at(dst), ldd, nil)
-			kern.Mul(k, m, pa, pb, from, kern.NR*4, at(want), ldd)
+			kern.MulPast(k, m, pa, pb, from, lds, at(dst), ldd, nil)
+			kern.Mul(k, m, pa, pb, from, lds, at(want), ldd)
 			if !slices.Equal(words(dst), words(want)) {
 				t.Fatalf("k=%d m=%d ldd=%d offset=%d source=%v: not what Mul makes", k, m, ldd, off, from != nil)
 			}
@@ -59,8 +60,8 @@ func TestMulPast(t *testing.T) {
 				span = (m*kern.MR-1)*lda + k*4
 			}
 			pa = a.last(span)
-			kern.RowsPast(typ)(k, m, pa, pb, from, kern.NR*4, at(dst), ldd, lda)
-			kern.Rows(typ)(k, m, pa, pb, from, kern.NR*4, at(want), ldd, lda)
+			kern.RowsPast(typ)(k, m, pa, pb, from, lds, at(dst), ldd, lda)
+			kern.Rows(typ)(k, m, pa, pb, from, lds, at(want), ldd, lda)
 			if !slices.Equal(words(dst), words(want)) {
 				t.Fatalf("k=%d m=%d lda=%d ldd=%d source=%v: not what Rows makes", k, m, lda, ldd, from != nil)
 			}

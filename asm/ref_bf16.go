@@ -85,7 +85,7 @@ func mulDotBF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer,
 				}
 			}
 		}
-		storeTile(tileAt(dst, p, mr, ldd), ldd, acc[:], mr, nr)
+		storeTile(tileAt(dst, p, mr, ldd), ldd, acc[:], tileAt(src, p, mr, lds), lds, mr, nr)
 	}
 }
 

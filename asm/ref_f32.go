@@ -16,30 +16,46 @@ const avx2Vector = 8
 // maxTile is the size of the largest tile, in float32s.
 const maxTile = 8 * 32
 
-// loadTile fills acc with a tile of mr × nr whose rows lie pitch bytes apart, or with zeros if src is nil.
+// loadTile fills acc with a tile of mr × nr whose rows lie pitch bytes apart, or with zeros if src is nil or pitch negative.
 func loadTile(acc []float32, src unsafe.Pointer, pitch, mr, nr int) {
-	if src == nil {
+	if src == nil || pitch < 0 {
 		clear(acc[:mr*nr])
 		return
 	}
 	for i := range mr {
-		copy(acc[i*nr:][:nr], unsafe.Slice((*float32)(unsafe.Add(src, i*pitch)), nr))
+		copy(acc[i*nr:][:nr], unsafe.Slice((*float32)(unsafe.Add(src, i*(pitch&^1))), nr))
 	}
 }
 
-// storeTile is the inverse of loadTile.
-func storeTile(dst unsafe.Pointer, pitch int, acc []float32, mr, nr int) {
+// storeTile stores acc to dst, and adds src, whose rows lie lds bytes apart, if loadTile left it, or dst if lds is odd.
+func storeTile(dst unsafe.Pointer, ldd int, acc []float32, src unsafe.Pointer, lds, mr, nr int) {
 	for i := range mr {
-		copy(unsafe.Slice((*float32)(unsafe.Add(dst, i*pitch)), nr), acc[i*nr:][:nr])
+		row, to := acc[i*nr:][:nr], unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd)), nr)
+		var added []float32
+		switch {
+		case lds&1 != 0:
+			added = to
+		case src != nil && lds < 0:
+			added = unsafe.Slice((*float32)(unsafe.Add(src, -i*lds)), nr)
+		}
+		for j, x := range added {
+			row[j] += x
+		}
+		copy(to, row)
 	}
 }
 
 // tileAt returns the address of tile p, or nil if there is no source.
 func tileAt(base unsafe.Pointer, p, mr, pitch int) unsafe.Pointer {
-	if base == nil {
+	return forward(base, p*mr*(max(pitch, -pitch)&^1))
+}
+
+// forward returns p + n, or nil if p is nil.
+func forward(p unsafe.Pointer, n int) unsafe.Pointer {
+	if p == nil {
 		return nil
 	}
-	return unsafe.Add(base, p*mr*pitch)
+	return unsafe.Add(p, n)
 }
 
 // mulFMA is the twin of the f32 kernels: a float32 fused multiply-add per product.
@@ -59,7 +75,7 @@ func mulFMA(mr, nr, k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Poin
 				}
 			}
 		}
-		storeTile(tileAt(dst, p, mr, ldd), ldd, acc, mr, nr)
+		storeTile(tileAt(dst, p, mr, ldd), ldd, acc, tileAt(src, p, mr, lds), lds, mr, nr)
 	}
 }
 
@@ -116,7 +132,7 @@ func mulGo(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd 
 				goPiece((*[3]float32)(top), (*[3]float32)(bottom), unsafe.Add(panel, i*4), unsafe.Add(b, j*4), k)
 			}
 		}
-		storeTile(tileAt(dst, p, goMR, ldd), ldd, acc[:], goMR, goNR)
+		storeTile(tileAt(dst, p, goMR, ldd), ldd, acc[:], tileAt(src, p, goMR, lds), lds, goMR, goNR)
 	}
 }
 

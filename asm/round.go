@@ -3,7 +3,8 @@ package asm
 import "unsafe"
 
 // A C of 16 bits needs no accumulators, and no second look at them, if the kernel rounds what it has just summed, to nearest even.
-// VDPBF16PS and TDPBF16PS leave no subnormal sum, so for these VCVTNE2PS2BF16, which makes zeros of such, is exact.
+// VDPBF16PS and TDPBF16PS leave no subnormal sum, so for these VCVTNE2PS2BF16, which makes zeros of such, is exact, unless src is
+// added.
 
 // rounders are the strip kernels whose dst is of one type of 16 bits.
 type rounders struct {
@@ -47,12 +48,12 @@ func (k *Kernel) RowsRound(t Type, past bool) RowsFunc {
 
 // roundGeneric is the twin of the kernels of kern that round to t; mul and rows are those that do not.
 func roundGeneric(kern *Kernel, mul KernelFunc, rows RowsFunc, t Type) rounders {
-	round := func(m int, dst unsafe.Pointer, ldd int, multiply func(sums unsafe.Pointer, pitch int)) {
+	round := func(m, lds int, dst unsafe.Pointer, ldd int, multiply func(sums unsafe.Pointer, pitch int)) {
 		sums, pitch := make([]float32, m*kern.MR*kern.NR), kern.NR*4
 		at := unsafe.Pointer(unsafe.SliceData(sums))
 		multiply(at, pitch)
 		for i, x := range sums {
-			if kern.KPack == 2 {
+			if kern.KPack == 2 && lds >= 0 {
 				sums[i] = flushInput(x)
 			}
 		}
@@ -60,10 +61,10 @@ func roundGeneric(kern *Kernel, mul KernelFunc, rows RowsFunc, t Type) rounders 
 	}
 	return rounders{
 		mul: func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-			round(m, dst, ldd, func(sums unsafe.Pointer, pitch int) { mul(k, m, a, b, src, lds, sums, pitch) })
+			round(m, lds, dst, ldd, func(sums unsafe.Pointer, pitch int) { mul(k, m, a, b, src, lds, sums, pitch) })
 		},
 		rows: func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int) {
-			round(m, dst, ldd, func(sums unsafe.Pointer, pitch int) { rows(k, m, a, b, src, lds, sums, pitch, lda) })
+			round(m, lds, dst, ldd, func(sums unsafe.Pointer, pitch int) { rows(k, m, a, b, src, lds, sums, pitch, lda) })
 		},
 	}
 }

@@ -57,7 +57,7 @@ func newRoundCase(t *testing.T, kern *Kernel, typ Type) *roundCase {
 }
 
 // turns calls f with the words, tiles, whether there are sums before, and operands of one of all kinds.
-func (c *roundCase) turns(t *testing.T, f func(r *rand.Rand, k, m int, src unsafe.Pointer) error) {
+func (c *roundCase) turns(t *testing.T, f func(r *rand.Rand, k, m int, src unsafe.Pointer, lds int) error) {
 	r := rand.New(rand.NewPCG(5, 5))
 	turns := 1200
 	if testing.Short() || raceEnabled || c.kern.ISA == "Go" {
@@ -78,7 +78,7 @@ func (c *roundCase) turns(t *testing.T, f func(r *rand.Rand, k, m int, src unsaf
 		if r.IntN(2) == 0 {
 			src = c.src.last(m * c.kern.MR * c.kern.NR * 4)
 		}
-		if err := f(r, k, m, src); err != nil {
+		if err := f(r, k, m, src, signed(c.kern.NR*4, r.IntN(5))); err != nil {
 			t.Fatalf("k=%d m=%d ldd=%d offset=%d source=%v: %v", k, m, c.ldd, c.off, src != nil, err)
 		}
 	}
@@ -121,17 +121,17 @@ func (c *roundCase) isNaN(x uint16) bool {
 func TestMulRound(t *testing.T) {
 	forRounds(t, func(t *testing.T, kern *Kernel, typ Type) {
 		c := newRoundCase(t, kern, typ)
-		c.turns(t, func(r *rand.Rand, k, m int, src unsafe.Pointer) error {
+		c.turns(t, func(r *rand.Rand, k, m int, src unsafe.Pointer, lds int) error {
 			a, b := c.a.last(m*kern.PanelA(k)), c.b.last(kern.PanelB(k))
 			past := r.IntN(2) == 0
 			var next *Ahead
 			if r.IntN(2) == 0 {
 				next = &Ahead{Base: a, Pitch: 300, Rows: r.IntN(20), Chunks: 1 + r.IntN(2), Each: 1 + r.IntN(9)}
 			}
-			got := func(dst unsafe.Pointer) { kern.MulRound(typ, past, k, m, a, b, src, kern.NR*4, dst, c.ldd, next) }
+			got := func(dst unsafe.Pointer) { kern.MulRound(typ, past, k, m, a, b, src, lds, dst, c.ldd, next) }
 			for i, mul := range []KernelFunc{kern.Mul, kern.Ref} {
 				want := func(dst unsafe.Pointer) {
-					roundGeneric(kern, mul, nil, typ).mul(k, m, a, b, src, kern.NR*4, dst, c.ldd)
+					roundGeneric(kern, mul, nil, typ).mul(k, m, a, b, src, lds, dst, c.ldd)
 				}
 				if err := c.same(m, i == 1, got, want); err != nil {
 					return fmt.Errorf("past %v: %w", past, err)
@@ -149,7 +149,7 @@ func TestMulRound(t *testing.T) {
 func TestRowsRound(t *testing.T) {
 	forRounds(t, func(t *testing.T, kern *Kernel, typ Type) {
 		c := newRoundCase(t, kern, typ)
-		c.turns(t, func(r *rand.Rand, k, m int, src unsafe.Pointer) error {
+		c.turns(t, func(r *rand.Rand, k, m int, src unsafe.Pointer, lds int) error {
 			in := F32 // what is a word, or a pair
 			if kern.KPack == 2 {
 				in = BF16
@@ -162,10 +162,10 @@ func TestRowsRound(t *testing.T) {
 			a, b := c.a.last(span), c.b.last(kern.PanelB(k))
 			past := r.IntN(2) == 0
 			got := func(dst unsafe.Pointer) {
-				kern.RowsRound(typ, past && (uintptr(dst)|uintptr(c.ldd))%PastLine == 0)(k, m, a, b, src, kern.NR*4, dst, c.ldd, lda)
+				kern.RowsRound(typ, past && (uintptr(dst)|uintptr(c.ldd))%PastLine == 0)(k, m, a, b, src, lds, dst, c.ldd, lda)
 			}
 			want := func(dst unsafe.Pointer) {
-				roundGeneric(kern, nil, kern.Rows(in), typ).rows(k, m, a, b, src, kern.NR*4, dst, c.ldd, lda)
+				roundGeneric(kern, nil, kern.Rows(in), typ).rows(k, m, a, b, src, lds, dst, c.ldd, lda)
 			}
 			return c.same(m, false, got, want)
 		})

@@ -75,7 +75,7 @@ type rowsCase struct {
 	typ      Type
 	words, m int
 	lda      int
-	source   int  // 0 starts from zero, 1 from dst, 2 from another place
+	source   int  // see sources
 	atEnd    bool // all operands lie at the end of their memory, otherwise at its start
 }
 
@@ -101,12 +101,12 @@ func (c rowsCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack i
 	fill(b, len(bytesB), kern.KPack)
 	fill(src, len(bytesSrc), 1)
 	fill(dst, spanC(ldd), 1)
-	src = []unsafe.Pointer{nil, dst, src}[c.source]
+	src = []unsafe.Pointer{nil, dst, src, dst, src, src}[c.source]
 	readOnly := [][]byte{bytesA, bytesB, bytesSrc}
 	before, dstBefore := slices.Concat(readOnly...), bytes.Clone(mem.dst.mem)
 	run := func(f RowsFunc) []byte {
 		copy(mem.dst.mem, dstBefore)
-		f(c.words, c.m, a, b, src, lds, dst, ldd, c.lda)
+		f(c.words, c.m, a, b, src, signed(lds, c.source), dst, ldd, c.lda)
 		return bytes.Clone(mem.dst.mem)
 	}
 	report := func(format string, args ...any) error {
@@ -157,7 +157,7 @@ func TestRows(t *testing.T) {
 						if r.IntN(8) > 0 {
 							twins = twins[:1]
 						}
-						c := rowsCase{kern, typ, words, m, lda, r.IntN(3), atEnd}
+						c := rowsCase{kern, typ, words, m, lda, r.IntN(sources(kern)), atEnd}
 						if err := c.check(mem, r, anyOperands(r), twins...); err != nil {
 							t.Fatal(err)
 						}
@@ -192,7 +192,7 @@ func TestFuseRows(t *testing.T) {
 				if turn%4 != 0 {
 					twins = twins[:1]
 				}
-				c := fuseCase{kern, typ, words * kern.KPack, strides[turn%len(strides)], r.IntN(3), lda}
+				c := fuseCase{kern, typ, words * kern.KPack, strides[turn%len(strides)], r.IntN(sources(kern)), lda}
 				if err := c.check(&mem, r, anyOperands(r), twins...); err != nil {
 					t.Fatal(err)
 				}

@@ -4,22 +4,21 @@ import "unsafe"
 
 // A StreamFunc multiplies m rows of A, 1 to [Kernel.StreamMost], by n columns of B that it reads where they lie, once:
 //
-//	for i < m and j < n    acc = src == nil ? 0 : src(i, j)
-//	                       acc += row i of A · column j of B, k elements long, in the order of k
-//	                       dst(i, j) = acc
+//	for i < m and j < n    sum = row i of A · column j of B, k elements long
+//	                       dst(i, j) = add ? dst(i, j) + sum : sum
 //
-// It is for products with so few rows of A that to pack B would take longer than to multiply it; the bits are those of
-// [Kernel.Mul] on packed panels, wherever K and the columns are cut.
+// where sums of blocks of K, see [Type.Block], are added in order to those before. It is for products with so few rows of A that to
+// pack B would take longer than to multiply it; the bits are those of [Kernel.Mul] on packed panels, wherever the columns are cut,
+// and K between blocks.
 //
 // a is a panel of A of ceil(k/KPack) words, rounded up to a multiple of KStep, or for more than MR rows two, as [Kernel.PackA] makes
 // them; rows beyond m are not used. b is element (0, 0) of B, and stride the bytes between the rows in which B lies in memory: rows
-// of K, n elements long, or with kContiguous columns of B, k elements long. Nothing outside these k × n elements is read. src and
-// dst are the m × n accumulators, rows lds and ldd bytes apart; src may equal dst, and nothing else of dst is written. k, m and n
-// are at least 1.
+// of K, n elements long, or with kContiguous columns of B, k elements long. Nothing outside these k × n elements is read. The rows
+// of dst are ldd bytes apart, and nothing else of it is written. k, m and n are at least 1.
 //
 // A call may be as large as one likes: it is made of short calls of assembly. It reads fastest what is long in memory: the
 // rows that it reads should be 1 KB or more where they are rows of K, and 4 KB or more where they are columns of B.
-type StreamFunc func(k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+type StreamFunc func(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool)
 
 // Stream returns the kernel's StreamFunc for B of type t, or nil if it has none. With kContiguous the rows of B's memory are its
 // columns; see [Kernel.PackB] and [Kernel.StreamRows].
@@ -56,9 +55,8 @@ func (k *Kernel) StreamMost(t Type, kContiguous bool) int {
 }
 
 // A PanelsFunc multiplies m rows of A, 1 to MR, as a [StreamFunc] does, by n columns of B in stored panels, see [Kernel.StoreB], which
-// lie pitch bytes apart. k is their depth in words, and that of the panel of A; a call goes through all of it at once, so whoever
-// wants short calls cuts K.
-type PanelsFunc func(k, m, n int, a, b unsafe.Pointer, pitch int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+// lie pitch bytes apart. k is their depth in words, and that of the panel of A, of one block of K.
+type PanelsFunc func(k, m, n int, a, b unsafe.Pointer, pitch int, dst unsafe.Pointer, ldd int, add bool)
 
 // StreamPanels returns the kernel's PanelsFunc for operands of type t, or nil if it has none.
 func (k *Kernel) StreamPanels(t Type) PanelsFunc {
@@ -79,25 +77,15 @@ func (k *Kernel) StreamWidth(t Type, m int) int {
 
 // panelsGeneric is the twin of the PanelsFunc of kern for operands of type t, whose Mul or Ref is mul.
 func panelsGeneric(kern *Kernel, mul KernelFunc, t Type) PanelsFunc {
-	return func(k, m, n int, a, b unsafe.Pointer, pitch int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-		tile, row := make([]float32, kern.MR*kern.NR), kern.NR*4
-		acc := unsafe.Pointer(unsafe.SliceData(tile))
+	return func(k, m, n int, a, b unsafe.Pointer, pitch int, dst unsafe.Pointer, ldd int, add bool) {
 		for j := 0; j < n; j += kern.NR {
-			here := min(kern.NR, n-j)
-			clear(tile)
-			for i := 0; src != nil && i < m; i++ {
-				copy(tile[i*kern.NR:][:here], unsafe.Slice((*float32)(unsafe.Add(src, i*lds+j*4)), here))
-			}
 			panel := unsafe.Add(b, j/kern.NR*pitch)
 			if kern.Narrow(t) {
 				wide := unsafe.Pointer(unsafe.SliceData(make([]float32, k*kern.NR)))
 				packGeneric(t, kern.KPack, kern.NR, false, wide, panel, kern.NR*t.Size(), kern.NR, k)
 				panel = wide
 			}
-			mul(k, 1, a, panel, acc, row, acc, row)
-			for i := range m {
-				copy(unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd+j*4)), here), tile[i*kern.NR:])
-			}
+			tilesGeneric(kern, mul, k, m, min(kern.NR, n-j), a, panel, unsafe.Add(dst, j*4), ldd, add)
 		}
 	}
 }
@@ -105,25 +93,44 @@ func panelsGeneric(kern *Kernel, mul KernelFunc, t Type) PanelsFunc {
 // streamGeneric is the twin of the stream kernels of kern: it packs B panel by panel and multiplies with mul, which is the
 // kernel's Mul or Ref.
 func streamGeneric(kern *Kernel, mul KernelFunc, t Type, kContiguous bool) StreamFunc {
-	return func(k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-		words, pitch := kern.Words(t, k), kern.NR*4
-		panels := (m + kern.MR - 1) / kern.MR
-		panel, tile := make([]uint32, kern.NR*words), make([]float32, panels*kern.MR*kern.NR)
-		acc := unsafe.Pointer(unsafe.SliceData(tile))
-		for j := 0; j < n; j += kern.NR {
-			here, column := min(kern.NR, n-j), unsafe.Add(b, j*t.Size())
-			if kContiguous {
-				column = unsafe.Add(b, j*stride)
+	return func(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
+		panels, words := (m+kern.MR-1)/kern.MR, kern.Words(t, k)
+		panel, part := make([]uint32, kern.NR*words), make([]uint32, panels*kern.MR*words)
+		across, along := t.Size(), stride // bytes between columns and between elements of K
+		if kContiguous {
+			across, along = along, across
+		}
+		for k0 := 0; k0 < k; k0 += t.Block() {
+			n0 := min(t.Block(), k-k0)
+			deep := kern.Words(t, n0)
+			for i := range panels { // those of this block only
+				from := unsafe.Add(a, i*kern.PanelA(words)+kern.PanelA(k0/kern.KPack))
+				copy(part[i*kern.MR*deep:][:kern.MR*deep], unsafe.Slice((*uint32)(from), kern.MR*deep))
 			}
-			packGeneric(t, kern.KPack, kern.NR, kContiguous, unsafe.Pointer(unsafe.SliceData(panel)), column, stride, here, k)
-			clear(tile)
-			for i := 0; src != nil && i < m; i++ {
-				copy(tile[i*kern.NR:], unsafe.Slice((*float32)(unsafe.Add(src, i*lds+j*4)), here))
+			for j := 0; j < n; j += kern.NR {
+				here := min(kern.NR, n-j)
+				packGeneric(t, kern.KPack, kern.NR, kContiguous, unsafe.Pointer(unsafe.SliceData(panel)), unsafe.Add(b, j*across+k0*along), stride, here, n0)
+				clear(panel[(n0+kern.KPack-1)/kern.KPack*kern.NR : deep*kern.NR])
+				tilesGeneric(kern, mul, deep, m, here, unsafe.Pointer(unsafe.SliceData(part)), unsafe.Pointer(unsafe.SliceData(panel)), unsafe.Add(dst, j*4), ldd, add)
 			}
-			mul(words, panels, a, unsafe.Pointer(unsafe.SliceData(panel)), acc, pitch, acc, pitch)
-			for i := range m {
-				copy(unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd+j*4)), here), tile[i*kern.NR:])
+			add = true
+		}
+	}
+}
+
+// tilesGeneric multiplies panels of m rows of A by the first n columns of one of B, k words deep, and stores the sums, or adds them.
+func tilesGeneric(kern *Kernel, mul KernelFunc, k, m, n int, a, b, dst unsafe.Pointer, ldd int, add bool) {
+	panels, row := (m+kern.MR-1)/kern.MR, kern.NR*4
+	tile := make([]float32, panels*kern.MR*kern.NR)
+	acc := unsafe.Pointer(unsafe.SliceData(tile))
+	mul(k, panels, a, b, nil, 0, acc, row)
+	for i := range m {
+		to := unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd)), n)
+		for j, x := range tile[i*kern.NR:][:n] {
+			if add {
+				x += to[j]
 			}
+			to[j] = x
 		}
 	}
 }

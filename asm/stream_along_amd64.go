@@ -7,31 +7,50 @@ import (
 	"unsafe"
 )
 
-// along is the StreamFunc for rows along K: whole blocks of K, and then what is left of it.
-func (s *streamKernel) along(k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+// along is the StreamFunc for rows along K: whole blocks of sums, and then what is left of K, lines and less than a line, which is apart
+// from what it is added to until it is complete.
+func (s *streamKernel) along(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
 	c := streamBlocks.Get().(*streamBlock)
-	block, length := s.block/s.size, streamLength/s.size
-	whole := k / block * block
+	line, whole := s.block/s.size, k/s.sums*s.sums
+	rest := k % line
 	c.apart = (k + s.kpack - 1) / s.kpack * s.mr * 4
-	for k0 := 0; k0 < whole; k0 += length {
+	s.lines(c, whole, m, n, a, b, stride, dst, ldd, add)
+	add, a, b = add || whole > 0, s.panelA(a, whole), unsafe.Add(b, whole*s.size)
+	lines := k - whole - rest
+	if rest == 0 {
+		s.lines(c, lines, m, n, a, b, stride, dst, ldd, add)
+		c.release()
+		return
+	}
+	to, ldt := c.chain(m, n, dst, ldd, add)
+	s.lines(c, lines, m, n, a, b, stride, to, ldt, false)
+	a, b = s.panelA(a, lines), unsafe.Add(b, lines*s.size)
+	if s.pack == nil { // a tile is more than that
+		s.restTile(c, rest, m, n, a, b, stride, to, ldt, lines > 0)
+	} else {
+		src := to
+		if lines == 0 {
+			src = nil
+		}
+		for i := 0; i < m; i += s.mr {
+			s.rest(c, rest, min(m-i, s.mr), n, unsafe.Add(a, i/s.mr*c.apart), b, stride, forward(src, i*ldt), unsafe.Add(to, i*ldt), ldt)
+		}
+	}
+	c.total(m, n, to, ldt, dst, ldd)
+	c.release()
+}
+
+// lines multiplies k elements of K, whole blocks of sums or lines of one.
+func (s *streamKernel) lines(c *streamBlock, k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
+	length := streamLength / s.size
+	c.adds = 1
+	for k0 := 0; k0 < k; k0 += length {
 		for i, rows := 0, 0; i < m; i += rows {
 			rows = s.together(m - i)
 			a := unsafe.Add(s.panelA(a, k0), i/s.mr*c.apart)
-			s.blocks(c, min(whole-k0, length)/block, rows, n, a, unsafe.Add(b, k0*s.size), stride, forward(src, i*lds), lds, unsafe.Add(dst, i*ldd), ldd)
-		}
-		src, lds = dst, ldd
-	}
-	switch {
-	case whole == k:
-	case s.pack == nil: // a tile is more than that
-		s.restTile(c, k-whole, m, n, s.panelA(a, whole), unsafe.Add(b, whole*s.size), stride, src, lds, dst, ldd)
-	default:
-		for i := 0; i < m; i += s.mr {
-			a := unsafe.Add(a, i/s.mr*c.apart)
-			s.rest(c, k-whole, min(m-i, s.mr), n, s.panelA(a, whole), unsafe.Add(b, whole*s.size), stride, forward(src, i*lds), lds, unsafe.Add(dst, i*ldd), ldd)
+			s.blocks(c, min(k-k0, length)*s.size/s.block, rows, n, a, unsafe.Add(b, k0*s.size), stride, unsafe.Add(dst, i*ldd), ldd, add || k0 > 0)
 		}
 	}
-	c.release()
 }
 
 // together returns how many rows of A, of which there are m, blocks had better multiply by what it reads of B. Up to half a panel
@@ -53,7 +72,7 @@ var farB = machine().halves()
 //
 //	slot 0   ├── columns 0 ──┤├── columns 32 ─┤
 //	slot 1   ·    ├── columns 16 ─┤├── columns 48 ─┤
-func (s *streamKernel) blocks(c *streamBlock, blocks, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+func (s *streamKernel) blocks(c *streamBlock, blocks, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
 	v := s.transposed.of(m)
 	kernels, slots := s.transposed, c.slots[:s.slots[v]]
 	ahead, lag := streamAhead, streamLag/s.block
@@ -75,13 +94,19 @@ func (s *streamKernel) blocks(c *streamBlock, blocks, m, n int, a, b unsafe.Poin
 		for r := range vec {
 			slot.rows[r] = unsafe.Add(b, (j+min(r, columns-1))*stride)
 		}
+		at := unsafe.Add(dst, j*4)
+		src := at
+		if !add {
+			src = nil
+		}
 		if columns < vec {
-			c.accumulatePart(slot, columns, vec, m, forward(src, j*4), lds)
+			c.loadPart(slot, columns, vec, m, src, ldd)
 		} else {
-			slot.accumulate(m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
+			slot.accumulate(m, src, ldd, at, ldd)
 		}
 	}
-	lag = min(lag, blocks/len(slots))
+	c.each, c.left = s.sums*s.size/s.block, 0
+	lag = min(lag, blocks/len(slots)) / c.each * c.each
 	var busy [len(c.slots)]bool
 	for j := 0; ; j += width {
 		for i := range slots {
@@ -109,25 +134,22 @@ func (s *streamKernel) blocks(c *streamBlock, blocks, m, n int, a, b unsafe.Poin
 				}
 			}
 			kernels[v](c)
-			for q := range slots {
-				slots[q].src = slots[q].dst
-			}
 		}
 	}
 }
 
-// rest multiplies less of K than a block: it packs columns and multiplies the panels.
-func (s *streamKernel) rest(c *streamBlock, k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+// rest multiplies less of K than a line: it packs columns and multiplies the panels.
+func (s *streamKernel) rest(c *streamBlock, k, m, n int, a, b unsafe.Pointer, stride int, src, dst unsafe.Pointer, ldd int) {
 	v := s.panels.of(m)
 	width := s.widths[v]
 	c.slots[0].a = a
 	c.stride, c.b, c.ahead = streamPanel, unsafe.Pointer(&c.room[0]), 0
-	c.k = (k + s.kpack - 1) / s.kpack
+	c.adds, c.k = 0, (k+s.kpack-1)/s.kpack
 	for j := 0; j < n; j += width {
 		here := min(n-j, width)
 		for i := 0; i < here; i += s.nr {
 			s.pack(unsafe.Add(c.b, i/s.nr*c.stride), unsafe.Add(b, (j+i)*stride), stride, min(here-i, s.nr), k)
 		}
-		s.columns(c, s.panels[v], s.widths[v], here, m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
+		s.columns(c, s.panels[v], s.widths[v], here, m, forward(src, j*4), unsafe.Add(dst, j*4), ldd)
 	}
 }

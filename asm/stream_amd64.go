@@ -20,6 +20,9 @@ type streamBlock struct {
 	apart  int            // T for more rows than a panel of A has: bytes from one panel to the next
 	lone   int            // T of AVX-512: not 0 if the first slot is to be multiplied, and the others to do nothing
 	next   int            // S: what leads from the end of a row to that one; T: its offset
+	each   int            // T: blocks of K that are a block of sums
+	left   int            // T: how many are left of one
+	adds   int            // P and T: not 0 if src is what sums are added to, and not where they start
 	b      unsafe.Pointer // S and P: B
 	slots  [4]streamSlot  // S and P use the first; T as many as there are accumulators for
 
@@ -27,6 +30,7 @@ type streamBlock struct {
 	// lines of columns, copied.
 	room [4 * streamPanel / 4]uint32
 	tile [8 * 32]float32 // accumulators of columns that are cut off by the edge of B
+	sums []float32       // see chain
 }
 
 // A streamSlot is what some columns of B are multiplied by and added to. The addresses of rows beyond those that exist are that

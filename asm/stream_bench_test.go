@@ -52,7 +52,7 @@ func benchmarkStream(b *testing.B, kern *Kernel, f StreamFunc, typ Type, kContig
 	multiplying, reading := time.Hour, time.Hour
 	for b.Loop() {
 		start := time.Now()
-		f(k, m, n, pa, unsafe.Pointer(&buf[0]), stride, nil, 0, pc, n*4)
+		f(k, m, n, pa, unsafe.Pointer(&buf[0]), stride, pc, n*4, false)
 		multiplying = min(multiplying, time.Since(start))
 		start = time.Now()
 		if bytes.IndexByte(buf, 0xff) >= 0 {

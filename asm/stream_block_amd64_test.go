@@ -42,7 +42,7 @@ func testStreamAddresses(t *testing.T, kern *Kernel, typ Type, s *streamKernel) 
 			a, b, dst := make([]byte, (m+kern.MR-1)/kern.MR*kern.PanelA(k/kern.KPack)), make([]byte, most*k*s.size), make([]byte, m*most*4)
 			at := func(s []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }
 			c := &streamBlock{apart: kern.PanelA(k / kern.KPack)}
-			s.blocks(c, blocks, m, n, at(a), at(b), k*s.size, nil, 0, at(dst), most*4)
+			s.blocks(c, blocks, m, n, at(a), at(b), k*s.size, at(dst), most*4, false)
 			within := func(what string, p unsafe.Pointer, operands ...[]byte) {
 				for _, s := range operands {
 					if at := uintptr(p) - uintptr(at(s)); at < uintptr(len(s)) {

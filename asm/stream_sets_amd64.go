@@ -99,6 +99,7 @@ func (s *streamKernel) reachOf(m, stride int) streamReach {
 type streamKernel struct {
 	*streamShape
 	size, kpack                  int
+	sums                         int // elements of K in a block of sums
 	straight, transposed, panels streamSet
 	reach                        *[3]streamReach // of S
 	far                          *farStream      // see farther, or nil
@@ -125,7 +126,7 @@ var (
 	stream512 = streamShape{mr: 8, nr: 32, vec: 16, masks: true, slots: []int{2, 2, 2, 1, 1, 1}, widths: []int{128, 128, 64, 32, 32}, deep: []int{64, 64, 64, 32, 32}}
 	stream256 = streamShape{mr: avx2MR, nr: avx2NR, vec: avx2Vector, slots: []int{4, 4, 2}, widths: []int{avx2NR, avx2NR, avx2NR}}
 
-	streamPairs = streamKernel{streamShape: &stream512, size: 2, kpack: 2, block: 64, pack: packT32Pairs, reach: &reachPairs,
+	streamPairs = streamKernel{streamShape: &stream512, sums: BF16.Block(), size: 2, kpack: 2, block: 64, pack: packT32Pairs, reach: &reachPairs,
 		straight:   streamSet{streamS1Pairs, streamS2Pairs, streamS4Pairs, streamS6Pairs, streamS8Pairs},
 		transposed: streamSet{streamT1Pairs, streamT2Pairs, streamT4Pairs, streamT6Pairs, streamT8Pairs},
 		panels:     streamSet{streamP1Pairs, streamP2Pairs, streamP4Pairs, streamP6Pairs, streamP8Pairs},
@@ -133,7 +134,7 @@ var (
 			straight:   streamSet{streamSFar1Pairs, streamSFar2Pairs, streamSFar4Pairs, streamSFar6Pairs, streamSFar8Pairs},
 			transposed: streamSet{streamTFar1Pairs, streamTFar2Pairs, streamTFar4Pairs, streamTFar6Pairs, streamTFar8Pairs, streamTFar16Pairs},
 			panels:     streamSet{streamPFar1Pairs, streamPFar2Pairs, streamPFar4Pairs, streamPFar6Pairs, streamPFar8Pairs}}}
-	streamWords = streamKernel{streamShape: &stream512, size: 4, kpack: 1, block: 64, pack: packT32Words, reach: &reach512,
+	streamWords = streamKernel{streamShape: &stream512, sums: F32.Block(), size: 4, kpack: 1, block: 64, pack: packT32Words, reach: &reach512,
 		straight:   streamSet{streamS1Words, streamS2Words, streamS4Words, streamS6Words, streamS8Words},
 		transposed: streamSet{streamT1Words, streamT2Words, streamT4Words, streamT6Words, streamT8Words},
 		panels:     streamSet{streamP1Words, streamP2Words, streamP4Words, streamP6Words, streamP8Words},
@@ -141,7 +142,7 @@ var (
 			straight:   streamSet{streamSFar1Words, streamSFar2Words, streamSFar4Words, streamSFar6Words, streamSFar8Words},
 			transposed: streamSet{streamTFar1Words, streamTFar2Words, streamTFar4Words, streamTFar6Words, streamTFar8Words, streamTFar16Words},
 			panels:     streamSet{streamPFar1Words, streamPFar2Words, streamPFar4Words, streamPFar6Words, streamPFar8Words}}}
-	streamBF16 = streamKernel{streamShape: &stream512, size: 2, kpack: 1, block: 32, pack: packT32BF16, reach: &reach512,
+	streamBF16 = streamKernel{streamShape: &stream512, sums: BF16.Block(), size: 2, kpack: 1, block: 32, pack: packT32BF16, reach: &reach512,
 		straight:   streamSet{streamS1BF16, streamS2BF16, streamS4BF16, streamS6BF16, streamS8BF16},
 		transposed: streamSet{streamT1BF16, streamT2BF16, streamT4BF16, streamT6BF16, streamT8BF16},
 		panels:     streamWords.panels,
@@ -149,7 +150,7 @@ var (
 		far: &farStream{reach: &reachFar,
 			straight: streamSet{streamSFar1BF16, streamSFar2BF16, streamSFar4BF16, streamSFar6BF16, streamSFar8BF16},
 			panels:   streamSet{streamPFar1BF16, streamPFar2BF16, streamPFar4BF16, streamPFar6BF16, streamPFar8BF16}}}
-	streamF16 = streamKernel{streamShape: &stream512, size: 2, kpack: 1, block: 32, pack: packT32F16, reach: &reach512,
+	streamF16 = streamKernel{streamShape: &stream512, sums: F16.Block(), size: 2, kpack: 1, block: 32, pack: packT32F16, reach: &reach512,
 		straight:   streamSet{streamS1F16, streamS2F16, streamS4F16, streamS6F16, streamS8F16},
 		transposed: streamSet{streamT1F16, streamT2F16, streamT4F16, streamT6F16, streamT8F16},
 		panels:     streamWords.panels,
@@ -158,16 +159,16 @@ var (
 			straight: streamSet{streamSFar1F16, streamSFar2F16, streamSFar4F16, streamSFar6F16, streamSFar8F16},
 			panels:   streamSet{streamPFar1F16, streamPFar2F16, streamPFar4F16, streamPFar6F16, streamPFar8F16}}}
 
-	stream256Words = streamKernel{streamShape: &stream256, size: 4, kpack: 1, block: 64, pack: transposing256(F32, avx2NR, groupsT24Words), reach: &reach256,
+	stream256Words = streamKernel{streamShape: &stream256, sums: F32.Block(), size: 4, kpack: 1, block: 64, pack: transposing256(F32, avx2NR, groupsT24Words), reach: &reach256,
 		straight:   streamSet{stream256S1Words, stream256S2Words, stream256S4Words},
 		transposed: streamSet{stream256T1Words, stream256T2Words, stream256T4Words},
 		panels:     streamSet{stream256P1Words, stream256P2Words, stream256P4Words}}
-	stream256BF16 = streamKernel{streamShape: &stream256, size: 2, kpack: 1, block: 64, pack: transposing256(BF16, avx2NR, groupsT24BF16), reach: &reach256,
+	stream256BF16 = streamKernel{streamShape: &stream256, sums: BF16.Block(), size: 2, kpack: 1, block: 64, pack: transposing256(BF16, avx2NR, groupsT24BF16), reach: &reach256,
 		straight:   streamSet{stream256S1BF16, stream256S2BF16, stream256S4BF16},
 		transposed: streamSet{stream256T1BF16, stream256T2BF16, stream256T4BF16},
 		panels:     stream256Words.panels,
 		narrow:     streamSet{stream256P1BF16, stream256P2BF16, stream256P4BF16}}
-	stream256F16 = streamKernel{streamShape: &stream256, size: 2, kpack: 1, block: 64, pack: transposing256(F16, avx2NR, groupsT24F16), reach: &reach256,
+	stream256F16 = streamKernel{streamShape: &stream256, sums: F16.Block(), size: 2, kpack: 1, block: 64, pack: transposing256(F16, avx2NR, groupsT24F16), reach: &reach256,
 		straight:   streamSet{stream256S1F16, stream256S2F16, stream256S4F16},
 		transposed: streamSet{stream256T1F16, stream256T2F16, stream256T4F16},
 		panels:     stream256Words.panels,
@@ -208,22 +209,19 @@ func (s *streamSlot) accumulate(m int, src unsafe.Pointer, lds int, dst unsafe.P
 	}
 }
 
-// forward returns p + n, or nil if p is nil.
-func forward(p unsafe.Pointer, n int) unsafe.Pointer {
-	if p == nil {
-		return nil
-	}
-	return unsafe.Add(p, n)
+// accumulatePart is accumulate for columns that are not as many as width: they go through the block's tile, where store finds them.
+func (c *streamBlock) accumulatePart(s *streamSlot, width, m int) {
+	s.accumulate(m, nil, 0, unsafe.Pointer(&c.tile[0]), width*4)
 }
 
-// accumulatePart is accumulate for n columns of width, which go through the block's tile, where store finds them.
-func (c *streamBlock) accumulatePart(s *streamSlot, n, width, m int, src unsafe.Pointer, lds int) {
-	s.accumulate(m, nil, 0, unsafe.Pointer(&c.tile[0]), width*4)
-	if src != nil {
-		s.src = s.dst
-		for i := range m {
-			copy(c.tile[i*width:][:n], unsafe.Slice((*float32)(unsafe.Add(src, i*lds)), n))
-		}
+// loadPart is accumulatePart for n columns that start from src.
+func (c *streamBlock) loadPart(s *streamSlot, n, width, m int, src unsafe.Pointer, lds int) {
+	if c.accumulatePart(s, width, m); src == nil {
+		return
+	}
+	s.src = s.dst
+	for i := range m {
+		copy(c.tile[i*width:][:n], unsafe.Slice((*float32)(unsafe.Add(src, i*lds)), n))
 	}
 }
 
@@ -234,52 +232,81 @@ func (c *streamBlock) storePart(n, width, m int, dst unsafe.Pointer, ldd int) {
 	}
 }
 
-// across is the StreamFunc for rows of K: a few rows at a time through all columns. Those that are not a whole vector, where
-// there are no masks, are copied to where they are one.
-func (s *streamKernel) across(k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+// across is the StreamFunc for rows of K: a few rows at a time through all columns, and the sums of a block of them, unless it is the
+// first, apart from what they are added to.
+func (s *streamKernel) across(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
 	c := streamBlocks.Get().(*streamBlock)
-	kernel := s.straight.of(m)
-	f, reach := s.straight[kernel], s.reachOf(m, stride)
-	if far := s.farther(); far != nil {
-		f, reach = far.straight[kernel], far.reach[kernel]
-	}
 	c.stride = stride
 	for j := 0; j < n; j += streamWidth {
-		c.n = min(n-j, streamWidth)
-		var part *streamBlock
-		columns := c.n % s.vec
-		if columns > 0 && !s.masks {
-			c.n -= columns
-			part = streamBlocks.Get().(*streamBlock)
-			part.n, part.stride, part.b = s.vec, s.vec*s.size, unsafe.Pointer(&part.room[0])
-			part.accumulatePart(&part.slots[0], columns, s.vec, m, forward(src, (j+c.n)*4), lds)
-		}
-		var rows, rowsAhead int
-		rows, c.ahead, rowsAhead = s.paceOf(kernel, c.n, reach)
-		c.near, c.next = c.ahead/s.size, rowsAhead*stride-c.n*s.size
-		c.slots[0].accumulate(m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
-		for k0 := 0; k0 < k; k0 += rows {
-			c.k = min(k-k0, rows)
-			c.slots[0].a = s.panelA(a, k0)
-			c.b = unsafe.Add(b, k0*stride+j*s.size)
-			f(c)
-			c.slots[0].src = c.slots[0].dst
-			if part != nil {
-				part.k, part.slots[0].a = c.k, c.slots[0].a
-				for i := range c.k {
-					row := unsafe.Add(c.b, i*stride+c.n*s.size)
-					copy(unsafe.Slice((*byte)(unsafe.Add(part.b, i*part.stride)), columns*s.size), unsafe.Slice((*byte)(row), columns*s.size))
-				}
-				f(part)
-				part.slots[0].src = part.slots[0].dst
-			}
-		}
-		if part != nil {
-			part.storePart(columns, s.vec, m, unsafe.Add(dst, (j+c.n)*4), ldd)
-			part.release()
+		wide := min(n-j, streamWidth)
+		for k0 := 0; k0 < k; k0 += s.sums {
+			to, ldt := c.chain(m, wide, unsafe.Add(dst, j*4), ldd, add || k0 > 0)
+			s.rowsOfK(c, min(k-k0, s.sums), m, wide, s.panelA(a, k0), unsafe.Add(b, k0*stride+j*s.size), to, ldt)
+			c.total(m, wide, to, ldt, unsafe.Add(dst, j*4), ldd)
 		}
 	}
 	c.release()
+}
+
+// rowsOfK stores the sums of one block of K. The last columns, if they are not a whole vector and there are no masks, are copied to where
+// they are one.
+func (s *streamKernel) rowsOfK(c *streamBlock, k, m, n int, a, b, dst unsafe.Pointer, ldd int) {
+	kernel := s.straight.of(m)
+	f, reach := s.straight[kernel], s.reachOf(m, c.stride)
+	if far := s.farther(); far != nil {
+		f, reach = far.straight[kernel], far.reach[kernel]
+	}
+	c.n, c.adds = n, 0
+	var part *streamBlock
+	columns := n % s.vec
+	if columns > 0 && !s.masks {
+		c.n -= columns
+		part = streamBlocks.Get().(*streamBlock)
+		part.n, part.adds, part.stride, part.b = s.vec, 0, s.vec*s.size, unsafe.Pointer(&part.room[0])
+		part.accumulatePart(&part.slots[0], s.vec, m)
+	}
+	rows, ahead, rowsAhead := s.paceOf(kernel, c.n, reach)
+	c.ahead, c.near, c.next = ahead, ahead/s.size, rowsAhead*c.stride-c.n*s.size
+	c.slots[0].accumulate(m, nil, 0, dst, ldd)
+	for k0 := 0; k0 < k; k0 += rows {
+		c.k = min(k-k0, rows)
+		c.slots[0].a = s.panelA(a, k0)
+		c.b = unsafe.Add(b, k0*c.stride)
+		f(c)
+		c.slots[0].src = c.slots[0].dst
+		if part != nil {
+			part.k, part.slots[0].a = c.k, c.slots[0].a
+			for i := range c.k {
+				row := unsafe.Add(c.b, i*c.stride+c.n*s.size)
+				copy(unsafe.Slice((*byte)(unsafe.Add(part.b, i*part.stride)), columns*s.size), unsafe.Slice((*byte)(row), columns*s.size))
+			}
+			f(part)
+			part.slots[0].src = part.slots[0].dst
+		}
+	}
+	if part != nil {
+		part.storePart(columns, s.vec, m, unsafe.Add(dst, c.n*4), ldd)
+		part.release()
+	}
+}
+
+// chain returns where the sums of a block of K of m rows and n columns are until it ends: at dst, or in memory of c's own if they are
+// added to what is there.
+func (c *streamBlock) chain(m, n int, dst unsafe.Pointer, ldd int, add bool) (at unsafe.Pointer, pitch int) {
+	if !add {
+		return dst, ldd
+	}
+	if len(c.sums) < m*n {
+		c.sums = make([]float32, m*n)
+	}
+	return unsafe.Pointer(unsafe.SliceData(c.sums)), n * 4
+}
+
+// total adds the sums of a block to those at dst, unless they are there.
+func (c *streamBlock) total(m, n int, from unsafe.Pointer, pitch int, dst unsafe.Pointer, ldd int) {
+	if from != dst {
+		Combine(dst, ldd, from, pitch, m, n, 1, 1)
+	}
 }
 
 // release gives the block back to the pool, without the addresses of operands.

@@ -4,15 +4,16 @@ package asm
 
 import "unsafe"
 
-// columns multiplies the panels of c by a kernel for so many columns, of which n exist.
-func (s *streamKernel) columns(c *streamBlock, kern func(c *streamBlock), width, n, m int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+// columns multiplies the panels of c by a kernel for so many columns, of which n exist. src is nil or where the rows of dst start, or are
+// added to.
+func (s *streamKernel) columns(c *streamBlock, kern func(c *streamBlock), width, n, m int, src, dst unsafe.Pointer, ldd int) {
 	slot := &c.slots[0]
 	if n == width {
-		slot.accumulate(m, src, lds, dst, ldd)
+		slot.accumulate(m, src, ldd, dst, ldd)
 		kern(c)
 		return
 	}
-	c.accumulatePart(slot, n, width, m, src, lds)
+	c.loadPart(slot, n, width, m, src, ldd)
 	kern(c)
 	c.storePart(n, width, m, dst, ldd)
 }
@@ -51,8 +52,13 @@ func (s *streamKernel) storedBy(m int) int {
 func (s *streamKernel) wide(m int) int { return s.widths[s.storedBy(m)] }
 
 // packed is the PanelsFunc. Where there are fewer panels than the kernel reads at a time, it reads one after the other.
-func (s *streamKernel) packed(k, m, n int, a, b unsafe.Pointer, pitch int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+func (s *streamKernel) packed(k, m, n int, a, b unsafe.Pointer, pitch int, dst unsafe.Pointer, ldd int, add bool) {
 	c := streamBlocks.Get().(*streamBlock)
+	src := dst
+	if !add {
+		src = nil
+	}
+	c.adds = 1
 	stored, v, passing := s.panels, s.storedBy(m), false
 	if far := s.farther(); far != nil {
 		stored, passing = far.panels, k*s.wordBytes() >= passingBytes && n >= passingPanels*s.nr
@@ -68,11 +74,16 @@ func (s *streamKernel) packed(k, m, n int, a, b unsafe.Pointer, pitch int, src u
 		}
 		c.b = unsafe.Add(b, j/s.nr*pitch)
 		if passing && s.nr < width && width <= n-j {
-			c.slots[0].accumulate(m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
+			at, pitch := unsafe.Add(dst, j*4), ldd
+			if add {
+				at, pitch = unsafe.Pointer(&c.tile[0]), width*4
+			}
+			c.slots[0].accumulate(m, nil, 0, at, pitch)
 			s.pass(c, stored[v], width/s.nr)
+			c.total(m, width, at, pitch, unsafe.Add(dst, j*4), ldd)
 			continue
 		}
-		s.columns(c, stored[v], width, min(n-j, width), m, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
+		s.columns(c, stored[v], width, min(n-j, width), m, forward(src, j*4), unsafe.Add(dst, j*4), ldd)
 	}
 	c.release()
 }
@@ -91,10 +102,11 @@ func (s *streamKernel) pass(c *streamBlock, kern func(c *streamBlock), panels in
 	a, last := slot.a, min(ahead/s.wordBytes(), k/2)
 	c.k = k - last
 	kern(c)
+	c.adds = 0 // but go on
 	slot.src, slot.a = slot.dst, unsafe.Add(a, c.k*s.mr*4)
 	c.b, c.k, c.ahead = unsafe.Add(c.b, c.k*s.wordBytes()), last, ahead+(panels-1)*c.stride
 	kern(c)
-	slot.a, c.k, c.ahead = a, k, ahead
+	slot.a, c.k, c.ahead, c.adds = a, k, ahead, 1
 }
 
 // wordBytes returns the bytes of a word of K of a stored panel.

@@ -47,7 +47,7 @@ func streamP4Tiles(c *streamBlock)
 
 var (
 	streamTilesShape = streamShape{mr: amxMR, nr: amxNR, vec: 16, slots: []int{2, 2, 1, 1, 1}, widths: []int{amxNR, amxNR, amxNR}}
-	streamTiles      = streamKernel{streamShape: &streamTilesShape, size: 2, kpack: 2, block: tileLine,
+	streamTiles      = streamKernel{streamShape: &streamTilesShape, sums: BF16.Block(), size: 2, kpack: 2, block: tileLine,
 		straight:   streamSet{streamS1Tiles, streamS2Tiles, streamS4Tiles, streamS6Tiles, streamS8Tiles},
 		transposed: streamSet{streamT1Tiles, streamT2Tiles, streamT4Tiles, streamT6Tiles, streamT8Tiles},
 		panels:     streamSet{streamP1Tiles, streamP2Tiles, streamP4Tiles}}
@@ -61,9 +61,10 @@ const tileLine = amxStep * 4
 
 // acrossTiles is the StreamFunc of AMX for rows of K: those of a tile at a time through all columns, and through all of B
 // again for every streamTilesRows rows of A.
-func acrossTiles(k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+func acrossTiles(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
 	const depth, size = 2 * amxStep, 2
 	c := streamBlocks.Get().(*streamBlock)
+	sums := streamTiles.sums
 	c.stride = stride
 	for i := 0; i < m; i += streamTilesRows {
 		rows := min(m-i, streamTilesRows)
@@ -72,13 +73,21 @@ func acrossTiles(k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointe
 			c.n = min(n-j, streamWidth)
 			c.ahead = min(streamAhead, c.n*size)
 			c.near, c.next = c.ahead/size, depth*stride-c.n*size
-			c.slots[0].accumulate(rows, forward(src, i*lds+j*4), lds, unsafe.Add(dst, i*ldd+j*4), ldd)
+			at := unsafe.Add(dst, i*ldd+j*4)
+			to, ldt := at, ldd
 			for k0 := 0; k0 < k; k0 += depth {
+				if k0%sums == 0 {
+					to, ldt = c.chain(rows, c.n, at, ldd, add || k0 > 0)
+					c.slots[0].accumulate(rows, nil, 0, to, ldt)
+				}
 				c.k = min(k-k0, depth)
 				c.slots[0].a = unsafe.Add(a, k0*amxMR*size+i*depth*size)
 				c.b = unsafe.Add(b, k0*stride+j*size)
 				f(c)
 				c.slots[0].src = c.slots[0].dst
+				if next := k0 + depth; next%sums == 0 || next >= k {
+					c.total(rows, c.n, to, ldt, at, ldd)
+				}
 			}
 		}
 	}
@@ -86,30 +95,31 @@ func acrossTiles(k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointe
 }
 
 // alongTiles is the StreamFunc of AMX for rows along K: through all of B for every streamTilesRows rows of A.
-func alongTiles(k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+func alongTiles(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
 	for i := 0; i < m; i += streamTilesRows {
-		streamTiles.along(k, min(m-i, streamTilesRows), n, unsafe.Add(a, i*tileLine), b, stride, forward(src, i*lds), lds, unsafe.Add(dst, i*ldd), ldd)
+		streamTiles.along(k, min(m-i, streamTilesRows), n, unsafe.Add(a, i*tileLine), b, stride, unsafe.Add(dst, i*ldd), ldd, add)
 	}
 }
 
 // storedTiles is the PanelsFunc of AMX: through all of B for every streamTilesStored rows of A.
-func storedTiles(k, m, n int, a, b unsafe.Pointer, pitch int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+func storedTiles(k, m, n int, a, b unsafe.Pointer, pitch int, dst unsafe.Pointer, ldd int, add bool) {
 	for i := 0; i < m; i += streamTilesStored {
-		streamTiles.packed(k, min(m-i, streamTilesStored), n, unsafe.Add(a, i*tileLine), b, pitch, forward(src, i*lds), lds, unsafe.Add(dst, i*ldd), ldd)
+		streamTiles.packed(k, min(m-i, streamTilesStored), n, unsafe.Add(a, i*tileLine), b, pitch, unsafe.Add(dst, i*ldd), ldd, add)
 	}
 }
 
 // restTile multiplies less of K than a tile: it copies what is left of the columns to lines that zeros fill up, half the room,
-// and multiplies these. In the other half the kernels keep A.
-func (s *streamKernel) restTile(c *streamBlock, k, m, n int, a, b unsafe.Pointer, stride int, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+// and multiplies these, to go on with the sums at dst or not. In the other half the kernels keep A.
+func (s *streamKernel) restTile(c *streamBlock, k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, goesOn bool) {
 	const half, tile = len(c.room) / 2, 16
 	const width = half * 4 / tileLine
 	lines := unsafe.Pointer(&c.room[half])
+	c.adds = 0
 	for j := 0; j < n; j += width {
 		here := min(n-j, width)
 		for i := 0; i < here; i += tile {
 			packLines(unsafe.Add(lines, i*tileLine), unsafe.Add(b, (j+i)*stride), stride, min(here-i, tile), k)
 		}
-		s.blocks(c, 1, m, here, a, lines, tileLine, forward(src, j*4), lds, unsafe.Add(dst, j*4), ldd)
+		s.blocks(c, 1, m, here, a, lines, tileLine, unsafe.Add(dst, j*4), ldd, goesOn)
 	}
 }

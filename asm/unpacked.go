@@ -2,7 +2,7 @@ package asm
 
 import "unsafe"
 
-// An UnpackedFunc computes C = A·B, or adds the products to what C holds, for an m × k matrix A, a k × n matrix B and an m × n matrix C of float32, all where they lie: nothing
+// An UnpackedFunc computes C = A·B, or with add C + A·B, where what C holds is added to the sums when they are complete, for an m × k matrix A, a k × n matrix B and an m × n matrix C of float32, all where they lie: nothing
 // is packed, which small products and few rows would notice. Rows of B and C lie ldb and ldd bytes apart, and lda bytes either the
 // rows of A or, if K lies across them, its columns. m, n and k are at least 1. The bits are those of the kernel's [KernelFunc].
 //
@@ -30,16 +30,21 @@ const unpackedFlops = 8 << 20
 // unpackedGeneric is the twin of the kernels that multiply what is not packed; wordA is the bytes to the next element of K in A, and
 // rowA to the next row.
 func unpackedGeneric(m, n, k int, a unsafe.Pointer, wordA, rowA int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool) {
+	sums := make([]float32, n)
 	for i := range m {
-		sums := unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd)), n)
-		if !add {
-			clear(sums)
-		}
+		to := unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd)), n)
+		clear(sums)
 		for kd := range k {
 			x := *(*float32)(unsafe.Add(a, i*rowA+kd*wordA))
 			for j, y := range unsafe.Slice((*float32)(unsafe.Add(b, kd*ldb)), n) {
 				sums[j] = fma32(x, y, sums[j])
 			}
+		}
+		for j, x := range sums {
+			if add {
+				x += to[j]
+			}
+			to[j] = x
 		}
 	}
 }

@@ -129,7 +129,7 @@ func (c unpackedCase) check(mem [3]guarded, r *rand.Rand, fill func(p unsafe.Poi
 					copy(unsafe.Slice((*byte)(unsafe.Pointer(&tiles[i*kern.NR])), len(row)), row)
 				}
 			}
-			kern.Mul(c.k, panelsA, toA, unsafe.Add(toB, j/kern.NR*kern.PanelB(c.k)), src, kern.NR*4, to, kern.NR*4)
+			kern.Mul(c.k, panelsA, toA, unsafe.Add(toB, j/kern.NR*kern.PanelB(c.k)), src, -kern.NR*4, to, kern.NR*4)
 		}
 		for i := range c.m {
 			word := *(*uint32)(unsafe.Pointer(&got[dstAt+i*ldd+j*4]))

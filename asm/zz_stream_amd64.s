@@ -6161,6 +6161,8 @@ TEXT ·streamP1Pairs(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -6215,6 +6217,22 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	VADDPS 256(AX), Z4, Z4
+	VADDPS 320(AX), Z5, Z5
+	VADDPS 384(AX), Z6, Z6
+	VADDPS 448(AX), Z7, Z7
+
+added0x8:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
@@ -6231,6 +6249,8 @@ one:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -6255,6 +6275,16 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
@@ -6277,6 +6307,8 @@ TEXT ·streamPFar1Pairs(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -6331,6 +6363,22 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	VADDPS 256(AX), Z4, Z4
+	VADDPS 320(AX), Z5, Z5
+	VADDPS 384(AX), Z6, Z6
+	VADDPS 448(AX), Z7, Z7
+
+added0x8:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
@@ -6347,6 +6395,8 @@ one:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -6371,6 +6421,16 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
@@ -6393,6 +6453,8 @@ TEXT ·streamP2Pairs(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -6473,6 +6535,31 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	VADDPS 256(AX), Z4, Z4
+	VADDPS 320(AX), Z5, Z5
+	VADDPS 384(AX), Z6, Z6
+	VADDPS 448(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	VADDPS 128(AX), Z10, Z10
+	VADDPS 192(AX), Z11, Z11
+	VADDPS 256(AX), Z12, Z12
+	VADDPS 320(AX), Z13, Z13
+	VADDPS 384(AX), Z14, Z14
+	VADDPS 448(AX), Z15, Z15
+
+added0x8:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
@@ -6498,6 +6585,8 @@ one:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -6530,6 +6619,19 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
@@ -6555,6 +6657,8 @@ TEXT ·streamPFar2Pairs(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -6635,6 +6739,31 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	VADDPS 256(AX), Z4, Z4
+	VADDPS 320(AX), Z5, Z5
+	VADDPS 384(AX), Z6, Z6
+	VADDPS 448(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	VADDPS 128(AX), Z10, Z10
+	VADDPS 192(AX), Z11, Z11
+	VADDPS 256(AX), Z12, Z12
+	VADDPS 320(AX), Z13, Z13
+	VADDPS 384(AX), Z14, Z14
+	VADDPS 448(AX), Z15, Z15
+
+added0x8:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
@@ -6660,6 +6789,8 @@ one:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -6692,6 +6823,19 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
@@ -6717,6 +6861,8 @@ TEXT ·streamP4Pairs(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -6793,6 +6939,33 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	VADDPS 128(AX), Z6, Z6
+	VADDPS 192(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	VADDPS 128(AX), Z10, Z10
+	VADDPS 192(AX), Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	VADDPS 128(AX), Z14, Z14
+	VADDPS 192(AX), Z15, Z15
+
+added0x4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
@@ -6820,6 +6993,8 @@ one:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -6868,6 +7043,25 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
@@ -6899,6 +7093,8 @@ TEXT ·streamPFar4Pairs(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -6975,6 +7171,33 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	VADDPS 128(AX), Z6, Z6
+	VADDPS 192(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	VADDPS 128(AX), Z10, Z10
+	VADDPS 192(AX), Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	VADDPS 128(AX), Z14, Z14
+	VADDPS 192(AX), Z15, Z15
+
+added0x4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
@@ -7002,6 +7225,8 @@ one:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -7050,6 +7275,25 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
@@ -7078,6 +7322,8 @@ TEXT ·streamP6Pairs(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -7142,6 +7388,31 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS 0(AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
@@ -7176,6 +7447,8 @@ TEXT ·streamPFar6Pairs(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -7240,6 +7513,31 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS 0(AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
@@ -7274,6 +7572,8 @@ TEXT ·streamP8Pairs(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -7354,6 +7654,37 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS 0(AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPS 0(AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPS 0(AX), Z14, Z14
+	VADDPS 64(AX), Z15, Z15
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
@@ -7394,6 +7725,8 @@ TEXT ·streamPFar8Pairs(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -7474,6 +7807,37 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS 0(AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPS 0(AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPS 0(AX), Z14, Z14
+	VADDPS 64(AX), Z15, Z15
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
@@ -7517,6 +7881,8 @@ TEXT ·streamP1Words(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -7571,6 +7937,22 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	VADDPS 256(AX), Z4, Z4
+	VADDPS 320(AX), Z5, Z5
+	VADDPS 384(AX), Z6, Z6
+	VADDPS 448(AX), Z7, Z7
+
+added0x8:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
@@ -7587,6 +7969,8 @@ one:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -7611,6 +7995,16 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
@@ -7633,6 +8027,8 @@ TEXT ·streamPFar1Words(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -7687,6 +8083,22 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	VADDPS 256(AX), Z4, Z4
+	VADDPS 320(AX), Z5, Z5
+	VADDPS 384(AX), Z6, Z6
+	VADDPS 448(AX), Z7, Z7
+
+added0x8:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
@@ -7703,6 +8115,8 @@ one:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -7727,6 +8141,16 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
@@ -7749,6 +8173,8 @@ TEXT ·streamP2Words(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -7829,6 +8255,31 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	VADDPS 256(AX), Z4, Z4
+	VADDPS 320(AX), Z5, Z5
+	VADDPS 384(AX), Z6, Z6
+	VADDPS 448(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	VADDPS 128(AX), Z10, Z10
+	VADDPS 192(AX), Z11, Z11
+	VADDPS 256(AX), Z12, Z12
+	VADDPS 320(AX), Z13, Z13
+	VADDPS 384(AX), Z14, Z14
+	VADDPS 448(AX), Z15, Z15
+
+added0x8:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
@@ -7854,6 +8305,8 @@ one:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -7886,6 +8339,19 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
@@ -7911,6 +8377,8 @@ TEXT ·streamPFar2Words(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -7991,6 +8459,31 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	VADDPS 256(AX), Z4, Z4
+	VADDPS 320(AX), Z5, Z5
+	VADDPS 384(AX), Z6, Z6
+	VADDPS 448(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	VADDPS 128(AX), Z10, Z10
+	VADDPS 192(AX), Z11, Z11
+	VADDPS 256(AX), Z12, Z12
+	VADDPS 320(AX), Z13, Z13
+	VADDPS 384(AX), Z14, Z14
+	VADDPS 448(AX), Z15, Z15
+
+added0x8:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
@@ -8016,6 +8509,8 @@ one:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -8048,6 +8543,19 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
@@ -8073,6 +8581,8 @@ TEXT ·streamP4Words(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -8149,6 +8659,33 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	VADDPS 128(AX), Z6, Z6
+	VADDPS 192(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	VADDPS 128(AX), Z10, Z10
+	VADDPS 192(AX), Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	VADDPS 128(AX), Z14, Z14
+	VADDPS 192(AX), Z15, Z15
+
+added0x4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
@@ -8176,6 +8713,8 @@ one:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -8224,6 +8763,25 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
@@ -8255,6 +8813,8 @@ TEXT ·streamPFar4Words(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -8331,6 +8891,33 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	VADDPS 128(AX), Z6, Z6
+	VADDPS 192(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	VADDPS 128(AX), Z10, Z10
+	VADDPS 192(AX), Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	VADDPS 128(AX), Z14, Z14
+	VADDPS 192(AX), Z15, Z15
+
+added0x4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
@@ -8358,6 +8945,8 @@ one:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -8406,6 +8995,25 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
@@ -8434,6 +9042,8 @@ TEXT ·streamP6Words(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -8498,6 +9108,31 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS 0(AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
@@ -8532,6 +9167,8 @@ TEXT ·streamPFar6Words(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -8596,6 +9233,31 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS 0(AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
@@ -8630,6 +9292,8 @@ TEXT ·streamP8Words(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -8710,6 +9374,37 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS 0(AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPS 0(AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPS 0(AX), Z14, Z14
+	VADDPS 64(AX), Z15, Z15
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
@@ -8750,6 +9445,8 @@ TEXT ·streamPFar8Words(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -8830,6 +9527,37 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS 0(AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPS 0(AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPS 0(AX), Z14, Z14
+	VADDPS 64(AX), Z15, Z15
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
@@ -8873,6 +9601,8 @@ TEXT ·streamP1BF16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -8931,6 +9661,22 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	VADDPS 256(AX), Z4, Z4
+	VADDPS 320(AX), Z5, Z5
+	VADDPS 384(AX), Z6, Z6
+	VADDPS 448(AX), Z7, Z7
+
+added0x8:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
@@ -8947,6 +9693,8 @@ one:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -8972,6 +9720,16 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
@@ -8994,6 +9752,8 @@ TEXT ·streamPFar1BF16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -9052,6 +9812,22 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	VADDPS 256(AX), Z4, Z4
+	VADDPS 320(AX), Z5, Z5
+	VADDPS 384(AX), Z6, Z6
+	VADDPS 448(AX), Z7, Z7
+
+added0x8:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
@@ -9068,6 +9844,8 @@ one:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -9093,6 +9871,16 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
@@ -9115,6 +9903,8 @@ TEXT ·streamP2BF16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -9199,6 +9989,31 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	VADDPS 256(AX), Z4, Z4
+	VADDPS 320(AX), Z5, Z5
+	VADDPS 384(AX), Z6, Z6
+	VADDPS 448(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	VADDPS 128(AX), Z10, Z10
+	VADDPS 192(AX), Z11, Z11
+	VADDPS 256(AX), Z12, Z12
+	VADDPS 320(AX), Z13, Z13
+	VADDPS 384(AX), Z14, Z14
+	VADDPS 448(AX), Z15, Z15
+
+added0x8:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
@@ -9224,6 +10039,8 @@ one:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -9257,6 +10074,19 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
@@ -9282,6 +10112,8 @@ TEXT ·streamPFar2BF16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -9366,6 +10198,31 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	VADDPS 256(AX), Z4, Z4
+	VADDPS 320(AX), Z5, Z5
+	VADDPS 384(AX), Z6, Z6
+	VADDPS 448(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	VADDPS 128(AX), Z10, Z10
+	VADDPS 192(AX), Z11, Z11
+	VADDPS 256(AX), Z12, Z12
+	VADDPS 320(AX), Z13, Z13
+	VADDPS 384(AX), Z14, Z14
+	VADDPS 448(AX), Z15, Z15
+
+added0x8:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
@@ -9391,6 +10248,8 @@ one:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -9424,6 +10283,19 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
@@ -9449,6 +10321,8 @@ TEXT ·streamP4BF16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -9527,6 +10401,33 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	VADDPS 128(AX), Z6, Z6
+	VADDPS 192(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	VADDPS 128(AX), Z10, Z10
+	VADDPS 192(AX), Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	VADDPS 128(AX), Z14, Z14
+	VADDPS 192(AX), Z15, Z15
+
+added0x4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
@@ -9554,6 +10455,8 @@ one:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -9603,6 +10506,25 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
@@ -9634,6 +10556,8 @@ TEXT ·streamPFar4BF16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -9712,6 +10636,33 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	VADDPS 128(AX), Z6, Z6
+	VADDPS 192(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	VADDPS 128(AX), Z10, Z10
+	VADDPS 192(AX), Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	VADDPS 128(AX), Z14, Z14
+	VADDPS 192(AX), Z15, Z15
+
+added0x4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
@@ -9739,6 +10690,8 @@ one:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -9788,6 +10741,25 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
@@ -9816,6 +10788,8 @@ TEXT ·streamP6BF16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -9881,6 +10855,31 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS 0(AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
@@ -9915,6 +10914,8 @@ TEXT ·streamPFar6BF16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -9980,6 +10981,31 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS 0(AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
@@ -10014,6 +11040,8 @@ TEXT ·streamP8BF16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -10095,6 +11123,37 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS 0(AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPS 0(AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPS 0(AX), Z14, Z14
+	VADDPS 64(AX), Z15, Z15
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
@@ -10135,6 +11194,8 @@ TEXT ·streamPFar8BF16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -10216,6 +11277,37 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS 0(AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPS 0(AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPS 0(AX), Z14, Z14
+	VADDPS 64(AX), Z15, Z15
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
@@ -10259,6 +11351,8 @@ TEXT ·streamP1F16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -10309,6 +11403,22 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	VADDPS 256(AX), Z4, Z4
+	VADDPS 320(AX), Z5, Z5
+	VADDPS 384(AX), Z6, Z6
+	VADDPS 448(AX), Z7, Z7
+
+added0x8:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
@@ -10325,6 +11435,8 @@ one:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -10348,6 +11460,16 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
@@ -10370,6 +11492,8 @@ TEXT ·streamPFar1F16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -10420,6 +11544,22 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	VADDPS 256(AX), Z4, Z4
+	VADDPS 320(AX), Z5, Z5
+	VADDPS 384(AX), Z6, Z6
+	VADDPS 448(AX), Z7, Z7
+
+added0x8:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
@@ -10436,6 +11576,8 @@ one:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -10459,6 +11601,16 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z0, 0(AX)
 	VMOVUPS Z1, 64(AX)
@@ -10481,6 +11633,8 @@ TEXT ·streamP2F16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -10557,6 +11711,31 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	VADDPS 256(AX), Z4, Z4
+	VADDPS 320(AX), Z5, Z5
+	VADDPS 384(AX), Z6, Z6
+	VADDPS 448(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	VADDPS 128(AX), Z10, Z10
+	VADDPS 192(AX), Z11, Z11
+	VADDPS 256(AX), Z12, Z12
+	VADDPS 320(AX), Z13, Z13
+	VADDPS 384(AX), Z14, Z14
+	VADDPS 448(AX), Z15, Z15
+
+added0x8:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
@@ -10582,6 +11761,8 @@ one:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -10613,6 +11794,19 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
@@ -10638,6 +11832,8 @@ TEXT ·streamPFar2F16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -10714,6 +11910,31 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	VADDPS 256(AX), Z4, Z4
+	VADDPS 320(AX), Z5, Z5
+	VADDPS 384(AX), Z6, Z6
+	VADDPS 448(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	VADDPS 128(AX), Z10, Z10
+	VADDPS 192(AX), Z11, Z11
+	VADDPS 256(AX), Z12, Z12
+	VADDPS 320(AX), Z13, Z13
+	VADDPS 384(AX), Z14, Z14
+	VADDPS 448(AX), Z15, Z15
+
+added0x8:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z8, 0(AX)
 	VMOVUPS Z9, 64(AX)
@@ -10739,6 +11960,8 @@ one:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -10770,6 +11993,19 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z2, 0(AX)
 	VMOVUPS Z3, 64(AX)
@@ -10795,6 +12031,8 @@ TEXT ·streamP4F16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -10869,6 +12107,33 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	VADDPS 128(AX), Z6, Z6
+	VADDPS 192(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	VADDPS 128(AX), Z10, Z10
+	VADDPS 192(AX), Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	VADDPS 128(AX), Z14, Z14
+	VADDPS 192(AX), Z15, Z15
+
+added0x4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
@@ -10896,6 +12161,8 @@ one:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -10943,6 +12210,25 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
@@ -10974,6 +12260,8 @@ TEXT ·streamPFar4F16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -11048,6 +12336,33 @@ loop:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ loop
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	VADDPS 128(AX), Z2, Z2
+	VADDPS 192(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	VADDPS 128(AX), Z6, Z6
+	VADDPS 192(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	VADDPS 128(AX), Z10, Z10
+	VADDPS 192(AX), Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	VADDPS 128(AX), Z14, Z14
+	VADDPS 192(AX), Z15, Z15
+
+added0x4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z12, 0(AX)
 	VMOVUPS Z13, 64(AX)
@@ -11075,6 +12390,8 @@ one:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -11122,6 +12439,25 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z6, 0(AX)
 	VMOVUPS Z7, 64(AX)
@@ -11150,6 +12486,8 @@ TEXT ·streamP6F16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -11213,6 +12551,31 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS 0(AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
@@ -11247,6 +12610,8 @@ TEXT ·streamPFar6F16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -11310,6 +12675,31 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS 0(AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z10, 0(AX)
 	VMOVUPS Z11, 64(AX)
@@ -11344,6 +12734,8 @@ TEXT ·streamP8F16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -11423,6 +12815,37 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS 0(AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPS 0(AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPS 0(AX), Z14, Z14
+	VADDPS 64(AX), Z15, Z15
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
@@ -11463,6 +12886,8 @@ TEXT ·streamPFar8F16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z0
 	VMOVUPS 64(AX), Z1
@@ -11542,6 +12967,37 @@ single:
 	ADDQ $32, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS 0(AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS 0(AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPS 0(AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPS 0(AX), Z14, Z14
+	VADDPS 64(AX), Z15, Z15
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z14, 0(AX)
 	VMOVUPS Z15, 64(AX)
@@ -12860,6 +14316,8 @@ TEXT ·streamP1Tiles(SB), NOSPLIT, $8-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z16
 	VMOVUPS 64(AX), Z17
@@ -12911,6 +14369,17 @@ loop:
 	ADDQ $1024, DX
 	SUBQ $16, CX
 	JNZ tile
+	LDMXCSR 0(SP)
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z16, Z16
+	VADDPS 64(AX), Z17, Z17
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z16, 0(AX)
 	VMOVUPS Z17, 64(AX)
@@ -12937,6 +14406,8 @@ TEXT ·streamP2Tiles(SB), NOSPLIT, $8-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z16
 	VMOVUPS 64(AX), Z17
@@ -13012,6 +14483,20 @@ loop:
 	ADDQ $1024, DX
 	SUBQ $16, CX
 	JNZ tile
+	LDMXCSR 0(SP)
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z16, Z16
+	VADDPS 64(AX), Z17, Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z18, Z18
+	VADDPS 64(AX), Z19, Z19
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z18, 0(AX)
 	VMOVUPS Z19, 64(AX)
@@ -13041,6 +14526,8 @@ TEXT ·streamP4Tiles(SB), NOSPLIT, $8-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Z16
 	VMOVUPS 64(AX), Z17
@@ -13164,6 +14651,26 @@ loop:
 	ADDQ $1024, DX
 	SUBQ $16, CX
 	JNZ tile
+	LDMXCSR 0(SP)
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Z16, Z16
+	VADDPS 64(AX), Z17, Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Z18, Z18
+	VADDPS 64(AX), Z19, Z19
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Z20, Z20
+	VADDPS 64(AX), Z21, Z21
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Z22, Z22
+	VADDPS 64(AX), Z23, Z23
+
+added0x2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z22, 0(AX)
 	VMOVUPS Z23, 64(AX)
@@ -13196,6 +14703,8 @@ block8:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
@@ -13275,6 +14784,8 @@ block4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
@@ -13324,6 +14835,8 @@ block2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
@@ -13363,6 +14876,8 @@ block1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	JMP start0x1
@@ -13411,6 +14926,8 @@ block4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
@@ -13487,6 +15004,8 @@ block2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
@@ -13537,6 +15056,8 @@ block1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
@@ -13592,6 +15113,8 @@ block2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
@@ -13671,6 +15194,8 @@ block1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
@@ -13740,6 +15265,8 @@ block8:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
@@ -13825,6 +15352,8 @@ block4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
@@ -13878,6 +15407,8 @@ block2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
@@ -13919,6 +15450,8 @@ block1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	JMP start0x1
@@ -13968,6 +15501,8 @@ block4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
@@ -14047,6 +15582,8 @@ block2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
@@ -14099,6 +15636,8 @@ block1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
@@ -14155,6 +15694,8 @@ block2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
@@ -14236,6 +15777,8 @@ block1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
@@ -14306,6 +15849,8 @@ block8:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x8
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
@@ -14383,6 +15928,8 @@ block4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
@@ -14432,6 +15979,8 @@ block2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
@@ -14471,6 +16020,8 @@ block1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	JMP start0x1
@@ -14519,6 +16070,8 @@ block4:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x4
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x4
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
@@ -14594,6 +16147,8 @@ block2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
@@ -14644,6 +16199,8 @@ block1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
@@ -14699,6 +16256,8 @@ block2:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	VMOVUPS 32(AX)(R8*1), Y1
@@ -14778,6 +16337,8 @@ block1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX)(R8*1), Y0
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
@@ -14844,6 +16405,8 @@ TEXT ·stream256P1Words(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x3
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -14872,6 +16435,17 @@ single:
 	ADDQ $16, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	VADDPS 64(AX), Y2, Y2
+
+added0x3:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
@@ -14892,6 +16466,8 @@ TEXT ·stream256P2Words(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x3
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -14931,6 +16507,21 @@ single:
 	ADDQ $16, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	VADDPS 64(AX), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Y3, Y3
+	VADDPS 32(AX), Y4, Y4
+	VADDPS 64(AX), Y5, Y5
+
+added0x3:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y3, 0(AX)
 	VMOVUPS Y4, 32(AX)
@@ -14955,6 +16546,8 @@ TEXT ·stream256P4Words(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x3
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -15016,6 +16609,29 @@ single:
 	ADDQ $16, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	VADDPS 64(AX), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Y3, Y3
+	VADDPS 32(AX), Y4, Y4
+	VADDPS 64(AX), Y5, Y5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Y6, Y6
+	VADDPS 32(AX), Y7, Y7
+	VADDPS 64(AX), Y8, Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Y9, Y9
+	VADDPS 32(AX), Y10, Y10
+	VADDPS 64(AX), Y11, Y11
+
+added0x3:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y9, 0(AX)
 	VMOVUPS Y10, 32(AX)
@@ -15048,6 +16664,8 @@ TEXT ·stream256P1BF16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x3
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -15078,6 +16696,17 @@ single:
 	ADDQ $16, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	VADDPS 64(AX), Y2, Y2
+
+added0x3:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
@@ -15098,6 +16727,8 @@ TEXT ·stream256P2BF16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x3
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -15139,6 +16770,21 @@ single:
 	ADDQ $16, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	VADDPS 64(AX), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Y3, Y3
+	VADDPS 32(AX), Y4, Y4
+	VADDPS 64(AX), Y5, Y5
+
+added0x3:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y3, 0(AX)
 	VMOVUPS Y4, 32(AX)
@@ -15163,6 +16809,8 @@ TEXT ·stream256P4BF16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x3
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -15226,6 +16874,29 @@ single:
 	ADDQ $16, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	VADDPS 64(AX), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Y3, Y3
+	VADDPS 32(AX), Y4, Y4
+	VADDPS 64(AX), Y5, Y5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Y6, Y6
+	VADDPS 32(AX), Y7, Y7
+	VADDPS 64(AX), Y8, Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Y9, Y9
+	VADDPS 32(AX), Y10, Y10
+	VADDPS 64(AX), Y11, Y11
+
+added0x3:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y9, 0(AX)
 	VMOVUPS Y10, 32(AX)
@@ -15258,6 +16929,8 @@ TEXT ·stream256P1F16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x3
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -15285,6 +16958,17 @@ single:
 	ADDQ $16, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	VADDPS 64(AX), Y2, Y2
+
+added0x3:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y0, 0(AX)
 	VMOVUPS Y1, 32(AX)
@@ -15305,6 +16989,8 @@ TEXT ·stream256P2F16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x3
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -15343,6 +17029,21 @@ single:
 	ADDQ $16, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	VADDPS 64(AX), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Y3, Y3
+	VADDPS 32(AX), Y4, Y4
+	VADDPS 64(AX), Y5, Y5
+
+added0x3:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y3, 0(AX)
 	VMOVUPS Y4, 32(AX)
@@ -15367,6 +17068,8 @@ TEXT ·stream256P4F16(SB), NOSPLIT, $0-8
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x3
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x3
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS 0(AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -15427,6 +17130,29 @@ single:
 	ADDQ $16, DX
 	DECQ CX
 	JNZ single
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS 0(AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	VADDPS 64(AX), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS 0(AX), Y3, Y3
+	VADDPS 32(AX), Y4, Y4
+	VADDPS 64(AX), Y5, Y5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS 0(AX), Y6, Y6
+	VADDPS 32(AX), Y7, Y7
+	VADDPS 64(AX), Y8, Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS 0(AX), Y9, Y9
+	VADDPS 32(AX), Y10, Y10
+	VADDPS 64(AX), Y11, Y11
+
+added0x3:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y9, 0(AX)
 	VMOVUPS Y10, 32(AX)

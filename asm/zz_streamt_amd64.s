@@ -9,38 +9,22 @@
 // 1 rows of A by 32 columns.
 TEXT ·streamT1Pairs(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z25
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z25, Z25, Z25
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI), R13
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -334,16 +318,44 @@ same1:
 
 next:
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z25, Z25
+
+added1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ R13, (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -356,44 +368,24 @@ next:
 // 2 rows of A by 32 columns.
 TEXT ·streamT2Pairs(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z27
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI), R13
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -719,20 +711,56 @@ same1:
 
 next:
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z25, Z25
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z27, Z27
+
+added1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z26, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ R13, (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -745,56 +773,28 @@ next:
 // 4 rows of A by 32 columns.
 TEXT ·streamT4Pairs(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z27
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z29
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z31
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z28, Z28, Z28
-	VPXORD Z29, Z29, Z29
-	VPXORD Z30, Z30, Z30
-	VPXORD Z31, Z31, Z31
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI), R13
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -1184,7 +1184,41 @@ same1:
 
 next:
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z25, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z27, Z27
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z28, Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z29, Z29
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z30, Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z31, Z31
+
+added1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -1193,11 +1227,14 @@ next:
 	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z28, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ R13, (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -1206,6 +1243,21 @@ next:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ R13, (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -1218,37 +1270,21 @@ next:
 // 6 rows of A by 16 columns.
 TEXT ·streamT6Pairs(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
-	VMOVUPS (AX), Z29
-	JMP start0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
 
-zero0x1:
+start:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
 	VPXORD Z27, Z27, Z27
 	VPXORD Z28, Z28, Z28
 	VPXORD Z29, Z29, Z29
-
-start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -1475,7 +1511,30 @@ loop:
 
 same0:
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z25, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z27, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS (AX), Z28, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS (AX), Z29, Z29
+
+added0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
@@ -1488,6 +1547,20 @@ same0:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -1500,28 +1573,13 @@ same0:
 // 8 rows of A by 16 columns.
 TEXT ·streamT8Pairs(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
-	VMOVUPS (AX), Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
-	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
-	VMOVUPS (AX), Z31
-	JMP start0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
 
-zero0x1:
+start:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
@@ -1530,13 +1588,8 @@ zero0x1:
 	VPXORD Z29, Z29, Z29
 	VPXORD Z30, Z30, Z30
 	VPXORD Z31, Z31, Z31
-
-start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -1795,7 +1848,34 @@ loop:
 
 same0:
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z25, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z27, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS (AX), Z28, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS (AX), Z29, Z29
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPS (AX), Z30, Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPS (AX), Z31, Z31
+
+added0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
@@ -1812,6 +1892,24 @@ same0:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -1824,38 +1922,22 @@ same0:
 // 1 rows of A by 32 columns.
 TEXT ·streamT1Words(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z25
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z25, Z25, Z25
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI), R13
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -2149,16 +2231,44 @@ same1:
 
 next:
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z25, Z25
+
+added1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ R13, (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -2171,44 +2281,24 @@ next:
 // 2 rows of A by 32 columns.
 TEXT ·streamT2Words(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z27
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI), R13
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -2534,20 +2624,56 @@ same1:
 
 next:
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z25, Z25
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z27, Z27
+
+added1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z26, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	MOVQ R13, (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, (AX)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -2560,56 +2686,28 @@ next:
 // 4 rows of A by 32 columns.
 TEXT ·streamT4Words(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z27
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z29
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z31
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z28, Z28, Z28
-	VPXORD Z29, Z29, Z29
-	VPXORD Z30, Z30, Z30
-	VPXORD Z31, Z31, Z31
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI), R13
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -2999,7 +3097,41 @@ same1:
 
 next:
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z25, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z27, Z27
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z28, Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z29, Z29
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z30, Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z31, Z31
+
+added1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -3008,11 +3140,14 @@ next:
 	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z28, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ R13, (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -3021,6 +3156,21 @@ next:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ R13, (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -3033,37 +3183,21 @@ next:
 // 6 rows of A by 16 columns.
 TEXT ·streamT6Words(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
-	VMOVUPS (AX), Z29
-	JMP start0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
 
-zero0x1:
+start:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
 	VPXORD Z27, Z27, Z27
 	VPXORD Z28, Z28, Z28
 	VPXORD Z29, Z29, Z29
-
-start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -3290,7 +3424,30 @@ loop:
 
 same0:
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z25, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z27, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS (AX), Z28, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS (AX), Z29, Z29
+
+added0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
@@ -3303,6 +3460,20 @@ same0:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -3315,28 +3486,13 @@ same0:
 // 8 rows of A by 16 columns.
 TEXT ·streamT8Words(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
-	VMOVUPS (AX), Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
-	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
-	VMOVUPS (AX), Z31
-	JMP start0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
 
-zero0x1:
+start:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
@@ -3345,13 +3501,8 @@ zero0x1:
 	VPXORD Z29, Z29, Z29
 	VPXORD Z30, Z30, Z30
 	VPXORD Z31, Z31, Z31
-
-start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -3610,7 +3761,34 @@ loop:
 
 same0:
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z25, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z27, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS (AX), Z28, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS (AX), Z29, Z29
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPS (AX), Z30, Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPS (AX), Z31, Z31
+
+added0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
@@ -3627,6 +3805,24 @@ same0:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -3639,36 +3835,20 @@ same0:
 // 1 rows of A by 32 columns.
 TEXT ·streamT1BF16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z25
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z25, Z25, Z25
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -4006,15 +4186,43 @@ loop:
 
 next:
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z25, Z25
+
+added1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -4026,42 +4234,22 @@ next:
 // 2 rows of A by 32 columns.
 TEXT ·streamT2BF16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z27
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -4431,19 +4619,55 @@ loop:
 
 next:
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z25, Z25
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z27, Z27
+
+added1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z26, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -4455,54 +4679,26 @@ next:
 // 4 rows of A by 32 columns.
 TEXT ·streamT4BF16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z27
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z29
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z31
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z28, Z28, Z28
-	VPXORD Z29, Z29, Z29
-	VPXORD Z30, Z30, Z30
-	VPXORD Z31, Z31, Z31
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -4936,7 +5132,41 @@ loop:
 
 next:
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z25, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z27, Z27
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z28, Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z29, Z29
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z30, Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z31, Z31
+
+added1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -4945,10 +5175,14 @@ next:
 	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z28, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -4957,6 +5191,20 @@ next:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -4968,36 +5216,20 @@ next:
 // 6 rows of A by 16 columns.
 TEXT ·streamT6BF16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
-	VMOVUPS (AX), Z29
-	JMP start0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 
-zero0x1:
+start:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
 	VPXORD Z27, Z27, Z27
 	VPXORD Z28, Z28, Z28
 	VPXORD Z29, Z29, Z29
-
-start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -5246,7 +5478,30 @@ loop:
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z25, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z27, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS (AX), Z28, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS (AX), Z29, Z29
+
+added0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
@@ -5259,6 +5514,20 @@ loop:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -5270,28 +5539,12 @@ loop:
 // 8 rows of A by 16 columns.
 TEXT ·streamT8BF16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
-	VMOVUPS (AX), Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
-	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
-	VMOVUPS (AX), Z31
-	JMP start0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 
-zero0x1:
+start:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
@@ -5300,12 +5553,8 @@ zero0x1:
 	VPXORD Z29, Z29, Z29
 	VPXORD Z30, Z30, Z30
 	VPXORD Z31, Z31, Z31
-
-start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -5586,7 +5835,34 @@ loop:
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z25, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z27, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS (AX), Z28, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS (AX), Z29, Z29
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPS (AX), Z30, Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPS (AX), Z31, Z31
+
+added0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
@@ -5603,6 +5879,24 @@ loop:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -5614,36 +5908,20 @@ loop:
 // 1 rows of A by 32 columns.
 TEXT ·streamT1F16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z25
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z25, Z25, Z25
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -5949,15 +6227,43 @@ loop:
 
 next:
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z25, Z25
+
+added1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -5969,42 +6275,22 @@ next:
 // 2 rows of A by 32 columns.
 TEXT ·streamT2F16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z27
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -6342,19 +6628,55 @@ loop:
 
 next:
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z25, Z25
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z27, Z27
+
+added1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z26, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -6366,54 +6688,26 @@ next:
 // 4 rows of A by 32 columns.
 TEXT ·streamT4F16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z27
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z29
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z31
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z28, Z28, Z28
-	VPXORD Z29, Z29, Z29
-	VPXORD Z30, Z30, Z30
-	VPXORD Z31, Z31, Z31
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -6815,7 +7109,41 @@ loop:
 
 next:
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z25, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z27, Z27
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z28, Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z29, Z29
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z30, Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z31, Z31
+
+added1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -6824,10 +7152,14 @@ next:
 	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z28, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -6836,6 +7168,20 @@ next:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -6847,36 +7193,20 @@ next:
 // 6 rows of A by 16 columns.
 TEXT ·streamT6F16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
-	VMOVUPS (AX), Z29
-	JMP start0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 
-zero0x1:
+start:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
 	VPXORD Z27, Z27, Z27
 	VPXORD Z28, Z28, Z28
 	VPXORD Z29, Z29, Z29
-
-start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -7109,7 +7439,30 @@ loop:
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z25, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z27, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS (AX), Z28, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS (AX), Z29, Z29
+
+added0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
@@ -7122,6 +7475,20 @@ loop:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -7133,28 +7500,12 @@ loop:
 // 8 rows of A by 16 columns.
 TEXT ·streamT8F16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
-	VMOVUPS (AX), Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
-	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
-	VMOVUPS (AX), Z31
-	JMP start0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 
-zero0x1:
+start:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
@@ -7163,12 +7514,8 @@ zero0x1:
 	VPXORD Z29, Z29, Z29
 	VPXORD Z30, Z30, Z30
 	VPXORD Z31, Z31, Z31
-
-start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -7433,7 +7780,34 @@ loop:
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z25, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z27, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS (AX), Z28, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS (AX), Z29, Z29
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPS (AX), Z30, Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPS (AX), Z31, Z31
+
+added0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
@@ -7450,6 +7824,24 @@ loop:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -7461,36 +7853,20 @@ loop:
 // 1 rows of A by 32 columns.
 TEXT ·streamTFar1Pairs(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z25
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z25, Z25, Z25
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -7764,15 +8140,43 @@ loop:
 
 next:
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z25, Z25
+
+added1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -7784,42 +8188,22 @@ next:
 // 2 rows of A by 32 columns.
 TEXT ·streamTFar2Pairs(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z27
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -8125,19 +8509,55 @@ loop:
 
 next:
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z25, Z25
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z27, Z27
+
+added1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z26, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -8149,54 +8569,26 @@ next:
 // 4 rows of A by 32 columns.
 TEXT ·streamTFar4Pairs(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z27
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z29
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z31
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z28, Z28, Z28
-	VPXORD Z29, Z29, Z29
-	VPXORD Z30, Z30, Z30
-	VPXORD Z31, Z31, Z31
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -8566,7 +8958,41 @@ loop:
 
 next:
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z25, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z27, Z27
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z28, Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z29, Z29
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z30, Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z31, Z31
+
+added1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -8575,10 +9001,14 @@ next:
 	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z28, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -8587,6 +9017,20 @@ next:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -8598,36 +9042,20 @@ next:
 // 6 rows of A by 16 columns.
 TEXT ·streamTFar6Pairs(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
-	VMOVUPS (AX), Z29
-	JMP start0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 
-zero0x1:
+start:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
 	VPXORD Z27, Z27, Z27
 	VPXORD Z28, Z28, Z28
 	VPXORD Z29, Z29, Z29
-
-start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -8860,7 +9288,30 @@ loop:
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z25, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z27, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS (AX), Z28, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS (AX), Z29, Z29
+
+added0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
@@ -8873,6 +9324,20 @@ loop:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -8884,28 +9349,12 @@ loop:
 // 8 rows of A by 16 columns.
 TEXT ·streamTFar8Pairs(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
-	VMOVUPS (AX), Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
-	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
-	VMOVUPS (AX), Z31
-	JMP start0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 
-zero0x1:
+start:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
@@ -8914,12 +9363,8 @@ zero0x1:
 	VPXORD Z29, Z29, Z29
 	VPXORD Z30, Z30, Z30
 	VPXORD Z31, Z31, Z31
-
-start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -9184,7 +9629,34 @@ loop:
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z25, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z27, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS (AX), Z28, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS (AX), Z29, Z29
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPS (AX), Z30, Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPS (AX), Z31, Z31
+
+added0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
@@ -9201,6 +9673,24 @@ loop:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -9212,44 +9702,16 @@ loop:
 // 16 rows of A by 16 columns.
 TEXT ·streamTFar16Pairs(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z16
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z18
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z19
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
-	VMOVUPS (AX), Z20
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
-	VMOVUPS (AX), Z21
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
-	VMOVUPS (AX), Z22
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
-	VMOVUPS (AX), Z23
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+64)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+72)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+80)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+88)(DI), AX
-	VMOVUPS (AX), Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+96)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+104)(DI), AX
-	VMOVUPS (AX), Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+112)(DI), AX
-	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+120)(DI), AX
-	VMOVUPS (AX), Z31
-	JMP start0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ streamBlock_apart(DI), R9
+	ADDQ DX, R9
+	LEAQ streamBlock_room+63(DI), R8
+	ANDQ $-64, R8
 
-zero0x1:
+start:
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
 	VPXORD Z18, Z18, Z18
@@ -9266,16 +9728,8 @@ zero0x1:
 	VPXORD Z29, Z29, Z29
 	VPXORD Z30, Z30, Z30
 	VPXORD Z31, Z31, Z31
-
-start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ streamBlock_apart(DI), R9
-	ADDQ DX, R9
-	LEAQ streamBlock_room+63(DI), R8
-	ANDQ $-64, R8
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -9685,7 +10139,50 @@ loop:
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z16, Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z17, Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z18, Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z19, Z19
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS (AX), Z20, Z20
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS (AX), Z21, Z21
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPS (AX), Z22, Z22
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPS (AX), Z23, Z23
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+64)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+72)(DI), AX
+	VADDPS (AX), Z25, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+80)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+88)(DI), AX
+	VADDPS (AX), Z27, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+96)(DI), AX
+	VADDPS (AX), Z28, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+104)(DI), AX
+	VADDPS (AX), Z29, Z29
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+112)(DI), AX
+	VADDPS (AX), Z30, Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+120)(DI), AX
+	VADDPS (AX), Z31, Z31
+
+added0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+120)(DI), AX
 	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+112)(DI), AX
@@ -9718,6 +10215,40 @@ loop:
 	VMOVUPS Z17, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z16, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+64)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+64)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+72)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+72)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+80)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+80)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+88)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+88)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+96)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+96)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+104)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+104)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+112)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+112)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+120)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+120)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -9729,36 +10260,20 @@ loop:
 // 1 rows of A by 32 columns.
 TEXT ·streamTFar1Words(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z25
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z25, Z25, Z25
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -10032,15 +10547,43 @@ loop:
 
 next:
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z25, Z25
+
+added1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z25, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -10052,42 +10595,22 @@ next:
 // 2 rows of A by 32 columns.
 TEXT ·streamTFar2Words(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z27
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -10393,19 +10916,55 @@ loop:
 
 next:
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z25, Z25
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z27, Z27
+
+added1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z26, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -10417,54 +10976,26 @@ next:
 // 4 rows of A by 32 columns.
 TEXT ·streamTFar4Words(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z27
-	JMP start0x1
-
-zero0x1:
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z29
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z31
-	JMP start1x1
-
-zero1x1:
-	VPXORD Z28, Z28, Z28
-	VPXORD Z29, Z29, Z29
-	VPXORD Z30, Z30, Z30
-	VPXORD Z31, Z31, Z31
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -10834,7 +11365,41 @@ loop:
 
 next:
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z25, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z27, Z27
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z28, Z28
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z29, Z29
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z30, Z30
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z31, Z31
+
+added1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -10843,10 +11408,14 @@ next:
 	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z28, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Z27, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -10855,6 +11424,20 @@ next:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -10866,36 +11449,20 @@ next:
 // 6 rows of A by 16 columns.
 TEXT ·streamTFar6Words(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
-	VMOVUPS (AX), Z29
-	JMP start0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 
-zero0x1:
+start:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
 	VPXORD Z27, Z27, Z27
 	VPXORD Z28, Z28, Z28
 	VPXORD Z29, Z29, Z29
-
-start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -11128,7 +11695,30 @@ loop:
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z25, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z27, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS (AX), Z28, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS (AX), Z29, Z29
+
+added0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
 	VMOVUPS Z29, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
@@ -11141,6 +11731,20 @@ loop:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -11152,28 +11756,12 @@ loop:
 // 8 rows of A by 16 columns.
 TEXT ·streamTFar8Words(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
-	VMOVUPS (AX), Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
-	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
-	VMOVUPS (AX), Z31
-	JMP start0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 
-zero0x1:
+start:
 	VPXORD Z24, Z24, Z24
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
@@ -11182,12 +11770,8 @@ zero0x1:
 	VPXORD Z29, Z29, Z29
 	VPXORD Z30, Z30, Z30
 	VPXORD Z31, Z31, Z31
-
-start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -11452,7 +12036,34 @@ loop:
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z25, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z27, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS (AX), Z28, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS (AX), Z29, Z29
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPS (AX), Z30, Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPS (AX), Z31, Z31
+
+added0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
 	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
@@ -11469,6 +12080,24 @@ loop:
 	VMOVUPS Z25, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z24, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -11480,44 +12109,16 @@ loop:
 // 16 rows of A by 16 columns.
 TEXT ·streamTFar16Words(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Z16
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Z17
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Z18
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Z19
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
-	VMOVUPS (AX), Z20
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
-	VMOVUPS (AX), Z21
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
-	VMOVUPS (AX), Z22
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
-	VMOVUPS (AX), Z23
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+64)(DI), AX
-	VMOVUPS (AX), Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+72)(DI), AX
-	VMOVUPS (AX), Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+80)(DI), AX
-	VMOVUPS (AX), Z26
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+88)(DI), AX
-	VMOVUPS (AX), Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+96)(DI), AX
-	VMOVUPS (AX), Z28
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+104)(DI), AX
-	VMOVUPS (AX), Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+112)(DI), AX
-	VMOVUPS (AX), Z30
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+120)(DI), AX
-	VMOVUPS (AX), Z31
-	JMP start0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ streamBlock_apart(DI), R9
+	ADDQ DX, R9
+	LEAQ streamBlock_room+63(DI), R8
+	ANDQ $-64, R8
 
-zero0x1:
+start:
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
 	VPXORD Z18, Z18, Z18
@@ -11534,16 +12135,8 @@ zero0x1:
 	VPXORD Z29, Z29, Z29
 	VPXORD Z30, Z30, Z30
 	VPXORD Z31, Z31, Z31
-
-start0x1:
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ streamBlock_apart(DI), R9
-	ADDQ DX, R9
-	LEAQ streamBlock_room+63(DI), R8
-	ANDQ $-64, R8
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -11953,7 +12546,50 @@ loop:
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z16, Z16
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z17, Z17
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z18, Z18
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z19, Z19
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS (AX), Z20, Z20
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS (AX), Z21, Z21
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPS (AX), Z22, Z22
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPS (AX), Z23, Z23
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+64)(DI), AX
+	VADDPS (AX), Z24, Z24
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+72)(DI), AX
+	VADDPS (AX), Z25, Z25
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+80)(DI), AX
+	VADDPS (AX), Z26, Z26
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+88)(DI), AX
+	VADDPS (AX), Z27, Z27
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+96)(DI), AX
+	VADDPS (AX), Z28, Z28
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+104)(DI), AX
+	VADDPS (AX), Z29, Z29
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+112)(DI), AX
+	VADDPS (AX), Z30, Z30
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+120)(DI), AX
+	VADDPS (AX), Z31, Z31
+
+added0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+120)(DI), AX
 	VMOVUPS Z31, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+112)(DI), AX
@@ -11986,6 +12622,40 @@ loop:
 	VMOVUPS Z17, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Z16, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+64)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+64)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+72)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+72)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+80)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+80)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+88)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+88)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+96)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+96)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+104)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+104)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+112)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+112)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+120)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+120)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -12004,9 +12674,21 @@ TEXT ·streamT1Tiles(SB), NOSPLIT, $8-8
 	ANDQ $-64, R14
 	MOVL $0xaaaaaaaa, AX
 	KMOVD AX, K7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS (AX), Z31
 	JMP start0x1
@@ -12016,13 +12698,11 @@ zero0x1:
 
 start0x1:
 	VMOVAPS Z31, 1024(R14)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero1x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero1x1
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS (AX), Z31
 	JMP start1x1
@@ -12032,10 +12712,8 @@ zero1x1:
 
 start1x1:
 	VMOVAPS Z31, 1088(R14)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	VMOVDQU32 0(DX), Z24
@@ -12453,17 +13131,47 @@ loop:
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
-	VMOVAPS 1024(R14), Z31
+
+sums:
+	LDMXCSR 0(SP)
+	VMOVAPS 1024(R14), Z0
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z0, Z0
+
+added0x1:
+	VMOVAPS 1088(R14), Z1
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z1, Z1
+
+added1x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z1, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z31, (AX)
+	VMOVUPS Z0, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	LDMXCSR 4(SP)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
-	VMOVAPS 1088(R14), Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z31, (AX)
 	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
@@ -12483,9 +13191,21 @@ TEXT ·streamT2Tiles(SB), NOSPLIT, $8-8
 	ANDQ $-64, R14
 	MOVL $0xaaaaaaaa, AX
 	KMOVD AX, K7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS (AX), Z30
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
@@ -12499,13 +13219,11 @@ zero0x1:
 start0x1:
 	VMOVAPS Z30, 1024(R14)
 	VMOVAPS Z31, 1088(R14)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero1x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero1x1
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS (AX), Z30
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
@@ -12519,10 +13237,8 @@ zero1x1:
 start1x1:
 	VMOVAPS Z30, 1152(R14)
 	VMOVAPS Z31, 1216(R14)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	VMOVDQU32 0(DX), Z24
@@ -13024,23 +13740,61 @@ loop:
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
-	VMOVAPS 1024(R14), Z30
-	VMOVAPS 1088(R14), Z31
+
+sums:
+	LDMXCSR 0(SP)
+	VMOVAPS 1024(R14), Z0
+	VMOVAPS 1088(R14), Z1
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z0, Z0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z1, Z1
+
+added0x1:
+	VMOVAPS 1152(R14), Z2
+	VMOVAPS 1216(R14), Z3
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z2, Z2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z3, Z3
+
+added1x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Z3, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Z2, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z31, (AX)
+	VMOVUPS Z1, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z30, (AX)
+	VMOVUPS Z0, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	LDMXCSR 4(SP)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
-	VMOVAPS 1152(R14), Z30
-	VMOVAPS 1216(R14), Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z31, (AX)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z30, (AX)
 	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
@@ -13060,9 +13814,17 @@ TEXT ·streamT4Tiles(SB), NOSPLIT, $8-8
 	ANDQ $-64, R14
 	MOVL $0xaaaaaaaa, AX
 	KMOVD AX, K7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+
+start:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS (AX), Z28
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
@@ -13084,10 +13846,8 @@ start0x1:
 	VMOVAPS Z29, 1088(R14)
 	VMOVAPS Z30, 1152(R14)
 	VMOVAPS Z31, 1216(R14)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	VMOVDQU32 0(DX), Z24
@@ -13424,19 +14184,50 @@ loop:
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
-	VMOVAPS 1024(R14), Z28
-	VMOVAPS 1088(R14), Z29
-	VMOVAPS 1152(R14), Z30
-	VMOVAPS 1216(R14), Z31
+
+sums:
+	LDMXCSR 0(SP)
+	VMOVAPS 1024(R14), Z0
+	VMOVAPS 1088(R14), Z1
+	VMOVAPS 1152(R14), Z2
+	VMOVAPS 1216(R14), Z3
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z0, Z0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z2, Z2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z3, Z3
+
+added0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z31, (AX)
+	VMOVUPS Z3, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z30, (AX)
+	VMOVUPS Z2, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z29, (AX)
+	VMOVUPS Z1, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z28, (AX)
+	VMOVUPS Z0, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	LDMXCSR 4(SP)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -13456,9 +14247,17 @@ TEXT ·streamT6Tiles(SB), NOSPLIT, $8-8
 	ANDQ $-64, R14
 	MOVL $0xaaaaaaaa, AX
 	KMOVD AX, K7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+
+start:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS (AX), Z26
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
@@ -13488,10 +14287,8 @@ start0x1:
 	VMOVAPS Z29, 1216(R14)
 	VMOVAPS Z30, 1280(R14)
 	VMOVAPS Z31, 1344(R14)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	VMOVDQU32 0(DX), Z24
@@ -13912,25 +14709,64 @@ loop:
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
-	VMOVAPS 1024(R14), Z26
-	VMOVAPS 1088(R14), Z27
-	VMOVAPS 1152(R14), Z28
-	VMOVAPS 1216(R14), Z29
-	VMOVAPS 1280(R14), Z30
-	VMOVAPS 1344(R14), Z31
+
+sums:
+	LDMXCSR 0(SP)
+	VMOVAPS 1024(R14), Z0
+	VMOVAPS 1088(R14), Z1
+	VMOVAPS 1152(R14), Z2
+	VMOVAPS 1216(R14), Z3
+	VMOVAPS 1280(R14), Z4
+	VMOVAPS 1344(R14), Z5
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z0, Z0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z2, Z2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS (AX), Z4, Z4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS (AX), Z5, Z5
+
+added0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
-	VMOVUPS Z31, (AX)
+	VMOVUPS Z5, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
-	VMOVUPS Z30, (AX)
+	VMOVUPS Z4, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z29, (AX)
+	VMOVUPS Z3, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z28, (AX)
+	VMOVUPS Z2, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z27, (AX)
+	VMOVUPS Z1, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z26, (AX)
+	VMOVUPS Z0, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	LDMXCSR 4(SP)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -13950,9 +14786,17 @@ TEXT ·streamT8Tiles(SB), NOSPLIT, $8-8
 	ANDQ $-64, R14
 	MOVL $0xaaaaaaaa, AX
 	KMOVD AX, K7
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+
+start:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	TESTQ AX, AX
 	JZ zero0x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x1
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
 	VMOVUPS (AX), Z24
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
@@ -13990,10 +14834,8 @@ start0x1:
 	VMOVAPS Z29, 1344(R14)
 	VMOVAPS Z30, 1408(R14)
 	VMOVAPS Z31, 1472(R14)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
-	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	VMOVDQU32 0(DX), Z24
@@ -14498,31 +15340,78 @@ loop:
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
-	VMOVAPS 1024(R14), Z24
-	VMOVAPS 1088(R14), Z25
-	VMOVAPS 1152(R14), Z26
-	VMOVAPS 1216(R14), Z27
-	VMOVAPS 1280(R14), Z28
-	VMOVAPS 1344(R14), Z29
-	VMOVAPS 1408(R14), Z30
-	VMOVAPS 1472(R14), Z31
+
+sums:
+	LDMXCSR 0(SP)
+	VMOVAPS 1024(R14), Z0
+	VMOVAPS 1088(R14), Z1
+	VMOVAPS 1152(R14), Z2
+	VMOVAPS 1216(R14), Z3
+	VMOVAPS 1280(R14), Z4
+	VMOVAPS 1344(R14), Z5
+	VMOVAPS 1408(R14), Z6
+	VMOVAPS 1472(R14), Z7
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Z0, Z0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Z1, Z1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Z2, Z2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Z3, Z3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI), AX
+	VADDPS (AX), Z4, Z4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI), AX
+	VADDPS (AX), Z5, Z5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI), AX
+	VADDPS (AX), Z6, Z6
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI), AX
+	VADDPS (AX), Z7, Z7
+
+added0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
-	VMOVUPS Z31, (AX)
+	VMOVUPS Z7, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
-	VMOVUPS Z30, (AX)
+	VMOVUPS Z6, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
-	VMOVUPS Z29, (AX)
+	VMOVUPS Z5, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
-	VMOVUPS Z28, (AX)
+	VMOVUPS Z4, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
-	VMOVUPS Z27, (AX)
+	VMOVUPS Z3, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
-	VMOVUPS Z26, (AX)
+	VMOVUPS Z2, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
-	VMOVUPS Z25, (AX)
+	VMOVUPS Z1, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Z24, (AX)
+	VMOVUPS Z0, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+32)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+32)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+40)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+40)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+48)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+48)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+56)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+56)(DI)
+	LDMXCSR 4(SP)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -14535,66 +15424,30 @@ loop:
 // 1 rows of A by 32 columns.
 TEXT ·stream256T1Words(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y8
-	JMP start0x1
-
-zero0x1:
-	VXORPS Y8, Y8, Y8
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y9
-	JMP start1x1
-
-zero1x1:
-	VXORPS Y9, Y9, Y9
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero2x1
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y10
-	JMP start2x1
-
-zero2x1:
-	VXORPS Y10, Y10, Y10
-
-start2x1:
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
 	ADDQ (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI), R12
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
-	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero3x1
-	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y11
-	JMP start3x1
-
-zero3x1:
-	VXORPS Y11, Y11, Y11
-
-start3x1:
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
 	ADDQ (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI), R13
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
+
+start:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -15162,27 +16015,77 @@ loop:
 	CMPQ R15, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R15
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y8, Y8
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y9, Y9
+
+added1x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y10, Y10
+
+added2x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y11, Y11
+
+added3x1:
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y11, (AX)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y10, (AX)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
 	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y10, (AX)
 	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
 	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y9, (AX)
 	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y8, (AX)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -15194,78 +16097,34 @@ loop:
 // 2 rows of A by 32 columns.
 TEXT ·stream256T2Words(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Y9
-	JMP start0x1
-
-zero0x1:
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Y11
-	JMP start1x1
-
-zero1x1:
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero2x1
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y12
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Y13
-	JMP start2x1
-
-zero2x1:
-	VXORPS Y12, Y12, Y12
-	VXORPS Y13, Y13, Y13
-
-start2x1:
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
 	ADDQ (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI), R12
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
-	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero3x1
-	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y14
-	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Y15
-	JMP start3x1
-
-zero3x1:
-	VXORPS Y14, Y14, Y14
-	VXORPS Y15, Y15, Y15
-
-start3x1:
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
 	ADDQ (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI), R13
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
+
+start:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	VXORPS Y14, Y14, Y14
+	VXORPS Y15, Y15, Y15
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -15961,35 +16820,101 @@ loop:
 	CMPQ R15, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R15
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y8, Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y9, Y9
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y10, Y10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y11, Y11
+
+added1x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y12, Y12
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y13, Y13
+
+added2x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y14, Y14
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y15, Y15
+
+added3x1:
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y15, (AX)
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y14, (AX)
-	SUBQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
-	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+3*streamSlot__size+streamSlot_src+8)(DI)
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y13, (AX)
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y12, (AX)
-	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
-	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+2*streamSlot__size+streamSlot_src+8)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y11, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y10, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y9, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y8, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -16001,54 +16926,26 @@ loop:
 // 4 rows of A by 16 columns.
 TEXT ·stream256T4Words(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Y9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Y10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Y11
-	JMP start0x1
-
-zero0x1:
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y12
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Y13
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Y14
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Y15
-	JMP start1x1
-
-zero1x1:
-	VXORPS Y12, Y12, Y12
-	VXORPS Y13, Y13, Y13
-	VXORPS Y14, Y14, Y14
-	VXORPS Y15, Y15, Y15
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	VXORPS Y14, Y14, Y14
+	VXORPS Y15, Y15, Y15
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -16526,7 +17423,41 @@ loop:
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y8, Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y9, Y9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Y10, Y10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Y11, Y11
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y12, Y12
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y13, Y13
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Y14, Y14
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Y15, Y15
+
+added1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y15, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -16535,10 +17466,14 @@ loop:
 	VMOVUPS Y13, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y12, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y11, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -16547,6 +17482,20 @@ loop:
 	VMOVUPS Y9, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y8, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -16558,66 +17507,30 @@ loop:
 // 1 rows of A by 32 columns.
 TEXT ·stream256T1BF16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y8
-	JMP start0x1
-
-zero0x1:
-	VXORPS Y8, Y8, Y8
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y9
-	JMP start1x1
-
-zero1x1:
-	VXORPS Y9, Y9, Y9
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero2x1
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y10
-	JMP start2x1
-
-zero2x1:
-	VXORPS Y10, Y10, Y10
-
-start2x1:
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
 	ADDQ (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI), R12
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
-	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero3x1
-	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y11
-	JMP start3x1
-
-zero3x1:
-	VXORPS Y11, Y11, Y11
-
-start3x1:
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
 	ADDQ (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI), R13
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
+
+start:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	VPCMPEQD Y6, Y6, Y6
@@ -17443,27 +18356,77 @@ loop:
 	CMPQ R15, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R15
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y8, Y8
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y9, Y9
+
+added1x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y10, Y10
+
+added2x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y11, Y11
+
+added3x1:
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y11, (AX)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y10, (AX)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
 	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y10, (AX)
 	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
 	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y9, (AX)
 	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y8, (AX)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -17475,78 +18438,34 @@ loop:
 // 2 rows of A by 32 columns.
 TEXT ·stream256T2BF16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Y9
-	JMP start0x1
-
-zero0x1:
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Y11
-	JMP start1x1
-
-zero1x1:
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero2x1
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y12
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Y13
-	JMP start2x1
-
-zero2x1:
-	VXORPS Y12, Y12, Y12
-	VXORPS Y13, Y13, Y13
-
-start2x1:
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
 	ADDQ (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI), R12
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
-	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero3x1
-	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y14
-	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Y15
-	JMP start3x1
-
-zero3x1:
-	VXORPS Y14, Y14, Y14
-	VXORPS Y15, Y15, Y15
-
-start3x1:
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
 	ADDQ (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI), R13
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
+
+start:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	VXORPS Y14, Y14, Y14
+	VXORPS Y15, Y15, Y15
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	VPCMPEQD Y6, Y6, Y6
@@ -18628,35 +19547,101 @@ loop:
 	CMPQ R15, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R15
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y8, Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y9, Y9
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y10, Y10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y11, Y11
+
+added1x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y12, Y12
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y13, Y13
+
+added2x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y14, Y14
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y15, Y15
+
+added3x1:
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y15, (AX)
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y14, (AX)
-	SUBQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
-	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+3*streamSlot__size+streamSlot_src+8)(DI)
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y13, (AX)
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y12, (AX)
-	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
-	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+2*streamSlot__size+streamSlot_src+8)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y11, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y10, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y9, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y8, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -18668,54 +19653,26 @@ loop:
 // 4 rows of A by 16 columns.
 TEXT ·stream256T4BF16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Y9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Y10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Y11
-	JMP start0x1
-
-zero0x1:
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y12
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Y13
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Y14
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Y15
-	JMP start1x1
-
-zero1x1:
-	VXORPS Y12, Y12, Y12
-	VXORPS Y13, Y13, Y13
-	VXORPS Y14, Y14, Y14
-	VXORPS Y15, Y15, Y15
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	VXORPS Y14, Y14, Y14
+	VXORPS Y15, Y15, Y15
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	VPCMPEQD Y6, Y6, Y6
@@ -19515,7 +20472,41 @@ loop:
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y8, Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y9, Y9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Y10, Y10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Y11, Y11
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y12, Y12
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y13, Y13
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Y14, Y14
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Y15, Y15
+
+added1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y15, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -19524,10 +20515,14 @@ loop:
 	VMOVUPS Y13, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y12, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y11, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -19536,6 +20531,20 @@ loop:
 	VMOVUPS Y9, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y8, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -19547,66 +20556,30 @@ loop:
 // 1 rows of A by 32 columns.
 TEXT ·stream256T1F16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y8
-	JMP start0x1
-
-zero0x1:
-	VXORPS Y8, Y8, Y8
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y9
-	JMP start1x1
-
-zero1x1:
-	VXORPS Y9, Y9, Y9
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero2x1
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y10
-	JMP start2x1
-
-zero2x1:
-	VXORPS Y10, Y10, Y10
-
-start2x1:
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
 	ADDQ (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI), R12
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
-	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero3x1
-	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y11
-	JMP start3x1
-
-zero3x1:
-	VXORPS Y11, Y11, Y11
-
-start3x1:
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
 	ADDQ (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI), R13
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
+
+start:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -20558,27 +21531,77 @@ loop:
 	CMPQ R15, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R15
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y8, Y8
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y9, Y9
+
+added1x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y10, Y10
+
+added2x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y11, Y11
+
+added3x1:
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y11, (AX)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y10, (AX)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
 	SUBQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
 	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y10, (AX)
 	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
 	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y9, (AX)
 	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
-	VMOVUPS Y8, (AX)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -20590,78 +21613,34 @@ loop:
 // 2 rows of A by 32 columns.
 TEXT ·stream256T2F16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Y9
-	JMP start0x1
-
-zero0x1:
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Y11
-	JMP start1x1
-
-zero1x1:
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero2x1
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y12
-	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Y13
-	JMP start2x1
-
-zero2x1:
-	VXORPS Y12, Y12, Y12
-	VXORPS Y13, Y13, Y13
-
-start2x1:
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
 	ADDQ (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI), R12
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
-	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero3x1
-	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y14
-	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Y15
-	JMP start3x1
-
-zero3x1:
-	VXORPS Y14, Y14, Y14
-	VXORPS Y15, Y15, Y15
-
-start3x1:
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
 	ADDQ (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI), R13
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
+
+start:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	VXORPS Y14, Y14, Y14
+	VXORPS Y15, Y15, Y15
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -21869,35 +22848,101 @@ loop:
 	CMPQ R15, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R15
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y8, Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y9, Y9
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y10, Y10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y11, Y11
+
+added1x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y12, Y12
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y13, Y13
+
+added2x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y14, Y14
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y15, Y15
+
+added3x1:
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y15, (AX)
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y14, (AX)
-	SUBQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
-	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+3*streamSlot__size+streamSlot_src+8)(DI)
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y13, (AX)
 	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y12, (AX)
-	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
-	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+2*streamSlot__size+streamSlot_src+8)(DI)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y11, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y10, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
 	VMOVUPS Y9, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y8, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
@@ -21909,54 +22954,26 @@ loop:
 // 4 rows of A by 16 columns.
 TEXT ·stream256T4F16(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero0x1
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y8
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Y9
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Y10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Y11
-	JMP start0x1
-
-zero0x1:
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-
-start0x1:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	TESTQ AX, AX
-	JZ zero1x1
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
-	VMOVUPS (AX), Y12
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
-	VMOVUPS (AX), Y13
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
-	VMOVUPS (AX), Y14
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
-	VMOVUPS (AX), Y15
-	JMP start1x1
-
-zero1x1:
-	VXORPS Y12, Y12, Y12
-	VXORPS Y13, Y13, Y13
-	VXORPS Y14, Y14, Y14
-	VXORPS Y15, Y15, Y15
-
-start1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	VXORPS Y14, Y14, Y14
+	VXORPS Y15, Y15, Y15
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
 
 loop:
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -22818,7 +23835,41 @@ loop:
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
 	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
 	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y8, Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y9, Y9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Y10, Y10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Y11, Y11
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y12, Y12
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y13, Y13
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Y14, Y14
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Y15, Y15
+
+added1x1:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y15, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -22827,10 +23878,14 @@ loop:
 	VMOVUPS Y13, (AX)
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y12, (AX)
-	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
-	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
-	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
-	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
 	VMOVUPS Y11, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
@@ -22839,6 +23894,20 @@ loop:
 	VMOVUPS Y9, (AX)
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
 	VMOVUPS Y8, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)

@@ -17,14 +17,15 @@
 //
 // A and B hold [bf16.BF16], [float16.Float16] or float32, both the same; C holds
 // any of the three. In Hopper's arithmetic they may also hold [fp8.E4M3] or
-// [fp8.E5M2], and with [Engine.Multiply] one of each. Products are accumulated in float32, along K in the kernel's
-// own fixed order. Then alpha·acc + beta·C is computed in float32, each operation
+// [fp8.E5M2], and with [Engine.Multiply] one of each. Products are accumulated in float32: K is cut
+// into blocks of 256 elements, or of 512 of bfloat16, each is summed from zero in the order of K, as the kernel's instruction
+// does, and the sums of blocks are added in their order, to nearest even. Then alpha·acc + beta·C is computed in float32, each operation
 // rounded, and rounded once more, to nearest even, if C has 16 bits. Before that
 // last rounding an element differs from the exact value by at most
 //
-//	(K+8)·2^-24 · (|alpha|·|A|·|B| + |beta|·|C|)
+//	(block + K/block + 8)·2^-24 · (|alpha|·|A|·|B| + |beta|·|C|)
 //
-// as long as no product and no sum overflows, or is so small that float32 holds it as
+// with K in place of block if that is less, as long as no product and no sum overflows, or is so small that float32 holds it as
 // a subnormal number or as zero. The kernels avx512bf16 and amx and their models
 // gobf16 and goamx besides take subnormal operands, and results of a step, as
 // zeros; the others keep them.
@@ -37,7 +38,7 @@
 //
 // # Same bits
 //
-// For one kernel, an element of C depends on its row of A, its column of B, its
+// For one kernel, K being summed in blocks, an element of C depends on its row of A, its column of B, its
 // old value, alpha and beta, and on nothing else: not on the number of workers,
 // the depth of the ring, the tile, the layout of the operands or the size of the
 // matrices around it. Kernels differ in how they round. The kernel is chosen by machine
@@ -59,8 +60,7 @@
 // ignores the low 13 bits instead; who wants that clears them.
 //
 // Where cuBLAS splits K among the blocks of a GPU, [WithSplitK] does the same: it
-// sums parts of K each for themselves and then adds up the results, in order, in
-// either arithmetic.
+// sums parts of K each for themselves and then adds up the results, in order.
 //
 // # Packed operands
 //
@@ -73,8 +73,7 @@
 //
 // A [Packed] belongs to one kernel and arithmetic, is shared freely between
 // goroutines, and marshals to bytes that only a build with the same kernel and
-// layout takes back. In native arithmetic K may be split only where its stages
-// begin; the error names their depth.
+// layout takes back.
 //
 // # Errors
 //
@@ -147,8 +146,8 @@
 //	depth · (ctas·m + n) · k · 4  +  ctas · m · n · 4    bytes
 //
 // each dimension rounded up to the register tile, and the accumulators twice if K
-// is split. Up to four workers may keep up to 16 MiB of panels of B besides. The
-// engine's own choice stays below 32 MiB, or 48 MiB for more workers if K is split, and
+// has several blocks, or parts, of several stages. Up to four workers may keep up to 16 MiB of panels of B besides. The
+// engine's own choice stays below 32 MiB, or 48 MiB for more workers if they are, and
 // 4 MiB above that in Hopper arithmetic, whose panels hold exponents too;
 // [WithTile] (if it names m, ctas is 1) and [WithDepth] change it, and [Stats] reports the
 // dimensions. An engine has at most as many rings in use at once, and keeps as

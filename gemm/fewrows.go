@@ -117,22 +117,18 @@ func (in *inlined) runFewRows(from, to int) {
 	if !inC {
 		dst, ldd = unsafe.Add(a, scratchBytes/2), cols*4
 	}
-	var src unsafe.Pointer
-	if in.begun {
-		if src = dst; !inC {
-			sums, pitch := in.waiting(in.sums, from)
-			asm.CopyRows(dst, ldd, sums, pitch, in.m, cols*4)
-		}
+	if in.begun && !inC {
+		sums, pitch := in.waiting(in.sums, from)
+		asm.CopyRows(dst, ldd, sums, pitch, in.m, cols*4)
 	}
 	for k0 := 0; k0 < in.k; k0 += depth {
-		n := min(depth, in.k-k0)
+		n, add := min(depth, in.k-k0), in.begun || k0 > 0
 		k.PackA(in.a.elem, !in.a.trans)(a, in.a.at(0, k0), in.a.pitch(), in.m, n)
 		if in.b.packed {
-			k.StreamPanels(in.b.elem)(in.words(n), in.m, cols, a, in.packed.at(k0, from), in.packed.panel(n), src, ldd, dst, ldd)
+			k.StreamPanels(in.b.elem)(in.words(n), in.m, cols, a, in.packed.at(k0, from), in.packed.panel(n), dst, ldd, add)
 		} else {
-			k.Stream(in.b.elem, in.b.trans)(n, in.m, cols, a, in.b.at(k0, from), in.b.pitch(), src, ldd, dst, ldd)
+			k.Stream(in.b.elem, in.b.trans)(n, in.m, cols, a, in.b.at(k0, from), in.b.pitch(), dst, ldd, add)
 		}
-		src = dst
 		in.turn.Did(flopsOf(in.m, cols, n))
 	}
 	switch {

@@ -136,6 +136,9 @@ func (p *product) panelDepth() int {
 	if p.b.packed {
 		return p.packed.bk
 	}
+	if p.kernel.Arithmetic == Native {
+		return p.chainK()
+	}
 	return stageDepth(p.kernel, p.kernel.KStep(p.a.elem)) * p.kernel.KPack
 }
 
@@ -262,12 +265,11 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 	if direct || rounds {
 		dst, ldd = in.c.at(0, col), in.c.pitch()
 	}
-	src, lds := acc, pitch
-	switch {
-	case ph.first:
-		src = nil
-	case in.inC:
-		src, lds = dst, ldd
+	src, lds := ph.source(acc, pitch)
+	from := pitch // bytes from one row of src to the next
+	if in.inC {
+		src, lds = ph.source(dst, ldd)
+		from = ldd
 	}
 	done := 0
 	if fuse != nil {
@@ -299,7 +301,7 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 		each = max(1, callFlops/flops)
 	}
 	for at := done; at < whole; at += each {
-		rows(words, min(each, whole-at), unsafe.Add(a, at*k.MR*lda), b, forward(src, at*k.MR*lds), lds, unsafe.Add(dst, at*k.MR*ldd), ldd, lda)
+		rows(words, min(each, whole-at), unsafe.Add(a, at*k.MR*lda), b, forward(src, at*k.MR*from), lds, unsafe.Add(dst, at*k.MR*ldd), ldd, lda)
 		in.turn.Did(flopsOf(k.MR*min(each, whole-at), cols, n))
 	}
 	switch {
@@ -307,13 +309,13 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 		if rounds {
 			dst, ldd = acc, pitch // nor do those for edges
 		}
-		in.edgesInRows(whole*k.MR, cols, words, k0, b, src, lds, dst, ldd)
+		in.edgesInRows(whole*k.MR, cols, words, k0, b, src, from, lds, dst, ldd)
 	case in.rest > 0:
 		to := last
 		if direct || rounds {
 			to = (in.m - k.MR) * ldd
 		}
-		rows(words, 1, unsafe.Add(a, (in.m-k.MR)*lda), b, forward(src, last), pitch, unsafe.Add(dst, to), ldd, lda)
+		rows(words, 1, unsafe.Add(a, (in.m-k.MR)*lda), b, forward(src, last), lds, unsafe.Add(dst, to), ldd, lda)
 	}
 	stored := 0 // rows that are in C
 	switch {
@@ -350,12 +352,12 @@ func (in *inlined) wholeTiles(done, cols int) int {
 }
 
 // edgesInRows multiplies the rows from row on of A, which is read where it lies, words
-// from element k0 of K on, by the first columns of a panel of B. Sums that are not
-// nil are rows of accumulators.
-func (in *inlined) edgesInRows(row, cols, words, k0 int, b, sums unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+// from element k0 of K on, by the first columns of a panel of B. Rows of src, unless it
+// is nil, are from bytes apart.
+func (in *inlined) edgesInRows(row, cols, words, k0 int, b, src unsafe.Pointer, from, lds int, dst unsafe.Pointer, ldd int) {
 	for row < in.m {
 		r := balance(in.m-row, in.kernel.MR)
-		in.edge(r, cols, words, in.a.at(row, k0), in.a.pitch(), 4, b, forward(sums, row*lds), lds, unsafe.Add(dst, row*ldd), ldd)
+		in.edge(r, cols, words, in.a.at(row, k0), in.a.pitch(), 4, b, forward(src, row*from), lds, unsafe.Add(dst, row*ldd), ldd)
 		row += r
 	}
 }

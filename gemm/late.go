@@ -15,7 +15,7 @@ type group struct {
 	a          unsafe.Pointer // panels
 	b          unsafe.Pointer // memory for the panels of B, unless B is packed,
 	there      bool           // or they are there
-	acc, sum   unsafe.Pointer // accumulators, strip after strip; the same of the chains before, or nil
+	acc, chain unsafe.Pointer // accumulators, strip after strip; the same of an unfinished block, or nil
 	stripBytes int            // from one strip to the next
 	ph         phase
 	next, then feed // to bring closer: what is packed next, what is copied
@@ -40,7 +40,7 @@ func (p *product) multiplyGroup(g *group, t *spin.Turn) {
 			acc:  unsafe.Add(g.acc, j*g.stripBytes),
 			next: g.next.share(j), then: g.then.share(g.call + j),
 		}
-		s.sum = forward(g.sum, j*g.stripBytes)
+		s.chain = forward(g.chain, j*g.stripBytes)
 		p.multiply(&s, words, g.a, unsafe.Add(b, j*panelB), g.ph)
 		t.Did(flopsOf(g.rows, s.cols, g.n))
 	}
@@ -70,7 +70,7 @@ func (r *ring) computeBare(g *group, t *spin.Turn, col, from, to, slabAt int) {
 		panels := ceilDiv(end-j, nr)
 		stripAt := slabAt + r.stripOf(from, j)
 		g.stripBytes = r.stripOf(0, nr)
-		g.from, g.to, g.acc, g.sum = col+j, col+end, unsafe.Add(r.acc, stripAt), forward(r.sum, stripAt)
+		g.from, g.to, g.acc, g.chain = col+j, col+end, unsafe.Add(r.acc, stripAt), forward(r.chain, stripAt)
 		if r.keeps {
 			g.b = r.keptAt(g.k0, j)
 		}
@@ -101,7 +101,7 @@ func (r *ring) computeSwept(g *group, t *spin.Turn, col, from, to, slabAt int) {
 		if j >= to {
 			return piece{}
 		}
-		panel := forward(mem, (j-from)/nr%2*panelBytes)
+		panel := forward(mem, (j-from)/nr%2*r.kernel.PanelB(r.words(r.bk)))
 		if r.keeps {
 			panel = r.keptAt(g.k0, j)
 		}
@@ -112,7 +112,7 @@ func (r *ring) computeSwept(g *group, t *spin.Turn, col, from, to, slabAt int) {
 		now, stripAt := at(j), slabAt+r.stripOf(from, j)
 		s := strip{
 			row: g.row, col: now.col, rows: g.rows, cols: now.cols,
-			acc: unsafe.Add(r.acc, stripAt), sum: forward(r.sum, stripAt), then: g.then.share(g.call + (j-from)/nr),
+			acc: unsafe.Add(r.acc, stripAt), chain: forward(r.chain, stripAt), then: g.then.share(g.call + (j-from)/nr),
 		}
 		w.pack(&r.product, now, at(j+nr), at(j+reach), &s)
 		r.multiply(&s, words, g.a, now.panel, g.ph)

@@ -23,38 +23,6 @@ func TestLate(t *testing.T) {
 	t.Run("f32-f32", testLate[float32, float32])
 }
 
-// TestCrowded checks that rings of few workers have stages half as deep for kernels of crowded cores, and no other has.
-func TestCrowded(t *testing.T) {
-	defer gemm.PretendL2(256 << 10)() // so two workers do not compute in place
-	eachKernel(t, asm.F32, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		if slowKernel(k.Name) || k.Arithmetic != asm.Native {
-			t.Skip("takes long, or has other stages")
-		}
-		const n, words = 768, 256
-		a, b, c := gemm.NewMatrix[float32](n, n), gemm.NewMatrix[float32](n, n), gemm.NewMatrix[float32](n, n)
-		for _, tc := range []struct {
-			name string
-			half bool
-			opt  gemm.Option
-		}{
-			{"few workers", k.Crowded(), gemm.WithWorkers(2)},
-			{"a depth that is named", false, gemm.WithDepth(2)},
-		} {
-			var st gemm.Stats
-			if err := gemm.Multiply(c, a, b, append(opts, gemm.WithContext(t.Context()), gemm.WithStats(&st), tc.opt)...); err != nil {
-				t.Fatal(err)
-			}
-			want := words
-			if tc.half {
-				want /= 2
-			}
-			if st.Route != "ring" || st.TileK != want {
-				t.Errorf("%s: a %s of stages %d deep, want a ring and %d", tc.name, st.Route, st.TileK, want)
-			}
-		}
-	})
-}
-
 // TestNarrow checks that no worker of a ring is idle because a tall C has few columns.
 func TestNarrow(t *testing.T) {
 	processors(t, 8)

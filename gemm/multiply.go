@@ -19,14 +19,13 @@ import (
 // rounded once, to nearest even, at the end. NaN and Inf propagate as IEEE 754
 // says: no zero is skipped, not even alpha = 0, nor the sums of K = 0, which are 0.
 //
-// The bits of the result depend on the operands, alpha, beta, the kernel and
-// [WithSplitK], not on the number of workers, the depth of the ring or the tile.
+// The bits of the result depend on the operands, alpha, beta, the kernel and, in Hopper's
+// arithmetic, [WithSplitK], not on the number of workers, the depth of the ring or the tile.
 //
 // Multiply returns an error, before it writes anything, if
 //   - the shapes do not match, a stride is too small or a slice too short;
 //   - C shares memory with A or B;
-//   - B is nil, or a [Packed] that is zero or made for another kernel or arithmetic,
-//     or with stages that the parts of [WithSplitK] do not begin with;
+//   - B is nil, or a [Packed] that is zero or made for another kernel or arithmetic;
 //   - an option is out of its range;
 //   - the kernel that [WithKernel] or LEAFHOPPER_KERNEL names is unknown, cannot run
 //     here (also because GODEBUG turns its features off) or does not multiply the
@@ -152,12 +151,18 @@ func (s *settings) prepare(p *product, opts []Option) error {
 		p.turn(s)
 	}
 	p.kernel, p.alpha, p.beta = k, s.alpha, s.beta
+	if k.Arithmetic == Native {
+		s.splitK = 1
+	}
 	if p.c.cols == 1 && p.c.stride == 1 && p.c.rows*p.a.cols >= vectorLeast && !p.b.packed && s.unnamed() {
 		// A matrix by a vector, which is a row by the transpose of the matrix.
 		p.turn(s)
 		p.c, p.a = p.c.row(), p.a.row()
 	}
 	p.m, p.n, p.k = p.c.rows, p.c.cols, p.a.cols
+	if s.splitK > 1 {
+		p.part = roundUp(ceilDiv(p.k, s.splitK), splitUnit)
+	}
 	return nil
 }
 

@@ -82,10 +82,11 @@ const (
 // twenty to forty times as long as AMX.
 func WithArithmetic(a Arithmetic) Option { return Option{kind: optArithmetic, n: [3]int{int(a)}} }
 
-// WithSplitK cuts K into parts of K/n elements, rounded up to a multiple of 64, and
-// adds up the parts' results in float32, in order: n parts, or fewer where K is short,
-// of which the last may be shorter than the others. It is how cuBLAS fills a GPU when
-// C is small, and changes the bits; the default, 1, is one chain over all of K.
+// WithSplitK has Hopper's arithmetic cut K into parts of K/n elements, rounded up to a
+// multiple of 64, and add up the parts' results in float32, in order: n parts, or fewer where
+// K is short, of which the last may be shorter than the others. It is how cuBLAS fills a GPU
+// when C is small, and changes the bits; the default, 1, is one chain over all of K. In native
+// arithmetic, which sums K in blocks, it has no effect.
 func WithSplitK(n int) Option { return Option{kind: optSplitK, n: [3]int{n}} }
 
 // WithWorkers sets how many goroutines compute, the caller's own included: 1
@@ -101,7 +102,7 @@ func WithWorkers(n int) Option { return Option{kind: optWorkers, n: [3]int{n}} }
 func WithDepth(stages int) Option { return Option{kind: optDepth, n: [3]int{stages}} }
 
 // WithTile sets the tile of a CTA: m x n elements of C, k elements deep a
-// stage. They are rounded up to what the kernel needs; 0 leaves a dimension to
+// stage, which in native arithmetic is at most a block of K. They are rounded up to what the kernel needs; 0 leaves a dimension to
 // the engine, and a packed B has its own k. Like [WithDepth] it asks for a ring, and
 // does not change the result's bits.
 func WithTile(m, n, k int) Option { return Option{kind: optTile, n: [3]int{m, n, k}} }

@@ -19,8 +19,7 @@ func (m Matrix[T]) operand(T)  {}
 func (p *Packed[T]) operand(T) {}
 
 // Packed is a matrix B in the layout that a kernel reads. Multiply takes it
-// wherever it takes B, but for parts of K that its stages do not begin with (see
-// [Multiply]), gives the same bits, and is spared copying B: worth it for
+// wherever it takes B, gives the same bits, and is spared copying B: worth it for
 // weights that are multiplied many times, most of all by few rows at a time.
 //
 // A Packed is immutable and may be used by several goroutines at once; B may
@@ -133,7 +132,7 @@ func stageElements(k *asm.Kernel, t asm.Type) int {
 	if k.Arithmetic == Hopper {
 		return splitUnit
 	}
-	return stageDepth(k, k.KStep(t)) * k.KPack
+	return t.Block()
 }
 
 // narrow reports whether the panels hold elements that the kernel multiplies only

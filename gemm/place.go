@@ -179,7 +179,7 @@ func (pl *place) init(in *inlined, most int) {
 	if now := in.cutFor(most); now != pl.last {
 		pl.last, pl.slabbing = now, in.best(most)
 		parts := in.skewParts(pl.slabbing)
-		pl.span = roundUp(ceilDiv(in.k, parts), skewLeast)
+		pl.span = roundUp(ceilDiv(in.k, parts), in.chainK())
 		pl.parts = ceilDiv(in.k, pl.span)
 	}
 	if !pl.layout(in.m, pl.slabCols) && pl.across == pl.slabs {

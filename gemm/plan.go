@@ -1,6 +1,8 @@
 package gemm
 
 import (
+	"unsafe"
+
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/pipeline"
 	"example.com/leafhopper/tile"
@@ -24,9 +26,8 @@ type plan struct {
 	ctas           int
 	bm, bn, bk     int // CTA rows, columns, elements of K in a stage
 	steps          int // stages of a tile
-	chains         int // parts of K, each a chain of its own
-	chainK         int // elements of K in a chain
-	chainSteps     int // stages of a chain
+	blockK         int // elements of K in a block
+	blockSteps     int // stages of a block
 	rowSlabs       int // slabs of a CTA: rowSlabs x colSlabs
 	colSlabs       int
 	slabRows       int
@@ -40,7 +41,7 @@ type plan struct {
 	keeps          bool // and keep it for the tiles below
 	bytesA, bytesB int  // of a stage: one CTA's A, the cluster's B
 	bytesAcc       int  // accumulators of a cluster tile
-	bytesSum       int  // sums of the chains before, laid out like them, if K is split
+	bytesChain     int  // those of an unfinished block, laid out like them, if blocks have several stages
 	bytesKept      int  // panels of B that are kept
 }
 
@@ -85,7 +86,8 @@ const (
 )
 
 // newPlan returns the plan for p under s. No choice here changes a bit of the
-// result: accumulators pass from stage to stage unrounded.
+// result: no stage has parts of two blocks of K, whose sums pass from stage to stage
+// unrounded.
 func newPlan(p *product, s *settings) plan {
 	g := plan{extentK: p.k, workers: s.workerCount(), depth: s.depth}
 	if g.depth == 0 {
@@ -139,21 +141,22 @@ func (g *plan) cutC(p *product, s *settings) {
 	g.tilesN = ceilDiv(p.n, g.bn)
 }
 
-// cutK cuts K into chains, and those into stages, whose depth may leave room for
+// cutK cuts K into blocks, and those into stages, whose depth may leave room for
 // fewer rows of a tile.
 func (g *plan) cutK(p *product, s *settings) {
 	k := p.kernel
 	words, step := p.words(p.k), k.KStep(p.a.elem)
+	g.blockK = p.chainK()
 	deep := stageDepth(k, step)
-	if g.late && k.Crowded() {
-		deep /= 2
+	depth := min(deep, words)
+	if k.Arithmetic != Native {
+		depth = roundUp(balance(words, deep), step)
 	}
-	depth := roundUp(balance(words, deep), step)
 	if g.late && p.packs() {
 		depth = roundUp(depth, k.PackDepth(p.b.elem, p.b.trans)/k.KPack)
 	}
 	if s.tile[2] != 0 {
-		depth = min(p.words(s.tile[2]), words)
+		depth = min(p.words(s.tile[2]), words, p.words(g.blockK))
 	}
 	for depth > step && (g.load(k, depth) > maxStage || tileFlops(k, depth) > callLimit(k)) {
 		depth = roundUp(depth/2, step)
@@ -164,10 +167,9 @@ func (g *plan) cutK(p *product, s *settings) {
 		g.bm = min(g.bm, maxStage/k.PanelA(depth)*k.MR)
 	}
 	g.bk = depth * k.KPack
-	g.chainK = roundUp(ceilDiv(p.k, max(1, s.splitK)), splitUnit)
-	g.chains = ceilDiv(p.k, g.chainK)
-	g.chainSteps = ceilDiv(g.chainK, g.bk)
-	g.steps = (g.chains-1)*g.chainSteps + ceilDiv(p.k-(g.chains-1)*g.chainK, g.bk)
+	g.blockSteps = ceilDiv(g.blockK, g.bk)
+	before := (p.k - 1) / g.blockK
+	g.steps = before*g.blockSteps + ceilDiv(p.k-before*g.blockK, g.bk)
 }
 
 // cutSlabs cuts a CTA's part of a tile into slabs, which may be so many register tiles
@@ -203,8 +205,8 @@ func (g *plan) layOut(k *asm.Kernel) {
 	g.jobRows = min(max(1, job/panelA)*k.MR, g.bm)
 	g.jobCols = min(max(1, job/panelB)*k.NR, g.bn)
 	g.bytesAcc = g.ctas * g.rowSlabs * g.slabRows * g.bn * 4
-	if g.chains > 1 {
-		g.bytesSum = g.bytesAcc
+	if g.steps > g.blockSteps && (g.blockSteps > 1 || k.Arithmetic != Native) {
+		g.bytesChain = g.bytesAcc
 	}
 	if g.keeps {
 		g.bytesKept = g.steps * g.bn / k.NR * panelB
@@ -319,9 +321,9 @@ func (g *plan) shape() pipeline.Shape {
 }
 
 // bytes returns the slot memory that the plan needs: the ring's stages, then
-// the accumulators, the sums and what is kept.
+// the accumulators, the chains and what is kept.
 func (g *plan) bytes() int64 {
-	return int64(g.depth)*int64(g.stage()) + int64(g.bytesAcc) + int64(g.bytesSum) + int64(g.bytesKept)
+	return int64(g.depth)*int64(g.stage()) + int64(g.bytesAcc) + int64(g.bytesChain) + int64(g.bytesKept)
 }
 
 func (g *plan) stage() int { return g.ctas*g.bytesA + g.bytesB }
@@ -343,30 +345,42 @@ func (g *plan) tile(item int) (row, col, step int) {
 func (g *plan) keptFor(item int) bool { return g.keeps && item/g.steps%g.tilesM > 0 }
 
 // depthOf returns the first element of K of a step and how many it has. No step
-// crosses from one chain of a split K to the next.
+// crosses from one block to the next.
 func (g *plan) depthOf(step int) (first, n int) {
-	chain := step / g.chainSteps
-	first = chain*g.chainK + step%g.chainSteps*g.bk
-	end := min((chain+1)*g.chainK, g.extentK)
+	block := step / g.blockSteps
+	first = block*g.blockK + step%g.blockSteps*g.bk
+	end := min((block+1)*g.blockK, g.extentK)
 	return first, min(g.bk, end-first)
 }
 
-// phaseOf says what a step is to its chain and to the tile.
-func (g *plan) phaseOf(step int) phase {
-	ph := phase{first: step%g.chainSteps == 0, last: step == g.steps-1, chain: step / g.chainSteps}
-	ph.ends = ph.last || (step+1)%g.chainSteps == 0
+// phase is what some elements of K are to its blocks.
+type phase struct {
+	first, ends bool // the first and the last of a block
+	whole       bool // a block that a kernel of native arithmetic adds to those before
+	added       bool // there are blocks before
+	last        bool // the last of K
+}
+
+// phaseAt says what n elements of K from k0 on are.
+func (p *product) phaseAt(k0, n int) phase {
+	native := p.kernel.Arithmetic == Native
+	if n == p.k { // a small product would notice the divisions
+		return phase{first: true, ends: true, whole: native, last: true}
+	}
+	block, last := p.chainK(), k0+n == p.k
+	ph := phase{first: k0%block == 0, ends: last || (k0+n)%block == 0, added: k0 >= block, last: last}
+	ph.whole = native && ph.first && ph.ends
 	return ph
 }
 
-// phaseAt says what n elements of K from k0 on are to a product whose K is one chain.
-func (p *product) phaseAt(k0, n int) phase {
-	last := k0+n == p.k
-	return phase{first: k0 == 0, ends: last, last: last}
-}
-
-// phase is the place of a step of K.
-type phase struct {
-	first, ends bool // the first and the last step of a chain
-	last        bool // the last step of the tile
-	chain       int
+// source returns the src and lds of a kernel that multiplies those elements, with
+// sums at p, in rows pitch bytes apart.
+func (ph phase) source(p unsafe.Pointer, pitch int) (src unsafe.Pointer, lds int) {
+	switch {
+	case ph.whole && ph.added:
+		return p, -pitch
+	case ph.first:
+		return nil, pitch
+	}
+	return p, pitch
 }

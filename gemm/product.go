@@ -13,6 +13,7 @@ type product struct {
 	kernel      *asm.Kernel
 	alpha, beta float32
 	packed      packing // B, if it is packed
+	part        int     // elements of K in a part, if Hopper's arithmetic splits it
 	past        bool    // C is larger than the caches
 	turned      bool    // the caller has C' = B'·A'
 }
@@ -25,6 +26,17 @@ func flopsOf(rows, cols, n int) int { return 2 * rows * cols * n }
 
 // words returns the depth in words of the kernel's panels of k elements.
 func (p *product) words(k int) int { return p.kernel.Words(p.a.elem, k) }
+
+// chainK returns the elements of K that are summed in a chain, before the sums are added up.
+func (p *product) chainK() int {
+	switch {
+	case p.kernel.Arithmetic == Native:
+		return p.a.elem.Block()
+	case p.part > 0:
+		return p.part
+	}
+	return p.k
+}
 
 // direct reports whether accumulators are C's elements as they are.
 func (p *product) direct() bool {
@@ -94,26 +106,31 @@ func (p *product) packB(panels unsafe.Pointer, k0, n, from, to int) {
 type strip struct {
 	row, col, rows, cols int
 	acc                  unsafe.Pointer
-	sum                  unsafe.Pointer // of the chains before this one
+	chain                unsafe.Pointer // those of a block of K after the first, if it takes several steps
 	next, then           asm.Ahead      // to bring closer
 	pack                 asm.Packing    // the next panel of B
 }
 
-// multiply adds the product of A's panels and one panel of B, both words deep,
-// to the strip's accumulators, which start at zero with a chain. Where a chain
-// ends it is added to those before it; the last result goes to C.
+// multiply multiplies A's panels and one panel of B, both words deep. The sums of
+// a whole block of K are added to the strip's accumulators; those of a part go on
+// with its chain, which is added to them where the block ends. The last result goes
+// to C.
 func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, ph phase) {
 	k := p.kernel
 	panels := (s.rows + k.MR - 1) / k.MR
 	pitch := k.NR * 4
-	src := s.acc
-	if ph.first {
-		src = nil
+	dst, apart := s.acc, ph.added && !ph.whole
+	if apart {
+		dst = s.chain
+	}
+	src, lds := ph.source(dst, pitch)
+	if apart && ph.ends && k.Onto() {
+		dst, lds = s.acc, lds|1
 	}
 	done := 0
-	if ph.last && ph.chain == 0 && (p.direct() || p.rounds()) && s.cols == k.NR {
+	if ph.last && !apart && (p.direct() || p.rounds()) && s.cols == k.NR {
 		done = s.rows / k.MR
-		p.multiplyWhole(s, words, done, a, b, src)
+		p.multiplyWhole(s, words, done, a, b, src, lds)
 		if done == panels {
 			return
 		}
@@ -121,33 +138,28 @@ func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, ph phase) {
 		src = forward(src, done*k.MR*pitch)
 	}
 	tiles, edges := p.splitEdges(s, words, panels-done, done > 0)
-	dst := s.acc
-	if ph.ends && !ph.last && ph.chain == 0 {
-		dst = s.sum
-	}
 	if tiles > 0 {
 		how := wayPlain
 		if s.cols <= k.Half() {
 			how = wayHalf
 		}
-		p.mul(words, tiles, a, b, src, dst, pitch, s, how)
+		p.mul(words, tiles, a, b, src, lds, dst, pitch, s, how)
 	}
 	rows := s.rows - done*k.MR // to come from accumulators
 	if edges > 0 {
 		skip := tiles * k.MR
 		to, ldt := unsafe.Add(dst, skip*pitch), pitch
-		if ph.last && ph.chain == 0 && p.direct() {
+		if ph.last && !apart && p.direct() {
 			to, ldt = p.c.at(s.row+s.rows-edges, s.col), p.c.pitch()
 			rows = skip
 		}
-		p.multiplyEdges(edges, s.cols, words, unsafe.Add(a, tiles*k.PanelA(words)), b, forward(src, skip*pitch), to, ldt)
+		p.multiplyEdges(edges, s.cols, words, unsafe.Add(a, tiles*k.PanelA(words)), b, forward(src, skip*pitch), lds, to, ldt)
 	}
-	if ph.ends && ph.chain > 0 {
-		dst = s.sum
-		asm.Combine(dst, pitch, s.acc, pitch, rows, k.NR, 1, 1)
+	if ph.ends && dst != s.acc {
+		asm.Combine(s.acc, pitch, s.chain, pitch, rows, k.NR, 1, 1)
 	}
 	if ph.last && rows > 0 {
-		p.epilogue(dst, s.row+done*k.MR, s.col, rows, s.cols)
+		p.epilogue(s.acc, s.row+done*k.MR, s.col, rows, s.cols)
 	}
 }
 
@@ -173,12 +185,12 @@ func (p *product) splitEdges(s *strip, words, tiles int, others bool) (whole, ro
 }
 
 // multiplyEdges multiplies rows of A's panels by the first columns of one of B.
-func (p *product) multiplyEdges(rows, cols, words int, a, b, src, dst unsafe.Pointer, ldd int) {
+func (p *product) multiplyEdges(rows, cols, words int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	k := p.kernel
 	edge, pitch := k.Edge(), k.NR*4
 	for {
 		r := min(k.MR, rows)
-		edge(r, cols, words, a, 4, k.MR*4, b, src, pitch, dst, ldd)
+		edge(r, cols, words, a, 4, k.MR*4, b, src, lds, dst, ldd)
 		if rows -= r; rows == 0 {
 			return // nothing lies behind the last tile
 		}
@@ -188,7 +200,7 @@ func (p *product) multiplyEdges(rows, cols, words int, a, b, src, dst unsafe.Poi
 
 // multiplyWhole multiplies the strip's whole tiles, which go from the accumulators
 // straight to C.
-func (p *product) multiplyWhole(s *strip, words, tiles int, a, b, src unsafe.Pointer) {
+func (p *product) multiplyWhole(s *strip, words, tiles int, a, b, src unsafe.Pointer, lds int) {
 	k, how, done := p.kernel, wayPlain, 0
 	pitch := k.NR * 4
 	switch {
@@ -196,7 +208,7 @@ func (p *product) multiplyWhole(s *strip, words, tiles int, a, b, src unsafe.Poi
 		how = wayRound
 		if done = p.packers(words, tiles, s); done > 0 {
 			// The kernels that pack do not round.
-			p.mul(words, done, a, b, src, s.acc, pitch, s, wayPlain)
+			p.mul(words, done, a, b, src, lds, s.acc, pitch, s, wayPlain)
 			p.epilogue(s.acc, s.row, s.col, done*k.MR, s.cols)
 			if done == tiles {
 				return // nothing lies behind the last tile
@@ -206,7 +218,7 @@ func (p *product) multiplyWhole(s *strip, words, tiles int, a, b, src unsafe.Poi
 	case p.past:
 		how = wayPast
 	}
-	p.mul(words, tiles-done, a, b, src, p.c.at(s.row+done*k.MR, s.col), p.c.pitch(), s, how)
+	p.mul(words, tiles-done, a, b, src, lds, p.c.at(s.row+done*k.MR, s.col), p.c.pitch(), s, how)
 }
 
 // Flops in one call of a microkernel, which cannot be preempted: about 100 µs
@@ -242,13 +254,13 @@ func (p *product) packers(words, m int, s *strip) int {
 	return min(m, ceilDiv(s.pack.K/p.kernel.KPack*asm.PackSteps, max(1, words)))
 }
 
-// mul calls the microkernel for m tiles, a bounded number at a time. src, unless it is
-// nil, is where their accumulators are, dst where they go, in rows ldd bytes apart. As
+// mul calls the microkernel for m tiles, a bounded number at a time. src and lds are
+// for the kernel, dst is where the tiles go, in rows ldd bytes apart. As
 // many tiles as it takes pack what s names; of the others the first half brings closer
 // what s names first, the second what comes then.
-func (p *product) mul(words, m int, a, b, src, dst unsafe.Pointer, ldd int, s *strip, how way) {
+func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, s *strip, how way) {
 	k := p.kernel
-	lds := k.NR * 4
+	pitch := k.NR * 4
 	most := max(1, callLimit(k)/tileFlops(k, max(1, words)))
 	next, second := &s.next, 0
 	if n := p.packers(words, m, s); n > 0 {
@@ -257,7 +269,7 @@ func (p *product) mul(words, m int, a, b, src, dst unsafe.Pointer, ldd int, s *s
 		if m -= n; m == 0 {
 			return
 		}
-		a, dst, src = unsafe.Add(a, n*k.PanelA(words)), unsafe.Add(dst, n*k.MR*ldd), forward(src, n*k.MR*lds)
+		a, dst, src = unsafe.Add(a, n*k.PanelA(words)), unsafe.Add(dst, n*k.MR*ldd), forward(src, n*k.MR*pitch)
 	}
 	if s.then.Rows > 0 {
 		second = m / 2
@@ -289,7 +301,7 @@ func (p *product) mul(words, m int, a, b, src, dst unsafe.Pointer, ldd int, s *s
 		}
 		a = unsafe.Add(a, n*k.PanelA(words))
 		dst = unsafe.Add(dst, n*k.MR*ldd)
-		src = forward(src, n*k.MR*lds)
+		src = forward(src, n*k.MR*pitch)
 	}
 }
 

@@ -18,7 +18,7 @@ type ring struct {
 	mapA, mapB tile.PanelMap
 	stages     []byte         // [stage][A of CTA 0, A of CTA 1, ..., B]
 	acc        unsafe.Pointer // [cta][slab][panel of B][rows][NR]
-	sum        unsafe.Pointer // the same, if K is split
+	chain      unsafe.Pointer // the same, if blocks of K have several stages
 	kept       unsafe.Pointer // [stage of K][panel of B], if the plan keeps them
 }
 
@@ -34,9 +34,6 @@ func (r *ring) init(p *product, s *settings) error {
 			rows, cols, s.tile[2], m, n, p.k, stages, int64(min(pipeline.MaxItems, math.MaxInt)))
 	}
 	r.past = p.exceeds(1) // for who stores a part comes late, if ever, to the next
-	if r.b.packed && r.chains > 1 && r.chainK%r.bk != 0 {
-		return fmt.Errorf("gemm: WithSplitK(%d): parts of %d elements do not begin with the packed stages of %d", s.splitK, r.chainK, stageElements(p.kernel, p.b.elem))
-	}
 	return r.maps()
 }
 
@@ -44,11 +41,11 @@ func (r *ring) init(p *product, s *settings) error {
 func (r *ring) use(mem []byte) {
 	r.stages = mem[:r.depth*r.stage()]
 	r.acc = unsafe.Pointer(unsafe.SliceData(mem[len(r.stages):]))
-	if r.bytesSum > 0 {
-		r.sum = unsafe.Add(r.acc, r.bytesAcc)
+	if r.bytesChain > 0 {
+		r.chain = unsafe.Add(r.acc, r.bytesAcc)
 	}
 	if r.keeps {
-		r.kept = unsafe.Add(r.acc, r.bytesAcc+r.bytesSum)
+		r.kept = unsafe.Add(r.acc, r.bytesAcc+r.bytesChain)
 	}
 }
 
@@ -139,7 +136,7 @@ func (r *ring) Compute(stage, item, cta, slab int) {
 	k0, depth := r.depthOf(step)
 	k, words := r.kernel, r.words(depth)
 	a := unsafe.Pointer(unsafe.SliceData(r.slotA(stage, cta)[at/k.MR*k.PanelA(words):]))
-	ph := r.phaseOf(step)
+	ph := r.phaseAt(k0, depth)
 	slabAt := (cta*r.rowSlabs*r.slabRows + at) * r.bn * 4
 	calls := ceilDiv(r.slabCols, k.NR)
 	next := r.feed(item+r.depth, r.ctas*r.rowSlabs*r.colSlabs*calls)
@@ -163,7 +160,7 @@ func (r *ring) Compute(stage, item, cta, slab int) {
 		stripAt := slabAt + r.stripOf(from, j)
 		s := strip{
 			row: first + at, col: col + j, rows: rows, cols: min(k.NR, to-j),
-			acc: unsafe.Add(r.acc, stripAt), sum: forward(r.sum, stripAt), next: next.share(call + (j-from)/k.NR),
+			acc: unsafe.Add(r.acc, stripAt), chain: forward(r.chain, stripAt), next: next.share(call + (j-from)/k.NR),
 		}
 		r.multiply(&s, words, a, unsafe.Add(b, j/k.NR*k.PanelB(words)), ph)
 		t.Did(flopsOf(rows, s.cols, depth))

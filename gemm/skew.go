@@ -1,7 +1,5 @@
 package gemm
 
-import "example.com/leafhopper/asm"
-
 // Workers that share out the columns of a B in rows of K read a piece of every row. Where rows
 // are a power of two apart the pieces of one worker lie in the same few sets of its second-level
 // cache, which then does not keep them, though they are smaller than it is. So K is cut into
@@ -11,7 +9,7 @@ import "example.com/leafhopper/asm"
 const (
 	skewMost  = 8  // most parts
 	skewRows  = 8  // most rows of A
-	skewLeast = 64 // fewest elements of K of a part, of which it is a multiple: as many as the longest step of a kernel
+	skewLeast = 64 // fewest elements of K of a part
 	// Fewest elements of K of a part in tiles, which have many sums. A deep K is cut for them, too: what
 	// a worker's slabs have in common is then near for all of them, and others do what a slow one has left.
 	skewTiles = 2048
@@ -80,21 +78,10 @@ func (in *inlined) slice(k0, n int) {
 // sliced reports whether it is only a slice.
 func (in *inlined) sliced() bool { return in.begun || in.goesOn }
 
-// phaseAt says what n elements of K from k0 on are to a product whose K is one chain, of which
-// this may be a slice.
+// phaseAt is that of the product, of which this may be a slice.
 func (in *inlined) phaseAt(k0, n int) phase {
 	ph := in.product.phaseAt(k0, n)
-	ph.first = ph.first && !in.begun
+	ph.added = ph.added || in.begun
 	ph.last = ph.last && !in.goesOn
-	ph.ends = ph.last
 	return ph
-}
-
-// runSliceUnpacked is runUnpacked for a slice.
-func (in *inlined) runSliceUnpacked(multiply asm.UnpackedFunc, from, to int) {
-	sums, pitch := in.waiting(in.sums, from)
-	multiply(in.m, to-from, in.k, in.a.ptr, in.a.pitch(), in.b.at(0, from), in.b.pitch(), sums, pitch, in.begun)
-	if !in.goesOn && !in.direct() {
-		in.storeWide(from, sums, pitch, in.m, to-from)
-	}
 }

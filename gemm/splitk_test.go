@@ -12,9 +12,9 @@ import (
 	"example.com/leafhopper/gemm"
 )
 
-// inParts computes s as WithSplitK(n) is documented to: products of parts of K,
-// added up in float32 in order, then alpha, beta and the rounding to O.
-func inParts[O gemm.Output, I gemm.Element](t *testing.T, s spec, n int) []O {
+// inParts computes s as a sum of products of parts of K, of so many elements but the
+// last, added up in float32 in order, then alpha, beta and the rounding to O.
+func inParts[O gemm.Output, I gemm.Element](t *testing.T, s spec, size int) []O {
 	t.Helper()
 	o := build[O, I](t, s)
 	defer o.free()
@@ -22,7 +22,6 @@ func inParts[O gemm.Output, I gemm.Element](t *testing.T, s spec, n int) []O {
 	a, b := gemm.NewMatrix[I](s.m, s.k), gemm.NewMatrix[I](s.k, s.n)
 	copy(a.Data, dense(o.a))
 	copy(b.Data, dense(o.b))
-	size := ((s.k+n-1)/n + 63) / 64 * 64
 	var sum []float32
 	for k0 := 0; k0 < s.k; k0 += size {
 		partA, partB := a, b
@@ -53,7 +52,73 @@ func inParts[O gemm.Output, I gemm.Element](t *testing.T, s spec, n int) []O {
 	return out
 }
 
-// TestSplitK compares products with a split K with explicit sums of products.
+// TestBlocks compares products in native arithmetic with what they are defined as: sums of products
+// of blocks of K, each of which is a chain.
+func TestBlocks(t *testing.T) {
+	t.Run("bf16-f32", testBlocks[float32, bf16.BF16])
+	t.Run("bf16-bf16", testBlocks[bf16.BF16, bf16.BF16])
+	t.Run("f16-f32", testBlocks[float32, float16.Float16])
+	t.Run("f32-f32", testBlocks[float32, float32])
+	t.Run("f32-f16", testBlocks[float16.Float16, float32])
+}
+
+func testBlocks[O gemm.Output, I gemm.Element](t *testing.T) {
+	block := typeOf[I]().Block()
+	cases := []struct{ m, n, k int }{
+		{1, 1, 2*block + 1}, {1, 300, 3*block - 1}, {2, 2, 5*block + 17}, {5, 70, 2*block + 32}, {9, 33, 2 * block}, {16, 64, 4*block + 64},
+		{40, 100, 2*block + 5}, {70, 130, 3*block + 31}, {1, 1000, 1100}, {7, 2000, 2048}, {24, 600, 1500}, {33, 1100, 2*block + 1}, {130, 520, 2*block + 9}, {64, 64, 8 * block},
+	}
+	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		if k.Arithmetic != asm.Native {
+			t.Skip("sums chains")
+		}
+		cases := cases
+		switch {
+		case slowKernel(k.Name):
+			cases = cases[:3]
+		case testing.Short() || raceEnabled:
+			cases = cases[:6]
+		}
+		for i, tc := range cases {
+			t.Run(fmt.Sprint(tc), func(t *testing.T) {
+				s := size(tc.m, tc.n, tc.k, opts...)
+				s.ta, s.tb, s.tc, s.padC, s.alpha = i&1 != 0, i&2 != 0, i&4 != 0, i, 1
+				if i%3 == 1 {
+					s.alpha, s.beta = 0.75, -1.5
+				}
+				for _, tb := range []bool{s.tb, !s.tb} {
+					s.tb, s.packed = tb, false
+					want := inParts[O, I](t, s, block)
+					for _, packed := range []bool{false, true} {
+						s.packed = packed
+						for _, more := range [][]gemm.Option{
+							{gemm.WithWorkers(1)}, {gemm.WithWorkers(2)}, {gemm.WithWorkers(7)}, {gemm.WithSplitK(3)},
+							{gemm.WithWorkers(3), gemm.WithDepth(1)}, {gemm.WithWorkers(1), gemm.WithDepth(4), gemm.WithTile(24, 0, 48)},
+							{gemm.WithWorkers(2), gemm.WithTile(8, 64, 130)}, {gemm.WithTile(0, 0, 5000)},
+						} {
+							s.opts = append(slices.Clip(opts), more...)
+							same(t, product[O, I](t, s), want, s.n)
+						}
+						s.opts = opts
+					}
+				}
+			})
+		}
+	})
+}
+
+// TestBlocksSpecial does it with NaN, infinities and sums that overflow.
+func TestBlocksSpecial(t *testing.T) {
+	for name, value := range distributions[float32]() {
+		s := size(7, 20, 550)
+		s.value = value
+		t.Run(name, func(t *testing.T) {
+			same(t, product[float32, float32](t, s), inParts[float32, float32](t, s, asm.F32.Block()), s.n)
+		})
+	}
+}
+
+// TestSplitK compares products in Hopper's arithmetic with a split K with explicit sums of products.
 func TestSplitK(t *testing.T) {
 	t.Run("bf16-f32", testSplitK[float32, bf16.BF16])
 	t.Run("bf16-bf16", testSplitK[bf16.BF16, bf16.BF16])
@@ -64,6 +129,9 @@ func TestSplitK(t *testing.T) {
 
 func testSplitK[O gemm.Output, I gemm.Element](t *testing.T) {
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+		if k.Arithmetic != asm.Hopper {
+			t.Skip("K is in blocks, whatever it is split into")
+		}
 		cases := []struct{ m, n, k, parts int }{
 			{9, 70, 200, 3}, {k.MR, k.NR, 64, 2}, {3, 5, 65, 2}, {70, 33, 640, 10}, {5, 40, 1500, 2}, {1, 1, 300, 1000}, {7, 9, 100, 1}, {20, 30, 700, 4},
 		}
@@ -77,7 +145,7 @@ func testSplitK[O gemm.Output, I gemm.Element](t *testing.T) {
 				if i%3 == 1 {
 					s.alpha, s.beta = 0.75, -1.5
 				}
-				want := inParts[O, I](t, s, tc.parts)
+				want := inParts[O, I](t, s, partOf(tc.k, tc.parts))
 				split := append(slices.Clip(opts), gemm.WithSplitK(tc.parts))
 				for _, more := range [][]gemm.Option{
 					nil,
@@ -93,44 +161,32 @@ func testSplitK[O gemm.Output, I gemm.Element](t *testing.T) {
 	})
 }
 
+// partOf returns the elements of K in a part, if WithSplitK asks for so many.
+func partOf(k, parts int) int { return ((k+parts-1)/parts + 63) / 64 * 64 }
+
 // TestSplitKSpecial splits K with NaN, infinities and sums that overflow, and
 // without any K.
 func TestSplitKSpecial(t *testing.T) {
-	for _, arith := range arithmetics {
-		for name, value := range distributions[float32]() {
-			s := size(7, 20, 150, gemm.WithArithmetic(arith))
-			s.value = value
-			want := inParts[float32, float32](t, s, 2)
-			s.opts = append(s.opts, gemm.WithSplitK(2))
-			t.Run(fmt.Sprint(arith, "/", name), func(t *testing.T) {
-				same(t, product[float32, float32](t, s), want, s.n)
-			})
-		}
-		s := size(3, 4, 0, gemm.WithArithmetic(arith), gemm.WithSplitK(5))
-		s.beta = 0.5
-		verify[float32, bf16.BF16](t, s)
+	for name, value := range distributions[float32]() {
+		s := size(7, 20, 150, gemm.WithArithmetic(gemm.Hopper))
+		s.value = value
+		want := inParts[float32, float32](t, s, partOf(s.k, 2))
+		s.opts = append(s.opts, gemm.WithSplitK(2))
+		t.Run(name, func(t *testing.T) {
+			same(t, product[float32, float32](t, s), want, s.n)
+		})
 	}
-}
-
-// TestSplitKBound holds split products to the bound of the package comment, on
-// tiles and stages of the engine's choice.
-func TestSplitKBound(t *testing.T) {
-	for _, n := range []int{2, 3, 16} {
-		s := size(90, 110, 1200, gemm.WithSplitK(n))
-		verify[float32, bf16.BF16](t, s)
-		s.alpha, s.beta, s.tc = -2, 0.5, true
-		verify[bf16.BF16, float32](t, s)
-	}
+	s := size(3, 4, 0, gemm.WithArithmetic(gemm.Hopper), gemm.WithSplitK(5))
+	s.beta = 0.5
+	verify[float32, bf16.BF16](t, s)
 }
 
 // TestSplitKChangesBits checks that a split is what it says: other sums.
 func TestSplitKChangesBits(t *testing.T) {
-	for _, arith := range arithmetics {
-		s := size(20, 30, 500, gemm.WithArithmetic(arith))
-		whole := product[float32, bf16.BF16](t, s)
-		s.opts = append(s.opts, gemm.WithSplitK(4))
-		if split := product[float32, bf16.BF16](t, s); equalBits(split, whole) {
-			t.Errorf("%v: 4 parts have the bits of one", arith)
-		}
+	s := size(20, 30, 500, gemm.WithArithmetic(gemm.Hopper))
+	whole := product[float32, bf16.BF16](t, s)
+	s.opts = append(s.opts, gemm.WithSplitK(4))
+	if split := product[float32, bf16.BF16](t, s); equalBits(split, whole) {
+		t.Errorf("4 parts have the bits of one")
 	}
 }

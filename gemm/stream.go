@@ -39,6 +39,7 @@ type stream struct {
 	product
 	bk        int // elements of K in a block
 	steps     int // blocks
+	each      int // steps of a block of sums, or 1 if a step has several of those
 	panelsA   int
 	cols      int // columns of a slab
 	block     int // columns of a slab at a time, which scratch memory bounds
@@ -113,7 +114,7 @@ func (p *product) streamBytes(workers int) int64 {
 		return math.MaxInt64 // an int of 32 bits does not count them
 	}
 	mode := p.streamMode(workers)
-	blocks := ceilDiv(p.k, p.streamDepth(mode, workers))
+	blocks := ceilDiv(p.k, p.streamDepth(mode, workers)) + ceilDiv(p.k, p.chainK())
 	rows, bytes := p.panelOfA(mode, p.words(p.k))
 	return int64(ceilDiv(p.m, rows)) * int64(bytes+tile.SlotAlign*blocks)
 }
@@ -152,7 +153,10 @@ func (st *stream) init(p *product, workers int) (err error) {
 	}
 	high, _ := p.panelOfA(mode, 0)
 	*st = stream{product: *p, mode: mode, bk: p.streamDepth(mode, workers), panelsA: ceilDiv(p.m, high)}
-	st.steps = ceilDiv(p.k, st.bk)
+	unit := st.unitK()
+	st.each = ceilDiv(unit, st.bk)
+	before := (p.k - 1) / unit
+	st.steps = before*st.each + ceilDiv(p.k-before*unit, st.bk)
 	st.cutColumns(workers)
 	st.cutK(workers)
 	// Workers that add to C every few rows of K take its lines from each other, though each
@@ -160,6 +164,14 @@ func (st *stream) init(p *product, workers int) (err error) {
 	st.inC = workers == 1 && p.direct()
 	st.mapA, err = p.panelMap(side, &p.a, p.m, !p.a.trans)
 	return err
+}
+
+// unitK returns the elements of K in a block of sums, or in a step that has several, or goes on with those before.
+func (st *stream) unitK() int {
+	if st.kernel.Arithmetic == Native {
+		return max(st.chainK(), st.bk)
+	}
+	return st.bk
 }
 
 // bytesA returns the size of a whole block of A.

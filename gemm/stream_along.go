@@ -59,7 +59,8 @@ func (st *stream) multiplyAlong(acc, tail unsafe.Pointer, t *spin.Turn, item, co
 	rows, pitch, pitchB, unit := k.Rows(st.b.elem), k.NR*4, st.b.pitch(), k.KStep(st.b.elem)*k.KPack
 	lines, high := unit*st.b.elem.Size(), tiles*k.MR
 	at := min(col, st.n-k.MR) // the last columns may be multiplied again
-	blocks := st.alongBlocks()
+	blocks, block := st.alongBlocks(), st.chainK()
+	chain := unsafe.Add(tail, high*lines)
 	first, last := st.blocks(item)
 	for step := first; step < last; step += blocks {
 		k0 := step * st.bk
@@ -72,17 +73,29 @@ func (st *stream) multiplyAlong(acc, tail unsafe.Pointer, t *spin.Turn, item, co
 		}
 		a := st.blockA(step)
 		for i := range st.panelsA {
-			dst := unsafe.Add(acc, i*high*pitch)
-			src := dst
-			if step == 0 {
-				src = nil
-			}
-			if whole > 0 {
-				rows(st.words(whole), tiles, st.b.at(k0, at), a, src, pitch, dst, pitch, pitchB)
-				src = dst
-			}
-			if rest > 0 {
-				rows(st.words(unit), tiles, tail, unsafe.Add(a, k.PanelB(st.words(whole))), src, pitch, dst, pitch, lines)
+			total := unsafe.Add(acc, i*high*pitch)
+			for from := 0; from < n; from += block {
+				deep := min(block, n-from)
+				whole, a := deep-deep%unit, unsafe.Add(a, k.PanelB(st.words(from)))
+				ph := st.phaseAt(k0+from, deep)
+				dst := total
+				if whole < deep && ph.added {
+					dst = chain
+				}
+				src, lds := ph.source(dst, pitch)
+				if dst == chain {
+					src = nil
+				}
+				if whole > 0 {
+					rows(st.words(whole), tiles, st.b.at(k0+from, at), a, src, lds, dst, pitch, pitchB)
+					src, lds = dst, pitch
+				}
+				if whole < deep {
+					rows(st.words(unit), tiles, tail, unsafe.Add(a, k.PanelB(st.words(whole))), src, lds, dst, pitch, lines)
+				}
+				if dst == chain {
+					asm.Combine(total, pitch, chain, pitch, high, k.NR, 1, 1)
+				}
 			}
 			a = unsafe.Add(a, k.PanelB(st.words(n)))
 			t.Did(flopsOf(k.NR, high, n))

@@ -45,13 +45,13 @@ func (st *stream) Compute(stage, item, cta, slab int) {
 func (st *stream) computePanels(mem unsafe.Pointer, t *spin.Turn, item, from, to int) {
 	acc := st.accumulators(unsafe.Add(mem, streamB), from)
 	for step, last := st.blocks(item); step < last; step++ {
-		st.multiplyGroups(mem, t, step, from, to, acc)
+		st.multiplyGroups(mem, t, step, from, to, acc, nil)
 	}
 }
 
-// multiplyGroups multiplies a block of K of the columns from .. to-1, whose accumulators
-// begin at acc.
-func (st *stream) multiplyGroups(mem unsafe.Pointer, t *spin.Turn, step, from, to int, acc unsafe.Pointer) {
+// multiplyGroups multiplies a step of K of the columns from .. to-1, whose accumulators
+// begin at acc, and those of a block of several steps at chain.
+func (st *stream) multiplyGroups(mem unsafe.Pointer, t *spin.Turn, step, from, to int, acc, chain unsafe.Pointer) {
 	k := st.kernel
 	k0, n := st.blockOf(step)
 	for col := from; col < to; col += st.group {
@@ -60,6 +60,7 @@ func (st *stream) multiplyGroups(mem unsafe.Pointer, t *spin.Turn, step, from, t
 			rows: st.m, from: col, to: end, k0: k0, n: n,
 			a: st.blockA(step), b: mem,
 			acc:        unsafe.Add(acc, (col-from)/k.NR*st.bytesStrip()),
+			chain:      forward(chain, (col-from)/k.NR*st.bytesStrip()),
 			stripBytes: st.bytesStrip(), ph: st.phaseAt(k0, n),
 		}
 		if step+1 < st.steps {
@@ -81,22 +82,34 @@ func (st *stream) computeSwept(mem unsafe.Pointer, t *spin.Turn, item, from, to 
 		}
 		k0, n := st.blockOf(first + i/panels)
 		col := from + i%panels*k.NR
-		return piece{k0, n, col, min(k.NR, to-col), unsafe.Add(mem, i%2*panelBytes)}
+		return piece{k0, n, col, min(k.NR, to-col), unsafe.Add(mem, i%2*st.sweepBytes()/2)}
 	}
 	var w sweep
-	acc := st.accumulators(unsafe.Add(mem, sweepBytes), from)
+	chain := unsafe.Add(mem, st.sweepBytes())
+	acc := st.accumulators(unsafe.Add(chain, (st.sumsEach()-1)*panels*st.bytesStrip()), from)
 	reach := st.reach()
 	for i := range panels * (last - first) {
 		now := at(i)
 		s := strip{
 			col: now.col, rows: st.m, cols: now.cols,
-			acc: unsafe.Add(acc, i%panels*st.bytesStrip()),
+			acc: unsafe.Add(acc, i%panels*st.bytesStrip()), chain: unsafe.Add(chain, i%panels*st.bytesStrip()),
 		}
 		w.pack(&st.product, now, at(i+1), at(i+reach), &s)
 		a := st.blockA(first + i/panels)
 		st.multiply(&s, st.words(now.n), a, now.panel, st.phaseAt(now.k0, now.n))
 		t.Did(flopsOf(st.m, now.cols, now.n))
 	}
+}
+
+// sweepBytes returns the bytes of two panels, and sumsEach how many strips of sums a panel of columns has:
+// those of a block of K are apart if it takes several steps.
+func (st *stream) sweepBytes() int { return 2 * st.kernel.PanelB(st.words(st.bk)) }
+
+func (st *stream) sumsEach() int {
+	if st.each > 1 && st.steps > st.each {
+		return 2
+	}
+	return 1
 }
 
 // accumulators returns where those of a slab's strips lie, of which the first is
@@ -110,8 +123,9 @@ func (st *stream) accumulators(mem unsafe.Pointer, from int) unsafe.Pointer {
 
 // blockOf returns the first element of K of a step and how many it has.
 func (st *stream) blockOf(step int) (k0, n int) {
-	k0 = step * st.bk
-	return k0, min(st.bk, st.k-k0)
+	unit := st.unitK()
+	k0 = step/st.each*unit + step%st.each*st.bk
+	return k0, min(st.bk, (step/st.each+1)*unit-k0, st.k-k0)
 }
 
 // blockA returns A's panels of a block of K.
@@ -121,7 +135,7 @@ func (st *stream) blockA(step int) unsafe.Pointer {
 
 // computeInPlace multiplies an item's part of A by n columns from col on.
 func (st *stream) computeInPlace(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
-	src, dst, ldd := st.sums(mem, item, col, n)
+	dst, ldd, add := st.sums(mem, item, col, n)
 	from, to := st.blocks(item)
 	span := 1
 	if st.panelsA == 1 {
@@ -131,17 +145,16 @@ func (st *stream) computeInPlace(mem unsafe.Pointer, t *spin.Turn, item, col, n 
 	for ; from < to; from += span {
 		k0 := from * st.bk
 		depth := min((from+span)*st.bk, to*st.bk, st.k) - k0
-		st.readPlace(depth, n, st.blockA(from), st.b.at(k0, col), src, dst, ldd)
-		src = dst
+		st.readPlace(depth, n, st.blockA(from), st.b.at(k0, col), dst, ldd, add)
+		add = true
 		t.Did(flopsOf(st.m, n, depth))
 	}
 	st.finish(dst, ldd, item, col, n)
 }
 
 // readPlace multiplies A, in panels k elements deep, by n columns of B, as many at a time as
-// stay in a cache until the last panel has read them. The sums before and after are rows
-// ldd bytes apart.
-func (st *stream) readPlace(k, n int, a, b, src, dst unsafe.Pointer, ldd int) {
+// stay in a cache until the last panel has read them. The rows of sums are ldd bytes apart.
+func (st *stream) readPlace(k, n int, a, b, dst unsafe.Pointer, ldd int, add bool) {
 	most, cols := st.kernel.StreamMost(st.b.elem, st.b.trans), n
 	multiply := st.kernel.Stream(st.b.elem, st.b.trans)
 	if st.panelsA > 1 {
@@ -154,7 +167,7 @@ func (st *stream) readPlace(k, n int, a, b, src, dst unsafe.Pointer, ldd int) {
 	for j := 0; j < n; j += cols {
 		for i := 0; i < st.m; i += most {
 			a, at := unsafe.Add(a, i/st.kernel.MR*st.kernel.PanelA(st.words(k))), i*ldd+j*4
-			multiply(k, min(most, st.m-i), min(cols, n-j), a, unsafe.Add(b, j*column), pitch, forward(src, at), ldd, unsafe.Add(dst, at), ldd)
+			multiply(k, min(most, st.m-i), min(cols, n-j), a, unsafe.Add(b, j*column), pitch, unsafe.Add(dst, at), ldd, add)
 		}
 	}
 }
@@ -162,7 +175,7 @@ func (st *stream) readPlace(k, n int, a, b, src, dst unsafe.Pointer, ldd int) {
 // computeStored multiplies an item's part of A by n columns of a packed B from col on: at
 // once, or, if A fills more than a panel, by one of B after the other.
 func (st *stream) computeStored(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
-	src, dst, ldd := st.sums(mem, item, col, n)
+	dst, ldd, add := st.sums(mem, item, col, n)
 	width := n
 	if st.panelsA > 1 {
 		width = st.kernel.NR
@@ -176,10 +189,10 @@ func (st *stream) computeStored(mem unsafe.Pointer, t *spin.Turn, item, col, n i
 			if j+width < n {
 				next = line(st.packed.at(k0, col+j+width), st.packed.panel(depth))
 			}
-			st.panel(words, min(width, n-j), a, st.packed.at(k0, col+j), st.packed.panel(depth), forward(src, j*4), unsafe.Add(dst, j*4), ldd, &next)
+			st.panel(words, min(width, n-j), a, st.packed.at(k0, col+j), st.packed.panel(depth), unsafe.Add(dst, j*4), ldd, add, &next)
 			t.Did(flopsOf(st.m, min(width, n-j), depth))
 		}
-		src = dst
+		add = true
 	}
 	st.finish(dst, ldd, item, col, n)
 }
@@ -187,19 +200,22 @@ func (st *stream) computeStored(mem unsafe.Pointer, t *spin.Turn, item, col, n i
 // panel multiplies all of A by n columns of B, of one panel if those of A are
 // more than one. The kernel for the first panel of A reads B from memory as fast
 // as it can, and leaves it in a cache for the others, which bring the next closer.
-func (st *stream) panel(words, n int, a, b unsafe.Pointer, sizeB int, src, dst unsafe.Pointer, ldd int, next *asm.Ahead) {
-	k := st.kernel
+func (st *stream) panel(words, n int, a, b unsafe.Pointer, sizeB int, dst unsafe.Pointer, ldd int, add bool, next *asm.Ahead) {
+	k, src := st.kernel, dst
+	if !add {
+		src = nil
+	}
 	sizeA := k.PanelA(words)
 	for i := 0; i < st.panelsA; {
 		tiles, rows := 1, min(k.MR, st.m-i*k.MR)
 		switch whole := st.m/k.MR - i; {
 		case i == 0 || st.narrow() || whole > 0 && n < k.NR || whole == 0 && k.Edge() == nil:
-			k.StreamPanels(st.b.elem)(words, rows, n, a, b, sizeB, src, ldd, dst, ldd)
+			k.StreamPanels(st.b.elem)(words, rows, n, a, b, sizeB, dst, ldd, add)
 		case whole > 0:
 			tiles = whole
-			k.MulAhead(words, tiles, a, b, src, ldd, dst, ldd, next)
+			k.MulAhead(words, tiles, a, b, src, -ldd, dst, ldd, next)
 		default:
-			k.Edge()(rows, n, words, a, 4, k.MR*4, b, src, ldd, dst, ldd)
+			k.Edge()(rows, n, words, a, 4, k.MR*4, b, src, -ldd, dst, ldd)
 		}
 		if i += tiles; i < st.panelsA {
 			a, src, dst = unsafe.Add(a, tiles*sizeA), forward(src, tiles*k.MR*ldd), unsafe.Add(dst, tiles*k.MR*ldd)
@@ -207,19 +223,18 @@ func (st *stream) panel(words, n int, a, b unsafe.Pointer, sizeB int, src, dst u
 	}
 }
 
-// sums returns the rows of sums of n columns, in C or in mem, the bytes between them, and what
-// to add to: nil, or after the first item the sums, which wait for it elsewhere.
-func (st *stream) sums(mem unsafe.Pointer, item, col, n int) (src, dst unsafe.Pointer, pitch int) {
+// sums returns the rows of sums of n columns, in C or in mem, the bytes between them, and whether
+// to add to them: after the first item, which has left them elsewhere.
+func (st *stream) sums(mem unsafe.Pointer, item, col, n int) (dst unsafe.Pointer, pitch int, add bool) {
 	if st.inC {
-		return nil, st.c.at(0, col), st.c.pitch()
+		return st.c.at(0, col), st.c.pitch(), false
 	}
 	dst, pitch = mem, n*4
 	if item > 0 {
 		from, lds := st.waiting(st.acc, col)
 		asm.CopyRows(dst, pitch, from, lds, st.m, n*4)
-		src = dst
 	}
-	return src, dst, pitch
+	return dst, pitch, item > 0
 }
 
 // finish writes the sums of n columns, whose rows are pitch bytes apart, to C, or to where

@@ -59,10 +59,10 @@ func (st *stream) cutColumns(workers int) {
 		if intel {
 			most = sweepWide
 		}
-		block = max(1, min(most, (scratchBytes-sweepBytes)/strip))
+		block = max(1, min(most, (scratchBytes-st.sweepBytes())/(st.sumsEach()*strip)))
 		cols = min(share, block)
 	case streamPieces:
-		block, group = max(1, broomAcc/strip/piecePanels)*piecePanels, piecePanels
+		block, group = max(1, broomAcc/(st.sumsEach()*strip)/piecePanels)*piecePanels, piecePanels
 		slabs := max(sweepSlabs(workers), ceilDiv(panels, max(1, widest/ceilDiv(st.m, k.NR))))
 		cols = min(roundUp(ceilDiv(panels, slabs), piecePanels), block)
 	case streamInPlace:
@@ -129,7 +129,7 @@ func (st *stream) cutK(workers int) {
 	if st.bytesAcc() > piecesAcc {
 		st.items = 1
 	}
-	st.span = ceilDiv(st.steps, st.items)
+	st.span = roundUp(ceilDiv(st.steps, st.items), st.each) // whole blocks
 	st.items = ceilDiv(st.steps, st.span)
 	st.jobPanels = ceilDiv(st.steps*st.panelsA, workers)
 }

@@ -39,7 +39,7 @@ const (
 	againRow   = 16 << 10
 	againBytes = 256 << 10
 	againPlain = 12
-	againDeep  = 64 // elements of K
+	againDeep  = 512 // elements of K
 	// A few panels of A are multiplied one after the other by a panel of a packed B,
 	// while it is in a cache. A narrow one would be widened.
 	packedPanels = 4 // most panels of A

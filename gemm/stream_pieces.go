@@ -13,7 +13,7 @@ import (
 // elements of K deep that all columns go by before the next of K. What they have as
 // accumulators is to stay in a second-level cache.
 const (
-	broomAcc    = 1 << 20 // bytes of accumulators
+	broomAcc    = 1 << 20 // bytes of accumulators, of which those of an unfinished block are half
 	piecePanels = 2       // panels of B in a piece
 )
 
@@ -34,8 +34,9 @@ func (st *stream) computePieces(b *broom, t *spin.Turn, item, from, to int) {
 	k, strip := st.kernel, st.bytesStrip()
 	room := unsafe.Pointer(unsafe.SliceData(b.mem))
 	panels := unsafe.Add(room, asm.SweepRoom)
-	acc := st.accumulators(unsafe.Add(panels, asm.SweepRoom), from)
-	at := func(col int) unsafe.Pointer { return unsafe.Add(acc, (col-from)/k.NR*strip) }
+	chain := unsafe.Add(panels, asm.SweepRoom)
+	acc := st.accumulators(unsafe.Add(chain, (st.sumsEach()-1)*broomAcc/2), from)
+	at := func(sums unsafe.Pointer, col int) unsafe.Pointer { return unsafe.Add(sums, (col-from)/k.NR*strip) }
 	s := &b.sweep
 	*s = asm.Sweep{M: st.m, Stride: st.b.pitch(), Strip: strip, Room: room}
 	most := max(1, callLimit(k)/(2*roundUp(st.m, k.MR)*asm.SweepN*asm.SweepK)) * asm.SweepN
@@ -46,9 +47,14 @@ func (st *stream) computePieces(b *broom, t *spin.Turn, item, from, to int) {
 		if n == asm.SweepK {
 			end += (to - from) / asm.SweepN * asm.SweepN
 		}
-		s.A, s.First = st.blockA(step), step == 0
+		ph := st.phaseAt(k0, n)
+		sums := acc
+		if ph.added {
+			sums = chain
+		}
+		s.A, s.First = st.blockA(step), ph.first
 		for col := from; col < end; col += most {
-			s.B, s.N, s.Acc, s.Next = st.b.at(k0, col), min(most, end-col), at(col), nil
+			s.B, s.N, s.Acc, s.Next = st.b.at(k0, col), min(most, end-col), at(sums, col), nil
 			switch {
 			case col+most < end:
 				s.Next = st.b.at(k0, col+most)
@@ -58,9 +64,12 @@ func (st *stream) computePieces(b *broom, t *spin.Turn, item, from, to int) {
 			k.Sweep(s)
 			t.Did(flopsOf(st.m, s.N, n))
 		}
-		st.multiplyGroups(panels, t, step, end, to, at(end))
-		for col := from; col < end && step == st.steps-1; col += k.NR {
-			st.epilogue(at(col), 0, col, st.m, k.NR)
+		for col := from; col < end && ph.ends && ph.added; col += k.NR {
+			asm.Combine(at(acc, col), k.NR*4, at(chain, col), k.NR*4, st.m, k.NR, 1, 1)
+		}
+		st.multiplyGroups(panels, t, step, end, to, at(acc, end), at(chain, end))
+		for col := from; col < end && ph.last; col += k.NR {
+			st.epilogue(at(acc, col), 0, col, st.m, k.NR)
 		}
 	}
 	*s = asm.Sweep{}

@@ -14,15 +14,12 @@ type sweep struct {
 }
 
 const (
-	sweepBytes  = 2 * panelBytes // of scratch memory for panels
-	sweepPanels = 16             // most panels of a block of K before the next,
-	sweepWide   = 32             // or on a processor of Intel's, which reads long rows faster
-	// Words of K in a panel of 16-bit elements, and of others: of rows far apart a TLB
-	// and a cache with few ways do not keep more.
+	sweepPanels = 16 // most panels of a block of K before the next,
+	sweepWide   = 32 // or on a processor of Intel's, which reads long rows faster
+	// Words of K in a panel, unless there are rows enough for a stage: of rows far apart a TLB and a cache
+	// with few ways do not keep more. And where a processor of Intel's packs rows of K, which is slower by
+	// a third with twice as many; but slabs of many workers are narrow, and faster so for few rows of A only.
 	freshWords = 128
-	freshLong  = 96
-	// Words of any element, where a processor of Intel's packs rows of K: it is slower by a third
-	// with twice as many. Slabs of many workers are narrow; they are faster so for few rows of A only.
 	freshShort = 48
 	shortRows  = 32
 	// Tiles from which those that do not pack have the time to bring the next
@@ -91,11 +88,11 @@ func (w *sweep) pack(p *product, now, next, later piece, s *strip) {
 // is multiplied.
 func (p *product) freshDepth(workers int) int {
 	words := freshWords
-	if p.b.elem.Size() > 2 {
-		words = freshLong
-	}
-	if intel && !p.b.trans && (p.m <= shortRows || !p.many(workers) && p.m <= sweptRows) {
+	switch {
+	case intel && !p.b.trans && (p.m <= shortRows || !p.many(workers) && p.m <= sweptRows):
 		words = freshShort
+	case p.m >= restTiles*p.kernel.MR:
+		words = stageWords
 	}
 	return words * p.kernel.KPack
 }

@@ -1,6 +1,10 @@
 package gemm
 
-import "example.com/leafhopper/asm"
+import (
+	"unsafe"
+
+	"example.com/leafhopper/asm"
+)
 
 // A product whose operands the kernel reads where they lie needs no panels, and its
 // tiles are as wide and as high as it wants. That is faster for few rows, for what
@@ -154,25 +158,13 @@ func (in *inlined) runUnpacked(from, to int) {
 	if in.a.trans {
 		multiply = in.unpacked.Across
 	}
-	if in.sliced() {
-		in.runSliceUnpacked(multiply, from, to)
+	if in.sliced() || in.direct() {
+		sums, pitch := in.waiting(in.sums, from)
+		in.sumUnpacked(multiply, 0, in.m, from, to-from, sums, pitch)
+		if !in.goesOn && !in.direct() {
+			in.storeWide(from, sums, pitch, in.m, to-from)
+		}
 		return
-	}
-	lda, ldb := in.a.pitch(), in.b.pitch()
-	if in.direct() {
-		row, high := 0, in.m
-		if flopsOf(in.m, to-from, in.k) > callFlops {
-			high = max(1, callFlops/flopsOf(in.unpacked.Rows, to-from, in.k)) * in.unpacked.Rows
-		}
-		a, c := in.a.ptr, in.c.at(0, from)
-		for {
-			multiply(min(high, in.m-row), to-from, in.k, a, lda, in.b.at(0, from), ldb, c, in.c.pitch(), false)
-			if row += high; row >= in.m {
-				return
-			}
-			in.turn.Did(flopsOf(high, to-from, in.k))
-			a, c = in.a.at(row, 0), in.c.at(row, from)
-		}
 	}
 	s := scratches.Get().(*scratch)
 	sums := s.at()
@@ -181,10 +173,26 @@ func (in *inlined) runUnpacked(from, to int) {
 		cols := min(maxNR, to-from)
 		for row := 0; row < in.m; row += unpackedRows {
 			rows := min(unpackedRows, in.m-row)
-			multiply(rows, cols, in.k, in.a.at(row, 0), lda, in.b.at(0, from), ldb, sums, pitch, false)
+			in.sumUnpacked(multiply, row, rows, from, cols, sums, pitch)
 			in.store(in.c.at(row, from), sums, pitch, rows, cols)
-			in.turn.Did(flopsOf(rows, cols, in.k))
 		}
 	}
 	scratches.Put(s)
+}
+
+// sumUnpacked sums the blocks of K of so many rows and columns at dst.
+func (in *inlined) sumUnpacked(multiply asm.UnpackedFunc, row, rows, col, cols int, dst unsafe.Pointer, ldd int) {
+	block, high, add := min(in.chainK(), in.k), rows, in.begun
+	if flopsOf(rows, cols, block) > callFlops {
+		high = max(1, callFlops/flopsOf(in.unpacked.Rows, cols, block)) * in.unpacked.Rows
+	}
+	for k0 := 0; k0 < in.k; k0 += block {
+		n := min(block, in.k-k0)
+		for i := 0; i < rows; i += high {
+			some := min(high, rows-i)
+			multiply(some, cols, n, in.a.at(row+i, k0), in.a.pitch(), in.b.at(k0, col), in.b.pitch(), unsafe.Add(dst, i*ldd), ldd, add)
+			in.turn.Did(flopsOf(some, cols, n))
+		}
+		add = true
+	}
 }

@@ -94,7 +94,6 @@ func TestUnpackedWhich(t *testing.T) {
 			{"small", 8, 8, 8, 0, false, true, nil},
 			{"B transposed", 8, 8, 8, 0, true, false, nil},
 			{"a ring is asked for", 8, 8, 8, 0, false, false, []gemm.Option{gemm.WithDepth(2)}},
-			{"K is split", 8, 8, 128, 0, false, false, []gemm.Option{gemm.WithSplitK(2)}},
 			{"one row", 1, 512, 512, 0, false, true, nil},
 			{"one row, B larger than a second-level cache keeps", 1, 1024, 1024, 0, false, false, []gemm.Option{gemm.WithWorkers(2)}},
 			{"one row, B that several keep", 1, 1024, 1024, 0, false, true, []gemm.Option{gemm.WithWorkers(4)}},

@@ -50,7 +50,7 @@ func verify[O gemm.Output, I gemm.Element](t testing.TB, s spec) gemm.Stats {
 		t.Fatalf("%+v: an input was written", s)
 	}
 	checkGaps(t, s, o.c, old)
-	checkBound(t, s, o.c, oldC, widen(o.a), widen(o.b))
+	checkBound(t, s, typeOf[I]().Block(), o.c, oldC, widen(o.a), widen(o.b))
 	return st
 }
 
@@ -98,9 +98,9 @@ func checkGaps[T gemm.Element](t testing.TB, s spec, c gemm.Matrix[T], old []T) 
 
 // checkBound checks c against alpha·A·B + beta·old in float64. The error before
 // the last rounding is at most tol = γ·(|alpha|·|A|·|B| + |beta|·|old|) with
-// γ = (K+8)·2^-24, and rounding is monotonic; so c lies between what ref-tol and
+// γ = (block + K/block + 8)·2^-24 for sums in blocks of K, and rounding is monotonic; so c lies between what ref-tol and
 // ref+tol are rounded to, be it a subnormal or infinity.
-func checkBound[T gemm.Element](t testing.TB, s spec, c gemm.Matrix[T], old, a, b []float64) {
+func checkBound[T gemm.Element](t testing.TB, s spec, block int, c gemm.Matrix[T], old, a, b []float64) {
 	t.Helper()
 	multiply := withBLAS
 	if s.naive {
@@ -109,7 +109,7 @@ func checkBound[T gemm.Element](t testing.TB, s spec, c gemm.Matrix[T], old, a, 
 	sums := multiply(s.m, s.n, s.k, a, b)
 	sizes := multiply(s.m, s.n, s.k, magnitudes(a), magnitudes(b))
 	alpha, beta := float64(s.alpha), float64(s.beta)
-	gamma := float64(s.k+8) * 0x1p-24
+	gamma := float64(min(s.k, block)+s.k/block+8) * 0x1p-24
 	bad := 0
 	for i := range s.m {
 		for j := range s.n {

@@ -22,8 +22,8 @@ package main
 // Meanwhile the processor never has more than sixteen stores waiting for a product. What is loaded is in the first cache by
 // then: the first blocks of the panel before prefetch it.
 //
-// To rows that are not whole lines of the cache, where a tile is stored slowly, past the caches, and to a C of bf16 the tiles go
-// by way of the stack, four rows in each of the first blocks of the next panel.
+// To rows that are not whole lines of the cache, where a tile is stored slowly, past the caches, to a C of bf16, and where src is added
+// to them, the tiles go by way of the stack, four rows in each of the first blocks of the next panel.
 // A prefetch may go beyond the end of an operand: it reads nothing that a program could notice.
 const (
 	rowsOfTile = 16
@@ -150,7 +150,7 @@ func amxRows(s *source, name string, c *sideC, doc string) {
 //
 //	BX panels of A left   CX blocks left   SI, DX, R9 A   DI B   R8 src of the next panel   R10 dst   R11 ldd   R12 64
 //	R13 16·ldd   R14 row to copy   R15 memory of the kernel's own, for two tiles   AX row of C to prefetch   (SP) their pitch
-//	8(SP) the end of the rows to copy
+//	8(SP) the end of the rows to copy   16(SP) the pitch of src, if it is added, and R8 the row to add next   24(SP) 1 if it is
 func amxStrip(s *source, a *sideA, c *sideC) {
 	s.load(1, "m", "BX", "a", "SI")
 	s.load(4, "src", "R8")
@@ -164,6 +164,19 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	s.op("ANDQ $-64, R15")
 	s.op("LEAQ %d(R15), R14", 2*tileBytes)
 	s.op("MOVQ R14, 8(SP)")
+	s.op("XORL CX, CX")
+	s.op("MOVQ lds+40(FP), AX")
+	s.op("NEGQ AX")
+	s.op("MOVQ AX, 16(SP)")
+	s.op("JLE start0")
+	s.op("TESTQ R8, R8")
+	s.op("JZ start0")
+	s.op("INCQ CX")
+	s.label("start0")
+	s.op("MOVQ CX, 24(SP)")
+	if c.rounds {
+		s.roundStart()
+	}
 	a.first(s)
 
 	amxFirst(s, c)
@@ -211,12 +224,20 @@ func amxFirst(s *source, c *sideC) {
 	s.label("first")
 	s.op("TESTQ R8, R8")
 	s.op("JZ zero")
+	s.op("CMPQ %s, $0", added)
+	s.op("JNE added")
 	loadC(s, 0)
 	loadC(s, 1)
 	s.op("CMPQ BX, $1")
 	s.op("JEQ loaded")
 	s.op("MOVQ R8, AX")
 	s.op("MOVQ lds+40(FP), CX")
+	s.op("JMP start")
+	s.label("added")
+	s.zeroTile(0)
+	s.zeroTile(1)
+	s.op("MOVQ R8, AX")
+	s.op("MOVQ %s, CX", addedPitch)
 	s.op("JMP start")
 	s.label("zero")
 	s.zeroTile(0)
@@ -252,6 +273,8 @@ func amxSwap(s *source, a *sideA, c *sideC) {
 	}
 	s.op("TESTQ R8, R8")
 	s.op("JZ fresh")
+	s.op("CMPQ %s, $0", added)
+	s.op("JNE fresh")
 	swap(func(tile int) { loadC(s, tile) })
 	s.op("JMP swapped")
 	s.label("fresh")
@@ -268,7 +291,7 @@ func amxCopies(s *source, a *sideA, c *sideC) {
 	s.label("copies")
 	amxBlock(s, a, nil, nil)
 	prefetchC(s)
-	c.copy(s)
+	c.copy(s, "copies")
 	s.op("DECQ CX")
 	s.op("JZ rest")
 	s.op("CMPQ R14, 8(SP)")
@@ -278,7 +301,7 @@ func amxCopies(s *source, a *sideA, c *sideC) {
 	s.label("rest")
 	s.op("CMPQ R14, 8(SP)")
 	s.op("JEQ next")
-	c.copy(s)
+	c.copy(s, "rest")
 	s.op("JMP rest")
 
 	if !c.always() {
@@ -318,7 +341,7 @@ func amxLast(s *source, c *sideC) {
 	}
 	s.op("MOVQ R15, R14")
 	s.label("copy")
-	c.copy(s)
+	c.copy(s, "copy")
 	s.op("CMPQ R14, 8(SP)")
 	s.op("JNE copy")
 }
@@ -330,6 +353,9 @@ func amxBlocks(s *source, a *sideA, name string) {
 	s.op("DECQ CX")
 	s.op("JNZ %s", name)
 }
+
+// Where a strip kernel keeps whether src is added, and then its pitch.
+const added, addedPitch = "24(SP)", "16(SP)"
 
 // loadC writes the load of a tile of C from R8, which the second moves on to the rows of the next panel. It changes AX.
 func loadC(s *source, tile int) {
@@ -343,10 +369,12 @@ func loadC(s *source, tile int) {
 	}
 }
 
-// wholeLines writes the test, for zero, whether the rows of dst are whole lines of the cache. It changes AX.
+// wholeLines writes the test, for zero, whether the rows of dst are whole lines of the cache and tiles are stored there as they are. It
+// changes AX.
 func wholeLines(s *source) {
 	s.op("MOVQ R10, AX")
 	s.op("ORQ R11, AX")
+	s.op("ORQ %s, AX", added)
 	s.op("TESTQ $63, AX")
 }
 
@@ -404,5 +432,6 @@ func amx() []byte {
 	packPairs16(&s)
 	s.tiles()
 	s.words("interleave", interleave())
+	s.words("uppers", uppers())
 	return s.Bytes()
 }

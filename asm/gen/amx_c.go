@@ -28,18 +28,41 @@ func (c *sideC) soon() string {
 
 // nextC writes the choice of the rows to prefetch.
 func (c *sideC) nextC(s *source) {
-	s.op("MOVQ R8, AX")
+	s.op("MOVQ %s, AX", added)
+	s.op("IMULQ %s, AX", addedPitch)
+	s.op("SHLQ $4, AX")
+	s.op("ADDQ R8, AX")
 	s.op("TESTQ R8, R8")
 	s.op("CMOVQEQ %s, AX", c.soon())
 }
 
-// copy writes the copy of some rows of the tiles from R14 to R10, and the prefetch of those of the next panel.
-func (c *sideC) copy(s *source) {
+// copy writes the copy of some rows of the tiles from R14 to R10, to which it adds src, and the prefetch of those of the next panel.
+func (c *sideC) copy(s *source, name string) {
+	s.op("CMPQ %s, $0", added)
+	s.op("JEQ %sPlain", name)
+	c.rows(s, true)
+	s.op("JMP %sDone", name)
+	s.label(name + "Plain")
+	c.rows(s, false)
+	s.label(name + "Done")
+	s.op("ADDQ $%d, R14", rowsOfC*rowBytes)
+}
+
+func (c *sideC) rows(s *source, adds bool) {
 	for i := range rowsOfC {
 		s.op("VMOVDQU64 %d(R14), Z0", rowBytes*i)
 		s.op("VMOVDQU64 %d(R14), Z1", rowBytes*i+64)
+		if adds {
+			s.op("VADDPS (R8), Z0, Z0")
+			s.op("VADDPS 64(R8), Z1, Z1")
+			s.op("ADDQ %s, R8", addedPitch)
+		}
 		stored := rowBytes
-		if c.rounds {
+		switch {
+		case c.rounds && adds:
+			s.roundHalves(0, 1) // a total may be subnormal, which a sum of TDPBF16PS is not
+			stored /= 2
+		case c.rounds:
 			s.roundBF16(0, 1, 0)
 			stored /= 2
 		}
@@ -52,5 +75,4 @@ func (c *sideC) copy(s *source) {
 		}
 		s.op("ADDQ R11, R10")
 	}
-	s.op("ADDQ $%d, R14", rowsOfC*rowBytes)
 }

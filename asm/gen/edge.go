@@ -51,6 +51,7 @@ func (k edgeKernel) mul(s *source) {
 		fmt.Sprintf("r rows by %d vectors of columns.", k.vecs))
 	k.setMask(s, 10)
 	s.load(0, "r", "AX", "k", "CX", "a", "SI", "lda", "R12", "step", "R14", "b", "DI", "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
+	s.op("ANDQ $-2, R9")
 	s.op("LEAQ (R12)(R12*2), R13")
 	for r := 1; r < k.mr; r++ {
 		s.op("CMPQ AX, $%d", r)
@@ -68,6 +69,8 @@ func (k edgeKernel) rows(s *source, r int) {
 	a.tile(s)
 	s.op("TESTQ R8, R8")
 	s.op("JZ zero%d", r)
+	s.op("TESTQ R9, R9")
+	s.op("JS zero%d", r)
 	for i := range r {
 		for v := range k.vecs {
 			k.move(s, v, true, fmt.Sprintf("%d(R8)", v*k.bytes()), k.column(i*k.vecs+v, v))
@@ -99,6 +102,18 @@ func (k edgeKernel) rows(s *source, r int) {
 	if !k.zmm {
 		k.setMask(s, 10)
 	}
+	s.op("TESTQ R8, R8")
+	s.op("JZ put%d", r)
+	s.op("TESTQ R9, R9")
+	s.op("JNS put%d", r)
+	s.op("NEGQ R9")
+	k.addRows(s, r, "R8", "R9", k.registers()-1)
+	s.label(fmt.Sprintf("put%d", r))
+	s.op("TESTQ $1, lds+56(FP)")
+	s.op("JZ plain%d", r)
+	s.op("MOVQ R10, R8")
+	k.addRows(s, r, "R8", "R11", k.registers()-1)
+	s.label(fmt.Sprintf("plain%d", r))
 	k.storeRows(s, r)
 	s.ret()
 }

@@ -28,13 +28,14 @@ func (k kernel) fuse(s *source, f form) {
 	s.op("IMULQ $%d, R15", fuseAhead)
 	s.op("ADDQ SI, R15")
 	s.load(5, "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
+	s.op("ANDQ $-2, R9")
 	a.start(s)
 	if f.kpack == 2 {
 		s.op("SHRQ $1, CX")
 		s.op("VMOVDQU32 ·interleave<>+0(SB), Z30")
 		s.op("VMOVDQU32 ·interleave<>+64(SB), Z31")
 	}
-	k.loadTile(s)
+	k.loadTile(s, nil)
 	s.label("start")
 	s.label("loop")
 	for range f.kpack {
@@ -71,7 +72,7 @@ func (k kernel) fuse(s *source, f form) {
 	s.op("DECQ CX")
 	s.op("JNZ loop")
 
-	k.storeTile(s, variant{})
+	k.storeTile(s, variant{}, 48)
 	s.ret()
 }
 

@@ -146,7 +146,7 @@ func (a rowsA) next(s *source, k, tmp string) {
 // words of A in turn.
 //
 // C comes from L3 or memory and its rows are too short and too far apart for the processor to fetch ahead, so the first turns
-// of the loop over K prefetch a row each of the tile that will be stored and of the next tile of src, if there is one. All rows
+// of the loop over K prefetch a row each of the tile that will be stored and of the next tile of src, or of this one if it is added. All rows
 // at once would hold up the loads of A and B, and fetching past the strip would take lines from the core that writes them. Nor do
 // turns follow each other that fetch, unless there are too few for what the caller asked for: lines on their way from L3 fill the
 // buffers that lines of A need.
@@ -175,6 +175,7 @@ func (k kernel) mul(s *source, v variant) {
 	}
 	s.load(1, "m", "BX", "a", "SI")
 	s.load(4, "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
+	s.op("ANDQ $-2, R9")
 	if v.rows {
 		lie.start(s)
 	}
@@ -188,7 +189,7 @@ func (k kernel) mul(s *source, v variant) {
 		s.op("MOVQ R10, AX")
 		s.op("MOVQ R11, R13")
 	}
-	k.loadTile(s, "CMPQ BX, $1", "JE start", "MOVQ R8, AX", "MOVQ R9, R13")
+	k.loadTile(s, []string{"CMPQ BX, $1", "JE start", "MOVQ R8, AX", "MOVQ R9, R13"}, "MOVQ R8, AX", "MOVQ R9, R13", "NEGQ R13")
 
 	s.label("start")
 	s.op("LEAQ (R10)(R11*%d), DX", k.mr)
@@ -230,7 +231,7 @@ func (k kernel) mul(s *source, v variant) {
 	}
 
 	k.loop(s, a, foldAt)
-	k.storeTile(s, v)
+	k.storeTile(s, v, 40)
 	if v.rows {
 		lie.next(s, "k+0(FP)", "CX")
 		lie.tile(s)
@@ -377,21 +378,28 @@ func (k kernel) turns(s *source, a operandA, label string) {
 	s.op("JGE %s", label)
 }
 
-// loadTile starts the accumulators from src and then does what is given, or, if there is none, from zero. The code for start follows.
-func (k kernel) loadTile(s *source, then ...string) {
+// loadTile starts the accumulators from src and then does what is in next, or from zero: if there is no src, or if it is to be added at
+// the end, as its pitch in R9 says, after what is in added. The code for start follows.
+func (k kernel) loadTile(s *source, next []string, added ...string) {
 	s.op("TESTQ R8, R8")
 	s.op("JZ zero")
+	s.op("TESTQ R9, R9")
+	s.op("JS added")
 	for i := range k.mr {
 		for v := range k.vecs {
 			s.op("VMOVUPS %d(R8), %s", v*k.bytes(), k.reg(i*k.vecs+v))
 		}
 		s.op("ADDQ R9, R8")
 	}
-	for _, op := range then {
+	for _, op := range next {
 		s.op("%s", op)
 	}
 	s.op("JMP start")
 
+	s.label("added")
+	for _, op := range added {
+		s.op("%s", op)
+	}
 	s.label("zero")
 	for i := range k.mr * k.vecs {
 		k.zero(s, i)

@@ -67,6 +67,21 @@ func (k masked) products(s *source, a operandA, r, b0, a0, spare int) {
 	a.advance(s, 1)
 }
 
+// addRows adds to the accumulators r rows from the register at on, pitch bytes apart, by way of register tmp.
+func (k masked) addRows(s *source, r int, at, pitch string, tmp int) {
+	for i := range r {
+		for v := range k.vecs {
+			acc, from := k.column(i*k.vecs+v, v), fmt.Sprintf("%d(%s)", v*k.bytes(), at)
+			if v == k.vecs-1 && k.masks() {
+				k.move(s, v, true, from, k.column(tmp, v))
+				from = k.column(tmp, v)
+			}
+			s.op("VADDPS %s, %s, %s", from, acc, acc)
+		}
+		s.op("ADDQ %s, %s", pitch, at)
+	}
+}
+
 // storeRows writes r rows of accumulators to those from R10 on, R11 bytes apart.
 func (k masked) storeRows(s *source, r int) {
 	for i := range r {

@@ -36,11 +36,12 @@ func (k kernel) mulPack(s *source, f form) {
 	}
 	s.load(1, "m", "BX", "a", "SI")
 	s.load(4, "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
+	s.op("ANDQ $-2, R9")
 
 	s.label("tile")
 	s.op("MOVQ b+24(FP), DI")
 	s.op("MOVQ k+0(FP), CX")
-	k.loadTile(s)
+	k.loadTile(s, nil)
 	s.label("start")
 	s.op("SUBQ $%d, CX", k.unroll)
 	s.op("JL rest")
@@ -61,7 +62,7 @@ func (k kernel) mulPack(s *source, f form) {
 	s.op("JGE pack")
 
 	k.loop(s, a, 0)
-	k.storeTile(s, variant{})
+	k.storeTile(s, variant{}, 40)
 	s.op("DECQ BX")
 	s.op("JNZ tile")
 

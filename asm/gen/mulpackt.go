@@ -76,7 +76,8 @@ func (k kernel) mulPackT(s *source, f form, rows bool) {
 	s.op("MOVQ k+0(FP), CX")
 	s.op("MOVQ 0(SP), R8")
 	s.op("MOVQ lds+40(FP), R9")
-	k.loadTile(s)
+	s.op("ANDQ $-2, R9")
+	k.loadTile(s, nil)
 	s.label("start")
 	s.op("MOVQ R8, 0(SP)")
 	s.op("MOVQ 8(SP), R8")
@@ -105,23 +106,31 @@ func (k kernel) mulPackT(s *source, f form, rows bool) {
 	s.op("JMP rest")
 
 	k.loop(s, a, 40)
+	s.label("store")
+	s.op("MOVQ R8, 8(SP)")
+	s.op("MOVQ 0(SP), R8")
+	s.op("MOVQ lds+40(FP), R9")
 	if rows {
-		k.storeTile(s, variant{}, "MOVQ 56(SP), R10", "MOVQ ldd+56(FP), R11")
+		s.op("MOVQ 56(SP), R10")
+		s.op("MOVQ ldd+56(FP), R11")
+	}
+	k.addTile(s, variant{}, 40)
+	s.op("MOVQ R8, 0(SP)")
+	if rows {
 		s.op("MOVQ R10, 56(SP)")
 		s.op("MOVQ lda+64(FP), R10")
 		lie.next(s, "k+0(FP)", "CX")
 		lie.start(s)
-		s.op("MOVQ R8, 8(SP)")
 		s.op("DECQ 48(SP)")
 	} else {
-		k.storeTile(s, variant{})
-		s.op("MOVQ R8, 8(SP)")
 		s.op("DECQ BX")
 	}
 	s.op("JNZ tile")
 
 	s.op("TESTQ R14, R14")
 	s.op("JZ done")
+	s.op("MOVQ 8(SP), R8")
+	s.op("LEAQ (R13)(R13*2), R9")
 	s.label("tail")
 	for _, op := range ops {
 		s.op("%s", op)

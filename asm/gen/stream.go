@@ -136,6 +136,10 @@ func (k stream) accumulators(s *source, slot, first, vecs int, addr, mask func(v
 	s.slot(slot, "src", 0, "AX")
 	s.op("TESTQ AX, AX")
 	s.op("JZ %s", zero)
+	if mask == nil {
+		s.op("CMPQ streamBlock_adds(DI), $0")
+		s.op("JNE %s", zero)
+	}
 	for i := range k.rows {
 		s.slot(slot, "src", i, "AX")
 		for v := range vecs {
@@ -153,6 +157,25 @@ func (k stream) accumulators(s *source, slot, first, vecs int, addr, mask func(v
 		k.kernel().zero(s, i)
 	}
 	s.label(start)
+}
+
+// addSource adds src to the accumulators of whole vectors, if the block says so and there is one. All rows come before any is stored:
+// see store.
+func (k stream) addSource(s *source, slot, first, vecs int, addr func(v int) string) {
+	added := fmt.Sprintf("added%dx%d", slot, vecs)
+	s.op("CMPQ streamBlock_adds(DI), $0")
+	s.op("JEQ %s", added)
+	s.slot(slot, "src", 0, "AX")
+	s.op("TESTQ AX, AX")
+	s.op("JZ %s", added)
+	for i := range k.rows {
+		s.slot(slot, "src", i, "AX")
+		for v := range vecs {
+			r := k.kernel().reg(first + i*vecs + v)
+			s.op("VADDPS %s, %s, %s", addr(v), r, r)
+		}
+	}
+	s.label(added)
 }
 
 // store is the inverse of accumulators. Rows beyond those that exist have the address of the last one that does, so it
@@ -390,6 +413,7 @@ func (k stream) panelsLoop(s *source, label string) {
 	s.op("ADDQ $%d, DX", 4*kern.mr)
 	s.op("DECQ CX")
 	s.op("JNZ %s", label)
+	k.addSource(s, 0, 0, k.vecs, addr)
 	k.store(s, 0, 0, k.vecs, addr, nil)
 }
 

@@ -30,7 +30,7 @@ func streamsAlong() []byte {
 }
 
 // transposed writes the kernel for rows along K, by blocks of 64 bytes or, of AVX-512, of 16 words. vecs is the number of slots,
-// each a vector of columns.
+// each a vector of columns. When a block of sums ends, for all slots at once, they are added to their totals in memory.
 //
 // The rows of a matrix often lie a power of two apart and push one another out of the first-level cache; for that reason the
 // slots are at different places of their rows. What is prefetched comes between the products, a line at a time: sixteen
@@ -46,7 +46,6 @@ func (k stream) transposed(s *source) {
 	addr := func(int) string { return "(AX)" }
 	k.function(s, "T"+k.suffix(), k.vecs*k.kernel().bytes()/4)
 	for g := range k.vecs {
-		k.accumulators(s, g, first(g), 1, addr, nil)
 		s.startSlot(g)
 		if k.grouped() {
 			s.slot(g, "turn", 0, turnRegs[g])
@@ -58,6 +57,11 @@ func (k stream) transposed(s *source) {
 		s.op("LEAQ streamBlock_room+63(DI), %s", halfRoom)
 		s.op("ANDQ $-64, %s", halfRoom)
 	}
+	s.label("start")
+	for i := range k.vecs * k.rows {
+		k.kernel().zero(s, first(0)+i)
+	}
+	s.startSums()
 	s.label("loop")
 	if k.ymm {
 		k.slots256(s, first)
@@ -83,10 +87,17 @@ func (k stream) transposed(s *source) {
 	if !k.ymm && k.vecs > 1 {
 		s.label("next")
 	}
-	s.op("DECQ streamBlock_k(DI)")
-	s.op("JNZ loop")
+	s.endBlock()
+	for g := range k.vecs { // all before any is stored: some may have the same address
+		k.addSource(s, g, first(g), 1, addr)
+	}
 	for g := k.vecs - 1; g >= 0; g-- { // the first last: others that did nothing have its address
 		k.store(s, g, first(g), 1, addr, nil)
+		s.begun(g, k.rows)
+	}
+	s.op("CMPQ streamBlock_k(DI), $0")
+	s.op("JNE start")
+	for g := k.vecs - 1; g >= 0; g-- {
 		s.endSlot(g)
 		if k.grouped() {
 			s.op("MOVQ %s, %s", turnRegs[g], s.slotField(g, "turn", 0))
@@ -99,6 +110,28 @@ func (k stream) transposed(s *source) {
 // prefetched.
 var slotRegs = []struct{ a, offset, fetch string }{
 	{"DX", "SI", "R10"}, {"R9", "BX", "R11"}, {"R12", "CX", "R14"}, {"R13", "R8", "R15"},
+}
+
+// startSums begins blocks of sums, and endBlock ends a block of K: the next follows unless K or they are at their end.
+func (s *source) startSums() {
+	s.op("MOVQ streamBlock_each(DI), AX")
+	s.op("MOVQ AX, streamBlock_left(DI)")
+}
+
+func (s *source) endBlock() {
+	s.op("DECQ streamBlock_k(DI)")
+	s.op("JZ sums")
+	s.op("DECQ streamBlock_left(DI)")
+	s.op("JNZ loop")
+	s.label("sums")
+}
+
+// begun has the next sums of a slot added to those that have been stored.
+func (s *source) begun(slot, rows int) {
+	for i := range rows {
+		s.slot(slot, "dst", i, "AX")
+		s.op("MOVQ AX, %s", s.slotField(slot, "src", i))
+	}
 }
 
 // startSlot loads the registers of a slot.

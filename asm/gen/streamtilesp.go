@@ -63,6 +63,8 @@ func (k stream) tilesStored(s *source) {
 	s.op("ADDQ $%d, DX", tileA)
 	s.op("SUBQ $%d, CX", tileStep/2)
 	s.op("JNZ tile")
+	s.op("LDMXCSR 0(SP)")
+	k.addSource(s, 0, storedAcc, vecs, addr)
 	k.store(s, 0, storedAcc, vecs, addr, nil)
 	k.tileEnd(s)
 }

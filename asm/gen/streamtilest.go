@@ -21,25 +21,38 @@ func (k stream) tilesAlong(s *source) {
 	addr := func(int) string { return "(AX)" }
 	k.tileStart(s, "T", 16*k.vecs)
 	for g := range k.vecs {
+		s.startSlot(g)
+	}
+	s.label("start")
+	for g := range k.vecs {
 		k.accumulators(s, g, first, 1, addr, nil)
 		for i := range k.rows {
 			s.op("VMOVAPS Z%d, %s", first+i, k.sum(g, i))
 		}
-		s.startSlot(g)
 	}
+	s.startSums()
 	s.label("loop")
 	for g := range k.vecs {
 		k.slotTiles(s, g)
 		s.nextA(g, tileA)
 		s.nextB(g, tileLine)
 	}
-	s.op("DECQ streamBlock_k(DI)")
-	s.op("JNZ loop")
+	s.endBlock()
+	s.op("LDMXCSR 0(SP)")
 	for g := range k.vecs {
 		for i := range k.rows {
-			s.op("VMOVAPS %s, Z%d", k.sum(g, i), first+i)
+			s.op("VMOVAPS %s, Z%d", k.sum(g, i), g*k.rows+i)
 		}
-		k.store(s, g, first, 1, addr, nil)
+		k.addSource(s, g, g*k.rows, 1, addr)
+	}
+	for g := k.vecs - 1; g >= 0; g-- {
+		k.store(s, g, g*k.rows, 1, addr, nil)
+		s.begun(g, k.rows)
+	}
+	s.op("LDMXCSR 4(SP)")
+	s.op("CMPQ streamBlock_k(DI), $0")
+	s.op("JNE start")
+	for g := range k.vecs {
 		s.endSlot(g)
 	}
 	k.tileEnd(s)

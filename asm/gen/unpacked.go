@@ -88,7 +88,9 @@ func (k unpackedKernel) rows(s *source, r int) {
 		s.op("IMULQ R12, AX")
 	}
 	s.label(fmt.Sprintf("tile%d", r))
-	k.begin(s, r)
+	for i := range r * k.vecs {
+		k.zero(s, i)
+	}
 	s.op("MOVQ k+16(FP), CX")
 	s.op("MOVQ b+40(FP), DI")
 	s.op("MOVQ R8, SI")
@@ -100,6 +102,11 @@ func (k unpackedKernel) rows(s *source, r int) {
 	k.row(s, a, r)
 	s.op("DECQ CX")
 	s.op("JNZ loop%d", r)
+	s.op("CMPQ add+80(FP), $0")
+	s.op("JEQ put%d", r)
+	s.op("MOVQ R10, CX")
+	k.addRows(s, r, "CX", "R11", k.mr*k.vecs)
+	s.label(fmt.Sprintf("put%d", r))
 	k.storeRows(s, r)
 	s.op("ADDQ AX, R8")
 	s.op("SUBQ $%d, BX", r)
@@ -107,25 +114,6 @@ func (k unpackedKernel) rows(s *source, r int) {
 	if r > 1 {
 		s.op("JMP done")
 	}
-}
-
-// begin writes the zeros, or the rows of C, that a tile of r rows is added to.
-func (k unpackedKernel) begin(s *source, r int) {
-	s.op("CMPQ add+80(FP), $0")
-	s.op("JNE add%d", r)
-	for i := range r * k.vecs {
-		k.zero(s, i)
-	}
-	s.op("JMP begin%d", r)
-	s.label(fmt.Sprintf("add%d", r))
-	s.op("MOVQ R10, CX")
-	for i := range r {
-		for v := range k.vecs {
-			k.move(s, v, true, fmt.Sprintf("%d(CX)", v*k.bytes()), k.column(i*k.vecs+v, v))
-		}
-		s.op("ADDQ R11, CX")
-	}
-	s.label(fmt.Sprintf("begin%d", r))
 }
 
 // row writes the products of r words of A and a row of B.

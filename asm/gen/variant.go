@@ -47,12 +47,53 @@ func (v variant) move() string {
 	return "VMOVUPS"
 }
 
-// storeTile stores the accumulators to dst, after it has done what is given.
-func (k kernel) storeTile(s *source, how variant, first ...string) {
+// storeTile stores the accumulators to dst, after it has added src to them if that is due, or dst. lds is where that parameter is.
+func (k kernel) storeTile(s *source, how variant, lds int) {
 	s.label("store")
-	for _, op := range first {
-		s.op("%s", op)
+	k.addTile(s, how, lds)
+}
+
+// addTile is storeTile without its label.
+func (k kernel) addTile(s *source, how variant, lds int) {
+	s.op("TESTQ R8, R8")
+	s.op("JZ put")
+	s.op("TESTQ R9, R9")
+	s.op("JNS put")
+	for i := range k.mr {
+		for v := range k.vecs {
+			r := k.reg(i*k.vecs + v)
+			s.op("VADDPS %d(R8), %s, %s", v*k.bytes(), r, r)
+		}
+		s.op("SUBQ R9, R8")
 	}
+	if how.to == &bf16 && k.dot {
+		s.comment("A total, unlike a sum of VDPBF16PS, may be subnormal.")
+		plain := k
+		plain.dot = false
+		plain.putTile(s, how)
+		s.op("JMP stored")
+	}
+	s.label("put")
+	if how.to == nil && !how.past {
+		s.op("TESTQ $1, lds+%d(FP)", lds)
+		s.op("JZ plain")
+		for i := range k.mr {
+			for v := range k.vecs {
+				r := k.reg(i*k.vecs + v)
+				s.op("VADDPS %d(R10), %s, %s", v*k.bytes(), r, r)
+				s.op("VMOVUPS %s, %d(R10)", r, v*k.bytes())
+			}
+			s.op("ADDQ R11, R10")
+		}
+		s.op("JMP stored")
+		s.label("plain")
+	}
+	k.putTile(s, how)
+	s.label("stored")
+}
+
+// putTile stores the accumulators to dst.
+func (k kernel) putTile(s *source, how variant) {
 	if how.to == &bf16 && !k.dot {
 		s.roundStart()
 	}
