@@ -83,7 +83,8 @@
 //
 // # Verification
 //
-// The bound is componentwise: with u = 2^-24 and γ = (K+8)·u,
+// The bound is componentwise: with u = 2^-24 and γ = (block + K/block + 8)·u
+// for native arithmetic, which sums K in blocks, and (K+8)·u for Hopper's,
 //
 //	|c - ref| ≤ γ·(|alpha|·|A||B| + |beta·C|), plus half an ulp of a 16-bit output
 //

@@ -79,6 +79,9 @@ func (r *reference) limit(acc, abs, old float64) limit {
 	const u = 0x1p-24
 	alpha, beta := float64(r.w.Alpha), float64(r.w.Beta)
 	steps := float64(r.w.K + 8)
+	if block := r.w.In.Block(); r.w.Arith == gemm.Native && r.w.K > block {
+		steps = float64(block + r.w.K/block + 8)
+	}
 	l := limit{want: alpha * acc}
 	l.bound = steps * (u*math.Abs(alpha)*abs + 0x1p-126*max(1, math.Abs(alpha))) // kernels may flush subnormals
 	if r.c0 != nil {

@@ -328,7 +328,6 @@ func TestValidate(t *testing.T) {
 		{func(v *Variant) { v.Arith, v.Kernel = gemm.Hopper, "go" }, `kernel "go" computes in native arithmetic, not hopper`},
 		{func(v *Variant) { v.Arith = 7 }, "there is no arithmetic Arithmetic(7)"},
 		{func(v *Variant) { v.SplitK = gemm.MaxSplitK + 1 }, "split of K in 1025 parts is outside 0..1024"},
-		{func(v *Variant) { v.K, v.SplitK, v.Prepacked, v.Kernel = 65, 2, true, "go" }, "64x64x65 prepacked: gemm: WithSplitK(2)"},
 		{func(v *Variant) { v.M, v.N = maxDim, maxDim }, "bench: not enough memory: the operands "},
 	} {
 		v := square(64, asm.BF16, 1)

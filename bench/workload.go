@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -115,29 +114,7 @@ func (v Variant) Validate() error {
 	if _, err := asm.SelectArithmetic(v.In, v.Arith, v.Kernel); err != nil {
 		return err
 	}
-	if v.Prepacked && v.SplitK > 1 {
-		return v.checkParts()
-	}
 	return nil
-}
-
-// checkParts reports whether K can be split where a packed B has its stages. One
-// row and one column are enough to ask the engine.
-func (v Variant) checkParts() error {
-	a, b, c := newOperand(v.In, 1, v.K, false), newOperand(v.In, v.K, 1, false), newOperand(v.Out, 1, 1, false)
-	packed, err := b.pack(v.packOptions()...)
-	if err != nil {
-		return err
-	}
-	e, err := gemm.New(gemm.WithWorkers(1))
-	if err != nil {
-		return err
-	}
-	err = e.Multiply(c.view, a.view, packed, append(v.packOptions(), gemm.WithSplitK(v.SplitK))...)
-	if err != nil {
-		err = fmt.Errorf("bench: %dx%dx%d prepacked: %w", v.M, v.N, v.K, err)
-	}
-	return errors.Join(err, e.Close())
 }
 
 // packOptions are what a packed B depends on.

@@ -71,8 +71,6 @@ func TestBadArguments(t *testing.T) {
 		{"-verify false", `unexpected argument "false" behind -verify; write -verify=true or -verify=false`},
 		{"-cold yes -size 64", `unexpected argument "yes" behind -cold; write -cold=true`},
 		{"-size 64 -verify=maybe", `invalid boolean value "maybe" for -verify`},
-		{"-prepacked -splitk 1024 -kernel go -depth 1 -count 1", ", chosen for want of -size: "},
-		{"-prepacked -splitk 2 -size 65", "compare: 65x65x65 prepacked: WithSplitK(2)"},
 		{"-tile 64x64", `-tile: "64x64" is not MxNxK`},
 		{"-tile 64x64x99999", `-tile: "64x64x99999" has 99999, which is outside 0..16384`},
 		{"-cpuprofile -", "-cpuprofile: - is not a file"},

@@ -240,8 +240,6 @@ func TestFit(t *testing.T) {
 	}{
 		{"-depth 1,2", 1024, func(size int) bool { return size == 1024 }, ""},
 		{"-depth 1 -callers 4096", 1 << 16, func(size int) bool { return size < 1<<16 }, ""}, // each with 16 GiB of C
-		// Parts of 64 elements do not begin with packed stages, whatever the size.
-		{"-kernel go -prepacked -splitk 1024", 8192, nil, "compare: size 8192, chosen for want of -size: bench: 8192x8192x8192 prepacked: gemm: WithSplitK(1024): "},
 	} {
 		vs, err := parseAxes(t, test.args).variants()
 		if err != nil {
