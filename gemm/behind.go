@@ -14,7 +14,7 @@ const behindDeep = 8
 // first of few panels has none. A processor of Intel's gains nothing, and is a tenth slower where 100 rows meet 100 columns.
 func (in *inlined) hides() bool {
 	p := &in.product
-	return !intel && in.depth < p.k && p.b.trans && in.tilesA > 0 && !p.rounds() && p.kernel.RowsPackDepth(p.b.elem) > 0
+	return !p.on.intel && in.depth < p.k && p.b.trans && in.tilesA > 0 && !p.rounds() && p.kernel.RowsPackDepth(p.b.elem) > 0
 }
 
 // packsBehind reports whether the columns from .. to-1 are computed so.

@@ -8,7 +8,7 @@ import (
 )
 
 // Tests pretend machines with more processors than this one.
-func init() { available = func() int { return runtime.GOMAXPROCS(0) } }
+func init() { here.cores = func() int { return runtime.GOMAXPROCS(0) } }
 
 // OnRing multiplies as e.Multiply does, but on the ring, or streamed if the rows
 // are few, however small the product is. No dimension may be 0.
@@ -147,21 +147,23 @@ func PackedStage[T Element](p *Packed[T]) int { return p.p.bk }
 
 // PretendL3 makes the engine plan for a last-level cache of n bytes until the
 // function it returns is called.
-func PretendL3(n int) (restore func()) { return pretend(&bytesL3, n) }
+func PretendL3(n int) (restore func()) { return pretend(func(m *machine) { m.l3 = n }) }
 
 // PretendL2 does the same for a second-level cache.
-func PretendL2(n int) (restore func()) { return pretend(&bytesL2, n) }
+func PretendL2(n int) (restore func()) { return pretend(func(m *machine) { m.l2 = n }) }
 
 // PretendIntel does the same for a processor of Intel's, or of others.
-func PretendIntel(is bool) (restore func()) { return pretend(&intel, is) }
+func PretendIntel(is bool) (restore func()) { return pretend(func(m *machine) { m.intel = is }) }
 
 // PretendHalves does the same for a processor that carries out AVX-512 in halves.
-func PretendHalves(is bool) (restore func()) { return pretend(&halved, is) }
+func PretendHalves(is bool) (restore func()) { return pretend(func(m *machine) { m.halved = is }) }
 
-func pretend[T any](what *T, v T) (restore func()) {
-	old := *what
-	*what = v
-	return func() { *what = old }
+// pretend has the engine plan for another machine.
+func pretend(change func(m *machine)) (restore func()) {
+	old, other := here, *here
+	change(&other)
+	here = &other
+	return func() { here = old }
 }
 
 // StreamColumns returns the columns of a slab of e.Multiply with these arguments,
@@ -186,7 +188,7 @@ func PlaceSlabs(k *asm.Kernel, t asm.Type, m, n, depth, workers int) (slabs int)
 		b.rows, b.cols, b.stride, b.elem = depth, n, n, t
 		in := inlined{product: product{
 			a: view{rows: m, cols: depth, stride: depth, elem: t}, b: b,
-			m: m, n: n, k: depth, kernel: k,
+			m: m, n: n, k: depth, kernel: k, on: here,
 			packed: packing{kernel: k, elem: t, k: depth, n: n, bk: stageElements(k, t)},
 		}}
 		s := settings{workers: workers}

@@ -52,5 +52,5 @@ func (p *product) tileFewest(workers int) int {
 
 // heldBy reports whether the second-level caches of so many workers hold B so many times.
 func (p *product) heldBy(workers, times int) bool {
-	return p.n*p.k*p.b.elem.Size() <= workers*bytesL2/times
+	return p.n*p.k*p.b.elem.Size() <= workers*p.on.l2/times
 }

@@ -150,7 +150,7 @@ func (s *settings) prepare(p *product, opts []Option) error {
 	if p.c.trans && !p.b.packed {
 		p.turn(s)
 	}
-	p.kernel, p.alpha, p.beta = k, s.alpha, s.beta
+	p.kernel, p.on, p.alpha, p.beta = k, here, s.alpha, s.beta
 	if k.Arithmetic == Native {
 		s.splitK = 1
 	}

@@ -221,7 +221,7 @@ func (s *settings) workerCount() int {
 		return s.workers
 	}
 	if s.share == 0 {
-		s.share = max(1, ceilDiv(available(), int(sharers.Add(1))))
+		s.share = max(1, ceilDiv(here.cores(), int(sharers.Add(1))))
 	}
 	return s.share
 }

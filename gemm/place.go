@@ -43,6 +43,7 @@ type place struct {
 // cutFor is what the best way to cut a product depends on.
 type cutFor struct {
 	kernel                                         *asm.Kernel
+	on                                             *machine
 	elem                                           asm.Type
 	m, n, k, depth, tilesA, pitchA, pitchB, pitchC int
 	packed, ready, trans                           bool // B
@@ -51,7 +52,7 @@ type cutFor struct {
 }
 
 func (in *inlined) cutFor(most int) cutFor {
-	return cutFor{in.kernel, in.a.elem, in.m, in.n, in.k, in.depth, in.tilesA, in.a.pitch(), in.b.pitch(), in.c.pitch(), in.b.packed, in.ready(), in.b.trans, in.unpacked != nil, in.few, in.own, in.sumsInC(), in.warm && in.packsNothing(), most}
+	return cutFor{in.kernel, in.on, in.a.elem, in.m, in.n, in.k, in.depth, in.tilesA, in.a.pitch(), in.b.pitch(), in.c.pitch(), in.b.packed, in.ready(), in.b.trans, in.unpacked != nil, in.few, in.own, in.sumsInC(), in.warm && in.packsNothing(), most}
 }
 
 // slabbing is how a product is cut into slabs.
@@ -86,11 +87,11 @@ func (in *inlined) paired(s *settings) bool {
 	if workers >= ownLeast || k.Edge() == nil || !p.readsA() || p.skinny(s) {
 		return false
 	}
-	mostA, mostB := 2*bytesL2, 3*bytesL2/2 // of a block of K of A, and of B, for each
-	if intel {
-		mostA, mostB = bytesL2/2, bytesL2 // whose last caches are slower
+	mostA, mostB := 2*p.on.l2, 3*p.on.l2/2 // of a block of K of A, and of B, for each
+	if p.on.intel {
+		mostA, mostB = p.on.l2/2, p.on.l2 // whose last caches are slower
 		if workers == pair {
-			mostB -= bytesL2 / 8
+			mostB -= p.on.l2 / 8
 		}
 	}
 	depth, size := min(p.k, p.panelDepth()), p.a.elem.Size()
@@ -267,7 +268,7 @@ func (in *inlined) keptRows() int {
 	if in.unpacked == nil && in.tilesA == 0 {
 		return 0
 	}
-	return bytesL2 / 2 / in.a.pitch()
+	return in.on.l2 / 2 / in.a.pitch()
 }
 
 func (pl *place) shape() pipeline.Shape {

@@ -117,7 +117,7 @@ func newPlan(p *product, s *settings) plan {
 
 // cutC chooses the rows and columns of a tile.
 func (g *plan) cutC(p *product, s *settings) {
-	most, cta := clusterExtent(g.workers), ctaRows // rows
+	most, cta := p.clusterExtent(g.workers), ctaRows // rows
 	across := most
 	if g.late {
 		most, across = p.lateRows(), lateCols
@@ -255,7 +255,7 @@ func (p *product) many(workers int) bool {
 // lateRows returns the most rows of a tile whose B is packed late: its panels of A
 // stay in half of an L2 cache.
 func (p *product) lateRows() int {
-	return max(leastLate, min(bytesL2/2/(4*stageWords), mostLate))
+	return max(leastLate, min(p.on.l2/2/(4*stageWords), mostLate))
 }
 
 // keptCols returns the most columns of a tile whose B is packed late for the first
@@ -273,8 +273,8 @@ func (p *product) keptCols() int {
 
 // clusterExtent returns the most rows and columns of a cluster tile. Many
 // workers need more slabs in a stage, and stages that are worth more.
-func clusterExtent(workers int) int {
-	if workers > fewWorkers && bytesL3 >= largeCache {
+func (p *product) clusterExtent(workers int) int {
+	if workers > fewWorkers && p.on.l3 >= largeCache {
 		return manyExtent
 	}
 	return tileExtent

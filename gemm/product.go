@@ -11,6 +11,7 @@ type product struct {
 	c, a, b     view
 	m, n, k     int
 	kernel      *asm.Kernel
+	on          *machine
 	alpha, beta float32
 	packed      packing // B, if it is packed
 	part        int     // elements of K in a part, if Hopper's arithmetic splits it
@@ -64,9 +65,9 @@ func (p *product) starves() bool { return p.kernel.Starves() }
 // exceeds reports whether C is larger than the caches where workers that each
 // store a part of it would find it again.
 func (p *product) exceeds(workers int) bool {
-	cached := max(bytesL3, pastBytes)
+	cached := max(p.on.l3, pastBytes)
 	if p.starves() {
-		cached = bytesL2 * workers // for it is slow to come from the last one
+		cached = p.on.l2 * workers // for it is slow to come from the last one
 	}
 	return float64(p.m)*float64(p.c.pitch()) > float64(cached)
 }

@@ -67,7 +67,7 @@ func (in *inlined) route(s *settings) route {
 // multiplies half a line at once, unless every worker would pack A or, of pairs, B comes
 // from a cache for so few rows that it is read as fast as one can.
 func (p *product) halfShared() bool {
-	return halved && p.readsA() && (p.kernel.KPack == 1 || !p.fewRows())
+	return p.on.halved && p.readsA() && (p.kernel.KPack == 1 || !p.fewRows())
 }
 
 // work returns the flops of the product, by which to choose a route. Those of a starving

@@ -41,8 +41,8 @@ func (in *inlined) skewParts(cut slabbing) int {
 func (p *product) skewColumns(cut slabbing) int {
 	size := p.b.elem.Size()
 	row := ceilDiv(cut.slabs, cut.workers) * cut.slabCols * size // bytes of B that a worker reads of a row
-	each, apart, most := row*p.k, min(pageBytes, p.b.pitch()&-p.b.pitch()), bytesL2/4*3
-	if each > most || row >= apart || cut.workers > fewWorkers && p.n*p.k*size >= cut.workers*bytesL2/timesPlain { // of many, some share a cache
+	each, apart, most := row*p.k, min(pageBytes, p.b.pitch()&-p.b.pitch()), p.on.l2/4*3
+	if each > most || row >= apart || cut.workers > fewWorkers && p.n*p.k*size >= cut.workers*p.on.l2/timesPlain { // of many, some share a cache
 		return 1
 	}
 	parts := 1

@@ -87,7 +87,7 @@ func (p *product) mostRows(s *settings) int {
 		return sweptRows
 	case workers == 1 && p.sweeps(1), !many && p.readsAlong(workers):
 		return sweptRows
-	case many || p.b.packed || !p.packs() || p.n*p.k*p.b.elem.Size() <= bytesL2:
+	case many || p.b.packed || !p.packs() || p.n*p.k*p.b.elem.Size() <= p.on.l2:
 		return streamRows
 	case p.kernel.KPack > 1 && workers == 1:
 		return sweptPairs

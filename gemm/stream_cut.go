@@ -56,7 +56,7 @@ func (st *stream) cutColumns(workers int) {
 		}
 	case streamSwept:
 		most := sweepPanels
-		if intel {
+		if st.on.intel {
 			most = sweepWide
 		}
 		block = max(1, min(most, (scratchBytes-st.sweepBytes())/(st.sumsEach()*strip)))

@@ -72,7 +72,7 @@ func forStreamShapes(kernel *asm.Kernel, elem asm.Type, b view, f func(p *produc
 	for _, m := range []int{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 25, 32, 33, 48, 63, 64, 65, 127, 128, 300, 511, 512} {
 		for _, n := range []int{1, 31, 32, 33, 95, 97, 256, 300, 511, 1000, 1025, 4097, 8192, 10007, 20000, 300_001} {
 			for _, k := range []int{1, 2, 3, 16, 17, 63, 64, 65, 127, 128, 255, 256, 257, 512, 513, 1024, 4096, longest} {
-				p := product{m: m, n: n, k: k, kernel: kernel, alpha: 1, b: b}
+				p := product{m: m, n: n, k: k, kernel: kernel, on: here, alpha: 1, b: b}
 				p.a = view{
 					ptr:  unsafe.Pointer(unsafe.SliceData(data)),
 					elem: elem, rows: m, cols: k, stride: k, len: m * k,

@@ -84,12 +84,12 @@ func (p *product) inPlaceRows(workers int) int {
 	k, size := p.kernel, p.b.elem.Size()
 	switch {
 	case p.starves() || !p.inVectors() || k.Narrow(p.b.elem):
-	case halved && p.b.trans:
+	case p.on.halved && p.b.trans:
 		return againRows
-	case halved && workers <= pair:
+	case p.on.halved && workers <= pair:
 		return againPlain
 	case !p.b.trans:
-	case intel && k.KPack == 1 && workers <= fewWorkers && p.n*p.k*size > 2*workers*bytesL2:
+	case p.on.intel && k.KPack == 1 && workers <= fewWorkers && p.n*p.k*size > 2*workers*p.on.l2:
 		return againIntel
 	}
 	return k.StreamRows(p.b.elem)
@@ -102,7 +102,7 @@ func (p *product) sweeps(workers int) bool {
 	switch {
 	case p.many(workers):
 		most = sweepMany
-	case workers > 1 || p.n*p.k*p.b.elem.Size() < bytesL2:
+	case workers > 1 || p.n*p.k*p.b.elem.Size() < p.on.l2:
 		most = sweepFew
 	}
 	return !p.b.trans && !p.b.packed && sweepFewest <= p.m && p.m <= most && p.n >= asm.SweepN && p.k >= asm.SweepK && p.kernel.Sweeps(p.b.elem)
@@ -135,11 +135,11 @@ func (p *product) turnsAlong(workers int) bool {
 	}
 	most, spare := alongOnce, alongSpare
 	switch each := p.n * p.k / workers; {
-	case halved && !p.many(workers):
+	case p.on.halved && !p.many(workers):
 		if k.KPack > 1 {
 			most = alongPairs
 		}
-	case intel && k.KPack == 1 && (workers <= fewWorkers || each >= alongEach):
+	case p.on.intel && k.KPack == 1 && (workers <= fewWorkers || each >= alongEach):
 		most = alongRows
 		if each >= 2*alongEach {
 			spare = alongWide

@@ -89,7 +89,7 @@ func (w *sweep) pack(p *product, now, next, later piece, s *strip) {
 func (p *product) freshDepth(workers int) int {
 	words := freshWords
 	switch {
-	case intel && !p.b.trans && (p.m <= shortRows || !p.many(workers) && p.m <= sweptRows):
+	case p.on.intel && !p.b.trans && (p.m <= shortRows || !p.many(workers) && p.m <= sweptRows):
 		words = freshShort
 	case p.m >= restTiles*p.kernel.MR:
 		words = stageWords

@@ -70,13 +70,13 @@ func (p *product) unpackedFor(rows, cols, workers int) *asm.Unpacked {
 	switch size := p.n * p.k * p.b.elem.Size(); {
 	case thin && workers >= ownLeast && p.heldBy(workers, timesPlain):
 		return u
-	case size > min(8*bytesL2, unpackedMost) || thin && workers < ownLeast && size > min(4*bytesL2, unpackedThin):
+	case size > min(8*p.on.l2, unpackedMost) || thin && workers < ownLeast && size > min(4*p.on.l2, unpackedThin):
 		return nil
-	case size > min(4*bytesL2, unpackedLeast):
+	case size > min(4*p.on.l2, unpackedLeast):
 	case rows <= u.Rows || rows <= 2*u.Rows && (halves(u) || spread <= unpackedTwice):
 		return u
 	}
-	if spread > min(bytesL2, unpackedNear) {
+	if spread > min(p.on.l2, unpackedNear) {
 		return nil
 	}
 	if far {
@@ -93,7 +93,7 @@ func (p *product) unpackedFor(rows, cols, workers int) *asm.Unpacked {
 // second-level cache keeps those columns.
 func (p *product) unpackedSlab() *asm.Unpacked {
 	u := p.readsBoth()
-	if u == nil || p.m > 2*u.Rows || p.n*p.k*p.b.elem.Size() > min(4*bytesL2, unpackedLeast) || p.exceeds(1) || p.spread(u) > min(bytesL2, unpackedNear) {
+	if u == nil || p.m > 2*u.Rows || p.n*p.k*p.b.elem.Size() > min(4*p.on.l2, unpackedLeast) || p.exceeds(1) || p.spread(u) > min(p.on.l2, unpackedNear) {
 		return nil
 	}
 	return u
