@@ -74,7 +74,7 @@ func PathOf(e *Engine, c, a, b AnyMatrix, opts ...Option) (path Path, err error)
 		var pl place
 		pl.init(in, s.parallelism())
 		if pl.across != pl.slabs && pl.unpacked == nil {
-			part := pl.part(0, 0)
+			part := pl.part(0)
 			path.SlabsUnpacked = part.unpacked != nil
 		}
 		in = &pl.inlined

@@ -3,7 +3,6 @@ package gemm
 import (
 	"unsafe"
 
-	"example.com/leafhopper/asm"
 	"example.com/leafhopper/tile"
 )
 
@@ -117,12 +116,8 @@ func (in *inlined) runFewRows(from, to int) {
 	if !inC {
 		dst, ldd = unsafe.Add(a, scratchBytes/2), cols*4
 	}
-	if in.begun && !inC {
-		sums, pitch := in.waiting(in.sums, from)
-		asm.CopyRows(dst, ldd, sums, pitch, in.m, cols*4)
-	}
 	for k0 := 0; k0 < in.k; k0 += depth {
-		n, add := min(depth, in.k-k0), in.begun || k0 > 0
+		n, add := min(depth, in.k-k0), k0 > 0
 		k.PackA(in.a.elem, !in.a.trans)(a, in.a.at(0, k0), in.a.pitch(), in.m, n)
 		if in.b.packed {
 			k.StreamPanels(in.b.elem)(in.words(n), in.m, cols, a, in.packed.at(k0, from), in.packed.panel(n), dst, ldd, add)
@@ -131,12 +126,7 @@ func (in *inlined) runFewRows(from, to int) {
 		}
 		in.turn.Did(flopsOf(in.m, cols, n))
 	}
-	switch {
-	case inC:
-	case in.goesOn:
-		sums, pitch := in.waiting(in.sums, from)
-		asm.CopyRows(sums, pitch, dst, ldd, in.m, cols*4)
-	default:
+	if !inC {
 		in.storeWide(from, dst, ldd, in.m, cols)
 	}
 	scratches.Put(s)

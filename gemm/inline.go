@@ -23,21 +23,17 @@ type inlined struct {
 	rows     asm.RowsFunc
 	edge     asm.EdgeFunc // or nil
 	fuse     asm.FuseRowsFunc
-	unpacked *asm.Unpacked  // if nothing is to be packed
-	few      bool           // if the kernels that stream multiply, see fewRows
-	whole    bool           // if whole tiles are all there is, see takesWholeTiles
-	own      bool           // it is placed, and each worker fetches for itself what a small slab needs
-	inC      bool           // sums are in C, also before they are complete
-	warm     bool           // the product before had the same B, which caches may hold
-	begun    bool           // it is a slice of K that sums wait for, see slice,
-	goesOn   bool           // or whose sums wait for more
-	sums     unsafe.Pointer // where they do, unless in C
-	behind   bool           // there is room for two panels of B, see packsBehind
-	group    int            // panels of B that are packed at once
-	sizeA    int            // bytes of the panels of A in scratch memory
-	sizeB    int            // bytes of the panels of B there
-	turn     spin.Turn      // of the goroutine that computes
-	accBytes int            // bytes of the accumulators of a strip there, of which there is one, or all if K has stages, or none
+	unpacked *asm.Unpacked // if nothing is to be packed
+	few      bool          // if the kernels that stream multiply, see fewRows
+	whole    bool          // if whole tiles are all there is, see takesWholeTiles
+	own      bool          // it is placed, and each worker fetches for itself what a small slab needs
+	inC      bool          // sums are in C, also before they are complete
+	behind   bool          // there is room for two panels of B, see packsBehind
+	group    int           // panels of B that are packed at once
+	sizeA    int           // bytes of the panels of A in scratch memory
+	sizeB    int           // bytes of the panels of B there
+	turn     spin.Turn     // of the goroutine that computes
+	accBytes int           // bytes of the accumulators of a strip there, of which there is one, or all if K has stages, or none
 }
 
 // bareGroup is how many panels of B are packed at once by a kernel that cannot
@@ -106,7 +102,7 @@ func (in *inlined) memory(rows, cols int) bool {
 		operands += float64(panels) * float64(k.PanelA(words))
 	}
 	sums := float64(strips) * acc
-	if in.inC = in.sumsInC() && (in.depth == p.k || in.sliced() || operands+sums > most && !in.own); in.inC {
+	if in.inC = in.sumsInC() && (in.depth == p.k || operands+sums > most && !in.own); in.inC {
 		in.accBytes, sums = 0, 0
 	}
 	if in.behind = in.hides() && operands+sums+float64(in.sizeB) <= most; in.behind {

@@ -47,12 +47,12 @@ type cutFor struct {
 	elem                                           asm.Type
 	m, n, k, depth, tilesA, pitchA, pitchB, pitchC int
 	packed, ready, trans                           bool // B
-	unpacked, few, own, sumsInC, warm              bool
+	unpacked, few, own, sumsInC                    bool
 	most                                           int // workers
 }
 
 func (in *inlined) cutFor(most int) cutFor {
-	return cutFor{in.kernel, in.on, in.a.elem, in.m, in.n, in.k, in.depth, in.tilesA, in.a.pitch(), in.b.pitch(), in.c.pitch(), in.b.packed, in.ready(), in.b.trans, in.unpacked != nil, in.few, in.own, in.sumsInC(), in.warm && in.packsNothing(), most}
+	return cutFor{in.kernel, in.on, in.a.elem, in.m, in.n, in.k, in.depth, in.tilesA, in.a.pitch(), in.b.pitch(), in.c.pitch(), in.b.packed, in.ready(), in.b.trans, in.unpacked != nil, in.few, in.own, in.sumsInC(), most}
 }
 
 // slabbing is how a product is cut into slabs.
@@ -61,7 +61,6 @@ type slabbing struct {
 	across             int // slabs side by side, of the same rows
 	slabs              int
 	workers            int // to come
-	parts, span        int // of K, and elements of each
 }
 
 // placed reports whether to compute the product in place, and lays it out. A
@@ -179,9 +178,6 @@ func (pl *place) init(in *inlined, most int) {
 	pl.inlined = *in
 	if now := in.cutFor(most); now != pl.last {
 		pl.last, pl.slabbing = now, in.best(most)
-		parts := in.skewParts(pl.slabbing)
-		pl.span = roundUp(ceilDiv(in.k, parts), in.chainK())
-		pl.parts = ceilDiv(in.k, pl.span)
 	}
 	if !pl.layout(in.m, pl.slabCols) && pl.across == pl.slabs {
 		panic("gemm: a slab needs more scratch memory than there is") // the cut is wrong
@@ -196,11 +192,8 @@ func (in *inlined) best(most int) (best slabbing) {
 	if in.own || most > fewWorkers {
 		late = 1 // one of several is always late, and all wait for its last slab
 	}
-	switch {
-	case in.few && (most <= fewWorkers || in.m <= fewPacked):
+	if in.few && (most <= fewWorkers || in.m <= fewPacked) {
 		late = 0 // but every slab packs its few rows again
-	case in.unpacked != nil && in.skews(most):
-		late = 0 // but parts of K are shared out, too
 	}
 	least := math.Inf(1)
 	for workers := most; ; workers = max(workers/2, fewWorkers) {
@@ -272,11 +265,7 @@ func (in *inlined) keptRows() int {
 }
 
 func (pl *place) shape() pipeline.Shape {
-	s := pipeline.Shape{Depth: 1, Items: pl.parts, CTAs: 1, Slabs: pl.slabs}
-	if pl.parts > 1 {
-		s.Across = pl.across
-	}
-	return s
+	return pipeline.Shape{Depth: 1, Items: 1, CTAs: 1, Slabs: pl.slabs}
 }
 
 // Expect implements [pipeline.Program]; nothing is copied.
@@ -293,24 +282,20 @@ func (pl *place) Compute(stage, item, cta, slab int) {
 	from := slab % pl.across * pl.slabCols
 	to := min(from+pl.slabCols, pl.n)
 	in := pl.inlined
-	if pl.across < pl.slabs || pl.parts > 1 {
-		in = pl.part(slab/pl.across, item)
+	if pl.across < pl.slabs {
+		in = pl.part(slab / pl.across)
 	}
 	in.turn.Begin()
 	in.run(from, to)
 }
 
-// part returns the rows of the slabs number i from above, and a part of K.
-func (pl *place) part(i, item int) inlined {
+// part returns the rows of the slabs number i from above.
+func (pl *place) part(i int) inlined {
 	row, end := pl.rowsOf(i)
 	in := pl.inlined
 	in.m = end - row
 	in.a.ptr, in.a.rows = in.a.at(row, 0), in.m
 	in.c.ptr, in.c.rows = in.c.at(row, 0), in.m
-	if pl.parts > 1 {
-		in.sums = forward(in.sums, row*in.n*4)
-		in.slice(item*pl.span, min(pl.span, in.k-item*pl.span))
-	}
 	if in.unpacked == nil {
 		in.unpacked = in.unpackedSlab()
 	}

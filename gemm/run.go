@@ -18,7 +18,6 @@ type run struct {
 	place  place
 	grid   pipeline.Grid
 	memory *tile.Slots
-	last   usedB // of the product before
 }
 
 // grid computes the product on a grid and returns how it went.
@@ -30,8 +29,6 @@ func (e *Engine) grid(in *inlined, s *settings, how route) (Stats, error) {
 	}
 	defer e.end(r)
 	defer r.release(e)
-	now := in.usedB()
-	in.warm, r.last = now == r.last, now
 	var st Stats
 	switch how {
 	case routePlace:
@@ -97,16 +94,9 @@ func (r *run) runPlace(e *Engine, in *inlined, s *settings) (Stats, error) {
 	pl := &r.place
 	pl.init(in, s.parallelism())
 	pl.past = pl.exceeds(pl.workers)
-	if pl.parts > 1 && !pl.direct() {
-		mem, err := r.memoryOf(e, int64(pl.m)*int64(pl.n)*4)
-		if err != nil {
-			return Stats{}, err
-		}
-		pl.sums = unsafe.Pointer(unsafe.SliceData(mem))
-	}
 	st := Stats{
 		Kernel: pl.kernel.Name, Workers: pl.workers,
-		TileM: min(pl.slabRows, pl.m), TileN: pl.slabCols, TileK: min(pl.span, pl.k), Tiles: pl.slabs,
+		TileM: min(pl.slabRows, pl.m), TileN: pl.slabCols, TileK: pl.k, Tiles: pl.slabs,
 	}
 	err := r.execute(e, s, pl, &st)
 	return st, err

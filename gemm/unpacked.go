@@ -158,12 +158,8 @@ func (in *inlined) runUnpacked(from, to int) {
 	if in.a.trans {
 		multiply = in.unpacked.Across
 	}
-	if in.sliced() || in.direct() {
-		sums, pitch := in.waiting(in.sums, from)
-		in.sumUnpacked(multiply, 0, in.m, from, to-from, sums, pitch)
-		if !in.goesOn && !in.direct() {
-			in.storeWide(from, sums, pitch, in.m, to-from)
-		}
+	if in.direct() {
+		in.sumUnpacked(multiply, 0, in.m, from, to-from, in.c.at(0, from), in.c.pitch())
 		return
 	}
 	s := scratches.Get().(*scratch)
@@ -182,7 +178,7 @@ func (in *inlined) runUnpacked(from, to int) {
 
 // sumUnpacked sums the blocks of K of so many rows and columns at dst.
 func (in *inlined) sumUnpacked(multiply asm.UnpackedFunc, row, rows, col, cols int, dst unsafe.Pointer, ldd int) {
-	block, high, add := min(in.chainK(), in.k), rows, in.begun
+	block, high := min(in.chainK(), in.k), rows
 	if flopsOf(rows, cols, block) > callFlops {
 		high = max(1, callFlops/flopsOf(in.unpacked.Rows, cols, block)) * in.unpacked.Rows
 	}
@@ -190,9 +186,8 @@ func (in *inlined) sumUnpacked(multiply asm.UnpackedFunc, row, rows, col, cols i
 		n := min(block, in.k-k0)
 		for i := 0; i < rows; i += high {
 			some := min(high, rows-i)
-			multiply(some, cols, n, in.a.at(row+i, k0), in.a.pitch(), in.b.at(k0, col), in.b.pitch(), unsafe.Add(dst, i*ldd), ldd, add)
+			multiply(some, cols, n, in.a.at(row+i, k0), in.a.pitch(), in.b.at(k0, col), in.b.pitch(), unsafe.Add(dst, i*ldd), ldd, k0 > 0)
 			in.turn.Did(flopsOf(some, cols, n))
 		}
-		add = true
 	}
 }

@@ -91,9 +91,8 @@
 // the slabs of every item, which any number of workers claim; whoever waits for
 // a slot helps to fill it. A lone worker runs inline on its caller, and the
 // result of a slab does not depend on who computes it. A [Crew] lends grids
-// their workers and keeps them awake for a moment between calls. A grid without
-// copies needs no ring, and is over as soon as its last slab is; what a worker computes
-// of its items may move on among slabs, so that it reads other memory of each.
+// their workers and keeps them awake for a moment between calls. A grid of one
+// item without copies needs no ring, and is over as soon as its last slab is.
 //
 // # Costs
 //

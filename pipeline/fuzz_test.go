@@ -9,15 +9,15 @@ import (
 // FuzzGrid runs grids of any small shape, some of them invalid. Bit i of late
 // keeps worker i away; worker 0 always comes.
 func FuzzGrid(f *testing.F) {
-	f.Add(uint8(1), uint8(0), uint8(1), uint8(1), uint8(0), uint8(0), uint8(1), uint8(0), uint8(0))
-	f.Add(uint8(16), uint8(5), uint8(2), uint8(3), uint8(2), uint8(1), uint8(4), uint8(0), uint8(0))
-	f.Add(uint8(2), uint8(40), uint8(3), uint8(1), uint8(0), uint8(4), uint8(8), uint8(0xf6), uint8(0))
-	f.Add(uint8(1), uint8(4), uint8(1), uint8(8), uint8(0), uint8(0), uint8(4), uint8(4), uint8(4))
-	f.Add(uint8(17), uint8(1), uint8(0), uint8(0), uint8(1), uint8(1), uint8(0), uint8(0), uint8(0))
-	f.Fuzz(func(t *testing.T, depth, items, ctas, slabs, private, shared, workers, late, across uint8) {
+	f.Add(uint8(1), uint8(0), uint8(1), uint8(1), uint8(0), uint8(0), uint8(1), uint8(0))
+	f.Add(uint8(16), uint8(5), uint8(2), uint8(3), uint8(2), uint8(1), uint8(4), uint8(0))
+	f.Add(uint8(2), uint8(40), uint8(3), uint8(1), uint8(0), uint8(4), uint8(8), uint8(0xf6))
+	f.Add(uint8(1), uint8(1), uint8(1), uint8(8), uint8(0), uint8(0), uint8(4), uint8(4))
+	f.Add(uint8(17), uint8(1), uint8(0), uint8(0), uint8(1), uint8(1), uint8(0), uint8(0))
+	f.Fuzz(func(t *testing.T, depth, items, ctas, slabs, private, shared, workers, late uint8) {
 		s := Shape{
 			Depth: int(depth % 18), Items: int(items % 64), CTAs: int(ctas % 18),
-			Slabs: int(slabs % 10), Private: int(private % 6), Shared: int(shared % 6), Across: int(across % 5),
+			Slabs: int(slabs % 10), Private: int(private % 6), Shared: int(shared % 6),
 		}
 		n := int(workers % 9)
 		what := describe(s, n)
@@ -25,9 +25,6 @@ func FuzzGrid(f *testing.F) {
 		var g Grid
 		err := g.Reset(context.Background(), s, prog, n)
 		valid := s.Depth >= 1 && s.Depth <= MaxDepth && s.CTAs >= 1 && s.CTAs <= MaxCTAs && s.Slabs >= 1 && n >= 1
-		if s.Across > 0 {
-			valid = valid && s.Depth == 1 && s.CTAs == 1 && s.Private+s.Shared == 0 && s.Items > 0 && s.Slabs%s.Across == 0
-		}
 		if valid != (err == nil) {
 			t.Fatalf("%s: Reset returned %v", what, err)
 		}

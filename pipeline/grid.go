@@ -43,10 +43,6 @@ type Shape struct {
 	Slabs   int // consumer slabs of a CTA, 1..barrier.MaxCount
 	Private int // copy jobs of a stage for one CTA, 0..barrier.MaxCount
 	Shared  int // copy jobs of a stage that are multicast to the cluster, 0..barrier.MaxCount
-	// Across is 0 or, in a grid of one CTA and one stage that copies nothing, a divisor of
-	// Slabs: a worker's slabs move on among so many neighbours from item to item, once
-	// around in all.
-	Across int
 }
 
 // Grid executes a [Program] on a ring with any number of workers. Roles are
@@ -60,7 +56,7 @@ type Shape struct {
 //	  3. compute a slab of a full stage           3. issue the next stage if it is empty
 //
 // A lone worker computes first, so that what it has copied is still in its
-// cache. A grid of one CTA and one stage without copy jobs has no ring: its workers
+// cache. A grid of one item and one CTA without copy jobs has no ring: its workers
 // compute slabs. Pieces are claimed by atomic counters. No worker but the one that
 // holds a piece is ever needed for progress, so workers may join late, or not at
 // all.
@@ -73,7 +69,6 @@ type Grid struct {
 	ctx     context.Context
 	workers int
 	slabs   []progress // [cta*Slabs + slab], unless it is loose
-	marks   []mark     // [slab], if it is loose and has several items
 	posts   []post     // of the workers, by id
 	run     uint64     // the number of resets; after the first one finished is initialised
 	loose   bool       // see loose.go
@@ -85,7 +80,7 @@ type Grid struct {
 	producing atomic.Bool  // elects the worker that issues
 	_         [48]byte
 	copies    [MaxDepth]claim
-	left      atomic.Int64 // slabs whose last item is not computed; of a loose grid, items of slabs
+	left      atomic.Int64 // slabs whose last item is not computed
 	_         [56]byte
 	finished  barrier.Barrier // one arrival: nothing is left
 	called
@@ -95,7 +90,7 @@ type Grid struct {
 // post is the place of one worker in a grid. All come, claim and leave at the same
 // moments: each has a line of the cache.
 type post struct {
-	taken atomic.Uint64 // of a loose grid: the run, and how many of the worker's pieces; see takenBits
+	taken atomic.Uint64 // of a loose grid: the run, and how many of the worker's slabs; see takenBits
 	Stats               // what the worker says of itself when it leaves
 	_     [32]byte
 }
@@ -156,9 +151,6 @@ func (g *Grid) Reset(ctx context.Context, shape Shape, prog Program, workers int
 		return fmt.Errorf("pipeline: %d private copy jobs are outside 0..%d", shape.Private, barrier.MaxCount)
 	case shape.Shared < 0 || shape.Shared > barrier.MaxCount:
 		return fmt.Errorf("pipeline: %d shared copy jobs are outside 0..%d", shape.Shared, barrier.MaxCount)
-	case shape.Across != 0 && (!shape.loose() || shape.Across < 0 || shape.Slabs%shape.Across != 0):
-		return fmt.Errorf("pipeline: %d slabs cannot move on among %d, in %d CTAs, %d stages and %d copy jobs",
-			shape.Slabs, shape.Across, shape.CTAs, shape.Depth, shape.Private+shape.Shared)
 	case workers < 1:
 		return fmt.Errorf("pipeline: %d workers, want at least 1", workers)
 	case prog == nil:
@@ -167,12 +159,8 @@ func (g *Grid) Reset(ctx context.Context, shape Shape, prog Program, workers int
 	g.waitHelpers()
 	n := shape.CTAs * shape.Slabs
 	g.reopen()
-	pieces := n // to be done
 	if g.loose = shape.loose(); g.loose {
 		g.slabs = g.slabs[:0] // or who waits would look at those of a ring that was stopped
-		if pieces *= shape.Items; shape.Items > 1 && len(g.marks) < n {
-			g.marks = make([]mark, n)
-		}
 	} else {
 		if err := g.ring.Reset(shape.Depth, shape.CTAs, n); err != nil {
 			return err
@@ -184,7 +172,7 @@ func (g *Grid) Reset(ctx context.Context, shape Shape, prog Program, workers int
 	}
 	start(&g.finished, 1)
 	g.shape, g.prog, g.ctx, g.workers = shape, prog, ctx, workers
-	g.left.Store(int64(pieces))
+	g.left.Store(int64(n))
 	g.resetPosts(workers)
 	g.run++
 	return nil
@@ -215,7 +203,7 @@ func (g *Grid) resetPosts(workers int) {
 	}
 }
 
-// done counts n slabs whose last item is computed, or of a loose grid n items of slabs.
+// done counts n slabs whose last item is computed.
 func (g *Grid) done(n int) {
 	if g.left.Add(int64(-n)) == 0 {
 		g.finished.Arrive()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -159,11 +158,7 @@ func TestLooseStops(t *testing.T) {
 			}
 			runtime.Gosched()
 		}
-		s := looseShape(40)
-		if n%3 > 0 {
-			s.Items, s.Across = 1+n%3, 20
-		}
-		if err := g.Reset(ctx, s, p, 4); err != nil {
+		if err := g.Reset(ctx, looseShape(40), p, 4); err != nil {
 			t.Fatal(err)
 		}
 		c.Run(&g, 4)
@@ -206,61 +201,47 @@ func TestLooseLate(t *testing.T) {
 	}
 }
 
-// TestClaim checks that the workers' own pieces are all pieces, each of one worker who is
-// its owner, and that what was claimed of the run before does not count.
+// TestClaim checks that the workers' own slabs are all slabs, each of one worker, and that
+// what was claimed of the run before does not count.
 func TestClaim(t *testing.T) {
 	var g Grid
 	for slabs := 1; slabs < 24; slabs++ {
 		for workers := 1; workers < 30; workers += 3 {
 			s := looseShape(slabs)
-			s.Items = 1 + (slabs+workers)%5
-			if s.Items%2 == 0 {
-				s.Across = slabs / (1 + (slabs+1)%2)
-			}
 			if err := g.Reset(noContext, s, &loose{}, workers); err != nil {
 				t.Fatal(err)
 			}
-			claimed := make(map[piece]int)
+			claimed := make(map[int]int)
 			for id := range workers {
 				first, end := g.own(id)
-				pieces := (end - first) * s.Items
-				for n, ok := g.claim(id, pieces); ok; n, ok = g.claim(id, pieces) {
-					p := g.pieceAt(id, n)
-					claimed[p]++
-					if p.slab < 0 || p.slab >= slabs || p.item < 0 || p.item >= s.Items {
-						t.Fatalf("%+v: %+v", s, p)
-					}
-					if who, which := g.ownerOf(p); who != id || which != n {
-						t.Fatalf("%+v: %+v is number %d of worker %d of %d, not %d of %d", s, p, n, id, workers, which, who)
+				for slab, ok := g.claim(id, first, end); ok; slab, ok = g.claim(id, first, end) {
+					if claimed[slab]++; slab < first || slab >= end {
+						t.Fatalf("%d slabs: worker %d of %d has %d, of %d to %d", slabs, id, workers, slab, first, end)
 					}
 				}
 				if slabs%2 == 0 && id == workers/2 {
 					break // the others have claimed nothing when the next run begins
 				}
 			}
-			if slabs%2 == 1 && len(claimed) != slabs*s.Items {
-				t.Errorf("%+v: %d workers claimed %d pieces", s, workers, len(claimed))
+			if slabs%2 == 1 && len(claimed) != slabs {
+				t.Errorf("%d workers claimed %d of %d slabs", workers, len(claimed), slabs)
 			}
-			for p, n := range claimed {
-				if n > 1 {
-					t.Errorf("%+v: %+v was claimed %d times by %d workers", s, p, n, workers)
+			for slab, n := range claimed {
+				if n > 1 || slab >= slabs {
+					t.Errorf("slab %d of %d was claimed %d times by %d workers", slab, slabs, n, workers)
 				}
 			}
 		}
 	}
 }
 
-// TestLooseItems computes the items of slabs in order, however many workers there are and
-// whoever of them comes, and moves on among all slabs, some, or none.
-func TestLooseItems(t *testing.T) {
+// TestLooseSome computes the slabs once each, whichever of the workers come.
+func TestLooseSome(t *testing.T) {
 	c := eager(5)
 	defer c.Close()
 	var g Grid
 	for n := range 600 {
-		s := looseShape([]int{1, 2, 6, 12, 36}[n%5])
-		s.Items = 1 + n%9
-		s.Across = []int{0, s.Slabs, (s.Slabs + 1) / 2, 1}[n%4]
-		workers := 1 + n%7
+		s, workers := looseShape([]int{1, 2, 6, 12, 36}[n%5]), 1+n%7
 		complete(t, c, &g, s, workers)
 
 		prog := newRecorder(s)
@@ -278,57 +259,6 @@ func TestLooseItems(t *testing.T) {
 			wg.Wait()
 		})
 		prog.check(t, describe(s, workers), false)
-	}
-}
-
-// TestLooseItemHeld has a worker hold an item for long: who waits for it parks, and goes on
-// when it is done.
-func TestLooseItemHeld(t *testing.T) {
-	s := Shape{Depth: 1, Items: 3, CTAs: 1, Slabs: 4, Across: 4}
-	prog := newRecorder(s)
-	var held atomic.Bool
-	prog.hook = func(_ string, item, _ int) {
-		if item == 1 && held.CompareAndSwap(false, true) {
-			time.Sleep(20 * SpinFor)
-		}
-	}
-	var g Grid
-	if err := g.Reset(noContext, s, prog, 4); err != nil {
-		t.Fatal(err)
-	}
-	within(t, "a held item", func() {
-		var wg sync.WaitGroup
-		for id := range 4 {
-			wg.Go(func() { g.Work(id) })
-		}
-		wg.Wait()
-	})
-	prog.check(t, "a held item", false)
-}
-
-// TestAcross checks which shapes are refused because slabs cannot move on.
-func TestAcross(t *testing.T) {
-	good := Shape{Depth: 1, Items: 3, CTAs: 1, Slabs: 6, Across: 3}
-	var g Grid
-	if err := g.Reset(noContext, good, nothing{}, 2); err != nil {
-		t.Fatal(err)
-	}
-	for _, spoil := range []func(*Shape){
-		func(s *Shape) { s.Across = -3 },
-		func(s *Shape) { s.Across = 4 },
-		func(s *Shape) { s.Across = 12 },
-		func(s *Shape) { s.Depth = 2 },
-		func(s *Shape) { s.CTAs = 2 },
-		func(s *Shape) { s.Private = 1 },
-		func(s *Shape) { s.Shared = 1 },
-		func(s *Shape) { s.Items = 0 },
-		func(s *Shape) { s.Items = barrier.MaxCount },
-	} {
-		s := good
-		spoil(&s)
-		if err := g.Reset(noContext, s, nothing{}, 2); err == nil {
-			t.Errorf("%+v is accepted", s)
-		}
 	}
 }
 

@@ -49,8 +49,7 @@ func TestTrace(t *testing.T) {
 	defer c.Close()
 	var g Grid
 	shapes := []Shape{
-		{Depth: 1, Items: 3, CTAs: 1, Slabs: 6, Across: 2}, // loose
-		{Depth: 1, Items: 1, CTAs: 1, Slabs: 4},
+		{Depth: 1, Items: 1, CTAs: 1, Slabs: 6}, // loose
 		{Depth: 1, Items: 20, CTAs: 1, Slabs: 2, Private: 2, Shared: 1},
 	}
 	for range 60 {

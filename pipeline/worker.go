@@ -196,13 +196,6 @@ func (w *worker) behind() (slab, item int) {
 // wait spins for a moment of at most so many pauses, or parks if the worker has been
 // idle for long.
 func (w *worker) wait(pauses int) {
-	if w.spin(pauses) {
-		w.park()
-	}
-}
-
-// spin is wait for who parks himself: it reports whether the worker has been idle for long.
-func (w *worker) spin(pauses int) (long bool) {
 	if w.idle == 0 {
 		w.idleSince = time.Now()
 		_, item := w.behind()
@@ -211,7 +204,9 @@ func (w *worker) spin(pauses int) (long bool) {
 	}
 	w.idle++
 	w.turn.Look()
-	return lookAway(w.idle, pauses) && time.Since(w.idleSince) > SpinFor
+	if lookAway(w.idle, pauses) && time.Since(w.idleSince) > SpinFor {
+		w.park()
+	}
 }
 
 // lookAway spends the time between two looks, of which this is the nth, at what
