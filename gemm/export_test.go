@@ -155,6 +155,9 @@ func PretendL2(n int) (restore func()) { return pretend(func(m *machine) { m.l2 
 // PretendIntel does the same for a processor of Intel's, or of others.
 func PretendIntel(is bool) (restore func()) { return pretend(func(m *machine) { m.intel = is }) }
 
+// OnIntel reports whether it plans for one.
+func OnIntel() bool { return here.intel }
+
 // PretendHalves does the same for a processor that carries out AVX-512 in halves.
 func PretendHalves(is bool) (restore func()) { return pretend(func(m *machine) { m.halved = is }) }
 

@@ -91,7 +91,7 @@ func (p *product) mostRows(s *settings) int {
 		return streamRows
 	case p.kernel.KPack > 1 && workers == 1:
 		return sweptPairs
-	case p.kernel.Crowded():
+	case p.on.intel && p.kernel.KPack == 1:
 		return sweptAlone
 	}
 	return sweptRows

@@ -186,7 +186,7 @@ func mostStreamed(kern *asm.Kernel, packs, along bool, workers int) int {
 	switch {
 	case workers > 4 && kern.Starves(), packs && workers == 1 && kern.KPack > 1:
 		return 512
-	case packs && workers <= 2 && kern.Crowded():
+	case packs && workers <= 2 && kern.KPack == 1 && gemm.OnIntel():
 		return 192
 	case packs || kern.Starves() && (along || workers == 1):
 		return 128
