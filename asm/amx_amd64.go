@@ -4,49 +4,8 @@ package asm
 
 import "unsafe"
 
-//go:noescape
-func mulAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
-
-//go:noescape
-func rowsAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
-
-//go:noescape
-func pastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
-
-//go:noescape
-func roundAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
-
-//go:noescape
-func roundPastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
-
-//go:noescape
-func roundRowsAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
-
-//go:noescape
-func rowsPastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
-
-//go:noescape
-func roundRowsPastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
-
-//go:noescape
-func sweepAMX(s *Sweep)
-
-func peakAMX(n int)
-
 // peakAMXFlops counts four tiles.
 const peakAMXFlops = 4 * 16 * 16 * 32 * 2
-
-//go:noescape
-func packLines(dst, src unsafe.Pointer, stride, rows, k int)
-
-//go:noescape
-func packWide4(dst, src unsafe.Pointer, stride, k, panel int)
-
-//go:noescape
-func packWide8(dst, src unsafe.Pointer, stride, k, panel int)
-
-//go:noescape
-func packPairs16(dst, src unsafe.Pointer, stride, n, k int)
 
 // assembleAMX gives the AMX kernel and its model their assembly.
 func assembleAMX(k *Kernel) {

@@ -9,48 +9,6 @@ import "unsafe"
 // which only then it is. See [EdgeFunc].
 type edgeTile func(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 
-//go:noescape
-func edge1AVX512BF16(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
-
-//go:noescape
-func edge2AVX512BF16(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
-
-//go:noescape
-func edgeShort1AVX512BF16(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
-
-//go:noescape
-func edgeShort2AVX512BF16(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
-
-//go:noescape
-func edge1AVX512(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
-
-//go:noescape
-func edge2AVX512(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
-
-//go:noescape
-func edgeShort1AVX512(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
-
-//go:noescape
-func edgeShort2AVX512(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
-
-//go:noescape
-func edge1AVX2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
-
-//go:noescape
-func edge2AVX2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
-
-//go:noescape
-func edge3AVX2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
-
-//go:noescape
-func edgeShort1AVX2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
-
-//go:noescape
-func edgeShort2AVX2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
-
-//go:noescape
-func edgeShort3AVX2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
-
 // An edgeShape is the edge kernels of a kernel, by vectors of columns.
 type edgeShape struct {
 	shift        int // logarithm of the words of a vector

@@ -5,59 +5,7 @@ package asm
 import "unsafe"
 
 // The kernels that pack a panel of B as they multiply: that panel by rows of A, see [FuseRowsFunc], or another by panels of A,
-// see [Packing]. Pairs, Words, BF16 and F16 say what B holds; 256 is for those of AVX2.
-
-//go:noescape
-func fuseRowsPairs(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
-
-//go:noescape
-func fuseRowsWords(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
-
-//go:noescape
-func fuse256RowsWords(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
-
-//go:noescape
-func mulPackPairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
-
-//go:noescape
-func mulPackWords(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
-
-//go:noescape
-func mulPackBF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
-
-//go:noescape
-func mulPackF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
-
-// T is for a B whose columns lie along K.
-
-//go:noescape
-func mulPackTPairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
-
-//go:noescape
-func mulPackTWords(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
-
-//go:noescape
-func mulPackTBF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
-
-//go:noescape
-func mulPackTF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
-
-//go:noescape
-func mulPack256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
-
-//go:noescape
-func mulPack256BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
-
-//go:noescape
-func mulPack256F16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
-
-// The same with A in rows; see [Kernel.RowsPack].
-
-//go:noescape
-func rowsPackTPairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, pack *Packing)
-
-//go:noescape
-func rowsPackTWords(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, pack *Packing)
+// see [Packing]. Pairs, Words, BF16 and F16 say what B holds; 256 is for those of AVX2, T for a B whose columns lie along K.
 
 // assembleFuse gives k the fused kernels that fit its panels.
 func assembleFuse(k *Kernel) {

@@ -27,51 +27,6 @@ type hopperCall struct {
 	infinite int // set to 1 if an accumulator in f16 became infinite, after which it is wrong
 }
 
-//go:noescape
-func mulHopper512x16(c *hopperCall)
-
-//go:noescape
-func mulHopper512x16Heavy(c *hopperCall)
-
-//go:noescape
-func mulHopper256x16Heavy(c *hopperCall)
-
-//go:noescape
-func mulHopper512x8(c *hopperCall)
-
-//go:noescape
-func mulHopper512x32(c *hopperCall)
-
-//go:noescape
-func mulHopper512x16F16(c *hopperCall)
-
-//go:noescape
-func mulHopper512x32F16(c *hopperCall)
-
-//go:noescape
-func mulHopper256x16F16(c *hopperCall)
-
-//go:noescape
-func mulHopper256x32F16(c *hopperCall)
-
-//go:noescape
-func mulHopper256x16(c *hopperCall)
-
-//go:noescape
-func mulHopper256x8(c *hopperCall)
-
-//go:noescape
-func mulHopper256x32(c *hopperCall)
-
-//go:noescape
-func tameHopper512(src unsafe.Pointer, lds, rows, from, span int, wild *int)
-
-//go:noescape
-func tameHopper256(src unsafe.Pointer, lds, rows, from, span int, wild *int)
-
-func peakHopper512(n int)
-func peakHopper256(n int)
-
 // Flops in a turn of a peak loop: vectors × lanes × 2.
 const (
 	peakHopper512Flops = 8 * 16 * 2

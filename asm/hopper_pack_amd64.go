@@ -12,54 +12,6 @@ import (
 // do not count; and the largest sum of the fractions of a column in a step of 16.
 type hopperScan struct{ largest, smallest, sum [16]uint32 }
 
-//go:noescape
-func scanHopper512A16(values unsafe.Pointer, steps int, out *hopperScan)
-
-//go:noescape
-func scanHopper512B16(values unsafe.Pointer, steps int, out *hopperScan)
-
-//go:noescape
-func scanHopper256A16(values unsafe.Pointer, steps int, out *hopperScan)
-
-//go:noescape
-func scanHopper256B16(values unsafe.Pointer, steps int, out *hopperScan)
-
-//go:noescape
-func scanHopper512A8(values unsafe.Pointer, steps int, out *hopperScan)
-
-//go:noescape
-func scanHopper512A32(values unsafe.Pointer, steps int, out *hopperScan)
-
-//go:noescape
-func scanHopper512B8(values unsafe.Pointer, steps int, out *hopperScan)
-
-//go:noescape
-func scanHopper512B32(values unsafe.Pointer, steps int, out *hopperScan)
-
-//go:noescape
-func scanHopper256A8(values unsafe.Pointer, steps int, out *hopperScan)
-
-//go:noescape
-func scanHopper256A32(values unsafe.Pointer, steps int, out *hopperScan)
-
-//go:noescape
-func scanHopper256B8(values unsafe.Pointer, steps int, out *hopperScan)
-
-//go:noescape
-func scanHopper256B32(values unsafe.Pointer, steps int, out *hopperScan)
-
-//go:noescape
-func exponentsHopper512A(dst, values unsafe.Pointer, n, normal, base int)
-
-//go:noescape
-func exponentsHopper256A(dst, values unsafe.Pointer, n, normal, base int)
-
-//go:noescape
-func exponentsHopper512B(dst, values unsafe.Pointer, k, normal, base, half int)
-
-//go:noescape
-func exponentsHopper256B(dst, values unsafe.Pointer, k, normal, base, half int)
-
 // scan calls the assembly for n elements of K of a part of a panel, a multiple of L. It rounds those of tf32.
 func (c *hopperPacker) scan(zmm bool, values unsafe.Pointer, n int, out *hopperScan) {
 	side := c.side

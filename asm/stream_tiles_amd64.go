@@ -6,45 +6,6 @@ import "unsafe"
 
 // The stream kernels that compute as AMX does; see dotTile. S takes a tile of K or less at a time, T and P whole tiles.
 
-//go:noescape
-func streamS1Tiles(c *streamBlock)
-
-//go:noescape
-func streamS2Tiles(c *streamBlock)
-
-//go:noescape
-func streamS4Tiles(c *streamBlock)
-
-//go:noescape
-func streamS6Tiles(c *streamBlock)
-
-//go:noescape
-func streamS8Tiles(c *streamBlock)
-
-//go:noescape
-func streamT1Tiles(c *streamBlock)
-
-//go:noescape
-func streamT2Tiles(c *streamBlock)
-
-//go:noescape
-func streamT4Tiles(c *streamBlock)
-
-//go:noescape
-func streamT6Tiles(c *streamBlock)
-
-//go:noescape
-func streamT8Tiles(c *streamBlock)
-
-//go:noescape
-func streamP1Tiles(c *streamBlock)
-
-//go:noescape
-func streamP2Tiles(c *streamBlock)
-
-//go:noescape
-func streamP4Tiles(c *streamBlock)
-
 var (
 	streamTilesShape = streamShape{mr: amxMR, nr: amxNR, vec: 16, slots: []int{2, 2, 1, 1, 1}, widths: []int{amxNR, amxNR, amxNR}}
 	streamTiles      = streamKernel{streamShape: &streamTilesShape, sums: BF16.Block(), size: 2, kpack: 2, block: tileLine,

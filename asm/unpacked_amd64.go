@@ -9,66 +9,6 @@ import "unsafe"
 // the last vector: it has half the width with AVX-512, and with AVX2 is masked, which only then it is. See [UnpackedFunc].
 type unpackedStrip func(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
-//go:noescape
-func unpacked1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
-
-//go:noescape
-func unpacked2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
-
-//go:noescape
-func unpacked3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
-
-//go:noescape
-func unpackedShort1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
-
-//go:noescape
-func unpackedShort2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
-
-//go:noescape
-func unpackedShort3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
-
-//go:noescape
-func unpackedAcross1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
-
-//go:noescape
-func unpackedAcross2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
-
-//go:noescape
-func unpackedAcross3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
-
-//go:noescape
-func unpackedAcrossShort1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
-
-//go:noescape
-func unpackedAcrossShort2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
-
-//go:noescape
-func unpackedAcrossShort3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
-
-//go:noescape
-func unpacked1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
-
-//go:noescape
-func unpacked2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
-
-//go:noescape
-func unpackedShort1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
-
-//go:noescape
-func unpackedShort2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
-
-//go:noescape
-func unpackedAcross1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
-
-//go:noescape
-func unpackedAcross2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
-
-//go:noescape
-func unpackedAcrossShort1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
-
-//go:noescape
-func unpackedAcrossShort2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
-
 // An unpackedShape is the strips of a kernel, by vectors of columns.
 type unpackedShape struct {
 	mr            int // rows of the largest tile

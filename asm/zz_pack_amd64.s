@@ -3,6 +3,7 @@
 //go:build amd64 && !purego
 
 #include "textflag.h"
+#include "go_asm.h"
 
 // func packT8Pairs(dst, src unsafe.Pointer, stride, rows, k int)
 // One panel of 8.

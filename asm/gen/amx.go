@@ -65,8 +65,8 @@ var (
 		tile: memory{"SI", "DX", 1, 0},
 		step: 64,
 		first: func(s *source) {
-			s.load(8, "lda", "DX")
-			s.op("MOVQ k+0(FP), CX")
+			s.load("lda", "DX")
+			s.load("k", "CX")
 			s.op("SHLQ $2, CX")
 			s.op("MOVQ DX, R9")
 			s.op("SHLQ $4, R9")
@@ -152,9 +152,9 @@ func amxRows(s *source, name string, c *sideC, doc string) {
 //	R13 16·ldd   R14 row to copy   R15 memory of the kernel's own, for two tiles   AX row of C to prefetch   (SP) their pitch
 //	8(SP) the end of the rows to copy   16(SP) the pitch of src, if it is added, and R8 the row to add next   24(SP) 1 if it is
 func amxStrip(s *source, a *sideA, c *sideC) {
-	s.load(1, "m", "BX", "a", "SI")
-	s.load(4, "src", "R8")
-	s.load(6, "dst", "R10", "ldd", "R11")
+	s.load("m", "BX", "a", "SI")
+	s.load("src", "R8")
+	s.load("dst", "R10", "ldd", "R11")
 	s.op("LEAQ ·tiles<>(SB), AX")
 	s.configTiles("AX")
 	s.op("MOVQ $64, R12")
@@ -165,7 +165,7 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	s.op("LEAQ %d(R15), R14", 2*tileBytes)
 	s.op("MOVQ R14, 8(SP)")
 	s.op("XORL CX, CX")
-	s.op("MOVQ lds+40(FP), AX")
+	s.load("lds", "AX")
 	s.op("NEGQ AX")
 	s.op("MOVQ AX, 16(SP)")
 	s.op("JLE start0")
@@ -181,8 +181,8 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 
 	amxFirst(s, c)
 	a.panel(s)
-	s.op("MOVQ b+24(FP), DI")
-	s.op("MOVQ k+0(FP), CX")
+	s.load("b", "DI")
+	s.load("k", "CX")
 	s.op("DECQ BX")
 	s.op("SHRQ $4, CX")
 	s.op("JZ last")
@@ -197,7 +197,7 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	s.op("JZ last")
 	amxSwap(s, a, c)
 	s.op("DECQ BX")
-	s.op("MOVQ k+0(FP), CX")
+	s.load("k", "CX")
 	s.op("SHRQ $4, CX")
 	s.op("MOVQ R15, R14")
 	if !c.always() {
@@ -231,7 +231,7 @@ func amxFirst(s *source, c *sideC) {
 	s.op("CMPQ BX, $1")
 	s.op("JEQ loaded")
 	s.op("MOVQ R8, AX")
-	s.op("MOVQ lds+40(FP), CX")
+	s.load("lds", "CX")
 	s.op("JMP start")
 	s.label("added")
 	s.zeroTile(0)
@@ -257,7 +257,7 @@ func amxFirst(s *source, c *sideC) {
 func amxSwap(s *source, a *sideA, c *sideC) {
 	s.comment("The first block of another panel, and the tiles of C in turn.")
 	a.panel(s)
-	s.op("MOVQ b+24(FP), DI")
+	s.load("b", "DI")
 	s.op("MOVQ R15, R14")
 	s.op("MOVQ $%d, CX", rowBytes)
 	if !c.always() {
@@ -360,7 +360,7 @@ const added, addedPitch = "24(SP)", "16(SP)"
 // loadC writes the load of a tile of C from R8, which the second moves on to the rows of the next panel. It changes AX.
 func loadC(s *source, tile int) {
 	if tile == 0 {
-		s.op("MOVQ lds+40(FP), AX")
+		s.load("lds", "AX")
 	}
 	s.tile(tileLoad, tile, memory{"R8", "AX", 1, 64 * tile})
 	if tile == 1 {
@@ -381,7 +381,7 @@ func wholeLines(s *source) {
 // amxPeak writes the register-only loop: four accumulators, of tiles that are zero.
 func amxPeak(s *source) {
 	s.function("peakAMX", "n int", 0, "4 independent TDPBF16PS a turn, n turns.")
-	s.load(0, "n", "CX")
+	s.load("n", "CX")
 	s.op("LEAQ ·tiles<>(SB), AX")
 	s.configTiles("AX")
 	for tile := range 8 {
@@ -411,27 +411,23 @@ func (s *source) tiles() {
 	s.words("tiles", config)
 }
 
-// amx returns the file of the AMX kernel and the packers of its A.
-func amx() []byte {
-	var s source
-	s.WriteString(header)
-	s.WriteString("#include \"go_asm.h\"\n")
-	amxMul(&s, "mulAMX", &toCache, "")
-	amxRows(&s, "rowsAMX", &toCache, "")
-	amxMul(&s, "pastAMX", &toMemory, ", stored past the caches")
-	amxMul(&s, "roundAMX", &shortCache, ", rounded to bf16")
-	amxMul(&s, "roundPastAMX", &shortMemory, ", rounded to bf16, stored past the caches")
-	amxRows(&s, "roundRowsAMX", &shortCache, ", rounded to bf16")
-	amxRows(&s, "rowsPastAMX", &toMemory, ", stored past the caches")
-	amxRows(&s, "roundRowsPastAMX", &shortMemory, ", rounded to bf16, stored past the caches")
-	amxSweep(&s)
-	amxPeak(&s)
-	packLines(&s)
-	packWide(&s, 4)
-	packWide(&s, 8)
-	packPairs16(&s)
+// amx writes the AMX kernel and the packers of its A.
+func amx(s *source) {
+	amxMul(s, "mulAMX", &toCache, "")
+	amxRows(s, "rowsAMX", &toCache, "")
+	amxMul(s, "pastAMX", &toMemory, ", stored past the caches")
+	amxMul(s, "roundAMX", &shortCache, ", rounded to bf16")
+	amxMul(s, "roundPastAMX", &shortMemory, ", rounded to bf16, stored past the caches")
+	amxRows(s, "roundRowsAMX", &shortCache, ", rounded to bf16")
+	amxRows(s, "rowsPastAMX", &toMemory, ", stored past the caches")
+	amxRows(s, "roundRowsPastAMX", &shortMemory, ", rounded to bf16, stored past the caches")
+	amxSweep(s)
+	amxPeak(s)
+	packLines(s)
+	packWide(s, 4)
+	packWide(s, 8)
+	packPairs16(s)
 	s.tiles()
 	s.words("interleave", interleave())
 	s.words("uppers", uppers())
-	return s.Bytes()
 }

@@ -20,7 +20,7 @@ const (
 //	(SP) the room after R8   8(SP) panels of A   16(SP) columns left   24(SP) C   32(SP) B
 func amxSweep(s *source) {
 	s.splitFunction("sweepAMX", "s *Sweep", 40, "Strips of 1 × 2 tiles, and beside them the next panels of B.")
-	s.load(0, "s", "R11")
+	s.load("s", "R11")
 	s.op("LEAQ ·tiles<>(SB), AX")
 	s.configTiles("AX")
 	s.op("VMOVDQU64 ·interleave<>+0(SB), Z30")

@@ -13,7 +13,7 @@ import "fmt"
 func copy512(s *source, f form, width int) {
 	name := fmt.Sprintf("packS%d%s", width, f.name)
 	s.function(name, packSParams, 0, fmt.Sprintf("%d columns into panels of %d.", 32, width))
-	s.load(0, "dst", "DI", "src", "SI", "stride", "R9", "n", "AX", "k", "DX", "panel", "BX")
+	s.load("dst", "DI", "src", "SI", "stride", "R9", "n", "AX", "k", "DX", "panel", "BX")
 	s.mask("AX", "CX", "K1")
 	if f.kpack == 1 {
 		s.op("SHRQ $16, CX")

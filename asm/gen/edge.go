@@ -49,8 +49,8 @@ const edgeUnroll = 2
 func (k edgeKernel) mul(s *source) {
 	s.function(k.prefix()+k.name, "r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int", 0,
 		fmt.Sprintf("r rows by %d vectors of columns.", k.vecs))
-	k.setMask(s, 10)
-	s.load(0, "r", "AX", "k", "CX", "a", "SI", "lda", "R12", "step", "R14", "b", "DI", "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
+	k.setMask(s)
+	s.load("r", "AX", "k", "CX", "a", "SI", "lda", "R12", "step", "R14", "b", "DI", "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
 	s.op("ANDQ $-2, R9")
 	s.op("LEAQ (R12)(R12*2), R13")
 	for r := 1; r < k.mr; r++ {
@@ -100,7 +100,7 @@ func (k edgeKernel) rows(s *source, r int) {
 	k.step(s, a, r, 0)
 	s.label(fmt.Sprintf("store%d", r))
 	if !k.zmm {
-		k.setMask(s, 10)
+		k.setMask(s)
 	}
 	s.op("TESTQ R8, R8")
 	s.op("JZ put%d", r)
@@ -109,7 +109,7 @@ func (k edgeKernel) rows(s *source, r int) {
 	s.op("NEGQ R9")
 	k.addRows(s, r, "R8", "R9", k.registers()-1)
 	s.label(fmt.Sprintf("put%d", r))
-	s.op("TESTQ $1, lds+56(FP)")
+	s.op("TESTQ $1, %s", s.arg("lds"))
 	s.op("JZ plain%d", r)
 	s.op("MOVQ R10, R8")
 	k.addRows(s, r, "R8", "R11", k.registers()-1)
@@ -129,15 +129,12 @@ func (k edgeKernel) step(s *source, a operandA, r, u int) {
 	k.products(s, a, r, b0, bcast, spare)
 }
 
-// edges returns the file of these kernels.
-func edges() []byte {
-	var s source
-	s.WriteString(header)
+// edges writes these kernels.
+func edges(s *source) {
 	for _, k := range kernels {
 		for _, e := range edgeKernels(k) {
-			e.mul(&s)
+			e.mul(s)
 		}
 	}
 	s.words("firstWords", firstWords())
-	return s.Bytes()
 }

@@ -6,6 +6,24 @@ import "fmt"
 // 16 ways then keeps few of them.
 const fuseAhead = 64
 
+// fused writes the kernels that pack a panel of B while they multiply.
+func fused(s *source) {
+	kernels[0].fuse(s, pairs)
+	kernels[1].fuse(s, words)
+	kernels[2].fuse(s, words)
+	kernels[0].mulPack(s, pairs)
+	kernels[0].mulPackT(s, pairs, false)
+	kernels[0].mulPackT(s, pairs, true)
+	kernels[1].mulPackT(s, words, true)
+	for _, f := range []form{words, bf16, f16} {
+		kernels[1].mulPack(s, f)
+		kernels[1].mulPackT(s, f, false)
+		kernels[2].mulPack(s, f)
+	}
+	s.words("interleave", interleave())
+	s.words("packLanes", packLanes())
+}
+
 // fuse writes the kernel that packs a panel of B from rows of K while it multiplies it by rows of A, whose elements are words or
 // pairs; see FuseRowsFunc for its contract. The loads, the interleaving and the stores of B hide behind the products of a row of A each.
 //
@@ -22,12 +40,12 @@ func (k kernel) fuse(s *source, f form) {
 	}
 	s.function(name+"Rows"+f.name, "k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", 0,
 		fmt.Sprintf("One panel of %d columns by %d rows.", k.rowB()/4, k.mr))
-	s.load(9, "lda", "BX")
-	s.load(0, "k", "CX", "a", "DX", "b", "SI", "stride", "R13", "panel", "R12")
+	s.load("lda", "BX")
+	s.load("k", "CX", "a", "DX", "b", "SI", "stride", "R13", "panel", "R12")
 	s.op("MOVQ R13, R15")
 	s.op("IMULQ $%d, R15", fuseAhead)
 	s.op("ADDQ SI, R15")
-	s.load(5, "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
+	s.load("src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
 	s.op("ANDQ $-2, R9")
 	a.start(s)
 	if f.kpack == 2 {
@@ -72,7 +90,7 @@ func (k kernel) fuse(s *source, f form) {
 	s.op("DECQ CX")
 	s.op("JNZ loop")
 
-	k.storeTile(s, variant{}, 48)
+	k.storeTile(s, variant{})
 	s.ret()
 }
 

@@ -145,6 +145,9 @@ func TestBytesHaveMnemonics(t *testing.T) {
 // TestVZEROUPPER checks that every function clears the upper halves before it returns.
 func TestVZEROUPPER(t *testing.T) {
 	for name, text := range generate() {
+		if !strings.HasSuffix(name, ".s") {
+			continue
+		}
 		returns := strings.Count(string(text), "\tRET\n")
 		if clean := strings.Count(string(text), "\tVZEROUPPER\n\tRET\n"); clean != returns || returns == 0 {
 			t.Errorf("%s: %d of %d returns come after VZEROUPPER", name, clean, returns)

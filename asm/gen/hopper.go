@@ -31,21 +31,18 @@ var hoppers = []hopper{
 	{name: "256x32F16", mr: 4, vecs: 3, sub: 24, products: 32, fraction: 13, f16: true},
 }
 
-// hopperFile returns the file of the kernels of Hopper's arithmetic.
-func hopperFile() []byte {
-	var s source
-	s.WriteString(header)
-	s.WriteString("#include \"go_asm.h\"\n")
+// hopperFile writes the kernels of Hopper's arithmetic.
+func hopperFile(s *source) {
 	for _, h := range hoppers {
-		h.mul(&s)
+		h.mul(s)
 	}
 	for _, h := range hoppers {
 		if h.products == 16 && !h.heavy && !h.f16 {
-			h.peak(&s)
-			h.tame(&s)
+			h.peak(s)
+			h.tame(s)
 		}
 	}
-	hopperPackers(&s)
+	hopperPackers(s)
 	for _, c := range []struct {
 		name  string
 		value uint32
@@ -60,7 +57,6 @@ func hopperFile() []byte {
 	} {
 		s.dwords(c.name, 16, func(int) uint32 { return c.value })
 	}
-	return s.Bytes()
 }
 
 // dwords writes a read-only table of n 32-bit values.
@@ -170,7 +166,7 @@ func (h hopper) mul(s *source) {
 		places++
 	}
 	s.function("mulHopper"+h.name, "c *hopperCall", 32+(places+1)*width, fmt.Sprintf("%d × %d, steps of %d products.", h.mr, h.vecs*width/4, h.products))
-	s.op("MOVQ c+0(FP), AX")
+	s.load("c", "AX")
 	for _, f := range [][2]string{{"head", "DI"}, {"a", "SI"}, {"aexp", "DX"}, {"src", "R8"}, {"lds", "R9"}, {"dst", "R10"}, {"ldd", "R11"}, {"tiles", "R12"}} {
 		s.op("MOVQ hopperCall_%s(AX), %s", f[0], f[1])
 	}
@@ -197,7 +193,7 @@ func (h hopper) mul(s *source) {
 
 	s.label("tile")
 	s.comment("The sum of the largest exponents; a byte e means e + sum - 126.")
-	s.op("MOVQ c+0(FP), AX")
+	s.load("c", "AX")
 	s.op("MOVQ 0(SP), DI")
 	s.op("MOVLQSX (DI), CX")
 	s.op("ADDQ hopperCall_bmax(AX), CX")
@@ -218,7 +214,7 @@ func (h hopper) mul(s *source) {
 	s.op("MOVQ $%d, 8(SP)", h.mr/2)
 
 	s.label("pair")
-	s.op("MOVQ c+0(FP), AX")
+	s.load("c", "AX")
 	for _, f := range [][2]string{{"b", "DI"}, {"half", "R14"}, {"bexp", "CX"}, {"steps", "R13"}} {
 		if f[0] != "half" || h.zmm {
 			s.op("MOVQ hopperCall_%s(AX), %s", f[0], f[1])
@@ -273,7 +269,7 @@ func (h hopper) mul(s *source) {
 	s.op("ADDQ $8, DX")
 	s.op("DECQ 8(SP)")
 	s.op("JNZ pair")
-	s.op("MOVQ c+0(FP), AX")
+	s.load("c", "AX")
 	s.op("MOVQ hopperCall_panel(AX), CX")
 	s.op("LEAQ %d(SI)(CX*1), SI", -4*h.mr)
 	s.op("LEAQ %d(DX)(CX*1), DX", -4*h.mr)
@@ -290,7 +286,7 @@ func (h hopper) mul(s *source) {
 			s.op("VPTEST Y12, Y12")
 		}
 		s.op("JEQ done")
-		s.op("MOVQ c+0(FP), AX")
+		s.load("c", "AX")
 		s.op("MOVQ $1, hopperCall_infinite(AX)")
 		s.label("done")
 	}
@@ -312,7 +308,7 @@ func (h hopper) peak(s *source) {
 	name := h.name[:3]
 	n := h.peakAccs()
 	s.function("peakHopper"+name, "n int", 0, fmt.Sprintf("%d independent vectors of products a turn, n turns.", n))
-	s.load(0, "n", "CX")
+	s.load("n", "CX")
 	for i := range n + 2 {
 		h.bits(s, "VPXOR", "%s, %s, %s", h.reg(i), h.reg(i), h.reg(i))
 	}

@@ -57,7 +57,7 @@ func (h hopperSide) name() string {
 //	tf32: tmp 3 4 6   a bit 5   the bits that stay 7   half of their last, less a bit 10   NaN 11
 func (h hopperSide) scan(s *source, products int) {
 	s.function(fmt.Sprintf("scanHopper%s%d", h.name(), products), "values unsafe.Pointer, steps int, out *hopperScan", 0, "See hopperScan.")
-	s.load(0, "values", "SI", "steps", "CX", "out", "DI")
+	s.load("values", "SI", "steps", "CX", "out", "DI")
 	r := h.reg
 	for i := range 3 {
 		h.bits(s, "VPXOR", "%s, %s, %s", r(i), r(i), r(i))
@@ -185,7 +185,7 @@ func (h hopperSide) relatives(s *source) {
 // exponentsA writes the exponents of a panel of A, each byte four times, n vectors of them.
 func (h hopperSide) exponentsA(s *source) {
 	s.function("exponentsHopper"+h.name(), "dst, values unsafe.Pointer, n, normal, base int", 0, "n vectors; normal and base are exponent fields.")
-	s.load(0, "dst", "DI", "values", "SI", "n", "CX", "normal", "AX", "base", "BX")
+	s.load("dst", "DI", "values", "SI", "n", "CX", "normal", "AX", "base", "BX")
 	h.relatives(s)
 	s.comment("The first byte of each dword, four times.")
 	h.bits(s, "VMOVDQU", "·hopperFirst<>(SB), %s", h.reg(4))
@@ -209,10 +209,10 @@ func (h hopperSide) exponentsA(s *source) {
 func (h hopperSide) exponentsB(s *source) {
 	s.function("exponentsHopper"+h.name(), "dst, values unsafe.Pointer, k, normal, base, half int", 0,
 		"k vectors; normal and base are exponent fields; half is the bytes to the second half of the columns, if there is one.")
-	s.load(0, "dst", "DI", "values", "SI", "k", "CX", "normal", "AX", "base", "BX")
+	s.load("dst", "DI", "values", "SI", "k", "CX", "normal", "AX", "base", "BX")
 	h.relatives(s)
 	if h.zmm {
-		s.load(5, "half", "R9")
+		s.load("half", "R9")
 	} else {
 		h.bits(s, "VMOVDQU", "·hopperLanes<>(SB), %s", h.reg(4))
 	}

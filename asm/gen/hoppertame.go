@@ -6,7 +6,7 @@ package main
 //	from 0   span 1   all bits but the sign 2   zero 3   those that are not in the range 4 or K0
 func (h hopper) tame(s *source) {
 	s.function("tameHopper"+h.name[:3], "src unsafe.Pointer, lds, rows, from, span int, wild *int", 0, "It sets wild to 1 if not all are.")
-	s.load(0, "src", "SI", "lds", "R9", "rows", "CX", "from", "AX", "span", "DX")
+	s.load("src", "SI", "lds", "R9", "rows", "CX", "from", "AX", "span", "DX")
 	r := h.reg
 	for i, from := range []string{"AX", "DX"} {
 		s.op("VMOVQ %s, X%d", from, i)
@@ -48,7 +48,7 @@ func (h hopper) tame(s *source) {
 		s.op("VPTEST Y4, Y4")
 	}
 	s.op("JEQ done")
-	s.load(5, "wild", "DI")
+	s.load("wild", "DI")
 	s.op("MOVQ $1, (DI)")
 	s.label("done")
 	s.ret()

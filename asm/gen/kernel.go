@@ -28,6 +28,27 @@ var kernels = []kernel{
 	{name: "AVX2", doc: "4 × 24, a word is a float32", mr: 4, vecs: 3, unroll: 4},
 }
 
+// strips writes their strip kernels and the loops that measure their peaks.
+func strips(s *source) {
+	for _, k := range kernels {
+		k.mul(s, variant{})
+		k.mul(s, variant{rows: true})
+		if k.zmm {
+			k.mul(s, variant{past: true})
+			k.mul(s, variant{rows: true, past: true})
+		}
+		for _, to := range k.rounded() {
+			k.mul(s, variant{to: to})
+			k.mul(s, variant{to: to, past: true})
+			k.mul(s, variant{to: to, rows: true})
+			k.mul(s, variant{to: to, rows: true, past: true})
+		}
+		k.half().mul(s, variant{})
+		k.peak(s)
+	}
+	s.words("uppers", uppers())
+}
+
 func (k kernel) reg(i int) string {
 	if k.zmm {
 		return fmt.Sprintf("Z%d", i)
@@ -129,13 +150,13 @@ func (a rowsA) tile(s *source) {
 	}
 }
 
-// next goes from the end of 4 or 8 rows of k words, a parameter, to the start of the next rows; it clobbers a register.
-func (a rowsA) next(s *source, k, tmp string) {
+// next goes from the end of 4 or 8 rows of k words to the start of the next rows; it clobbers a register.
+func (a rowsA) next(s *source, tmp string) {
 	if a.mr > 4 {
 		s.op("MOVQ %s, %s", a.at4, a.at)
 	}
 	s.op("LEAQ (%s)(%s*4), %s", a.at, a.lda, a.at)
-	s.op("MOVQ %s, %s", k, tmp)
+	s.load("k", tmp)
 	s.op("SHLQ $2, %s", tmp)
 	s.op("SUBQ %s, %s", tmp, a.at)
 }
@@ -167,21 +188,21 @@ func (k kernel) mul(s *source, v variant) {
 		a = lie
 		s.function(k.prefix(v.name())+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", 40, k.doc+".")
 		k.foldStart(s, foldAt)
-		s.load(8, "lda", "R12")
+		s.load("lda", "R12")
 	} else {
 		s.function(k.prefix(v.name())+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead", 40, k.doc+".")
 		k.foldStart(s, foldAt)
 		k.aheadStart(s)
 	}
-	s.load(1, "m", "BX", "a", "SI")
-	s.load(4, "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
+	s.load("m", "BX", "a", "SI")
+	s.load("src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
 	s.op("ANDQ $-2, R9")
 	if v.rows {
 		lie.start(s)
 	}
 	s.label("tile")
-	s.op("MOVQ b+24(FP), DI")
-	s.op("MOVQ k+0(FP), CX")
+	s.load("b", "DI")
+	s.load("k", "CX")
 	if v.past {
 		s.op("MOVQ DI, AX")
 		s.op("XORQ R13, R13")
@@ -231,9 +252,9 @@ func (k kernel) mul(s *source, v variant) {
 	}
 
 	k.loop(s, a, foldAt)
-	k.storeTile(s, v, 40)
+	k.storeTile(s, v)
 	if v.rows {
-		lie.next(s, "k+0(FP)", "CX")
+		lie.next(s, "CX")
 		lie.tile(s)
 	}
 	s.op("DECQ BX")
@@ -254,7 +275,7 @@ func (k kernel) prefix(name string) string {
 
 // aheadStart sets the registers for what is to be prefetched.
 func (k kernel) aheadStart(s *source) {
-	s.load(8, "next", "DX")
+	s.load("next", "DX")
 	s.op("XORQ R14, R14")
 	s.op("XORQ R15, R15")
 	s.op("TESTQ DX, DX")
@@ -413,7 +434,7 @@ func (k kernel) peakAccs() int { return k.registers() * 3 / 4 }
 // peak writes the register-only loop of multiply-adds.
 func (k kernel) peak(s *source) {
 	s.function("peak"+k.name, "n int", 0, fmt.Sprintf("%d independent multiply-adds a turn, n turns.", k.peakAccs()))
-	s.load(0, "n", "CX")
+	s.load("n", "CX")
 	for i := range k.registers() {
 		k.zero(s, i)
 	}

@@ -10,12 +10,12 @@ type masked struct {
 	at    int // the register of the mask of AVX2
 }
 
-// setMask sets the mask of the last vector from the columns in it, parameter last of the function; it clobbers AX and CX.
-func (k masked) setMask(s *source, last int) {
+// setMask sets the mask of the last vector from the columns in it, which parameter last counts; it clobbers AX and CX.
+func (k masked) setMask(s *source) {
 	if !k.masks() {
 		return
 	}
-	s.load(last, "last", "CX")
+	s.load("last", "CX")
 	if k.zmm {
 		s.op("MOVQ $-1, AX")
 		s.op("SHLQ CX, AX")

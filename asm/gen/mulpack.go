@@ -22,7 +22,7 @@ func (k kernel) mulPack(s *source, f form) {
 	}
 	s.function(name+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing", 8, k.doc+".")
 	k.foldStart(s, 0)
-	s.load(8, "pack", "DX")
+	s.load("pack", "DX")
 	s.op("MOVQ Packing_B(DX), R15")
 	s.op("MOVQ Packing_Stride(DX), R13")
 	s.op("MOVQ Packing_K(DX), R14")
@@ -34,13 +34,13 @@ func (k kernel) mulPack(s *source, f form) {
 		s.op("VMOVDQU32 ·interleave<>+0(SB), Z30")
 		s.op("VMOVDQU32 ·interleave<>+64(SB), Z31")
 	}
-	s.load(1, "m", "BX", "a", "SI")
-	s.load(4, "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
+	s.load("m", "BX", "a", "SI")
+	s.load("src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
 	s.op("ANDQ $-2, R9")
 
 	s.label("tile")
-	s.op("MOVQ b+24(FP), DI")
-	s.op("MOVQ k+0(FP), CX")
+	s.load("b", "DI")
+	s.load("k", "CX")
 	k.loadTile(s, nil)
 	s.label("start")
 	s.op("SUBQ $%d, CX", k.unroll)
@@ -62,7 +62,7 @@ func (k kernel) mulPack(s *source, f form) {
 	s.op("JGE pack")
 
 	k.loop(s, a, 0)
-	k.storeTile(s, variant{}, 40)
+	k.storeTile(s, variant{})
 	s.op("DECQ BX")
 	s.op("JNZ tile")
 

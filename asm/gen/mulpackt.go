@@ -31,15 +31,15 @@ func (k kernel) mulPackT(s *source, f form, rows bool) {
 	var a operandA = panelA{"SI", k.mr}
 	lie := rowsA{"SI", "BX", "R10", "R11", k.mr}
 	line := packDepth * f.kpack * f.bytes // of a row of a block
-	pack, turns := 8, packTurns           // parameters before it
+	turns := packTurns
 	if rows {
-		a, pack, turns = lie, 9, rowsTurns
+		a, turns = lie, rowsTurns
 		s.function("rowsPackT"+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, pack *Packing", 64, k.doc+", A in rows.")
 	} else {
 		s.function("mulPackT"+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing", 48, k.doc+".")
 	}
 	k.foldStart(s, 40)
-	s.load(pack, "pack", "DX")
+	s.load("pack", "DX")
 	s.op("MOVQ Packing_B(DX), R15")
 	s.op("MOVQ Packing_Stride(DX), R13")
 	s.op("MOVQ Packing_K(DX), R8")
@@ -60,22 +60,22 @@ func (k kernel) mulPackT(s *source, f form, rows bool) {
 	s.op("LEAQ (R8*%d), R14", k.rowB()/4/packBlock)
 	s.op("VMOVDQU64 ·packLanes<>+0(SB), Z30")
 	s.op("VMOVDQU64 ·packLanes<>+64(SB), Z31")
-	s.load(1, "m", "BX", "a", "SI")
-	s.load(4, "src", "AX")
+	s.load("m", "BX", "a", "SI")
+	s.load("src", "AX")
 	s.op("MOVQ AX, 0(SP)")
-	s.load(6, "dst", "R10", "ldd", "R11")
+	s.load("dst", "R10", "ldd", "R11")
 	if rows {
 		s.op("MOVQ BX, 48(SP)")
 		s.op("MOVQ R10, 56(SP)")
-		s.load(8, "lda", "R10")
+		s.load("lda", "R10")
 		lie.start(s)
 	}
 
 	s.label("tile")
-	s.op("MOVQ b+24(FP), DI")
-	s.op("MOVQ k+0(FP), CX")
+	s.load("b", "DI")
+	s.load("k", "CX")
 	s.op("MOVQ 0(SP), R8")
-	s.op("MOVQ lds+40(FP), R9")
+	s.load("lds", "R9")
 	s.op("ANDQ $-2, R9")
 	k.loadTile(s, nil)
 	s.label("start")
@@ -109,17 +109,17 @@ func (k kernel) mulPackT(s *source, f form, rows bool) {
 	s.label("store")
 	s.op("MOVQ R8, 8(SP)")
 	s.op("MOVQ 0(SP), R8")
-	s.op("MOVQ lds+40(FP), R9")
+	s.load("lds", "R9")
 	if rows {
 		s.op("MOVQ 56(SP), R10")
-		s.op("MOVQ ldd+56(FP), R11")
+		s.load("ldd", "R11")
 	}
-	k.addTile(s, variant{}, 40)
+	k.addTile(s, variant{})
 	s.op("MOVQ R8, 0(SP)")
 	if rows {
 		s.op("MOVQ R10, 56(SP)")
-		s.op("MOVQ lda+64(FP), R10")
-		lie.next(s, "k+0(FP)", "CX")
+		s.load("lda", "R10")
+		lie.next(s, "CX")
 		lie.start(s)
 		s.op("DECQ 48(SP)")
 	} else {

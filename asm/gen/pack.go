@@ -19,31 +19,28 @@ const (
 	packSParams = "dst, src unsafe.Pointer, stride, n, k, panel int"
 )
 
-// packers returns the file of packers. A packer with T in its name transposes: its source has K along the rows. One with
+// packers writes the packers. A packer with T in its name transposes: its source has K along the rows. One with
 // S copies: its source has K across the rows, stride bytes apart. The number is the width of a panel.
-func packers() []byte {
-	var s source
-	s.WriteString(header)
+func packers(s *source) {
 	for _, width := range []int{8, 32} {
 		for _, f := range []form{pairs, words, bf16, f16} {
-			transpose512(&s, f, width)
+			transpose512(s, f, width)
 		}
 	}
 	for _, width := range []int{8, 32} {
 		for _, f := range []form{pairs, words, bf16, f16} {
-			copy512(&s, f, width)
+			copy512(s, f, width)
 		}
 	}
 	for _, f := range []form{words, bf16, f16} {
-		transpose256(&s, f, 4, 4)
-		copy256x4(&s, f)
+		transpose256(s, f, 4, 4)
+		copy256x4(s, f)
 		for n := 8; n <= 24; n += 8 {
-			transpose256(&s, f, 24, n)
-			copy256x24(&s, f, n)
+			transpose256(s, f, 24, n)
+			copy256x24(s, f, n)
 		}
 	}
 	s.words("interleave", interleave())
-	return s.Bytes()
 }
 
 // load512 loads 16 words from addr into vector z, those selected by mask; the others become zero and are not read. For

@@ -32,7 +32,7 @@ func name256(what string, f form, width, n int) string {
 func transpose256(s *source, f form, width, n int) {
 	s.function(name256("T", f, width, n), "dst, src unsafe.Pointer, stride, k int", 0,
 		fmt.Sprintf("A panel of %d from %d rows; k is a multiple of 8.", width, n))
-	s.load(0, "dst", "DI", "src", "SI", "stride", "R9", "k", "CX")
+	s.load("dst", "DI", "src", "SI", "stride", "R9", "k", "CX")
 	s.op("LEAQ (R9)(R9*2), R10")
 	s.op("TESTQ CX, CX")
 	s.op("JLE done")
@@ -98,7 +98,7 @@ func quads256(s *source, n int) {
 // copy256x24 writes a packer of n columns from rows of K into a panel of 24.
 func copy256x24(s *source, f form, n int) {
 	s.function(name256("S", f, 24, n), "dst, src unsafe.Pointer, stride, k int", 0, fmt.Sprintf("A panel of 24 from %d columns.", n))
-	s.load(0, "dst", "DI", "src", "SI", "stride", "R9", "k", "CX")
+	s.load("dst", "DI", "src", "SI", "stride", "R9", "k", "CX")
 	for v := n / 8; v < 3; v++ {
 		s.op("VXORPS Y%d, Y%d, Y%d", v, v, v)
 	}
@@ -125,7 +125,7 @@ func copy256x24(s *source, f form, n int) {
 //	SI source   R9 stride   CX steps of K left   DI R10 R11 R12 panels   R13 offset in a panel
 func copy256x4(s *source, f form) {
 	s.function("packS4"+f.name, "dst, src unsafe.Pointer, stride, k, panel int", 0, "16 columns into four panels of 4.")
-	s.load(0, "dst", "DI", "src", "SI", "stride", "R9", "k", "CX", "panel", "R12")
+	s.load("dst", "DI", "src", "SI", "stride", "R9", "k", "CX", "panel", "R12")
 	s.op("LEAQ (DI)(R12*1), R10")
 	s.op("LEAQ (DI)(R12*2), R11")
 	s.op("LEAQ (R10)(R12*2), R12")

@@ -28,34 +28,30 @@ type stream struct {
 	far  bool // what is read is prefetched to the second-level cache
 }
 
-// streams returns the file of the stream kernels for rows of K and for panels.
-func streams() []byte {
-	var s source
-	s.WriteString(header)
-	s.WriteString("#include \"go_asm.h\"\n")
+// streams writes the stream kernels for rows of K and for panels.
+func streams(s *source) {
 	for _, f := range []form{pairs, words, bf16, f16} {
 		for _, rows := range streamRows {
 			for _, far := range []bool{false, true} {
-				stream{f, rows, min(4, 16/rows), false, far}.straight(&s)
+				stream{f, rows, min(4, 16/rows), false, far}.straight(s)
 			}
 		}
 	}
 	for _, f := range []form{pairs, words, bf16, f16} {
 		for _, rows := range streamRows {
 			for _, far := range []bool{false, true} {
-				stream{f, rows, min(8, 16/rows), false, far}.panels(&s)
+				stream{f, rows, min(8, 16/rows), false, far}.panels(s)
 			}
 		}
 	}
 	for _, rows := range streamRows {
-		stream{bf16, rows, min(4, 16/rows), false, false}.tiles(&s)
+		stream{bf16, rows, min(4, 16/rows), false, false}.tiles(s)
 	}
 	for _, rows := range tileRows {
-		stream{bf16, rows, 2, false, false}.tilesStored(&s)
+		stream{bf16, rows, 2, false, false}.tilesStored(s)
 	}
-	streams256(&s)
+	streams256(s)
 	s.words("streamInterleave", interleave())
-	return s.Bytes()
 }
 
 // kernel returns the strip kernel with the same panels.
@@ -76,7 +72,7 @@ func (k stream) function(s *source, what string, columns int) {
 		name = "stream256"
 	}
 	s.function(fmt.Sprintf("%s%s%d%s", name, what, k.rows, k.name), "c *streamBlock", 0, fmt.Sprintf("%d rows of A by %d columns.", k.rows, columns))
-	s.load(0, "c", "DI")
+	s.load("c", "DI")
 }
 
 // registers returns the first register for B and the first for A, and how many there are for A. The accumulators come

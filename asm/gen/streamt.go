@@ -2,31 +2,27 @@ package main
 
 import "fmt"
 
-// streamsAlong returns the file of the stream kernels for rows along K.
-func streamsAlong() []byte {
-	var s source
-	s.WriteString(header)
-	s.WriteString("#include \"go_asm.h\"\n")
+// streamsAlong writes the stream kernels for rows along K.
+func streamsAlong(s *source) {
 	for _, f := range []form{pairs, words, bf16, f16} {
 		for _, rows := range streamRows {
-			stream{f, rows, min(2, 8/rows), false, false}.transposed(&s)
+			stream{f, rows, min(2, 8/rows), false, false}.transposed(s)
 		}
 	}
 	for _, f := range []form{pairs, words} {
 		for _, rows := range streamRows {
-			stream{f, rows, min(2, 8/rows), false, true}.transposed(&s)
+			stream{f, rows, min(2, 8/rows), false, true}.transposed(s)
 		}
-		stream{f, alongMost, 1, false, true}.transposed(&s)
+		stream{f, alongMost, 1, false, true}.transposed(s)
 	}
 	for _, rows := range streamRows {
-		stream{pairs, rows, max(1, min(2, 4/rows)), false, false}.tilesAlong(&s)
+		stream{pairs, rows, max(1, min(2, 4/rows)), false, false}.tilesAlong(s)
 	}
 	for _, f := range []form{words, bf16, f16} {
 		for _, rows := range streamRows[:3] {
-			stream{f, rows, min(4, 8/rows), true, false}.transposed(&s)
+			stream{f, rows, min(4, 8/rows), true, false}.transposed(s)
 		}
 	}
-	return s.Bytes()
 }
 
 // transposed writes the kernel for rows along K, by blocks of 64 bytes or, of AVX-512, of 16 words. vecs is the number of slots,

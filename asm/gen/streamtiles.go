@@ -69,7 +69,7 @@ func (k stream) tileStart(s *source, what string, columns int) {
 	s.op("STMXCSR 0(SP)")
 	s.op("MOVL $%#x, 4(SP)", mxcsrTiles)
 	s.op("LDMXCSR 4(SP)")
-	s.load(0, "c", "DI")
+	s.load("c", "DI")
 	s.op("LEAQ (streamBlock_room+%d)(DI), R14", tileLine-1)
 	s.op("ANDQ $-%d, R14", tileLine)
 	s.op("MOVL $0xaaaaaaaa, AX")

@@ -12,7 +12,7 @@ import "fmt"
 //	K1 rows that exist in this pass   K2 in the next   K3 elements that exist
 func transpose512(s *source, f form, width int) {
 	s.function(fmt.Sprintf("packT%d%s", width, f.name), packTParams, 8*width, fmt.Sprintf("One panel of %d.", width))
-	s.load(1, "src", "AX", "stride", "R9", "rows", "R10")
+	s.load("src", "AX", "stride", "R9", "rows", "R10")
 	s.op("XORQ BX, BX")
 	s.label("table")
 	s.op("MOVQ AX, (SP)(BX*8)")
@@ -40,8 +40,8 @@ func transpose512(s *source, f form, width int) {
 	}
 	s.op("XORQ BX, BX")
 	s.label("pass")
-	s.op("MOVQ dst+0(FP), DI")
-	s.op("MOVQ k+32(FP), CX")
+	s.load("dst", "DI")
+	s.load("k", "CX")
 	s.op("ADDQ BX, DI")
 	f.pass512(s, pass, pitch)
 	s.label("done")

@@ -59,10 +59,10 @@ const unpackedAhead = 4
 func (k unpackedKernel) mul(s *source) {
 	s.function(k.prefix()+k.name, "r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int", 0,
 		fmt.Sprintf("%d vectors of columns, r rows of m at a time.", k.vecs))
-	k.setMask(s, 9)
-	s.load(0, "r", "AX", "m", "BX")
-	s.load(3, "a", "R8", "lda", "R12")
-	s.load(6, "ldb", "R9", "dst", "R10", "ldd", "R11")
+	k.setMask(s)
+	s.load("r", "AX", "m", "BX")
+	s.load("a", "R8", "lda", "R12")
+	s.load("ldb", "R9", "dst", "R10", "ldd", "R11")
 	if !k.across {
 		s.op("LEAQ (R12)(R12*2), R13")
 	}
@@ -91,8 +91,8 @@ func (k unpackedKernel) rows(s *source, r int) {
 	for i := range r * k.vecs {
 		k.zero(s, i)
 	}
-	s.op("MOVQ k+16(FP), CX")
-	s.op("MOVQ b+40(FP), DI")
+	s.load("k", "CX")
+	s.load("b", "DI")
 	s.op("MOVQ R8, SI")
 	if rows, ok := a.(rowsA); ok {
 		rows.tile(s)
@@ -102,7 +102,7 @@ func (k unpackedKernel) rows(s *source, r int) {
 	k.row(s, a, r)
 	s.op("DECQ CX")
 	s.op("JNZ loop%d", r)
-	s.op("CMPQ add+80(FP), $0")
+	s.op("CMPQ %s, $0", s.arg("add"))
 	s.op("JEQ put%d", r)
 	s.op("MOVQ R10, CX")
 	k.addRows(s, r, "CX", "R11", k.mr*k.vecs)
@@ -134,13 +134,10 @@ func (k unpackedKernel) row(s *source, a operandA, r int) {
 	k.products(s, a, r, b0, bcast, spare)
 }
 
-// unpacked returns the file of these kernels.
-func unpacked() []byte {
-	var s source
-	s.WriteString(header)
+// unpacked writes these kernels.
+func unpacked(s *source) {
 	for _, k := range unpackedKernels() {
-		k.mul(&s)
+		k.mul(s)
 	}
 	s.words("firstWords", firstWords())
-	return s.Bytes()
 }

@@ -47,14 +47,14 @@ func (v variant) move() string {
 	return "VMOVUPS"
 }
 
-// storeTile stores the accumulators to dst, after it has added src to them if that is due, or dst. lds is where that parameter is.
-func (k kernel) storeTile(s *source, how variant, lds int) {
+// storeTile stores the accumulators to dst, after it has added src to them if that is due, or dst.
+func (k kernel) storeTile(s *source, how variant) {
 	s.label("store")
-	k.addTile(s, how, lds)
+	k.addTile(s, how)
 }
 
 // addTile is storeTile without its label.
-func (k kernel) addTile(s *source, how variant, lds int) {
+func (k kernel) addTile(s *source, how variant) {
 	s.op("TESTQ R8, R8")
 	s.op("JZ put")
 	s.op("TESTQ R9, R9")
@@ -75,7 +75,7 @@ func (k kernel) addTile(s *source, how variant, lds int) {
 	}
 	s.label("put")
 	if how.to == nil && !how.past {
-		s.op("TESTQ $1, lds+%d(FP)", lds)
+		s.op("TESTQ $1, %s", s.arg("lds"))
 		s.op("JZ plain")
 		for i := range k.mr {
 			for v := range k.vecs {
