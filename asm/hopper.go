@@ -172,6 +172,10 @@ func registerHopper(c cpu) []*Kernel {
 		case k.Mul == nil && k.err == nil:
 			k.err = errPurego
 		}
+		k.Ref = s.adding(k.Ref)
+		if k.Mul != nil {
+			k.Mul = s.adding(k.Mul)
+		}
 	}
 	chosen := choose(ks, Hopper)
 	for _, k := range ks {

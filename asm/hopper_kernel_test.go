@@ -228,6 +228,49 @@ func hopperMulCase(k *Kernel, mul, ref KernelFunc, s strip, r *rand.Rand, word f
 	return nil
 }
 
+// TestHopperAdds checks that a negative lds adds the sum of a block to what is there.
+func TestHopperAdds(t *testing.T) {
+	forArithmetic(t, Hopper, func(t *testing.T, k *Kernel) {
+		const depth, m = 64, sumTiles + 2
+		r := rand.New(rand.NewPCG(25, 26))
+		maxPitch := k.NR*4 + 76
+		s := strip{newGuarded(t, m*k.PanelA(depth)), newGuarded(t, k.PanelB(depth)), newGuarded(t, m*k.MR*maxPitch), newGuarded(t, m*k.MR*maxPitch)}
+		pa, pb := s.a.last(m*k.PanelA(depth)), s.b.last(k.PanelB(depth))
+		a, b := newHopperMatrix(r, E4M3, m*k.MR, depth, hopperOperands[0]), newHopperMatrix(r, E4M3, k.NR, depth, hopperOperands[0])
+		k.PackA(E4M3, true)(pa, unsafe.Pointer(&a.bytes[0]), depth, m*k.MR, depth)
+		k.PackB(E4M3, true)(pb, unsafe.Pointer(&b.bytes[0]), depth, k.NR, depth)
+		sum := make([]float32, m*k.MR*k.NR)
+		k.Mul(depth, m, pa, pb, nil, k.NR*4, unsafe.Pointer(&sum[0]), k.NR*4)
+		for _, mul := range []KernelFunc{k.Mul, k.Ref} {
+			for source := 3; source < 5; source++ {
+				lds, ldd := pitches(r, k, source)
+				span := func(pitch int) int { return (m*k.MR-1)*pitch + k.NR*4 }
+				dst := s.dst.last(span(ldd))
+				src := dst
+				if source == 4 {
+					src = s.src.last(span(lds))
+				}
+				from := unsafe.Slice((*float32)(src), span(lds)/4)
+				for i := range from {
+					from[i] = r.Float32()
+				}
+				old := slices.Clone(unsafe.Slice((*float32)(dst), span(ldd)/4))
+				before := slices.Clone(from)
+				mul(depth, m, pa, pb, src, -lds, dst, ldd)
+				for i, v := range unsafe.Slice((*float32)(dst), span(ldd)/4) {
+					want := old[i]
+					if row, col := i*4/ldd, i*4%ldd/4; col < k.NR {
+						want = before[row*lds/4+col] + sum[row*k.NR+col]
+					}
+					if math.Float32bits(v) != math.Float32bits(want) {
+						t.Fatalf("source=%d lds=%d ldd=%d: element %d is %v, want %v", source, lds, ldd, i, v, want)
+					}
+				}
+			}
+		}
+	})
+}
+
 // TestHopperFast checks that the assembly takes what it should, so that other tests test it: ordinary operands, and none
 // whose bits it would get wrong.
 func TestHopperFast(t *testing.T) {

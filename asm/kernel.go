@@ -81,7 +81,7 @@ func (a Arithmetic) String() string {
 //	dst tile p = acc                                              dst tile p = src tile p + acc
 //
 // as on the left, which goes on with the chain of src, or as on the right if src is not nil and lds is negative, which ends a block of
-// K: its sum is added, rounded to nearest even, to those before. The kernels of Hopper's arithmetic know the left only. Those that
+// K: its sum is added, rounded to nearest even, to those before. Those that
 // are [Kernel.Onto] end a block that they go on with, too: if lds is odd they do as on the left with lds-1, but for the last line,
 //
 //	dst tile p += acc
