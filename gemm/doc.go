@@ -60,7 +60,9 @@
 // ignores the low 13 bits instead; who wants that clears them.
 //
 // Where cuBLAS splits K among the blocks of a GPU, [WithSplitK] does the same: it
-// sums parts of K each for themselves and then adds up the results, in order.
+// sums parts of K each for themselves and then adds up the results, in order. So does
+// [WithPromotion], every so many elements: with 128 fp8 has the bits of cuBLAS
+// without fast accumulation, and without it those with.
 //
 // # Packed operands
 //

@@ -172,7 +172,7 @@ func TestHopperDefault(t *testing.T) {
 	}
 }
 
-// TestArithmeticErrors passes what WithArithmetic and WithSplitK refuse.
+// TestArithmeticErrors passes what WithArithmetic, WithSplitK and WithPromotion refuse.
 func TestArithmeticErrors(t *testing.T) {
 	m, c := gemm.NewMatrix[float32](2, 2), gemm.NewMatrix[float32](2, 2)
 	poison(c.Data)
@@ -188,6 +188,9 @@ func TestArithmeticErrors(t *testing.T) {
 		{[]gemm.Option{gemm.WithSplitK(-3)}, []string{"WithSplitK", "-3", "1024"}},
 		{[]gemm.Option{gemm.WithSplitK(gemm.MaxSplitK + 1)}, []string{"WithSplitK", "1025", "1024"}},
 		{[]gemm.Option{gemm.WithSplitK(math.MaxInt)}, []string{"WithSplitK", "1024"}},
+		{[]gemm.Option{gemm.WithPromotion(48)}, []string{"WithPromotion", "48", "32"}},
+		{[]gemm.Option{gemm.WithPromotion(-32)}, []string{"WithPromotion", "-32", "32"}},
+		{[]gemm.Option{gemm.WithPromotion(math.MaxInt)}, []string{"WithPromotion", "32"}},
 	} {
 		checkError(t, gemm.Multiply(c, m, m, tc.opts...), tc.want...)
 		untouched(t, c.Data)

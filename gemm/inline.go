@@ -132,7 +132,7 @@ func (p *product) panelDepth() int {
 	if p.b.packed {
 		return p.packed.bk
 	}
-	if p.kernel.Arithmetic == Native {
+	if p.kernel.Arithmetic == Native || p.part > 0 {
 		return p.chainK()
 	}
 	return stageDepth(p.kernel, p.kernel.KStep(p.a.elem)) * p.kernel.KPack

@@ -20,13 +20,13 @@ import (
 // says: no zero is skipped, not even alpha = 0, nor the sums of K = 0, which are 0.
 //
 // The bits of the result depend on the operands, alpha, beta, the kernel and, in Hopper's
-// arithmetic, [WithSplitK], not on the number of workers, the depth of the ring or the tile.
+// arithmetic, [WithSplitK] and [WithPromotion], not on the number of workers, the depth of the ring or the tile.
 //
 // Multiply returns an error, before it writes anything, if
 //   - the shapes do not match, a stride is too small or a slice too short;
 //   - C shares memory with A or B;
 //   - B is nil, or a [Packed] that is zero or made for another kernel or arithmetic;
-//   - an option is out of its range;
+//   - an option is out of its range, or two options exclude each other;
 //   - the kernel that [WithKernel] or LEAFHOPPER_KERNEL names is unknown, cannot run
 //     here (also because GODEBUG turns its features off) or does not multiply the
 //     operands' type;
@@ -151,18 +151,37 @@ func (s *settings) prepare(p *product, opts []Option) error {
 		p.turn(s)
 	}
 	p.kernel, p.on, p.alpha, p.beta = k, here, s.alpha, s.beta
-	if k.Arithmetic == Native {
-		s.splitK = 1
+	p.k = p.a.cols
+	if err := s.cutParts(p); err != nil {
+		return err
 	}
 	if p.c.cols == 1 && p.c.stride == 1 && p.c.rows*p.a.cols >= vectorLeast && !p.b.packed && s.unnamed() {
 		// A matrix by a vector, which is a row by the transpose of the matrix.
 		p.turn(s)
 		p.c, p.a = p.c.row(), p.a.row()
 	}
-	p.m, p.n, p.k = p.c.rows, p.c.cols, p.a.cols
-	if s.splitK > 1 {
+	p.m, p.n = p.c.rows, p.c.cols
+	return nil
+}
+
+// cutParts cuts K into the parts that Hopper's arithmetic is to sum each for itself.
+func (s *settings) cutParts(p *product) error {
+	switch {
+	case p.kernel.Arithmetic == Native:
+		return nil
+	case s.promotion > 0 && s.splitK > 1:
+		return fmt.Errorf("gemm: WithPromotion(%d) and WithSplitK(%d) cut K in different ways", s.promotion, s.splitK)
+	case s.promotion%splitUnit != 0 && p.b.packed:
+		return fmt.Errorf("gemm: WithPromotion(%d): B is packed in stages of %d elements of K, of which that is no multiple", s.promotion, splitUnit)
+	case s.splitK > 1:
 		p.part = roundUp(ceilDiv(p.k, s.splitK), splitUnit)
+	default:
+		p.part = s.promotion
 	}
+	if p.part >= p.k {
+		p.part = 0
+	}
+	s.deep = p.part > stageWords || p.b.packed && p.part > splitUnit
 	return nil
 }
 

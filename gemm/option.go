@@ -36,6 +36,7 @@ const (
 	optStats
 	optArithmetic
 	optSplitK
+	optPromotion
 	optTrace
 )
 
@@ -89,6 +90,13 @@ func WithArithmetic(a Arithmetic) Option { return Option{kind: optArithmetic, n:
 // arithmetic, which sums K in blocks, it has no effect.
 func WithSplitK(n int) Option { return Option{kind: optSplitK, n: [3]int{n}} }
 
+// WithPromotion has Hopper's arithmetic start the chain anew every k elements of K and add up the sums of those
+// chains in float32, in order, to nearest even: what CUTLASS and DeepGEMM call promotion, and cuBLAS does every 128
+// elements in fp8 without fast accumulation. k is a multiple of 32, the most products that a step sums, and by a B that
+// is packed, of 64; the default, 0, is one chain over all of K. WithSplitK cuts K in another way, so only one of both
+// may be asked for. In native arithmetic, which sums K in blocks, it has no effect.
+func WithPromotion(k int) Option { return Option{kind: optPromotion, n: [3]int{k}} }
+
 // WithWorkers sets how many goroutines compute, the caller's own included: 1
 // means that the caller does everything itself. The default, 0, is one for every
 // processor that the process may keep busy, by GOMAXPROCS, its affinity and the CPU quota of
@@ -137,6 +145,8 @@ type settings struct {
 	kernel         string
 	arithmetic     Arithmetic
 	splitK         int
+	promotion      int
+	deep           bool // parts of K are deeper than a panel
 	workers, depth int
 	tile           [3]int
 	stats          *Stats
@@ -193,6 +203,11 @@ func (s *settings) set(o *Option) error {
 			return fmt.Errorf("gemm: WithSplitK: %d is outside 1..%d", o.n[0], MaxSplitK)
 		}
 		s.splitK = o.n[0]
+	case optPromotion:
+		if o.n[0] < 0 || o.n[0]%promotionUnit != 0 {
+			return fmt.Errorf("gemm: WithPromotion: %d is not a multiple of %d", o.n[0], promotionUnit)
+		}
+		s.promotion = o.n[0]
 	case optArithmetic:
 		if a := Arithmetic(o.n[0]); a != Native && a != Hopper {
 			return fmt.Errorf("gemm: WithArithmetic: %v is neither %v nor %v", a, Native, Hopper)
@@ -205,9 +220,9 @@ func (s *settings) set(o *Option) error {
 }
 
 // unnamed reports whether how to compute the product is left to the engine: a caller
-// who names the shape of the ring, or splits K, gets a ring.
+// who names the shape of the ring gets a ring, and so do parts of K whose chains pass from panel to panel.
 func (s *settings) unnamed() bool {
-	return s.splitK <= 1 && s.depth == 0 && s.tile == [3]int{}
+	return !s.deep && s.depth == 0 && s.tile == [3]int{}
 }
 
 // sharers counts the calls under way, of all engines, that share the processors: those that have asked

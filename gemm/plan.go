@@ -81,6 +81,8 @@ const (
 	// splitUnit is what the parts of a split K are multiples of: the depth of a
 	// stage of cuBLAS's kernels, and of the steps of every kernel here.
 	splitUnit = 64
+	// promotionUnit is the same for parts of elements: no step of a kernel crosses it.
+	promotionUnit = 32
 	// maxStage keeps a stage's transaction count within what a barrier counts.
 	maxStage = (1<<20 - 1) * tile.PanelTxUnit
 )
@@ -149,8 +151,12 @@ func (g *plan) cutK(p *product, s *settings) {
 	g.blockK = p.chainK()
 	deep := stageDepth(k, step)
 	depth := min(deep, words)
-	if k.Arithmetic != Native {
-		depth = roundUp(balance(words, deep), step)
+	switch {
+	case k.Arithmetic == Native:
+	case 0 < p.part && p.part <= stageWords:
+		depth = p.words(p.part) // a chain that ends with its stage needs no memory of its own
+	default:
+		depth = roundUp(balance(p.words(g.blockK), deep), step)
 	}
 	if g.late && p.packs() {
 		depth = roundUp(depth, k.PackDepth(p.b.elem, p.b.trans)/k.KPack)
@@ -205,7 +211,7 @@ func (g *plan) layOut(k *asm.Kernel) {
 	g.jobRows = min(max(1, job/panelA)*k.MR, g.bm)
 	g.jobCols = min(max(1, job/panelB)*k.NR, g.bn)
 	g.bytesAcc = g.ctas * g.rowSlabs * g.slabRows * g.bn * 4
-	if g.steps > g.blockSteps && (g.blockSteps > 1 || k.Arithmetic != Native) {
+	if g.steps > g.blockSteps && g.blockSteps > 1 {
 		g.bytesChain = g.bytesAcc
 	}
 	if g.keeps {
@@ -356,20 +362,19 @@ func (g *plan) depthOf(step int) (first, n int) {
 // phase is what some elements of K are to its blocks.
 type phase struct {
 	first, ends bool // the first and the last of a block
-	whole       bool // a block that a kernel of native arithmetic adds to those before
+	whole       bool // a block, which a kernel adds to those before
 	added       bool // there are blocks before
 	last        bool // the last of K
 }
 
 // phaseAt says what n elements of K from k0 on are.
 func (p *product) phaseAt(k0, n int) phase {
-	native := p.kernel.Arithmetic == Native
 	if n == p.k { // a small product would notice the divisions
-		return phase{first: true, ends: true, whole: native, last: true}
+		return phase{first: true, ends: true, whole: true, last: true}
 	}
 	block, last := p.chainK(), k0+n == p.k
 	ph := phase{first: k0%block == 0, ends: last || (k0+n)%block == 0, added: k0 >= block, last: last}
-	ph.whole = native && ph.first && ph.ends
+	ph.whole = ph.first && ph.ends
 	return ph
 }
 

@@ -14,7 +14,7 @@ type product struct {
 	on          *machine
 	alpha, beta float32
 	packed      packing // B, if it is packed
-	part        int     // elements of K in a part, if Hopper's arithmetic splits it
+	part        int     // elements of K in a part, if Hopper's arithmetic splits or promotes it
 	past        bool    // C is larger than the caches
 	turned      bool    // the caller has C' = B'·A'
 }

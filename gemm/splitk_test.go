@@ -9,6 +9,7 @@ import (
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/fp8"
 	"example.com/leafhopper/gemm"
 )
 
@@ -118,25 +119,29 @@ func TestBlocksSpecial(t *testing.T) {
 	}
 }
 
-// TestSplitK compares products in Hopper's arithmetic with a split K with explicit sums of products.
-func TestSplitK(t *testing.T) {
-	t.Run("bf16-f32", testSplitK[float32, bf16.BF16])
-	t.Run("bf16-bf16", testSplitK[bf16.BF16, bf16.BF16])
-	t.Run("f16-f32", testSplitK[float32, float16.Float16])
-	t.Run("f32-f32", testSplitK[float32, float32])
-	t.Run("f32-f16", testSplitK[float16.Float16, float32])
+// TestParts compares products in Hopper's arithmetic, of a K that is split or promoted, with explicit sums of products.
+func TestParts(t *testing.T) {
+	t.Run("bf16-f32", testParts[float32, bf16.BF16])
+	t.Run("bf16-bf16", testParts[bf16.BF16, bf16.BF16])
+	t.Run("f16-f32", testParts[float32, float16.Float16])
+	t.Run("f32-f32", testParts[float32, float32])
+	t.Run("f32-f16", testParts[float16.Float16, float32])
+	t.Run("e4m3-f32", testParts[float32, fp8.E4M3])
+	t.Run("e5m2-bf16", testParts[bf16.BF16, fp8.E5M2])
 }
 
-func testSplitK[O gemm.Output, I gemm.Element](t *testing.T) {
+func testParts[O gemm.Output, I gemm.Element](t *testing.T) {
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		if k.Arithmetic != asm.Hopper {
 			t.Skip("K is in blocks, whatever it is split into")
 		}
-		cases := []struct{ m, n, k, parts int }{
-			{9, 70, 200, 3}, {k.MR, k.NR, 64, 2}, {3, 5, 65, 2}, {70, 33, 640, 10}, {5, 40, 1500, 2}, {1, 1, 300, 1000}, {7, 9, 100, 1}, {20, 30, 700, 4},
+		cases := []struct{ m, n, k, parts, promotion int }{
+			{9, 70, 200, 3, 0}, {k.MR, k.NR, 64, 2, 0}, {3, 5, 165, 0, 32}, {70, 33, 640, 0, 128}, {3, 5, 65, 2, 0}, {70, 33, 640, 10, 0}, {5, 40, 1500, 2, 0},
+			{1, 1, 300, 1000, 0}, {7, 9, 100, 1, 0}, {20, 30, 700, 4, 0}, {9, 70, 1000, 0, 128}, {1, 3000, 300, 0, 64}, {3, 600, 500, 0, 96},
+			{65, 130, 900, 0, 416}, {8, 64, 128, 0, 128}, {2, 3, 127, 0, 1 << 30}, {150, 200, 257, 0, 256}, {300, 20, 300, 0, 160},
 		}
 		if slowKernel(k.Name) || testing.Short() || raceEnabled {
-			cases = cases[:3]
+			cases = cases[:4]
 		}
 		for i, tc := range cases {
 			t.Run(fmt.Sprint(tc), func(t *testing.T) {
@@ -145,20 +150,43 @@ func testSplitK[O gemm.Output, I gemm.Element](t *testing.T) {
 				if i%3 == 1 {
 					s.alpha, s.beta = 0.75, -1.5
 				}
-				want := inParts[O, I](t, s, partOf(tc.k, tc.parts))
-				split := append(slices.Clip(opts), gemm.WithSplitK(tc.parts))
-				for _, more := range [][]gemm.Option{
-					nil,
-					{gemm.WithWorkers(3), gemm.WithDepth(1), gemm.WithTile(8, 32, 16)},
-					{gemm.WithWorkers(1), gemm.WithDepth(4), gemm.WithTile(24, 0, 48)},
-					{gemm.WithWorkers(2), gemm.WithTile(0, 64, 1000)},
-				} {
-					s.opts = append(slices.Clip(split), more...)
-					same(t, product[O, I](t, s), want, s.n)
+				part, option := tc.promotion, gemm.WithPromotion(tc.promotion)
+				if tc.parts > 0 {
+					part, option = partOf(tc.k, tc.parts), gemm.WithSplitK(tc.parts)
+				}
+				want := inParts[O, I](t, s, min(part, tc.k))
+				for _, packed := range []bool{false, true} {
+					if s.packed = packed; packed && part%64 != 0 {
+						break // of stages of 64
+					}
+					for _, more := range [][]gemm.Option{
+						nil,
+						{gemm.WithWorkers(1)},
+						{gemm.WithWorkers(3), gemm.WithDepth(1), gemm.WithTile(8, 32, 16)},
+						{gemm.WithWorkers(1), gemm.WithDepth(4), gemm.WithTile(24, 0, 48)},
+						{gemm.WithWorkers(2), gemm.WithTile(0, 64, 1000)},
+					} {
+						s.opts = append(append(slices.Clip(opts), option), more...)
+						same(t, product[O, I](t, s), want, s.n)
+					}
 				}
 			})
 		}
 	})
+}
+
+// TestPromotionErrors promotes a K that is split as well, or a packed one elsewhere than between its stages.
+func TestPromotionErrors(t *testing.T) {
+	c, a := gemm.NewMatrix[float32](2, 2), gemm.NewMatrix[fp8.E4M3](2, 2)
+	poison(c.Data)
+	hopper := gemm.WithArithmetic(gemm.Hopper)
+	checkError(t, gemm.Multiply(c, a, a, hopper, gemm.WithPromotion(64), gemm.WithSplitK(3)), "WithPromotion(64)", "WithSplitK(3)")
+	checkError(t, gemm.Multiply(c, a, pack(t, a, hopper), hopper, gemm.WithPromotion(96)), "WithPromotion(96)", "packed", "64")
+	untouched(t, c.Data)
+	s := size(5, 7, 1100, gemm.WithPromotion(32))
+	verify[float32, bf16.BF16](t, s) // in native arithmetic neither cuts
+	s.opts = append(s.opts, gemm.WithSplitK(3))
+	verify[float32, bf16.BF16](t, s)
 }
 
 // partOf returns the elements of K in a part, if WithSplitK asks for so many.
