@@ -97,6 +97,7 @@ func options(v Variant) (opts []gemm.Option) {
 	add(gemm.WithTile(v.Tile[0], v.Tile[1], v.Tile[2]), v.Tile != [3]int{})
 	add(gemm.WithArithmetic(v.Arith), v.Arith != gemm.Native)
 	add(gemm.WithSplitK(v.SplitK), v.SplitK > 1)
+	add(gemm.WithPromotion(v.Promotion), v.Promotion > 0)
 	return opts
 }
 
@@ -266,6 +267,7 @@ func (x *run) result(c *caseRun) Result {
 		Samples: samples, Trace: c.trace, Checked: c.p.ref != nil, Failure: c.failure,
 		Arith: v.Arith.String(), Alpha: v.Alpha, Beta: v.Beta, Seed: v.Seed, Cold: x.Cold, MinTime: x.minTime().Seconds(),
 	}
+	res.Promotion = v.Promotion
 	if v.SplitK > 1 {
 		res.SplitK = v.SplitK
 	}

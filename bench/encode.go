@@ -59,19 +59,19 @@ var (
 	cold  = column{"cold", func(r *Result) string { return strconv.FormatBool(r.Cold) }}
 )
 
+// csvAsked are the axes that have a column if a result was asked for more than the default.
+var csvAsked = []string{"callers", "arith", "splitk", "promotion"}
+
 // WriteCSV writes the results, one a line under a line of names. The columns
-// callers, arith and splitk follow the others if a result was asked for more
-// callers, another arithmetic, or a split, than the default, and scaling if
+// callers, arith, splitk and promotion follow the others if a result was asked for more
+// callers, another arithmetic, or a split or promotion, than the default, and scaling if
 // workers or callers vary; where it is not known it is empty. The columns from
 // depth_used to samples come last; samples are the seconds of all rounds, with blanks between.
 func (r *Report) WriteCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	var extra []column
 	for _, a := range axes {
-		if a.name != "callers" && a.name != "arith" && a.name != "splitk" {
-			continue
-		}
-		if slices.ContainsFunc(r.Results, func(s Result) bool { return a.asked(&s) }) {
+		if slices.Contains(csvAsked, a.name) && slices.ContainsFunc(r.Results, func(s Result) bool { return a.asked(&s) }) {
 			extra = append(extra, a)
 		}
 	}
@@ -174,7 +174,7 @@ func (r *Report) benchConfig() (config []benchfmt.Config, extra []column) {
 	set("cpu", m.CPU)
 	for _, a := range axes {
 		switch a.name {
-		case "out", "trans", "callers", "kernel", "tile", "arith", "splitk", "prepacked":
+		case "out", "trans", "callers", "kernel", "tile", "arith", "splitk", "promotion", "prepacked":
 			if r.varies(a) {
 				extra = append(extra, a)
 			} else if len(r.Results) > 0 && a.asked(&r.Results[0]) {

@@ -37,6 +37,9 @@ func newExact(w Workload, c0 *operand) *exact {
 	parts := max(1, w.SplitK)
 	const unit = 64 // of gemm.WithSplitK, a multiple of every L
 	x.chain = ((w.K+parts-1)/parts + unit - 1) / unit * unit
+	if w.Promotion > 0 {
+		x.chain = w.Promotion
+	}
 	return x
 }
 

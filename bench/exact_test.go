@@ -22,7 +22,7 @@ func exactCases() []Workload {
 		ws = append(ws, w)
 		w.Out, w.Alpha, w.Beta = asm.F16, -0.7, 1.3
 		ws = append(ws, w)
-		w.Out, w.SplitK = asm.BF16, 0
+		w.Out, w.SplitK, w.Promotion = asm.BF16, 0, 64
 		ws = append(ws, w)
 	}
 	return ws
@@ -37,7 +37,7 @@ func multiplied(t *testing.T, w Workload, a, b, c0 *operand) *operand {
 	}
 	opts := []gemm.Option{
 		gemm.WithAlpha(w.Alpha), gemm.WithBeta(w.Beta), gemm.WithArithmetic(w.Arith), gemm.WithSplitK(max(1, w.SplitK)),
-		gemm.WithKernel("hopper-go"), gemm.WithWorkers(1),
+		gemm.WithPromotion(w.Promotion), gemm.WithKernel("hopper-go"), gemm.WithWorkers(1),
 	}
 	engine, err := gemm.New()
 	if err != nil {
@@ -55,7 +55,7 @@ func multiplied(t *testing.T, w Workload, a, b, c0 *operand) *operand {
 func TestCheckExact(t *testing.T) {
 	for _, w := range exactCases() {
 		for _, full := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%v/%v/split=%d/full=%v", w.In, w.Out, w.SplitK, full), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%v/%v/split=%d/promotion=%d/full=%v", w.In, w.Out, w.SplitK, w.Promotion, full), func(t *testing.T) {
 				a, b, c0 := operands(w)
 				c := multiplied(t, w, a, b, c0)
 				r := makeReference(w, a, b, c0, full)

@@ -39,6 +39,7 @@ var axes = []column{
 	}},
 	{"arith", func(r *Result) string { return cmp.Or(r.Arith, gemm.Native.String()) }},
 	{"splitk", func(r *Result) string { return strconv.Itoa(max(1, r.SplitK)) }},
+	{"promotion", func(r *Result) string { return strconv.Itoa(r.Promotion) }},
 	{"prepacked", func(r *Result) string { return strconv.FormatBool(r.Prepacked) }},
 }
 
@@ -55,6 +56,8 @@ func (a column) asked(res *Result) bool {
 		return a.cell(res) != gemm.Native.String()
 	case "splitk":
 		return res.SplitK > 1
+	case "promotion":
+		return res.Promotion > 0
 	case "prepacked":
 		return res.Prepacked
 	}
@@ -148,15 +151,15 @@ func chosenName(depth int) string {
 
 // group identifies what two results must share to be compared by depth.
 type group struct {
-	m, n, k, workers, splitk, callers      int
-	dtype, out, trans, kernel, tile, arith string
-	alpha, beta                            float32
-	seed                                   uint64
-	prepacked                              bool
+	m, n, k, workers, splitk, promotion, callers int
+	dtype, out, trans, kernel, tile, arith       string
+	alpha, beta                                  float32
+	seed                                         uint64
+	prepacked                                    bool
 }
 
 func withoutDepth(r *Result) group {
-	return group{r.M, r.N, r.K, r.Workers, r.SplitK, r.Callers, r.DType, r.Out, r.Trans, r.Kernel, r.Tile, r.Arith, r.Alpha, r.Beta, r.Seed, r.Prepacked}
+	return group{r.M, r.N, r.K, r.Workers, r.SplitK, r.Promotion, r.Callers, r.DType, r.Out, r.Trans, r.Kernel, r.Tile, r.Arith, r.Alpha, r.Beta, r.Seed, r.Prepacked}
 }
 
 // baselines returns the result with depth 1 of each group that has one, and others.
@@ -294,6 +297,9 @@ func (r *Report) failureLines() []string {
 		kernel := f.Kernel
 		if f.SplitK > 1 {
 			kernel += fmt.Sprintf(", splitk %d", f.SplitK)
+		}
+		if f.Promotion > 0 {
+			kernel += fmt.Sprintf(", promotion %d", f.Promotion)
 		}
 		if f.Prepacked {
 			kernel += ", prepacked"

@@ -18,10 +18,14 @@ type Workload struct {
 	Seed           uint64 // of the operands, uniform in [-1, 1)
 	Arith          gemm.Arithmetic
 	SplitK         int // parts that K is cut into; 0 is 1
+	Promotion      int // elements of K after which a chain begins anew; 0 for one chain
 }
 
 // maxDim bounds each dimension, so that no count of elements overflows in 64 bits.
 const maxDim = 1 << 20
+
+// promotionUnit is what [gemm.WithPromotion] takes multiples of.
+const promotionUnit = 32
 
 // Flops returns the floating-point operations of one product, 2·M·N·K.
 func (w Workload) Flops() float64 { return 2 * float64(w.M) * float64(w.N) * float64(w.K) }
@@ -75,6 +79,12 @@ func (w Workload) Validate() error {
 	}
 	if w.SplitK < 0 || w.SplitK > gemm.MaxSplitK {
 		return fmt.Errorf("bench: split of K in %d parts is outside 0..%d", w.SplitK, gemm.MaxSplitK)
+	}
+	if w.Promotion < 0 || w.Promotion%promotionUnit != 0 {
+		return fmt.Errorf("bench: promotion every %d elements of K is not a multiple of %d", w.Promotion, promotionUnit)
+	}
+	if w.Promotion > 0 && w.SplitK > 1 {
+		return fmt.Errorf("bench: K is either split in %d parts or promoted every %d elements", w.SplitK, w.Promotion)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // TestCuBLASTF32AndFP8 checks the products that cuBLAS computed on an H100 in tf32 and, without scales and bias, in
-// fp8. Without fast accumulation its sums begin anew every 128 of K, which is what splitting K does.
+// fp8. Without fast accumulation its sums begin anew every 128 of K, which WithPromotion does.
 func TestCuBLASTF32AndFP8(t *testing.T) {
 	var files [2][]byte
 	for i, name := range []string{"cublas_fp8_tf32.json", "cublas_fp8_tf32_rows.bin.gz"} {
@@ -95,7 +95,7 @@ func checkScaled[A, B gemm.Element](
 
 func checkScaledC[C gemm.Output](t *testing.T, e *gemm.Engine, p *golden.ScaledProduct, a, b gemm.AnyMatrix) {
 	c := gemm.NewMatrix[C](p.M, p.N)
-	if err := e.Multiply(c, a, b, gemm.WithSplitK(p.Parts())); err != nil {
+	if err := e.Multiply(c, a, b, gemm.WithSplitK(p.Parts()), gemm.WithPromotion(p.Promotion())); err != nil {
 		t.Fatal(err)
 	}
 	size := len(p.Row) / p.N

@@ -14,7 +14,7 @@ import (
 type axes struct {
 	size, m, n, k                                   string
 	dtype, out, trans, depth, workers, kernel, tile string
-	arith, splitK, callers, alpha, beta             string
+	arith, splitK, promotion, callers, alpha, beta  string
 	prepacked                                       boolList
 	seed                                            uint64
 }
@@ -29,6 +29,7 @@ func (a *axes) declare(fs *flag.FlagSet) {
 	fs.StringVar(&a.trans, "trans", "NN", "`list` of NN, NT, TN, TT: which of A and B lies transposed in memory")
 	fs.StringVar(&a.arith, "arith", "native", "`list` of native, hopper: the sums of the processor, or those of the tensor core bit for bit (f32 is then tf32)")
 	fs.StringVar(&a.splitK, "splitk", "1", "`list` of numbers of parts of K, each summed for itself")
+	fs.StringVar(&a.promotion, "promotion", "0", "`list` of numbers of elements of K after which the chain of hopper arithmetic begins anew, multiples of 32; 0 is one chain")
 	a.prepacked = "false"
 	fs.Var(&a.prepacked, "prepacked", "pack B before the time starts; a `list` of true, false does both")
 	fs.StringVar(&a.depth, "depth", "1,2,3,4,6,8", "`list` of ring depths, in stages; 0 leaves the choice to the engine")
@@ -70,6 +71,7 @@ func (a *axes) variants() ([]bench.Variant, error) {
 	crossList(&s, "trans", a.trans, parseTrans, func(v *bench.Variant, t string) { v.TransA, v.TransB = t[0] == 'T', t[1] == 'T' })
 	crossList(&s, "arith", a.arith, parseArith, func(v *bench.Variant, arith gemm.Arithmetic) { v.Arith = arith })
 	crossList(&s, "splitk", a.splitK, parseInts(1, gemm.MaxSplitK), func(v *bench.Variant, n int) { v.SplitK = n })
+	crossList(&s, "promotion", a.promotion, parseInts(0, maxDim), func(v *bench.Variant, n int) { v.Promotion = n })
 	crossList(&s, "workers", a.workers, parseInts(0, gemm.MaxWorkers), func(v *bench.Variant, n int) { v.Workers = n })
 	crossList(&s, "callers", a.callers, parseInts(1, bench.MaxCallers), func(v *bench.Variant, n int) { v.Callers = n })
 	crossList(&s, "kernel", a.kernel, parseKernel, func(v *bench.Variant, name string) { v.Kernel = name })

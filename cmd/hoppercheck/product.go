@@ -78,12 +78,8 @@ func products[P any](
 // differs from the GPU, in others. It returns the difference and the number of parts
 // into which cuBLAS split K if it agrees.
 func (p *product) compare(ctx context.Context) (text string, split int, err error) {
-	split = p.parts
-	if p.most == 0 {
-		split = 1 // the parts are of the arithmetic
-	}
 	if text, err = p.replay(ctx, p.parts); text == "" || err != nil {
-		return text, split, err
+		return text, p.parts, err
 	}
 	for n := 1; n <= p.most; n++ {
 		if other, err := p.replay(ctx, n); other == "" || err != nil {

@@ -13,7 +13,7 @@ import (
 	"example.com/leafhopper/internal/golden"
 )
 
-// scaled prepares a product in tf32 or fp8. Sums that begin anew every 128 of K are those of parts of as many.
+// scaled prepares a product in tf32 or fp8.
 func scaled(p *golden.ScaledProduct) product {
 	x := product{
 		name:  fmt.Sprintf("%s*%s %dx%dx%d %s %s", p.A, p.B, p.M, p.N, p.K, p.Layout, p.Out),
@@ -29,7 +29,7 @@ func scaled(p *golden.ScaledProduct) product {
 	}
 	if p.Promoted {
 		x.name += " promoted"
-		x.most = 0
+		x.most = 0 // the parts are of the arithmetic
 	}
 	return x
 }
@@ -88,7 +88,7 @@ func accumulate(ctx context.Context, p *golden.ScaledProduct, parts int) (gemm.M
 		return c, err
 	}
 	defer e.Close()
-	return c, e.Multiply(c, a, b, gemm.WithSplitK(parts), gemm.WithContext(ctx))
+	return c, e.Multiply(c, a, b, gemm.WithSplitK(parts), gemm.WithPromotion(p.Promotion()), gemm.WithContext(ctx))
 }
 
 // differC says how C, as bytes of a type, differs from the GPU's first row and checksum, or "".

@@ -14,7 +14,7 @@ type ScaledProduct struct {
 	M, N, K int
 	Layout  string // "NN", or "NT" with B stored N by K
 	Out     string // type of C: "f32" or "bf16"
-	// Promoted says that the sum begins anew every [Promotion] elements of K, and that the
+	// Promoted says that the sum begins anew every [ScaledProduct.Promotion] elements of K, and that the
 	// sums are added up in f32. It is PyTorch's use_fast_accum=False.
 	Promoted bool
 	Scales   string // "none"; "tensor": one of A and one of B; "row": of rows of A and columns of B
@@ -23,12 +23,17 @@ type ScaledProduct struct {
 	Row      []byte // the first row of C
 }
 
-// Parts returns the parts of K that are summed each for itself, and added up in f32, in order:
-// those of Promotion elements, or into which cuBLAS cut K in the recordings of this module.
-func (p *ScaledProduct) Parts() int {
+// Promotion returns the number of elements of K after which the sum begins anew, or 0.
+func (p *ScaledProduct) Promotion() int {
 	if p.Promoted {
-		return (p.K + Promotion - 1) / Promotion
+		return promotion
 	}
+	return 0
+}
+
+// Parts returns the parts of K that are summed each for itself, and added up in f32, in order,
+// into which cuBLAS cut K in the recordings of this module.
+func (p *ScaledProduct) Parts() int {
 	if p.A != "tf32" {
 		return 1
 	}
@@ -46,8 +51,7 @@ func (p *ScaledProduct) Parts() int {
 	return 1
 }
 
-// Promotion is the number of elements of K after which a promoted sum begins anew.
-const Promotion = 128
+const promotion = 128
 
 // Seeds of what else a ScaledProduct has.
 const (
