@@ -29,12 +29,12 @@ import (
 // at most -65, which stands for 2^-101 or less as long as the largest exponents of both panels add up to no more than
 // [maxExponents]; and that is where E is bounded below, so zeros never win against anything.
 //
-// What the vectors cannot do is left to [mulExact], plain Go with the same bits: infinities and NaN, exponents out of
-// that range, and accumulators close to overflow or to the subnormal numbers. Where both panels are heavy a sum may need a
-// 33rd bit, and a kernel runs that watches for it.
+// Tiles for which 32 bits are not enough, or a panel says so, take kernels that count in float64 instead, at a third of the
+// speed: with infinities and NaN, exponents out of that range, accumulators close to overflow or to the subnormal numbers, or
+// where both panels are so heavy that a sum may need a 33rd bit. Their twin is [mulExact], and all have the same bits.
 //
 // Accumulators in f16 are float32s, too, and rounded to nearest even by way of a sum that is rounded to odd. They overflow at
-// any step; then plain Go begins anew.
+// any step; then those kernels begin anew.
 
 // A hopperHeader begins a panel. The assembly reads the first word.
 type hopperHeader struct {

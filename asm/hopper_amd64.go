@@ -56,13 +56,9 @@ func assembleHopper(k *Kernel) {
 	assembleHopperPackers(k)
 }
 
-// steps calls the assembly for steps of products products, with sums that may need 33 bits if heavy.
-func (c hopperCode) steps(products int32, heavy bool, call *hopperCall) {
+// steps calls the assembly for steps of products products.
+func (c hopperCode) steps(products int32, call *hopperCall) {
 	switch {
-	case c.zmm && heavy:
-		mulHopper512x16Heavy(call)
-	case heavy:
-		mulHopper256x16Heavy(call)
 	case c.zmm && products == 8:
 		mulHopper512x8(call)
 	case c.zmm && products == 16:
@@ -105,37 +101,30 @@ func (c hopperCode) mulF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsa
 	c.strips(k, m, a, b, src, lds, dst, ldd, true)
 }
 
-// strips finds the tiles that the assembly can do and leaves the others to mulExact.
+// strips does what tiles it can in 32 bits, and the others wide.
 func (c hopperCode) strips(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, f16 bool) {
 	bytes := c.bytes(sideA, k)
-	hb := (*hopperHeader)(b)
-	header := func(p int) *hopperHeader { return (*hopperHeader)(unsafe.Add(a, p*bytes)) }
 	fits := func(p int) bool {
-		return k > 0 && hopperFits(header(p), hb, k) && (src == nil || c.tame(tileAt(src, p, c.mr, lds), lds))
+		return k > 0 && hopperFits((*hopperHeader)(unsafe.Add(a, p*bytes)), (*hopperHeader)(b), k) &&
+			(src == nil || c.tame(tileAt(src, p, c.mr, lds), lds))
 	}
 	for p := 0; p < m; {
-		n := 0
-		for p+n < m && n < maxCallTiles && header(p+n).heavy == header(p).heavy && fits(p+n) {
+		n, fit := 1, fits(p)
+		for p+n < m && n < maxCallTiles && fits(p+n) == fit {
 			n++
 		}
-		pa := unsafe.Add(a, p*bytes)
-		from, to := tileAt(src, p, c.mr, lds), tileAt(dst, p, c.mr, ldd)
-		if n == 0 || !c.strip(k, n, pa, b, from, lds, to, ldd, f16) {
-			n = max(n, 1)
-			mulExact(c.hopperShape, k, n, pa, b, from, lds, to, ldd, f16)
+		pa, from, to := unsafe.Add(a, p*bytes), tileAt(src, p, c.mr, lds), tileAt(dst, p, c.mr, ldd)
+		if !fit || !c.strip(k, n, pa, b, from, lds, to, ldd, f16) {
+			c.wide(k, n, pa, b, from, lds, to, ldd, f16)
 		}
 		p += n
 	}
 }
 
-// strip multiplies tiles that fit, a piece of K at a time. It reports whether it could: in f16 it can neither do heavy sums
-// nor continue from infinities.
+// strip multiplies tiles that fit, a piece of K at a time. It reports whether it could: in f16 it cannot continue from
+// infinities.
 func (c hopperCode) strip(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, f16 bool) bool {
 	pa, pb := c.panelAt(a, sideA, k), c.panelAt(b, sideB, k)
-	heavy := pa.header.heavy&pb.header.heavy != 0
-	if f16 && heavy {
-		return false
-	}
 	call := hopperCall{
 		tiles: m, head: a, panel: c.bytes(sideA, k),
 		half: k * c.part * 4, bmax: int(pb.header.largest),
@@ -148,7 +137,7 @@ func (c hopperCode) strip(k, m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 		if f16 {
 			c.stepsF16(pb.header.products, &call)
 		} else {
-			c.steps(pb.header.products, heavy, &call)
+			c.steps(pb.header.products, &call)
 		}
 		if call.infinite != 0 {
 			return false

@@ -110,21 +110,57 @@ func BenchmarkHopperPack(b *testing.B) {
 	})
 }
 
-// BenchmarkHopperProduct is a whole product of 1024 in bf16, packing included, on one goroutine.
+// BenchmarkHopperProduct is whole products of 1024, packing included, on one goroutine: of ordinary elements, and of such
+// that every tile has some that are not.
 func BenchmarkHopperProduct(b *testing.B) {
 	const n = 1024
-	x, y := cublasOperand(BF16, 1, n*n), cublasOperand(BF16, 2, n*n)
-	hopperRunnable(b, func(b *testing.B, k *Kernel) {
-		p := hopperProduct{BF16, BF16, n, n, n, true, unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), 512}
-		if k.Name == "hopper-go" {
-			p.m, p.n = 256, 256
+	for _, typ := range []Type{BF16, F16, F32, E4M3, E5M2} {
+		for _, kind := range []string{"ordinary", "-Inf", "causal", "NaN", "wide"} {
+			b.Run(fmt.Sprintf("type=%v/A=%s", typ, kind), func(b *testing.B) {
+				x, y := benchOperand(typ, n, kind), benchOperand(typ, n, "ordinary")
+				if x == nil {
+					b.Skip("the type has none")
+				}
+				hopperRunnable(b, func(b *testing.B, k *Kernel) {
+					p := hopperProduct{typ, typ, n, n, n, true, x, y, 512}
+					if k.Name == "hopper-go" {
+						p.m, p.n = 128, 128
+					}
+					count := 0
+					for b.Loop() {
+						p.run(k, nil)
+						count++
+					}
+					b.ReportMetric(float64(count)*2*float64(p.m)*float64(p.n)*float64(p.k)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+					b.ReportMetric(0, "ns/op")
+				})
+			})
 		}
-		count := 0
-		for b.Loop() {
-			p.run(k, nil)
-			count++
+	}
+}
+
+// benchOperand returns n × n elements, or nil if the type has none of that kind. Every 4 rows by 256 columns hold an infinity,
+// a NaN or a number far smaller than the others; or infinities mask what is above the diagonal.
+func benchOperand(t Type, n int, kind string) unsafe.Pointer {
+	m := newHopperMatrix(rand.New(rand.NewPCG(37, 38)), t, n, n, hopperOperands[0])
+	special, ok := map[string]map[Type]uint32{
+		"ordinary": {BF16: 0, F16: 0, F32: 0, E4M3: 0, E5M2: 0},
+		"-Inf":     {BF16: 0xff80, F16: 0xfc00, F32: 0xff800000, E5M2: 0xfc},
+		"causal":   {BF16: 0xff80, F16: 0xfc00, F32: 0xff800000, E5M2: 0xfc},
+		"NaN":      {BF16: 0x7fc0, F16: 0x7e00, F32: 0x7fc00000, E4M3: 0x7f, E5M2: 0x7f},
+		"wide":     {BF16: 0x0180, F32: 0x01800000},
+	}[kind][t]
+	if !ok {
+		return nil
+	}
+	for i := range n {
+		for k := range n {
+			if kind == "causal" && k > i || kind != "causal" && kind != "ordinary" && i%4 == 1 && k%256 == i%256 {
+				for j := range t.Size() {
+					m.bytes[(i*n+k)*t.Size()+j] = byte(special >> (8 * j))
+				}
+			}
 		}
-		b.ReportMetric(float64(count)*2*float64(p.m)*float64(p.n)*float64(p.k)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
-		b.ReportMetric(0, "ns/op")
-	})
+	}
+	return unsafe.Pointer(&m.bytes[0])
 }

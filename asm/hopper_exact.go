@@ -164,9 +164,10 @@ func mulExact(s *hopperShape, k, m int, a, b, src unsafe.Pointer, lds int, dst u
 	}
 }
 
-// hopperFits reports whether the assembly can multiply two panels.
+// hopperFits reports whether 32 bits are enough to multiply two panels.
 func hopperFits(a, b *hopperHeader, depth int) bool {
-	return a.largest+b.largest <= maxExponents && a.smallest+b.smallest >= minExponents && depth <= maxHopperDepth
+	return a.largest+b.largest <= maxExponents && a.smallest+b.smallest >= minExponents && a.heavy&b.heavy == 0 &&
+		depth <= maxHopperDepth
 }
 
 // tameFrom is the first float32 that is large enough for an accumulator of the assembly, as an integer, and tameSpan the

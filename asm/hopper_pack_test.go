@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"testing"
 	"unsafe"
@@ -82,6 +83,23 @@ var hopperOperands = []hopperElements{
 			return element(r, t, map[Type]int{BF16: 255, F16: 31, F32: 255, E4M3: 15, E5M2: 31}[t])
 		}
 		return element(r, t, one(t)-r.IntN(4))
+	}},
+	// A mask: half are -Inf, or NaN where the type has no infinities.
+	{"mask", func(r *rand.Rand, t Type) uint32 {
+		if r.IntN(2) == 0 {
+			return map[Type]uint32{BF16: 0xff80, F16: 0xfc00, F32: 0xff800000, E4M3: 0xff, E5M2: 0xfc}[t]
+		}
+		return element(r, t, one(t)-r.IntN(4))
+	}},
+	{"NaN", func(r *rand.Rand, t Type) uint32 { return r.Uint32() | 1<<(8*t.Size()-1) - 1 }},
+	// All that there is: zeros, subnormal numbers, both ends of the exponents, infinities and NaN.
+	{"mixed", func(r *rand.Rand, t Type) uint32 {
+		last := 1<<(8*t.Size()-1-bits.Len32(fractionBits[t])) - 1
+		u := element(r, t, []int{0, 1, one(t), one(t), one(t), one(t), last - 1, last}[r.IntN(8)])
+		if r.IntN(2) == 0 {
+			u &^= fractionBits[t]
+		}
+		return u
 	}},
 }
 

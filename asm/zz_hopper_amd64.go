@@ -24,11 +24,6 @@ func mulHopper512x32(c *hopperCall)
 // 8 × 64, steps of 16 products.
 //
 //go:noescape
-func mulHopper512x16Heavy(c *hopperCall)
-
-// 8 × 64, steps of 16 products.
-//
-//go:noescape
 func mulHopper512x16F16(c *hopperCall)
 
 // 8 × 64, steps of 32 products.
@@ -40,11 +35,6 @@ func mulHopper512x32F16(c *hopperCall)
 //
 //go:noescape
 func mulHopper256x16(c *hopperCall)
-
-// 4 × 24, steps of 16 products.
-//
-//go:noescape
-func mulHopper256x16Heavy(c *hopperCall)
 
 // 4 × 24, steps of 8 products.
 //

@@ -54,10 +54,9 @@ func WithBeta(beta float32) Option { return Option{kind: optBeta, f: beta} }
 // values, new ones and incomplete sums. The context is looked at between the pieces that a worker
 // computes or copies, before a small product and not during it. With an assembly
 // kernel and the engine's own tile a piece takes a few milliseconds at most, or
-// tens where A has few rows and K is in the tens of thousands or more; and some
-// hundreds in [Hopper] arithmetic if the exponents of few rows differ so widely
-// that they are summed in plain Go. What a method of ctx panics with is raised in
-// Multiply, as a [*pipeline.RolePanic] if a worker called it.
+// tens where A has few rows and K is in the tens of thousands or more. What a method
+// of ctx panics with is raised in Multiply, as a [*pipeline.RolePanic] if a worker
+// called it.
 func WithContext(ctx context.Context) Option { return Option{kind: optContext, ctx: ctx} }
 
 // WithKernel pins the microkernel by name, one of those that the command

@@ -12,7 +12,6 @@ type hopper struct {
 	products int    // L
 	fraction int    // F
 	result   int    // bits of the fraction of a result, or 0 for those of a float32
-	heavy    bool   // the sum of the terms may need a 33rd bit
 	f16      bool   // accumulators are f16 numbers, as float32s, to which sums are rounded to nearest even
 }
 
@@ -20,11 +19,9 @@ var hoppers = []hopper{
 	{name: "512x16", zmm: true, mr: 8, vecs: 4, sub: 32, products: 16, fraction: 25},
 	{name: "512x8", zmm: true, mr: 8, vecs: 4, sub: 32, products: 8, fraction: 25},
 	{name: "512x32", zmm: true, mr: 8, vecs: 4, sub: 32, products: 32, fraction: 13, result: 13},
-	{name: "512x16Heavy", zmm: true, mr: 8, vecs: 4, sub: 32, products: 16, fraction: 25, heavy: true},
 	{name: "512x16F16", zmm: true, mr: 8, vecs: 4, sub: 32, products: 16, fraction: 25, f16: true},
 	{name: "512x32F16", zmm: true, mr: 8, vecs: 4, sub: 32, products: 32, fraction: 13, f16: true},
 	{name: "256x16", mr: 4, vecs: 3, sub: 24, products: 16, fraction: 25},
-	{name: "256x16Heavy", mr: 4, vecs: 3, sub: 24, products: 16, fraction: 25, heavy: true},
 	{name: "256x8", mr: 4, vecs: 3, sub: 24, products: 8, fraction: 25},
 	{name: "256x32", mr: 4, vecs: 3, sub: 24, products: 32, fraction: 13, result: 13},
 	{name: "256x16F16", mr: 4, vecs: 3, sub: 24, products: 16, fraction: 25, f16: true},
@@ -37,7 +34,7 @@ func hopperFile(s *source) {
 		h.mul(s)
 	}
 	for _, h := range hoppers {
-		if h.products == 16 && !h.heavy && !h.f16 {
+		if h.products == 16 && !h.f16 {
 			h.peak(s)
 			h.tame(s)
 		}
@@ -124,31 +121,8 @@ func b2i(b bool) int {
 }
 
 // Places in the scratch memory, which starts on a multiple of a vector: the exponents of two rows, the least exponent,
-// what the exponents stand relative to, and the sums of the first half of the terms if they are heavy, or which accumulators
-// in f16 became infinite.
+// what the exponents stand relative to, and which accumulators in f16 became infinite.
 func (h hopper) scratch(i int) string { return fmt.Sprintf("%d(BX)", i*h.bytes()) }
-
-// first writes what comes before product k: of heavy terms the sums of the first half are put aside. It reports whether
-// k begins a sum.
-func (h hopper) first(s *source, k int) bool {
-	if h.heavy && k == h.products/2 {
-		for r := range 2 {
-			for v := range h.vecs {
-				s.op("VMOVUPS %s, %s", h.sum(r, v), h.aside(r, v))
-			}
-		}
-		return true
-	}
-	return k == 0
-}
-
-// aside is where heavy sums are put: with 512 bits in the destination, which is free until the accumulators are stored.
-func (h hopper) aside(r, v int) string {
-	if h.zmm {
-		return h.tile("R10", "R11", r, v)
-	}
-	return h.scratch(4 + r*h.vecs + v)
-}
 
 // mul writes the strip kernel of steps steps of K; see hopperCall for what it is given.
 //
@@ -159,9 +133,6 @@ func (h hopper) aside(r, v int) string {
 func (h hopper) mul(s *source) {
 	width := h.bytes()
 	places := 4
-	if h.heavy && !h.zmm {
-		places += 2 * h.vecs
-	}
 	if h.f16 && !h.zmm {
 		places++
 	}

@@ -62,7 +62,6 @@ func (h hopper) exponents256(s *source) {
 func (h hopper) terms256(s *source) {
 	s.comment("The terms, truncated to integers, and their sums.")
 	for k := range h.products {
-		first := h.first(s, k)
 		for r := range 2 {
 			s.op("VBROADCASTSS %d(SI)(AX*1), %s", 4*(k*h.mr+r), h.tmp(r))
 		}
@@ -71,7 +70,7 @@ func (h hopper) terms256(s *source) {
 				t := h.tmp(2 + r)
 				s.op("VMULPS %s, %s, %s", h.column(k, v), h.tmp(r), t)
 				s.op("VMULPS %s, %s, %s", h.scale(r, v), t, t)
-				if first {
+				if k == 0 {
 					s.op("VCVTTPS2DQ %s, %s", t, h.sum(r, v))
 					continue
 				}
@@ -92,8 +91,6 @@ func (h hopper) finish256(s *source) {
 			s.op("VCVTTPS2DQ %s, %s", t, t)
 			s.op("VPADDD %s, %s, %s", t, sum, sum)
 			switch {
-			case h.heavy:
-				h.heavy256(s, h.aside(r, v), sum)
 			case h.f16 && h.fraction > 13:
 				s.comment("Rounded to odd, to be rounded rightly once more.")
 				s.op("VCVTDQ2PS %s, Y14", sum)
@@ -130,25 +127,4 @@ func (h hopper) round256(s *source, sum string) {
 	s.op("VPCMPEQD Y14, Y15, Y15")
 	s.op("VPOR %s, Y15, Y15", h.scratch(4))
 	s.op("VMOVDQA Y15, %s", h.scratch(4))
-}
-
-// heavy256 is heavy512.
-func (h hopper) heavy256(s *source, first, sum string) {
-	s.op("VMOVDQA %s, Y12", first)
-	s.op("VPADDD %s, Y12, Y13", sum)
-	s.comment("The sign of (first ^ sum) & (second ^ sum).")
-	s.op("VPXOR Y12, Y13, Y14")
-	s.op("VPXOR %s, Y13, Y15", sum)
-	s.op("VPAND Y15, Y14, Y14")
-	s.comment("Half: what both have, and half of what one has.")
-	s.op("VPXOR %s, Y12, Y15", sum)
-	s.op("VPAND %s, Y12, Y12", sum)
-	s.op("VPSRAD $1, Y15, %s", sum)
-	s.op("VPADDD %s, Y12, Y12", sum)
-	s.op("VPAND ·hopperOne<>(SB), Y15, Y15")
-	s.op("VPOR Y15, Y12, Y12")
-	s.op("VCVTDQ2PS Y12, Y12")
-	s.op("VADDPS Y12, Y12, Y12")
-	s.op("VCVTDQ2PS Y13, Y13")
-	s.op("VBLENDVPS Y14, Y12, Y13, %s", sum)
 }

@@ -26,13 +26,12 @@ func (h hopper) steps512(s *source) {
 	s.label("step")
 	compared := 0
 	for k := range h.products {
-		first := h.first(s, k)
 		for r := range 2 {
 			s.op("VBROADCASTSS %d(SI)(AX*1), %s", 4*(k*h.mr+r), h.tmp(r))
 		}
 		for v := range h.vecs {
 			for r := range 2 {
-				h.term512(s, k, r, v, first)
+				h.term512(s, k, r, v)
 			}
 			// The comparisons end a little before the terms.
 			if at := (k*h.vecs + v + 1) * h.products / ((h.products - 1) * h.vecs); at > compared && compared < h.products {
@@ -103,11 +102,11 @@ func (h hopper) scale512(s *source, r, v int) {
 }
 
 // term512 adds product k, truncated to an integer, or begins a sum with it.
-func (h hopper) term512(s *source, k, r, v int, first bool) {
+func (h hopper) term512(s *source, k, r, v int) {
 	t := h.tmp(2 + (2*v+r)%3)
 	s.op("VMULPS %s, %s, %s", h.column(k, v), h.tmp(r), t)
 	s.op("VMULPS %s, %s, %s", h.scale(r, v), t, t)
-	if first {
+	if k == 0 {
 		s.op("VCVTTPS2DQ %s, %s", t, h.sum(r, v))
 		return
 	}
@@ -126,11 +125,7 @@ func (h hopper) finish512(s *source, r, v int) {
 		h.round512(s, sum, scale, h.acc(r, v))
 		return
 	}
-	if h.heavy {
-		h.heavy512(s, h.aside(r, v), sum)
-	} else {
-		s.op("VCVTDQ2PS.RZ_SAE %s, %s", sum, sum)
-	}
+	s.op("VCVTDQ2PS.RZ_SAE %s, %s", sum, sum)
 	if h.result > 0 {
 		s.op("VPANDD ·hopperResult%d<>(SB), %s, %s", h.result, sum, sum)
 	}
@@ -155,24 +150,4 @@ func (h hopper) round512(s *source, sum, unit, acc string) {
 	s.op("VPANDD Z31, %s, Z29", acc)
 	s.op("VPCMPEQD Z31, Z29, K1")
 	s.op("KORW K1, K2, K2")
-}
-
-// heavy512 writes the sum of both halves of the terms, of which the second is in sum, as a float32. Where it overflows, half
-// of it, rounded to odd, has the same leading bits.
-func (h hopper) heavy512(s *source, first, sum string) {
-	s.op("VMOVDQU32 %s, Z27", first)
-	s.op("VPADDD %s, Z27, Z28", sum)
-	s.op("VMOVDQA32 Z27, Z29")
-	s.comment("The sign of (first ^ sum) & (second ^ sum).")
-	s.op("VPTERNLOGD $0x24, %s, Z28, Z29", sum)
-	s.op("VPMOVD2M Z29, K1")
-	s.comment("Half: what both have, and half of what one has.")
-	s.op("VPXORD %s, Z27, Z29", sum)
-	s.op("VPANDD %s, Z27, Z27", sum)
-	s.op("VPSRAD $1, Z29, Z30")
-	s.op("VPADDD Z30, Z27, Z27")
-	s.op("VPTERNLOGD $0xf8, ·hopperOne<>(SB), Z29, Z27")
-	s.op("VCVTDQ2PS.RZ_SAE Z28, %s", sum)
-	s.op("VCVTDQ2PS.RZ_SAE Z27, K1, %s", sum)
-	s.op("VADDPS %s, %s, K1, %s", sum, sum, sum)
 }

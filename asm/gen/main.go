@@ -28,6 +28,7 @@ var families = []family{
 	{"pack", packers},
 	{"amx", amx},
 	{"hopper", hopperFile},
+	{"hopperwide", wides},
 }
 
 // generate returns the generated files by name.
