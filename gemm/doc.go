@@ -130,14 +130,11 @@
 // product allows, with the same bits; [Stats] names it. Small products are computed
 // by the caller alone (inline); those whose A stays in a cache, or for one or two workers
 // comes from one soon enough, by workers that read A where it lies and share C out in
-// slabs (place), of other columns in every part of K if their caches then keep more of B;
-// of either, float32 that is small, thin or does not divide into panels is not packed;
-// those of few rows by workers that
-// stream B past an A that the ring holds whole (stream), unless so many share a small B that
-// their caches keep it (place); and in larger ones (ring) a
-// few workers pack B as they come to multiply it, so that the ring carries A alone,
-// and keep it for the cluster tiles below. Many workers with AMX do the same for wide
-// products, each for its slabs.
+// slabs (place); of either, float32 that is small, thin or does not divide into panels is not
+// packed; those of few rows by workers that stream B past an A that the ring holds whole
+// (stream), unless so many share a small B that their caches keep it (place); and in larger
+// ones (ring) a few workers pack B as they come to multiply it, so that the ring carries A
+// alone. Many workers with AMX do the same for wide products, each for its slabs.
 //
 // # Memory
 //
@@ -148,9 +145,8 @@
 //	depth · (ctas·m + n) · k · 4  +  ctas · m · n · 4    bytes
 //
 // each dimension rounded up to the register tile, and the accumulators twice if K
-// has several blocks, or parts, of several stages. Up to four workers may keep up to 16 MiB of panels of B besides. The
-// engine's own choice stays below 32 MiB, or 48 MiB for more workers if they are, and
-// 4 MiB above that in Hopper arithmetic, whose panels hold exponents too;
+// has several blocks, or parts, of several stages. The engine's own choice stays
+// below 32 MiB, or 48 MiB for more workers if they are, and 4 MiB above that in Hopper arithmetic, whose panels hold exponents too;
 // [WithTile] (if it names m, ctas is 1) and [WithDepth] change it, and [Stats] reports the
 // dimensions. An engine has at most as many rings in use at once, and keeps as
 // many, those of up to 64 MiB, as GOMAXPROCS was when it was made, or WithWorkers

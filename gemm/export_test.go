@@ -46,7 +46,6 @@ type Path struct {
 	WholeTiles     bool // inline, of whole tiles and no more
 	FewRows        bool // inline, by kernels that stream
 	Unpacked       bool // inline or in place, with neither A nor B packed
-	PacksBehind    bool // inline or in place, with panels of B packed behind the products of others
 	SlabsUnpacked  bool // in place, in slabs of so few rows that they are not packed, though taller ones would be
 	StreamsInPlace bool // streams a B that is read where it lies
 	StreamsAlong   bool // streams columns of B as rows
@@ -83,7 +82,6 @@ func PathOf(e *Engine, c, a, b AnyMatrix, opts ...Option) (path Path, err error)
 	}
 	in.past = in.exceeds(1)
 	path.Unpacked = in.unpacked != nil
-	path.PacksBehind = in.unpacked == nil && !in.few && in.packsBehind(0, in.n)
 	return path, nil
 }
 
@@ -99,12 +97,6 @@ func planned(e *Engine, c, a, b AnyMatrix, opts []Option) (plan, error) {
 		return plan{}, err
 	}
 	return newPlan(&in.product, s), nil
-}
-
-// KeptBytes returns what of that ring's memory keeps panels of B.
-func KeptBytes(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
-	g, err := planned(e, c, a, b, opts)
-	return g.bytesKept, err
 }
 
 // RingBytes returns the memory that it takes.

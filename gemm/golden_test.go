@@ -194,8 +194,6 @@ func describe(in *inlined, s *settings) string {
 			a = "rows"
 		}
 		switch {
-		case in.packsBehind(0, in.n):
-			b = "behind"
 		case in.ready():
 			b = "stored"
 		case in.group > 1:
@@ -221,12 +219,8 @@ func describe(in *inlined, s *settings) string {
 	g := newPlan(&in.product, s)
 	b := "slots"
 	switch {
-	case g.keeps:
-		b = "kept"
-	case g.late && in.packs():
-		b = "late-behind"
-	case g.late:
-		b = "late-first"
+	case g.late && !in.ready():
+		b = "late"
 	case g.bare && in.ready():
 		b = "stored"
 	case g.bare:

@@ -14,21 +14,19 @@ import (
 // A is read where it lies if the kernel can. Where its rows, or the columns of B, do
 // not divide into tiles, the last ones are computed by the kernels for edges. If the
 // kernel has none, the last tile overlaps the one before it, and what both compute is
-// the same. A panel of B is packed while it is multiplied by the first tile.
+// the same.
 type inlined struct {
 	product
 	depth    int // elements of K at a time
 	tilesA   int // tiles of A that are read where they lie, of which edges may be the last; 0 if A is packed
 	rest     int // rows of A after them
 	rows     asm.RowsFunc
-	edge     asm.EdgeFunc // or nil
-	fuse     asm.FuseRowsFunc
+	edge     asm.EdgeFunc  // or nil
 	unpacked *asm.Unpacked // if nothing is to be packed
 	few      bool          // if the kernels that stream multiply, see fewRows
 	whole    bool          // if whole tiles are all there is, see takesWholeTiles
 	own      bool          // it is placed, and each worker fetches for itself what a small slab needs
 	inC      bool          // sums are in C, also before they are complete
-	behind   bool          // there is room for two panels of B, see packsBehind
 	group    int           // panels of B that are packed at once
 	sizeA    int           // bytes of the panels of A in scratch memory
 	sizeB    int           // bytes of the panels of B there
@@ -62,10 +60,7 @@ func (in *inlined) layout(rows, cols int) bool {
 	k := p.kernel
 	in.depth = min(p.k, p.panelDepth())
 	if in.rows = k.Rows(p.a.elem); p.readsA() {
-		in.tilesA, in.fuse = p.m/k.MR, nil
-		if in.tilesA > 0 && !p.b.packed && !p.b.trans {
-			in.fuse = k.FuseRows(p.a.elem)
-		}
+		in.tilesA = p.m / k.MR
 		if in.edge = k.Edge(); in.edge != nil {
 			in.tilesA = ceilDiv(p.m, k.MR)
 		}
@@ -104,9 +99,6 @@ func (in *inlined) memory(rows, cols int) bool {
 	sums := float64(strips) * acc
 	if in.inC = in.sumsInC() && (in.depth == p.k || operands+sums > most && !in.own); in.inC {
 		in.accBytes, sums = 0, 0
-	}
-	if in.behind = in.hides() && operands+sums+float64(in.sizeB) <= most; in.behind {
-		in.sizeB *= 2
 	}
 	return operands+sums <= most
 }
@@ -169,9 +161,6 @@ func (in *inlined) run(from, to int) {
 	case in.whole:
 		in.runWhole(from, to)
 		return
-	case in.packsBehind(from, to):
-		in.runBehind(from, to)
-		return
 	}
 	k := in.kernel
 	var s *scratch
@@ -201,7 +190,7 @@ func (in *inlined) run(from, to int) {
 				b = unsafe.Add(b, (col-from)/k.NR%in.group*k.PanelB(in.words(n)))
 			}
 			if in.tilesA > 0 {
-				in.tiles(k0, n, col, cols, in.overlap(cols, to-from), b, acc, ph, nil)
+				in.tiles(k0, n, col, cols, in.overlap(cols, to-from), b, acc, ph)
 			} else {
 				st := strip{col: col, rows: in.m, cols: cols, acc: acc}
 				in.multiply(&st, in.words(n), a, in.panelB(b, k0, n, col, cols), ph)
@@ -240,18 +229,11 @@ func (in *inlined) overlap(cols, of int) int {
 }
 
 // tiles multiplies n elements of K from k0 on of A, which is read where it lies,
-// by one panel of B, and by columns before it that others have multiplied. With pack the panel
-// is there, and another is packed meanwhile.
-func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph phase, pack *asm.Packing) {
+// by one panel of B, and by columns before it that others have multiplied.
+func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph phase) {
 	k := in.kernel
 	col, cols = col-before, cols+before
-	fuse := in.fuse
-	if cols < k.NR {
-		fuse = nil
-	}
-	if fuse == nil && pack == nil {
-		b = in.panelB(b, k0, n, col, cols)
-	}
+	b = in.panelB(b, k0, n, col, cols)
 	a, lda := in.a.at(0, k0), in.a.pitch()
 	words, pitch := in.words(n), k.NR*4
 	last := in.tilesA * k.MR * pitch // bytes of the accumulators before those of the last tile, which overlaps
@@ -267,22 +249,6 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 		src, lds = ph.source(dst, ldd)
 		from = ldd
 	}
-	done := 0
-	if fuse != nil {
-		to, ldt := dst, ldd
-		if rounds {
-			to, ldt = acc, pitch // the kernel that packs does not round
-		}
-		fuse(n, a, in.b.at(k0, col), in.b.pitch(), b, src, lds, to, ldt, lda)
-		if rounds {
-			in.epilogue(acc, 0, col, k.MR, cols)
-		}
-		done = 1
-	}
-	if pack != nil && pack.K > 0 {
-		done = min(in.wholeTiles(0, cols), ceilDiv(pack.K/k.KPack*asm.RowsPackSteps, words))
-		k.RowsPack(in.a.elem, words, done, a, b, src, lds, dst, ldd, lda, pack)
-	}
 	rows := in.rows
 	past := in.past && src != dst && (uintptr(dst)|uintptr(ldd))%asm.PastLine == 0
 	switch {
@@ -291,12 +257,12 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 	case direct && past:
 		rows = k.RowsPast(in.a.elem)
 	}
-	whole := in.wholeTiles(done, cols)
-	each := whole - done // tiles in a call
+	whole := in.wholeTiles(cols)
+	each := whole // tiles in a call
 	if flops := tileFlops(k, words); each*flops > callFlops {
 		each = max(1, callFlops/flops)
 	}
-	for at := done; at < whole; at += each {
+	for at := 0; at < whole; at += each {
 		rows(words, min(each, whole-at), unsafe.Add(a, at*k.MR*lda), b, forward(src, at*k.MR*from), lds, unsafe.Add(dst, at*k.MR*ldd), ldd, lda)
 		in.turn.Did(flopsOf(k.MR*min(each, whole-at), cols, n))
 	}
@@ -329,18 +295,17 @@ func (in *inlined) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph
 	}
 }
 
-// wholeTiles returns how many tiles of so many columns are not for edges, of which
-// some are done: the last edge is as high as a tile can be, or half as high and one
-// of two, as few rows wait for each other's products.
-func (in *inlined) wholeTiles(done, cols int) int {
+// wholeTiles returns how many tiles of so many columns are not for edges: the last edge is as
+// high as a tile can be, or half as high and one of two, as few rows wait for each other's products.
+func (in *inlined) wholeTiles(cols int) int {
 	k := in.kernel
 	rest := in.m % k.MR
 	switch whole := in.m / k.MR; {
 	case in.edge == nil:
 		return in.tilesA
 	case cols < k.NR:
-		return done
-	case 0 < rest && rest < k.MR/2 && done < whole:
+		return 0
+	case 0 < rest && rest < k.MR/2 && whole > 0:
 		return whole - 1
 	default:
 		return whole

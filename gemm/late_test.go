@@ -2,7 +2,6 @@ package gemm_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"example.com/leafhopper/asm"
@@ -12,8 +11,8 @@ import (
 )
 
 // TestLate compares products whose B is packed as it is multiplied with those
-// that copy it to the ring, bit for bit. Tiles have at most 256 rows, so B is kept
-// for the tiles below the first.
+// that copy it to the ring, bit for bit. Tiles have at most 256 rows, so B is packed
+// again for the tiles below the first.
 func TestLate(t *testing.T) {
 	defer gemm.PretendL2(256 << 10)()
 	processors(t, 1) // of which two would compute so little in place
@@ -122,47 +121,15 @@ func testLate[O gemm.Output, I gemm.Element](t *testing.T) {
 						t.Fatal(err)
 					}
 					same(t, dense(o.c), want, s.n)
-					kept, err := gemm.KeptBytes(testEngine, o.c, o.a, o.b, s.opts...)
 					o.free()
 					if workers > 1 && tc.n <= (2*workers-1)*k.NR {
 						continue // so few columns that workers share rows
-					}
-					if many := tc.m > 256; err != nil || (kept > 0) != many || many && st.Bytes == 0 {
-						t.Errorf("%v: %d bytes of B are kept for %d rows, error %v", st, kept, tc.m, err)
 					}
 					if most := int64(5 * st.TileM * tc.k * st.Tiles); st.Bytes > most {
 						t.Errorf("%v: copied more than %d bytes, so B too", st, most)
 					}
 				}
 			})
-		}
-	})
-}
-
-// TestKeptBytes finds what is kept of B within what the documentation says, however K
-// divides into stages.
-func TestKeptBytes(t *testing.T) {
-	defer gemm.PretendL2(1 << 20)()
-	defer gemm.PretendL3(32 << 20)()
-	const m, n, longest = 1200, 4200, 9000
-	a, b, c := make([]bf16.BF16, m*longest), make([]bf16.BF16, n*longest), make([]float32, m*n)
-	eachKernel(t, asm.BF16, func(t *testing.T, kernel *asm.Kernel, opts []gemm.Option) {
-		most := 0
-		for k := 1; k <= longest; k += 103 {
-			a := gemm.Matrix[bf16.BF16]{Rows: m, Cols: k, Stride: k, Data: a}
-			b := gemm.Matrix[bf16.BF16]{Rows: n, Cols: k, Stride: k, Data: b}
-			c := gemm.Matrix[float32]{Rows: m, Cols: n, Stride: n, Data: c}
-			kept, err := gemm.KeptBytes(testEngine, c, a, b.T(), append(slices.Clip(opts), gemm.WithWorkers(4))...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			most = max(most, kept)
-			if kept > 16<<20 {
-				t.Errorf("K = %d: %d bytes of B are kept, more than 16 MiB", k, kept)
-			}
-		}
-		if kernel.PackDepth(asm.BF16, true) > 0 && most == 0 {
-			t.Error("nothing was kept")
 		}
 	})
 }

@@ -38,11 +38,9 @@ type plan struct {
 	workers        int
 	bare           bool // the ring holds no B: it is packed, or the workers pack it as they multiply
 	late           bool // few workers pack B so, for all rows of a tile at a time
-	keeps          bool // and keep it for the tiles below
 	bytesA, bytesB int  // of a stage: one CTA's A, the cluster's B
 	bytesAcc       int  // accumulators of a cluster tile
 	bytesChain     int  // those of an unfinished block, laid out like them, if blocks have several stages
-	bytesKept      int  // panels of B that are kept
 }
 
 // The shape of a stage. A strip of A, slabRows x bk, must stay in an L2
@@ -63,9 +61,6 @@ const (
 	leastLate   = 256       // least rows of a tile whose B is packed late, if A is larger than an L2 cache anyway
 	mostLate    = 1024      // most rows of such a tile
 	lateCols    = 2048      // most columns of such a tile
-	lateTiles   = 4         // most such tiles one below the other, if packing B again for each takes time
-	keptBytes   = 16 << 20  // most bytes of B that are kept, packed, for the tiles below the first
-	leastKept   = 1024      // fewest columns that are kept, as A is packed again for every tile of columns
 	ctaRows     = 512       // most rows of a CTA
 	maxSlabRows = 128       // most rows of a slab, unless slabTiles are more
 	slabTiles   = 16        // tiles of the kernel that a slab may have in any case
@@ -102,8 +97,8 @@ func newPlan(p *product, s *settings) plan {
 			g.depth = manyDepth
 		}
 	}
-	late, each := p.packsLate(s), p.packsEach(s)
-	g.late, g.keeps = late || p.narrow(), late && p.keptCols() > 0
+	each := p.packsEach(s)
+	g.late = p.packsLate(s) || p.narrow()
 	g.bare = p.b.packed || g.late || each
 	g.cutC(p, s)
 	g.cutK(p, s)
@@ -124,9 +119,6 @@ func (g *plan) cutC(p *product, s *settings) {
 	if g.late {
 		most, across = p.lateRows(), lateCols
 		cta = most
-		if g.keeps {
-			across = p.keptCols()
-		}
 	}
 	rows := balance(p.m, most)
 	g.ctas = ceilDiv(rows, cta)
@@ -158,9 +150,6 @@ func (g *plan) cutK(p *product, s *settings) {
 	default:
 		depth = roundUp(balance(p.words(g.blockK), deep), step)
 	}
-	if g.late && p.packs() {
-		depth = roundUp(depth, k.PackDepth(p.b.elem, p.b.trans)/k.KPack)
-	}
 	if s.tile[2] != 0 {
 		depth = min(p.words(s.tile[2]), words, p.words(g.blockK))
 	}
@@ -179,8 +168,7 @@ func (g *plan) cutK(p *product, s *settings) {
 }
 
 // cutSlabs cuts a CTA's part of a tile into slabs, which may be so many register tiles
-// high in any case. A B that is packed late is packed for all rows of a tile, and kept
-// by the first who packs it.
+// high in any case. A B that is packed late is packed for all rows of a tile.
 func (g *plan) cutSlabs(k *asm.Kernel, tiles int) {
 	g.slabRows, g.slabCols = g.bm, g.bn
 	if !g.late {
@@ -191,7 +179,7 @@ func (g *plan) cutSlabs(k *asm.Kernel, tiles int) {
 		g.slabCols = roundUp(g.slabCols/2, k.NR)
 		g.colSlabs = ceilDiv(g.bn, g.slabCols)
 	}
-	for g.slabRows > k.MR && g.slabs() < g.workers && !g.keeps {
+	for g.slabRows > k.MR && g.slabs() < g.workers {
 		g.slabRows = roundUp(g.slabRows/2, k.MR)
 		g.rowSlabs = ceilDiv(g.bm, g.slabRows)
 	}
@@ -214,26 +202,16 @@ func (g *plan) layOut(k *asm.Kernel) {
 	if g.steps > g.blockSteps && g.blockSteps > 1 {
 		g.bytesChain = g.bytesAcc
 	}
-	if g.keeps {
-		g.bytesKept = g.steps * g.bn / k.NR * panelB
-	}
 }
 
 // packsLate reports whether the ring holds A alone and the workers pack B, unless
 // it is packed, each panel when they come to multiply it by all the tile's rows.
-// That costs less than to copy B to the ring and to read it from there; but unless
-// B is kept every tile of rows reads and packs it again, so there must be few
-// workers and, if they do not pack behind products, few tiles. A caller who names
-// the shape of the ring gets B in it, and so do few columns: a slab has all rows of a tile.
+// That costs less than to copy B to the ring and to read it from there, if there are
+// few workers. A caller who names the shape of the ring gets B in it, and so do few
+// columns: a slab has all rows of a tile.
 func (p *product) packsLate(s *settings) bool {
 	workers := s.workerCount()
-	switch {
-	case !s.unnamed() || workers > fewWorkers || workers > 1 && ceilDiv(p.n, p.kernel.NR) < 2*workers:
-		return false
-	case p.packs():
-		return true
-	}
-	return (p.kernel.Ahead() || p.starves()) && (p.ready() || p.keptCols() > 0 || p.m <= lateTiles*p.lateRows())
+	return s.unnamed() && workers <= fewWorkers && (workers == 1 || ceilDiv(p.n, p.kernel.NR) >= 2*workers) && (p.kernel.Ahead() || p.starves())
 }
 
 // packsEach reports whether the ring holds A alone and each of many workers packs
@@ -262,19 +240,6 @@ func (p *product) many(workers int) bool {
 // stay in half of an L2 cache.
 func (p *product) lateRows() int {
 	return max(leastLate, min(p.on.l2/2/(4*stageWords), mostLate))
-}
-
-// keptCols returns the most columns of a tile whose B is packed late for the first
-// of the tiles one below the other, and kept for the others, or 0 if there are no
-// others, B is packed or K is too long.
-func (p *product) keptCols() int {
-	nr := p.kernel.NR
-	stages := roundUp(p.k, p.panelDepth())            // elements of K, were all stages as deep
-	cols := keptBytes / 4 / p.words(stages) / nr * nr // of whole panels
-	if p.ready() || p.m <= p.lateRows() || cols < roundUp(min(p.n, leastKept), nr) {
-		return 0
-	}
-	return min(cols, lateCols)
 }
 
 // clusterExtent returns the most rows and columns of a cluster tile. Many
@@ -327,9 +292,9 @@ func (g *plan) shape() pipeline.Shape {
 }
 
 // bytes returns the slot memory that the plan needs: the ring's stages, then
-// the accumulators, the chains and what is kept.
+// the accumulators and the chains.
 func (g *plan) bytes() int64 {
-	return int64(g.depth)*int64(g.stage()) + int64(g.bytesAcc) + int64(g.bytesChain) + int64(g.bytesKept)
+	return int64(g.depth)*int64(g.stage()) + int64(g.bytesAcc) + int64(g.bytesChain)
 }
 
 func (g *plan) stage() int { return g.ctas*g.bytesA + g.bytesB }
@@ -346,9 +311,6 @@ func (g *plan) tile(item int) (row, col, step int) {
 	}
 	return i * g.bm * g.ctas, j * g.bn, step
 }
-
-// keptFor reports whether the panels of B that item needs are kept already.
-func (g *plan) keptFor(item int) bool { return g.keeps && item/g.steps%g.tilesM > 0 }
 
 // depthOf returns the first element of K of a step and how many it has. No step
 // crosses from one block to the next.

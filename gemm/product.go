@@ -138,13 +138,9 @@ func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, ph phase) {
 		a = unsafe.Add(a, done*k.PanelA(words))
 		src = forward(src, done*k.MR*pitch)
 	}
-	tiles, edges := p.splitEdges(s, words, panels-done, done > 0)
+	tiles, edges := p.splitEdges(s, words, panels-done)
 	if tiles > 0 {
-		how := wayPlain
-		if s.cols <= k.Half() {
-			how = wayHalf
-		}
-		p.mul(words, tiles, a, b, src, lds, dst, pitch, s, how)
+		p.mul(words, tiles, a, b, src, lds, dst, pitch, s, wayPlain)
 	}
 	rows := s.rows - done*k.MR // to come from accumulators
 	if edges > 0 {
@@ -165,21 +161,16 @@ func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, ph phase) {
 }
 
 // splitEdges returns how many of the strip's last tiles, so many, the microkernel is to
-// multiply, and how many rows after them are for edges. Whoever has to pack or to bring
-// something closer meanwhile is not, unless others have done that; but few rows are so
-// soon done that one tile had better pack alone, and half a panel that nothing is brought.
-func (p *product) splitEdges(s *strip, words, tiles int, others bool) (whole, rows int) {
+// multiply, and how many rows after them are for edges. Who has to pack meanwhile is the
+// microkernel, but few rows are so soon done that one tile had better pack alone.
+func (p *product) splitEdges(s *strip, words, tiles int) (whole, rows int) {
 	k := p.kernel
-	if k.Edge() == nil {
-		return tiles, 0
-	}
 	rest := s.rows % k.MR
-	idle := s.pack.K == 0 && s.next.Rows == 0 && s.then.Rows == 0
 	switch {
-	case s.cols < k.NR && idle, s.cols <= k.Half() && s.pack.K == 0:
+	case k.Edge() == nil:
+	case s.pack.K == 0 && s.cols < k.NR:
 		return 0, s.rows
-	case rest == 0:
-	case idle || others || tiles > 1 && (rest < k.MR/2 || p.packers(words, tiles, s) < tiles):
+	case rest > 0 && (s.pack.K == 0 || tiles > 1 && (rest < k.MR/2 || p.packers(words, tiles, s) < tiles)):
 		return tiles - 1, rest
 	}
 	return tiles, 0
@@ -246,7 +237,6 @@ type way uint8
 const (
 	wayPlain way = iota
 	wayPast      // dst is C, which is larger than the caches
-	wayHalf      // the strip has few columns
 	wayRound     // dst is C, which has 16 bits
 )
 
@@ -288,8 +278,6 @@ func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 			k.MulAhead(words, n, a, b, src, lds, dst, ldd, next)
 		case wayPast:
 			k.MulPast(words, n, a, b, src, lds, dst, ldd, next)
-		case wayHalf:
-			k.MulHalf(words, n, a, b, src, lds, dst, ldd, next)
 		case wayRound:
 			k.MulRound(p.c.elem, p.past, words, n, a, b, src, lds, dst, ldd, next)
 		}

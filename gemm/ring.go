@@ -19,7 +19,6 @@ type ring struct {
 	stages     []byte         // [stage][A of CTA 0, A of CTA 1, ..., B]
 	acc        unsafe.Pointer // [cta][slab][panel of B][rows][NR]
 	chain      unsafe.Pointer // the same, if blocks of K have several stages
-	kept       unsafe.Pointer // [stage of K][panel of B], if the plan keeps them
 }
 
 // init plans p under s. It is an error if what s names does not fit p.
@@ -43,9 +42,6 @@ func (r *ring) use(mem []byte) {
 	r.acc = unsafe.Pointer(unsafe.SliceData(mem[len(r.stages):]))
 	if r.bytesChain > 0 {
 		r.chain = unsafe.Add(r.acc, r.bytesAcc)
-	}
-	if r.keeps {
-		r.kept = unsafe.Add(r.acc, r.bytesAcc+r.bytesChain)
 	}
 }
 
@@ -146,13 +142,9 @@ func (r *ring) Compute(stage, item, cta, slab int) {
 	if r.bare {
 		g := group{
 			row: first + at, rows: rows, k0: k0, n: depth, a: a,
-			ph: ph, then: next, call: call, there: r.keptFor(item),
+			ph: ph, then: next, call: call,
 		}
-		if r.packs() && !g.there {
-			r.computeSwept(&g, &t, col, from, to, slabAt)
-		} else {
-			r.computeBare(&g, &t, col, from, to, slabAt)
-		}
+		r.computeBare(&g, &t, col, from, to, slabAt)
 		return
 	}
 	b := unsafe.Pointer(unsafe.SliceData(r.slotB(stage)))
@@ -174,14 +166,6 @@ func (r *ring) stripOf(from, j int) int {
 		j = from
 	}
 	return j * r.slabRows * 4
-}
-
-// keptAt returns where the tile's panel of B of column j is kept, from element k0
-// of K on.
-func (r *ring) keptAt(k0, j int) unsafe.Pointer {
-	k, n := r.kernel, min(r.bk, r.k-k0)
-	stage := r.bn / k.NR * k.PanelB(r.words(r.bk))
-	return unsafe.Add(r.kept, k0/r.bk*stage+j/k.NR*k.PanelB(r.words(n)))
 }
 
 // copied returns the bytes that the copies wrote to slots.
