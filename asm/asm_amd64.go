@@ -41,7 +41,6 @@ func assemble(k *Kernel) {
 	}
 	assemblePackers(k)
 	assembleStreams(k)
-	assembleFuse(k)
 	assembleEdge(k)
 	assembleUnpacked(k)
 	if k.step == amxStep {
@@ -57,8 +56,6 @@ func (k *Kernel) mulStrips(how way, words, m int, a, b, src unsafe.Pointer, lds 
 		mulAVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
 	case k.strips == stripsAVX512BF16 && how == wayPast:
 		pastAVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
-	case k.strips == stripsAVX512BF16 && how == wayHalf:
-		mulHalfAVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
 	case k.strips == stripsAVX512BF16 && how == wayRoundBF16:
 		roundBF16AVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
 	case k.strips == stripsAVX512BF16 && how == wayRoundPastBF16:
@@ -67,8 +64,6 @@ func (k *Kernel) mulStrips(how way, words, m int, a, b, src unsafe.Pointer, lds 
 		mulAVX512(words, m, a, b, src, lds, dst, ldd, next)
 	case k.strips == stripsAVX512 && how == wayPast:
 		pastAVX512(words, m, a, b, src, lds, dst, ldd, next)
-	case k.strips == stripsAVX512 && how == wayHalf:
-		mulHalfAVX512(words, m, a, b, src, lds, dst, ldd, next)
 	case k.strips == stripsAVX512 && how == wayRoundBF16:
 		roundBF16AVX512(words, m, a, b, src, lds, dst, ldd, next)
 	case k.strips == stripsAVX512 && how == wayRoundPastBF16:
@@ -79,8 +74,6 @@ func (k *Kernel) mulStrips(how way, words, m int, a, b, src unsafe.Pointer, lds 
 		roundPastF16AVX512(words, m, a, b, src, lds, dst, ldd, next)
 	case k.strips == stripsAVX2 && how == wayAhead:
 		mulAVX2(words, m, a, b, src, lds, dst, ldd, next)
-	case k.strips == stripsAVX2 && how == wayHalf:
-		mulHalfAVX2(words, m, a, b, src, lds, dst, ldd, next)
 	case k.strips == stripsAMX && how == wayPast:
 		pastAMX(words, m, a, b, src, lds, dst, ldd)
 	case k.strips == stripsAMX && how == wayRoundBF16:

@@ -19,8 +19,3 @@ func (k *Kernel) mulStrips(how way, words, m int, a, b, src unsafe.Pointer, lds 
 func (k *Kernel) mulPack(t Type, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing) bool {
 	return false
 }
-
-// rowsPack reports that k has no kernel that packs.
-func (k *Kernel) rowsPack(t Type, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, pack *Packing) bool {
-	return false
-}

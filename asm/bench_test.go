@@ -117,18 +117,17 @@ func BenchmarkPack(b *testing.B) {
 }
 
 // BenchmarkMulPack multiplies 32 rows by a panel of B and packs the next, from rows in L2 that lie so many bytes apart, and compares
-// with multiplying alone and with packing alone; with A in panels, and where a kernel packs so in rows.
+// with multiplying alone and with packing alone.
 func BenchmarkMulPack(b *testing.B) {
 	const words, rows, panels = 128, 32, 16
 	runnable(b, func(b *testing.B, kern *Kernel) {
 		for t := range Type(numTypes) {
-			for _, how := range []struct{ along, inRows bool }{{false, false}, {true, false}, {true, true}} {
-				along := how.along
-				if kern.PackDepth(t, along) == 0 || how.inRows && kern.RowsPackDepth(t) == 0 {
+			for _, along := range []bool{false, true} {
+				if kern.PackDepth(t, along) == 0 {
 					continue
 				}
 				for _, stride := range []int{8192, 8320} {
-					b.Run(fmt.Sprintf("type=%v/kContiguous=%v/rows=%v/stride=%d", t, along, how.inRows, stride), func(b *testing.B) {
+					b.Run(fmt.Sprintf("type=%v/kContiguous=%v/stride=%d", t, along, stride), func(b *testing.B) {
 						k, m, ldc := words*kern.KPack, rows/kern.MR, kern.NR*4
 						a, c := aligned(rows*words*4), aligned(rows*kern.NR*4)
 						source, next := max(k, (panels+2)*kern.NR)*stride, kern.NR*t.Size()
@@ -137,15 +136,7 @@ func BenchmarkMulPack(b *testing.B) {
 						}
 						from, panel := aligned(source), [2]unsafe.Pointer{aligned(kern.PanelB(words)), aligned(kern.PanelB(words))}
 						clear(unsafe.Slice((*byte)(from), source)) // or all rows are the one page of zeros of the system
-						packer, multiply := kern.PackB(t, along), kern.Mul
-						mulPack := func(b unsafe.Pointer, pack *Packing) { kern.MulPack(t, words, m, a, b, nil, 0, c, ldc, pack) }
-						if how.inRows {
-							const lda = words * 4
-							multiply = func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-								kern.Rows(t)(k, m, a, b, src, lds, dst, ldd, lda)
-							}
-							mulPack = func(b unsafe.Pointer, pack *Packing) { kern.RowsPack(t, words, m, a, b, nil, 0, c, ldc, lda, pack) }
-						}
+						packer := kern.PackB(t, along)
 						var packing, mul, both time.Duration
 						for b.Loop() {
 							// Turn by turn, because on a shared machine the speed of all changes from one moment to the next.
@@ -155,13 +146,13 @@ func BenchmarkMulPack(b *testing.B) {
 							}
 							times[1] = time.Now()
 							for j := range panels {
-								multiply(words, m, a, panel[j&1], nil, 0, c, ldc)
+								kern.Mul(words, m, a, panel[j&1], nil, 0, c, ldc)
 							}
 							times[2] = time.Now()
 							for j := range panels {
 								at := unsafe.Add(from, j*next)
 								pack := Packing{B: at, Stride: stride, KContiguous: along, K: k, Panel: panel[(j+1)&1], Next: unsafe.Add(at, 2*next), Pitch: stride}
-								mulPack(panel[j&1], &pack)
+								kern.MulPack(t, words, m, a, panel[j&1], nil, 0, c, ldc, &pack)
 							}
 							times[3] = time.Now()
 							packing, mul, both = packing+times[1].Sub(times[0]), mul+times[2].Sub(times[1]), both+times[3].Sub(times[2])

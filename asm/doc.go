@@ -42,9 +42,8 @@
 //
 // [Kernel.Mul] wants both operands packed, by [Kernel.PackA] and [Kernel.PackB]; [Kernel.MulAhead] brings closer, meanwhile,
 // what will be packed next. Where packing costs too much of a product, some kernels spare it: [Kernel.Stream] reads B where it
-// lies, for few rows of A; [Kernel.Rows] reads A where it lies, and [Kernel.FuseRows] packs a panel of B besides as it multiplies
-// it by the first tile; [Kernel.Unpacked] reads both, in tiles as small as the matrices are; [Kernel.MulPack] and [Kernel.RowsPack] pack the next panel. [Kernel.Edge] computes part
-// of a tile in part of its time. All give the bits of Mul, and [Kernel.MulRound] rounds them to 16 bits.
+// lies, for few rows of A; [Kernel.Rows] reads A where it lies; [Kernel.Unpacked] reads both, in tiles as small as the matrices
+// are; [Kernel.MulPack] packs the next panel. [Kernel.Edge] computes part of a tile in part of its time. All give the bits of Mul, and [Kernel.MulRound] rounds them to 16 bits.
 //
 // # Choice
 //

@@ -128,7 +128,6 @@ type way uint8
 const (
 	wayAhead     way = iota // MulAhead
 	wayPast                 // MulPast
-	wayHalf                 // MulHalf
 	wayRoundBF16            // MulRound
 	wayRoundF16
 	wayRoundPastBF16 // the same past the caches
@@ -178,7 +177,6 @@ type Kernel struct {
 	unpacked *Unpacked
 	rows     [numTypes]RowsFunc
 	rowsPast [numTypes]RowsFunc
-	fuseRows [numTypes]FuseRowsFunc
 	round    [numTypes]rounders
 	step     int          // what the depth of a native kernel's panels is a multiple of, if not 1
 	exact    *hopperShape // of panels for exact arithmetic, otherwise nil
@@ -200,22 +198,6 @@ const PastLine = 64
 // dst are whole, it stores them past the caches, which saves reading them first. src must not be dst.
 func (k *Kernel) MulPast(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) {
 	if (uintptr(dst)|uintptr(ldd))%PastLine != 0 || !k.mulStrips(wayPast, words, m, a, b, src, lds, dst, ldd, next) {
-		k.MulAhead(words, m, a, b, src, lds, dst, ldd, next)
-	}
-}
-
-// Half returns how many columns MulHalf is for: NR/2, or the vectors that cover as many.
-func (k *Kernel) Half() int {
-	if k.strips == stripsAVX2 {
-		return (k.NR/avx2Vector + 1) / 2 * avx2Vector
-	}
-	return k.NR / 2
-}
-
-// MulHalf is MulAhead for tiles of which only the left [Kernel.Half] columns are wanted: it takes less time if the kernel can do
-// without the others, which then are neither read from src nor written to dst.
-func (k *Kernel) MulHalf(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) {
-	if !k.mulStrips(wayHalf, words, m, a, b, src, lds, dst, ldd, next) {
 		k.MulAhead(words, m, a, b, src, lds, dst, ldd, next)
 	}
 }

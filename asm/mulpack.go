@@ -24,9 +24,6 @@ type Packing struct {
 // tiles end is packed after them, and takes time of its own.
 const PackSteps = 2
 
-// RowsPackSteps is how many they are for [Kernel.RowsPack].
-const RowsPackSteps = 1
-
 // transposeDepth is the words of K that are transposed at a time behind products.
 const transposeDepth = 16
 
@@ -42,23 +39,6 @@ func (k *Kernel) PackDepth(t Type, kContiguous bool) int {
 	return k.KPack
 }
 
-// RowsPackDepth is PackDepth for columns along K and an A in rows, see [Kernel.RowsPack].
-func (k *Kernel) RowsPackDepth(t Type) int {
-	if k.Rows(t) == nil {
-		return 0
-	}
-	return k.PackDepth(t, true)
-}
-
-// RowsPack is what a kernel's Rows does for A of type t, and packs a panel of B of that type meanwhile, or afterwards if the kernel
-// cannot do both at once. m may be 0, to pack only.
-func (k *Kernel) RowsPack(t Type, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, pack *Packing) {
-	depth := k.RowsPackDepth(t)
-	if m == 0 || depth == 0 || !pack.KContiguous || pack.K%depth != 0 || !k.rowsPack(t, words, m, a, b, src, lds, dst, ldd, lda, pack) {
-		rowsPackGeneric(k, k.Rows(t), t, words, m, a, b, src, lds, dst, ldd, lda, pack)
-	}
-}
-
 // MulPack is Mul, and packs a panel of B of type t meanwhile, or afterwards if the kernel cannot do both at once.
 func (k *Kernel) MulPack(t Type, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing) {
 	depth := k.PackDepth(t, pack.KContiguous)
@@ -70,20 +50,7 @@ func (k *Kernel) MulPack(t Type, words, m int, a, b, src unsafe.Pointer, lds int
 // mulPackGeneric is the twin of the kernels of kern that pack; mul is the kernel's Mul or Ref.
 func mulPackGeneric(kern *Kernel, mul KernelFunc, t Type, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing) {
 	mul(words, m, a, b, src, lds, dst, ldd)
-	pack.do(kern, t)
-}
-
-// rowsPackGeneric is the twin of the kernels of kern that pack and read A in rows, as rows does.
-func rowsPackGeneric(kern *Kernel, rows RowsFunc, t Type, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, pack *Packing) {
-	if m > 0 {
-		rows(words, m, a, b, src, lds, dst, ldd, lda)
-	}
-	pack.do(kern, t)
-}
-
-// do packs the panel.
-func (p *Packing) do(kern *Kernel, t Type) {
-	if p.K > 0 {
-		kern.PackB(t, p.KContiguous)(p.Panel, p.B, p.Stride, kern.NR, p.K)
+	if pack.K > 0 {
+		kern.PackB(t, pack.KContiguous)(pack.Panel, pack.B, pack.Stride, kern.NR, pack.K)
 	}
 }

@@ -27,12 +27,6 @@ func TestPackDepth(t *testing.T) {
 			if got := kern.PackDepth(typ, true); got != transposed {
 				t.Errorf("%s transposes %v behind its products in multiples of %d, want %d", kern.Name, typ, got, transposed)
 			}
-			if kern.Rows(typ) == nil {
-				transposed = 0
-			}
-			if got := kern.RowsPackDepth(typ); got != transposed {
-				t.Errorf("%s transposes %v behind products of rows in multiples of %d, want %d", kern.Name, typ, got, transposed)
-			}
 		}
 	}
 }
@@ -40,8 +34,14 @@ func TestPackDepth(t *testing.T) {
 // The largest number of words and tiles, and of words of K that are packed, in [TestMulPack].
 const packMaxWords, packMaxM, packMaxK = 71, 3, 120
 
-// packMaxLDA is the largest distance between rows of A.
-const packMaxLDA = 4096 + 4
+// packMaxStride is the largest distance between the rows of B.
+const packMaxStride = 4096 + 4
+
+// packStrides returns distances in bytes between the rows of B: one after the other, a few elements apart, and about a page.
+func packStrides(kern *Kernel, typ Type) []int {
+	row, size := kern.NR*typ.Size(), typ.Size()
+	return []int{row, row + size, row + 3*size, row + 31*size, 2 * row, 1024, 1024 + size, 4096, 4096 + size}
+}
 
 // A packMemory is guarded memory for the operands of a [mulPackCase].
 type packMemory struct {
@@ -53,12 +53,12 @@ type packMemory struct {
 func newPackMemory(t *testing.T, kern *Kernel) packMemory {
 	c := packMaxM*kern.MR*(kern.NR*4+76) + canary
 	return packMemory{
-		strip{newGuarded(t, max(packMaxM*kern.PanelA(packMaxWords), packMaxM*kern.MR*packMaxLDA)), newGuarded(t, kern.PanelB(packMaxWords)), newGuarded(t, c), newGuarded(t, c)},
-		newGuarded(t, packMaxK*kern.KPack*fuseMaxStride), newGuarded(t, kern.PanelB(packMaxK)+2*canary), newGuarded(t, aheadBytes),
+		strip{newGuarded(t, packMaxM*kern.PanelA(packMaxWords)), newGuarded(t, kern.PanelB(packMaxWords)), newGuarded(t, c), newGuarded(t, c)},
+		newGuarded(t, packMaxK*kern.KPack*packMaxStride), newGuarded(t, kern.PanelB(packMaxK)+2*canary), newGuarded(t, aheadBytes),
 	}
 }
 
-// A mulPackCase is one call of MulPack, or of RowsPack.
+// A mulPackCase is one call of MulPack.
 type mulPackCase struct {
 	kern     *Kernel
 	typ      Type
@@ -66,7 +66,6 @@ type mulPackCase struct {
 	k        int  // of the panel that is packed
 	along    bool // its columns lie along K
 	stride   int
-	lda      int  // of RowsPack, otherwise 0
 	source   int  // see sources
 	next     int  // which of the [aheads] is brought closer
 	atEnd    bool // all operands lie at the end of their memory, otherwise at its start
@@ -96,9 +95,6 @@ func (c mulPackCase) check(mem packMemory, r *rand.Rand, word func(r *rand.Rand,
 		spanRows = (lines-1)*c.stride + row
 	}
 	spanA := c.m * kern.PanelA(c.words)
-	if c.lda > 0 {
-		spanA = (c.m*kern.MR-1)*c.lda + 4*c.words
-	}
 	a, b, dst := place(mem.a, spanA), place(mem.b, kern.PanelB(c.words)), place(mem.dst, spanC(ldd))
 	rows, panel := place(mem.rows, spanRows), place(mem.panel, spanPanel)
 	if shift := 4 * r.IntN(2); c.atEnd { // half of the panels are not aligned
@@ -106,14 +102,7 @@ func (c mulPackCase) check(mem packMemory, r *rand.Rand, word func(r *rand.Rand,
 	} else {
 		panel = unsafe.Add(panel, shift)
 	}
-	switch {
-	case c.lda == 0:
-		fill(a, spanA, kern.KPack)
-	default:
-		for i := range c.m * kern.MR {
-			fill(unsafe.Add(a, i*c.lda), 4*c.words, kern.KPack)
-		}
-	}
+	fill(a, spanA, kern.KPack)
 	fill(b, kern.PanelB(c.words), kern.KPack)
 	for i := range lines {
 		fill(unsafe.Add(rows, i*c.stride), row, 4/c.typ.Size())
@@ -143,10 +132,6 @@ func (c mulPackCase) check(mem packMemory, r *rand.Rand, word func(r *rand.Rand,
 	}
 
 	gotPanel, gotDst := run(func(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing) {
-		if c.lda > 0 {
-			kern.RowsPack(c.typ, words, m, a, b, src, lds, dst, ldd, c.lda, pack)
-			return
-		}
 		kern.MulPack(c.typ, words, m, a, b, src, lds, dst, ldd, pack)
 	})
 	if !bytes.Equal(slices.Concat(read...), kept) || pack != before {
@@ -173,30 +158,23 @@ func TestMulPack(t *testing.T) {
 		for typ := range Type(numTypes) {
 			for _, along := range []bool{false, true} {
 				if kern.PackDepth(typ, along) > 0 {
-					testMulPack(t, kern, typ, along, false)
+					testMulPack(t, kern, typ, along)
 				}
-			}
-			if kern.RowsPackDepth(typ) > 0 {
-				testMulPack(t, kern, typ, true, true)
 			}
 		}
 	})
 }
 
-func testMulPack(t *testing.T, kern *Kernel, typ Type, along, rows bool) {
+func testMulPack(t *testing.T, kern *Kernel, typ Type, along bool) {
 	mem := newPackMemory(t, kern)
 	kinds := len(aheads(mem.next, nil))
 	r := rand.New(rand.NewPCG(47, uint64(typ)))
-	twin := func(mul KernelFunc, lda int) packFunc {
+	twin := func(mul KernelFunc) packFunc {
 		return func(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing) {
-			if lda > 0 {
-				rowsPackGeneric(kern, rowsGeneric(kern, mul, typ), typ, words, m, a, b, src, lds, dst, ldd, lda, pack)
-				return
-			}
 			mulPackGeneric(kern, mul, typ, words, m, a, b, src, lds, dst, ldd, pack)
 		}
 	}
-	strides := fuseStrides(kern, typ)
+	strides := packStrides(kern, typ)
 	turn := 0
 	for words := range packMaxWords + 1 {
 		for m := 1; m <= packMaxM; m++ {
@@ -205,16 +183,12 @@ func testMulPack(t *testing.T, kern *Kernel, typ Type, along, rows bool) {
 				if (raceEnabled || testing.Short()) && turn%13 != 0 {
 					continue
 				}
-				lda := 0
-				if rows {
-					lda = max(1, 4*words) + []int{0, 1, 4, 60, packMaxLDA - 4*packMaxWords}[r.IntN(5)]
-				}
-				twins := []packFunc{twin(kern.Mul, lda), twin(kern.Ref, lda)}
+				twins := []packFunc{twin(kern.Mul), twin(kern.Ref)}
 				if turn%8 != 0 {
 					twins = twins[:1]
 				}
 				c := mulPackCase{
-					kern: kern, typ: typ, words: words, m: m, k: k * kern.KPack, along: along, lda: lda,
+					kern: kern, typ: typ, words: words, m: m, k: k * kern.KPack, along: along,
 					source: r.IntN(sources(kern)), next: r.IntN(kinds), atEnd: r.IntN(2) == 0,
 				}
 				if along {
@@ -272,10 +246,6 @@ func TestMulPackAllocs(t *testing.T) {
 		allocs := testing.AllocsPerRun(20, func() {
 			pack := Packing{B: rows, Stride: kern.NR * 2, K: k, Panel: panel, Next: rows, Pitch: 64}
 			kern.MulPack(BF16, words, m, a, b, nil, 0, c, kern.NR*4, &pack)
-			if kern.RowsPackDepth(BF16) > 0 {
-				pack.KContiguous, pack.Stride = true, k*2
-				kern.RowsPack(BF16, words, m, a, b, nil, 0, c, kern.NR*4, words*4, &pack)
-			}
 		})
 		if allocs != 0 {
 			t.Errorf("%v allocations a call, want none", allocs)

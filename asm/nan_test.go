@@ -67,7 +67,6 @@ func TestTwoNaNs(t *testing.T) {
 			if f := k.Rows(typ); f != nil {
 				check("A in rows", k.MR, k.NR, func(dst unsafe.Pointer) { f(words, 1, first(a), panelB, nil, 0, dst, pitch, depth*size) })
 			}
-			check("half", k.MR, k.Half(), func(dst unsafe.Pointer) { k.MulHalf(words, 1, panelA, panelB, nil, 0, dst, pitch, nil) })
 		}
 	})
 }

@@ -33,21 +33,6 @@ func (k *Kernel) RowsPast(t Type) RowsFunc {
 	return k.Rows(t)
 }
 
-// A FuseRowsFunc packs a panel of B from rows of K and multiplies it by one tile of A, in rows, while it passes by: it does what
-// [Kernel.PackB] does to panel with NR columns of k elements, whose rows lie stride bytes apart from b on, and then what a
-// [RowsFunc] does with it. k is a positive multiple of KPack.
-//
-// It brings rows closer 64 before it packs them; the first should be in a cache.
-type FuseRowsFunc func(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
-
-// FuseRows returns the kernel's FuseRowsFunc for A and B of type t, or nil if it has none.
-func (k *Kernel) FuseRows(t Type) FuseRowsFunc {
-	if !k.Accepts(t) {
-		return nil
-	}
-	return k.fuseRows[t]
-}
-
 // rowsGeneric is the twin of the kernels of kern that read A in rows; mul is the kernel's Mul or Ref.
 func rowsGeneric(kern *Kernel, mul KernelFunc, t Type) RowsFunc {
 	return func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int) {
@@ -55,13 +40,5 @@ func rowsGeneric(kern *Kernel, mul KernelFunc, t Type) RowsFunc {
 		to := unsafe.Pointer(unsafe.SliceData(panels))
 		kern.PackA(t, true)(to, a, lda, m*kern.MR, k*kern.KPack)
 		mul(k, m, to, b, src, lds, dst, ldd)
-	}
-}
-
-// fuseRowsGeneric is the twin of the fused kernels of kern that read A in rows.
-func fuseRowsGeneric(kern *Kernel, mul KernelFunc, t Type) FuseRowsFunc {
-	return func(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int) {
-		packGeneric(t, kern.KPack, kern.NR, false, panel, b, stride, kern.NR, k)
-		rowsGeneric(kern, mul, t)(k/kern.KPack, 1, a, panel, src, lds, dst, ldd, lda)
 	}
 }

@@ -3,6 +3,7 @@ package asm
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -20,21 +21,14 @@ func forRows(t *testing.T, f func(t *testing.T, kern *Kernel, typ Type)) {
 	})
 }
 
-// TestRowsWhere checks which kernels read A in rows, and which of them pack B meanwhile, and for which types.
+// TestRowsWhere checks which kernels read A in rows, and of which types.
 func TestRowsWhere(t *testing.T) {
 	inRows := map[string]Type{"avx512bf16": BF16, "avx512": F32, "avx2": F32, "amx": BF16, "goamx": BF16}
-	fused := map[string]Type{"avx512bf16": BF16, "avx512": F32, "avx2": F32}
 	for _, kern := range Kernels() {
 		for _, typ := range []Type{BF16, F16, F32, E4M3, E5M2, numTypes, numTypes + 1, 255} {
-			for _, is := range []struct {
-				what string
-				of   map[string]Type
-				got  bool
-			}{{"RowsFunc", inRows, kern.Rows(typ) != nil}, {"FuseRowsFunc", fused, kern.FuseRows(typ) != nil}} {
-				of, ok := is.of[kern.Name]
-				if want := (assembled || kern.ISA == "Go") && ok && typ == of; is.got != want {
-					t.Errorf("%s has a %s for %v: %v, want %v", kern.Name, is.what, typ, is.got, want)
-				}
+			of, ok := inRows[kern.Name]
+			if got, want := kern.Rows(typ) != nil, (assembled || kern.ISA == "Go") && ok && typ == of; got != want {
+				t.Errorf("%s has a RowsFunc for %v: %v, want %v", kern.Name, typ, got, want)
 			}
 		}
 	}
@@ -168,39 +162,6 @@ func TestRows(t *testing.T) {
 	})
 }
 
-// TestFuseRows compares the fused kernels with packing and multiplying, one after the other, for all kinds of operands.
-func TestFuseRows(t *testing.T) {
-	forRows(t, func(t *testing.T, kern *Kernel, typ Type) {
-		if kern.FuseRows(typ) == nil {
-			t.Skip("it does not pack B meanwhile")
-		}
-		mem := newFuseMemory(t, kern, rowsMaxWords*kern.KPack, kern.MR*rowsMaxPitch)
-		r := rand.New(rand.NewPCG(43, uint64(typ)))
-		viaMul, viaRef := fuseRowsGeneric(kern, kern.Mul, typ), fuseRowsGeneric(kern, kern.Ref, typ)
-		strides := fuseStrides(kern, typ)
-		turn := 0
-		for _, words := range rowsDepths(kern, typ) {
-			if words == 0 {
-				continue // which a FuseRowsFunc does not take
-			}
-			for _, lda := range rowsPitches(words) {
-				turn++
-				if (raceEnabled || testing.Short()) && turn%13 != 0 || words > 70 && turn%3 != 0 {
-					continue
-				}
-				twins := []FuseRowsFunc{viaMul, viaRef}
-				if turn%4 != 0 {
-					twins = twins[:1]
-				}
-				c := fuseCase{kern, typ, words * kern.KPack, strides[turn%len(strides)], r.IntN(sources(kern)), lda}
-				if err := c.check(&mem, r, anyOperands(r), twins...); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-	})
-}
-
 // TestRowsFenced checks that nothing is read beside any row of A: each ends before a page that faults, or starts after one. The
 // bits must be those of rows that lie one after the other.
 func TestRowsFenced(t *testing.T) {
@@ -208,7 +169,7 @@ func TestRowsFenced(t *testing.T) {
 		pitch := kern.NR * 4
 		fences := newFenced(t, rowsMaxM*kern.MR)
 		near, b := aligned(rowsMaxM*kern.MR*rowsMaxWords*4), aligned(kern.PanelB(rowsMaxWords))
-		panel, tiles := aligned(kern.PanelB(rowsMaxWords)), aligned(rowsMaxM*kern.MR*pitch)
+		tiles := aligned(rowsMaxM * kern.MR * pitch)
 		view := func(p unsafe.Pointer, n int) []uint32 { return unsafe.Slice((*uint32)(p), n/4) }
 		r := rand.New(rand.NewPCG(45, uint64(typ)))
 		panelB := view(b, kern.PanelB(rowsMaxWords))
@@ -238,26 +199,40 @@ func TestRowsFenced(t *testing.T) {
 					if i := differ(rows(a, lda), rows(near, row)); i >= 0 {
 						t.Fatalf("k=%d m=%d atEnd=%v: element %d differs between rows far apart and close together", words, m, atEnd, i)
 					}
-					packs := func(a unsafe.Pointer, lda int) []uint32 {
-						kern.RowsPack(typ, words, m, a, b, nil, 0, tiles, pitch, lda, &Packing{KContiguous: true, B: b, Stride: row, Panel: panel, K: words / transposeDepth * transposeDepth * kern.KPack})
-						return slices.Clone(view(tiles, n))
-					}
-					if i := differ(packs(a, lda), packs(near, row)); i >= 0 {
-						t.Fatalf("packing k=%d m=%d atEnd=%v: element %d differs between rows far apart and close together", words, m, atEnd, i)
-					}
-					if m > 1 || words == 0 || kern.FuseRows(typ) == nil {
-						continue
-					}
-					// The rows of B lie one after the other, and are as many bytes as its panel.
-					fuse := func(a unsafe.Pointer, lda int) []uint32 {
-						kern.FuseRows(typ)(words*kern.KPack, a, b, kern.NR*typ.Size(), panel, nil, 0, tiles, pitch, lda)
-						return slices.Clone(view(tiles, n))
-					}
-					if i := differ(fuse(a, lda), fuse(near, row)); i >= 0 {
-						t.Fatalf("fused k=%d atEnd=%v: element %d differs between rows far apart and close together", words, atEnd, i)
-					}
 				}
 			}
 		}
 	})
+}
+
+// mismatch returns the first index at which x and y, of one length, differ.
+func mismatch(x, y []byte) int {
+	for i := range x {
+		if x[i] != y[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+// mismatchC is mismatch for memory that holds rows of float32 from one byte on, in a span of bytes, and also returns the words
+// there. In the rows, and nowhere else, one NaN is as good as another.
+func mismatchC(x, y []byte, from, span, pitch, row int) (at int, wordX, wordY uint32) {
+	for at := 0; at < len(x); at += 4 {
+		wordX, wordY := *(*uint32)(unsafe.Pointer(&x[at])), *(*uint32)(unsafe.Pointer(&y[at]))
+		in := at >= from && at < from+span && (at-from)%pitch < row
+		if wordX != wordY && !(in && sameBits(math.Float32frombits(wordX), math.Float32frombits(wordY))) {
+			return at, wordX, wordY
+		}
+	}
+	return -1, 0, 0
+}
+
+// anyWord makes words of all bits: of each type and in each half, normal, subnormal, infinite and NaN, quiet or not.
+func anyWord(r *rand.Rand, kpack int) uint32 {
+	if r.IntN(4) > 0 {
+		return r.Uint32()
+	}
+	special := []uint32{0, 0x8000, 0x3c00, 0x7c00, 0xfc00, 0x7c01, 0x7dff, 0x7e00, 0xfe01, 0x0001, 0x83ff, 0x0400, 0x7bff, 0x7f80, 0xff80, 0x7f81, 0x7fc0}
+	return special[r.IntN(len(special))]<<16 | special[r.IntN(len(special))]
 }

@@ -4,7 +4,7 @@ import "unsafe"
 
 // A stored panel of B is what one keeps who multiplies it many times. It is a panel, unless the kernel widens the elements while
 // it packs them: then it is the elements as they are, k rows of NR, which takes half the memory, and half the time where reading B
-// is all that counts. A narrow panel is packed, or fused, like any B whose rows of K lie NR elements apart.
+// is all that counts. A narrow panel is packed like any B whose rows of K lie NR elements apart.
 
 // Narrow reports whether stored panels of type t hold elements and not words.
 func (k *Kernel) Narrow(t Type) bool { return k.exact == nil && t.Size()*k.KPack < 4 }

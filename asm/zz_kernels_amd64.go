@@ -46,11 +46,6 @@ func roundRowsBF16AVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst un
 //go:noescape
 func roundRowsPastBF16AVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
 
-// 8 × 32, a word is a pair of bf16, the left half of the columns.
-//
-//go:noescape
-func mulHalfAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
-
 // 24 independent multiply-adds a turn, n turns.
 //
 //go:noescape
@@ -116,11 +111,6 @@ func roundRowsF16AVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.
 //go:noescape
 func roundRowsPastF16AVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
 
-// 8 × 32, a word is a float32, the left half of the columns.
-//
-//go:noescape
-func mulHalfAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
-
 // 24 independent multiply-adds a turn, n turns.
 //
 //go:noescape
@@ -135,11 +125,6 @@ func mulAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ld
 //
 //go:noescape
 func rowsAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
-
-// 4 × 24, a word is a float32, the left half of the columns.
-//
-//go:noescape
-func mulHalfAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
 
 // 12 independent multiply-adds a turn, n turns.
 //

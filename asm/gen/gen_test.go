@@ -164,7 +164,6 @@ func TestAhead(t *testing.T) {
 	}
 	check("AheadChunk", 1<<chunkShift, asm.AheadChunk)
 	check("PackSteps", packSteps, asm.PackSteps)
-	check("RowsPackSteps", rowsPackSteps, asm.RowsPackSteps)
 	for _, k := range kernels {
 		check("AheadSteps of "+k.name, k.unroll, asm.AheadSteps)
 	}

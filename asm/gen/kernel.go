@@ -43,7 +43,6 @@ func strips(s *source) {
 			k.mul(s, variant{to: to, rows: true})
 			k.mul(s, variant{to: to, rows: true, past: true})
 		}
-		k.half().mul(s, variant{})
 		k.peak(s)
 	}
 	s.words("uppers", uppers())
@@ -66,13 +65,6 @@ func (k kernel) bytes() int {
 
 // rowB is the size of a row of a panel of B.
 func (k kernel) rowB() int { return max(k.width, k.vecs) * k.bytes() }
-
-// half returns the kernel for the left half of the vectors of columns, rounded up.
-func (k kernel) half() kernel {
-	k.width, k.vecs = k.vecs, (k.vecs+1)/2
-	k.doc += ", the left half of the columns"
-	return k
-}
 
 // registers is the number of vector registers there are.
 func (k kernel) registers() int {
@@ -186,11 +178,11 @@ func (k kernel) mul(s *source, v variant) {
 
 	if v.rows {
 		a = lie
-		s.function(k.prefix(v.name())+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", 40, k.doc+".")
+		s.function(v.name()+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", 40, k.doc+".")
 		k.foldStart(s, foldAt)
 		s.load("lda", "R12")
 	} else {
-		s.function(k.prefix(v.name())+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead", 40, k.doc+".")
+		s.function(v.name()+k.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead", 40, k.doc+".")
 		k.foldStart(s, foldAt)
 		k.aheadStart(s)
 	}
@@ -263,14 +255,6 @@ func (k kernel) mul(s *source, v variant) {
 		s.op("SFENCE")
 	}
 	s.ret()
-}
-
-// prefix returns the start of the name of a variant.
-func (k kernel) prefix(name string) string {
-	if k.width > k.vecs {
-		return name + "Half"
-	}
-	return name
 }
 
 // aheadStart sets the registers for what is to be prefetched.

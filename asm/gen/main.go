@@ -20,7 +20,7 @@ type family struct {
 
 var families = []family{
 	{"kernels", strips},
-	{"fuse", fused},
+	{"mulpack", packing},
 	{"edge", edges},
 	{"unpacked", unpacked},
 	{"stream", streams},

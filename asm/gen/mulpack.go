@@ -6,6 +6,19 @@ import "fmt"
 // divides the steps of a turn.
 const packSteps = 2
 
+// packing writes the kernels that pack a panel of B while they multiply another.
+func packing(s *source) {
+	kernels[0].mulPack(s, pairs)
+	kernels[0].mulPackT(s, pairs)
+	for _, f := range []form{words, bf16, f16} {
+		kernels[1].mulPack(s, f)
+		kernels[1].mulPackT(s, f)
+		kernels[2].mulPack(s, f)
+	}
+	s.words("interleave", interleave())
+	s.words("packLanes", packLanes())
+}
+
 // mulPack writes the kernel that packs a panel of B while it multiplies another; see Packing for its contract.
 //
 // A cache takes lines of one set, as rows a power of two apart are, at a third of the rate of others, and what is loaded here is not needed
@@ -100,5 +113,14 @@ func (k kernel) packWord(s *source, f form, n int) {
 			s.op("PREFETCHT1 %d(DX)", o)
 		}
 		s.op("ADDQ AX, DX")
+	}
+}
+
+// load loads a vector of words from elements at addr.
+func (k kernel) load(s *source, f form, addr string, reg int) {
+	if k.zmm {
+		f.load512(s, addr, "", reg)
+	} else {
+		f.load256(s, addr, reg)
 	}
 }

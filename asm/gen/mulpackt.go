@@ -11,33 +11,20 @@ const (
 	packBlock = 8
 	packDepth = 16
 	packTurns = packBlock * packDepth * packSteps / 32 / 4
-	rowsTurns = packBlock * packDepth * rowsPackSteps / 32 / 4 // with A in rows
 )
 
-// rowsPackSteps is packSteps with A in rows: on a Zen 4 that is as fast as 2 or a hundredth faster, and 4 are 0.93 to 1.01 of that.
-const rowsPackSteps = 1
-
 // mulPackT is mulPack for a panel of B whose columns lie along K, a multiple of packDepth words: it transposes them, and the column
-// blocks come one after the other, so that what is read are a few streams. With rows A is in rows; see [Kernel.RowsPack].
+// blocks come one after the other, so that what is read are a few streams.
 //
 //	BX tiles left   CX steps left   SI A   DI B   R10 dst   R11 ldd
 //	R8 blocks left of these columns   R9 three strides   R12 panel   R13 stride   R14 blocks left of the panel
 //	R15 rows along K   DX what to prefetch   AX under way
 //	0(SP) src   8(SP) R8   16(SP) blocks of 8 columns   24(SP) from their end in B to the next columns   32(SP) in the panel
-//
-// With rows: BX row 4 of A   R10 lda   R11 three times that   48(SP) tiles left   56(SP) dst
-func (k kernel) mulPackT(s *source, f form, rows bool) {
+func (k kernel) mulPackT(s *source, f form) {
 	k.broadcasts = 2
-	var a operandA = panelA{"SI", k.mr}
-	lie := rowsA{"SI", "BX", "R10", "R11", k.mr}
+	a := panelA{"SI", k.mr}
 	line := packDepth * f.kpack * f.bytes // of a row of a block
-	turns := packTurns
-	if rows {
-		a, turns = lie, rowsTurns
-		s.function("rowsPackT"+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, pack *Packing", 64, k.doc+", A in rows.")
-	} else {
-		s.function("mulPackT"+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing", 48, k.doc+".")
-	}
+	s.function("mulPackT"+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing", 48, k.doc+".")
 	k.foldStart(s, 40)
 	s.load("pack", "DX")
 	s.op("MOVQ Packing_B(DX), R15")
@@ -64,12 +51,6 @@ func (k kernel) mulPackT(s *source, f form, rows bool) {
 	s.load("src", "AX")
 	s.op("MOVQ AX, 0(SP)")
 	s.load("dst", "R10", "ldd", "R11")
-	if rows {
-		s.op("MOVQ BX, 48(SP)")
-		s.op("MOVQ R10, 56(SP)")
-		s.load("lda", "R10")
-		lie.start(s)
-	}
 
 	s.label("tile")
 	s.load("b", "DI")
@@ -86,12 +67,12 @@ func (k kernel) mulPackT(s *source, f form, rows bool) {
 	s.op("JL rest")
 	s.op("PCALIGN $64")
 	s.label("pack")
-	s.op("CMPQ CX, $%d", (turns-1)*k.unroll)
+	s.op("CMPQ CX, $%d", (packTurns-1)*k.unroll)
 	s.op("JL loop")
 	s.op("TESTQ R14, R14")
 	s.op("JZ loop")
 	ops := k.blockOps(f)
-	steps := turns * k.unroll
+	steps := packTurns * k.unroll
 	for u := range steps {
 		k.step(s, a, u)
 		for _, op := range ops[u*len(ops)/steps : (u+1)*len(ops)/steps] {
@@ -110,21 +91,9 @@ func (k kernel) mulPackT(s *source, f form, rows bool) {
 	s.op("MOVQ R8, 8(SP)")
 	s.op("MOVQ 0(SP), R8")
 	s.load("lds", "R9")
-	if rows {
-		s.op("MOVQ 56(SP), R10")
-		s.load("ldd", "R11")
-	}
 	k.addTile(s, variant{})
 	s.op("MOVQ R8, 0(SP)")
-	if rows {
-		s.op("MOVQ R10, 56(SP)")
-		s.load("lda", "R10")
-		lie.next(s, "CX")
-		lie.start(s)
-		s.op("DECQ 48(SP)")
-	} else {
-		s.op("DECQ BX")
-	}
+	s.op("DECQ BX")
 	s.op("JNZ tile")
 
 	s.op("TESTQ R14, R14")

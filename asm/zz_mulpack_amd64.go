@@ -6,21 +6,6 @@ package asm
 
 import "unsafe"
 
-// One panel of 32 columns by 8 rows.
-//
-//go:noescape
-func fuseRowsPairs(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
-
-// One panel of 32 columns by 8 rows.
-//
-//go:noescape
-func fuseRowsWords(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
-
-// One panel of 24 columns by 4 rows.
-//
-//go:noescape
-func fuse256RowsWords(k int, a, b unsafe.Pointer, stride int, panel, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
-
 // 8 × 32, a word is a pair of bf16.
 //
 //go:noescape
@@ -30,16 +15,6 @@ func mulPackPairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointe
 //
 //go:noescape
 func mulPackTPairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
-
-// 8 × 32, a word is a pair of bf16, A in rows.
-//
-//go:noescape
-func rowsPackTPairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, pack *Packing)
-
-// 8 × 32, a word is a float32, A in rows.
-//
-//go:noescape
-func rowsPackTWords(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, pack *Packing)
 
 // 8 × 32, a word is a float32.
 //

@@ -4,20 +4,8 @@ package asm
 
 import "unsafe"
 
-// The kernels that pack a panel of B as they multiply: that panel by rows of A, see [FuseRowsFunc], or another by panels of A,
-// see [Packing]. Pairs, Words, BF16 and F16 say what B holds; 256 is for those of AVX2, T for a B whose columns lie along K.
-
-// assembleFuse gives k the fused kernels that fit its panels.
-func assembleFuse(k *Kernel) {
-	switch k.Name {
-	case "avx512bf16":
-		k.fuseRows[BF16] = fuseRowsPairs
-	case "avx512":
-		k.fuseRows[F32] = fuseRowsWords
-	case "avx2":
-		k.fuseRows[F32] = fuse256RowsWords
-	}
-}
+// The kernels that pack a panel of B as they multiply another; see [Packing]. Pairs, Words, BF16 and F16 say what B holds; 256 is for
+// those of AVX2, T for a B whose columns lie along K.
 
 // mulPack calls the kernel that packs elements of type t as it multiplies, and reports whether there is one; see PackDepth and mulStrips.
 func (k *Kernel) mulPack(t Type, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing) bool {
@@ -44,19 +32,6 @@ func (k *Kernel) mulPack(t Type, words, m int, a, b, src unsafe.Pointer, lds int
 		mulPack256BF16(words, m, a, b, src, lds, dst, ldd, pack)
 	case k.strips == stripsAVX2 && t == F16:
 		mulPack256F16(words, m, a, b, src, lds, dst, ldd, pack)
-	default:
-		return false
-	}
-	return true
-}
-
-// rowsPack is mulPack for an A in rows.
-func (k *Kernel) rowsPack(t Type, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, pack *Packing) bool {
-	switch {
-	case k.strips == stripsAVX512BF16 && t == BF16 && pack.KContiguous:
-		rowsPackTPairs(words, m, a, b, src, lds, dst, ldd, lda, pack)
-	case k.strips == stripsAVX512 && t == F32 && pack.KContiguous:
-		rowsPackTWords(words, m, a, b, src, lds, dst, ldd, lda, pack)
 	default:
 		return false
 	}
