@@ -120,7 +120,7 @@ func TestMulAhead(t *testing.T) {
 		r := rand.New(rand.NewPCG(31, 32))
 		every, turn := 1, 0
 		switch {
-		case k.strips == stripsNone:
+		case !k.Ahead():
 			every = 19 // TestMulAheadStrips says it all
 		case raceEnabled || testing.Short():
 			every = 7

@@ -23,21 +23,35 @@ const (
 	amxStep      = 16 // words of K in a tile
 )
 
-// newAMX returns the kernel that runs on AMX and its exact model, which runs anywhere.
-func newAMX(c cpu) (amx, model *Kernel) {
-	amx = &Kernel{Name: "amx", ISA: "AMX-BF16", MR: amxMR, NR: amxNR, KPack: 2, step: amxStep, Ref: mulTiles, accepts: [numTypes]bool{BF16: true}, err: c.lacksAMX()}
-	model = &Kernel{Name: "goamx", ISA: "Go", MR: amxMR, NR: amxNR, KPack: 2, step: amxStep, Mul: mulTiles, Ref: mulTiles,
-		Peak: peakDotBF16, PeakFlops: peakDotBF16Flops, accepts: [numTypes]bool{BF16: true}, rows: [numTypes]RowsFunc{BF16: rowsTiles}}
-	model.sweep = sweepGeneric(model, mulTiles)
-	model.round[BF16] = roundGeneric(model, mulTiles, rowsTiles, BF16)
-	return amx, model
+// goAMX returns the functions of the exact model of AMX: its own arithmetic, and packers and stream kernels that take no tiles.
+func goAMX() functions {
+	var f functions
+	if assembled && machine().lacks(isaAVX512) == nil {
+		f.packA, f.packB, f.stream = amx.packA, amx.packB, amx.stream
+	}
+	shape := &Kernel{MR: amxMR, NR: amxNR, KPack: 2}
+	rounds := roundGeneric(shape, mulTiles, rowsTiles, BF16)
+	f.strip = func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, _ Ahead, to store) {
+		if to&storeBF16 != 0 {
+			rounds.mul(k, m, a, b, src, lds, dst, ldd)
+		} else {
+			mulTiles(k, m, a, b, src, lds, dst, ldd)
+		}
+	}
+	f.rows = func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store) {
+		if to&storeBF16 != 0 {
+			rounds.rows(k, m, a, b, src, lds, dst, ldd, lda)
+		} else {
+			rowsTiles(k, m, a, b, src, lds, dst, ldd, lda)
+		}
+	}
+	f.stores, f.sweep = storeBF16, sweepGeneric(shape, mulTiles)
+	f.peak, f.flops = peakDotBF16, peakDotBF16Flops
+	return f
 }
 
-// lacksAMX returns nil if AMX may be used, and otherwise the reason why not.
-func (c cpu) lacksAMX() error {
-	if err := c.lacks(isaAMX); err != nil {
-		return err
-	}
+// lacksTiles returns nil if the operating system lets this process use the tiles of AMX, and otherwise the reason why not.
+func (c cpu) lacksTiles() error {
 	if c.tiles != nil {
 		if err := c.tiles(); err != nil {
 			return fmt.Errorf("the operating system does not let this process use AMX tiles: %w", err)

@@ -4,24 +4,32 @@ package asm
 
 import "unsafe"
 
-// peakAMXFlops counts four tiles.
-const peakAMXFlops = 4 * 16 * 16 * 32 * 2
+// stripAMX is the strip kernel for all that it may store. It brings nothing closer.
+func stripAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, _ Ahead, to store) {
+	switch to {
+	case storePast:
+		pastAMX(k, m, a, b, src, lds, dst, ldd)
+	case storeBF16:
+		roundAMX(k, m, a, b, src, lds, dst, ldd)
+	case storeBF16 | storePast:
+		roundPastAMX(k, m, a, b, src, lds, dst, ldd)
+	default:
+		mulAMX(k, m, a, b, src, lds, dst, ldd)
+	}
+}
 
-// assembleAMX gives the AMX kernel and its model their assembly.
-func assembleAMX(k *Kernel) {
-	if k.Name == "amx" {
-		k.Mul, k.Peak, k.PeakFlops = mulAMX, peakAMX, peakAMXFlops
-		k.strips, k.rows[BF16], k.rowsPast[BF16] = stripsAMX, rowsAMX, rowsPastAMX
-		k.round[BF16] = rounders{rows: roundRowsAMX, rowsPast: roundRowsPastAMX}
-		k.sweep = sweepAMX
+// stripRowsAMX is stripAMX for A in rows.
+func stripRowsAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store) {
+	switch to {
+	case storePast:
+		rowsPastAMX(k, m, a, b, src, lds, dst, ldd, lda)
+	case storeBF16:
+		roundRowsAMX(k, m, a, b, src, lds, dst, ldd, lda)
+	case storeBF16 | storePast:
+		roundRowsPastAMX(k, m, a, b, src, lds, dst, ldd, lda)
+	default:
+		rowsAMX(k, m, a, b, src, lds, dst, ldd, lda)
 	}
-	if machine().lacks(isaAVX512) != nil {
-		return // the model keeps its packers in Go, and has no stream kernels
-	}
-	k.packA[BF16] = packers512TilesA()
-	k.packB[BF16] = packers512TilesB()
-	k.stream[BF16] = [2]StreamFunc{acrossTiles, alongTiles}
-	k.panels[BF16] = storedTiles
 }
 
 // packers512TilesA returns the packers into panels of A, by orientation.

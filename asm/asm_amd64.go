@@ -2,86 +2,67 @@
 
 package asm
 
-import "unsafe"
-
-// Flops in a turn of a peak loop: accumulators × lanes × 2, and twice that for pairs.
-const (
-	peakAVX512BF16Flops = 24 * 16 * 4
-	peakAVX512Flops     = 24 * 16 * 2
-	peakAVX2Flops       = 12 * 8 * 2
-)
-
-// foldsWords asks the kernels of stripsAVX512 for their loop with fewer instructions and more loads.
-var foldsWords = machine().crowded()
-
 // assembled says that this build has assembly.
 const assembled = true
 
-// assemble gives k its assembly.
-func assemble(k *Kernel) {
-	switch k.Name {
-	case "avx512bf16":
-		k.strips, k.Peak, k.PeakFlops = stripsAVX512BF16, peakAVX512BF16, peakAVX512BF16Flops
-		k.rows[BF16], k.rowsPast[BF16] = rowsAVX512BF16, rowsPastAVX512BF16
-		k.round[BF16] = rounders{rows: roundRowsBF16AVX512BF16, rowsPast: roundRowsPastBF16AVX512BF16}
-	case "avx512":
-		k.strips, k.Peak, k.PeakFlops = stripsAVX512, peakAVX512, peakAVX512Flops
-		k.rows[F32], k.rowsPast[F32] = rowsAVX512, rowsPastAVX512
-		k.round[BF16] = rounders{rows: roundRowsBF16AVX512, rowsPast: roundRowsPastBF16AVX512}
-		k.round[F16] = rounders{rows: roundRowsF16AVX512, rowsPast: roundRowsPastF16AVX512}
-	case "avx2":
-		k.strips, k.Peak, k.PeakFlops = stripsAVX2, peakAVX2, peakAVX2Flops
-		k.rows[F32] = rowsAVX2
-	}
-	if k.strips != stripsNone {
-		kern := k
-		k.Mul = func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-			kern.mulStrips(wayAhead, k, m, a, b, src, lds, dst, ldd, nil)
-		}
-	}
-	assemblePackers(k)
-	assembleStreams(k)
-	assembleEdge(k)
-	assembleUnpacked(k)
-	if k.step == amxStep {
-		assembleAMX(k)
-	}
-}
+// foldsWords asks the strip kernels of avx512 for their loop with fewer instructions and more loads.
+var foldsWords = machine().crowded()
 
-// mulStrips calls the strip kernel of k for a way, and reports whether there is one. Calls by name, unlike those of a function
-// value, let the compiler see that next does not escape.
-func (k *Kernel) mulStrips(how way, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) bool {
-	switch {
-	case k.strips == stripsAVX512BF16 && how == wayAhead:
-		mulAVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
-	case k.strips == stripsAVX512BF16 && how == wayPast:
-		pastAVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
-	case k.strips == stripsAVX512BF16 && how == wayRoundBF16:
-		roundBF16AVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
-	case k.strips == stripsAVX512BF16 && how == wayRoundPastBF16:
-		roundPastBF16AVX512BF16(words, m, a, b, src, lds, dst, ldd, next)
-	case k.strips == stripsAVX512 && how == wayAhead:
-		mulAVX512(words, m, a, b, src, lds, dst, ldd, next)
-	case k.strips == stripsAVX512 && how == wayPast:
-		pastAVX512(words, m, a, b, src, lds, dst, ldd, next)
-	case k.strips == stripsAVX512 && how == wayRoundBF16:
-		roundBF16AVX512(words, m, a, b, src, lds, dst, ldd, next)
-	case k.strips == stripsAVX512 && how == wayRoundPastBF16:
-		roundPastBF16AVX512(words, m, a, b, src, lds, dst, ldd, next)
-	case k.strips == stripsAVX512 && how == wayRoundF16:
-		roundF16AVX512(words, m, a, b, src, lds, dst, ldd, next)
-	case k.strips == stripsAVX512 && how == wayRoundPastF16:
-		roundPastF16AVX512(words, m, a, b, src, lds, dst, ldd, next)
-	case k.strips == stripsAVX2 && how == wayAhead:
-		mulAVX2(words, m, a, b, src, lds, dst, ldd, next)
-	case k.strips == stripsAMX && how == wayPast:
-		pastAMX(words, m, a, b, src, lds, dst, ldd)
-	case k.strips == stripsAMX && how == wayRoundBF16:
-		roundAMX(words, m, a, b, src, lds, dst, ldd)
-	case k.strips == stripsAMX && how == wayRoundPastBF16:
-		roundPastAMX(words, m, a, b, src, lds, dst, ldd)
-	default:
-		return false
+// The kernels in assembly, by role. flops are those of a turn of the peak loop: accumulators × lanes × 2, and twice that for pairs.
+var (
+	avx512BF16 = functions{
+		strip: mulAVX512BF16, rows: rowsAVX512BF16, stores: storePast | storeBF16,
+		packA:   [numTypes][2]PackFunc{BF16: packers512(BF16, 2, 8, packT8Pairs, packS8Pairs)},
+		packB:   [numTypes][2]PackFunc{BF16: packers512(BF16, 2, 32, packT32Pairs, packS32Pairs)},
+		mulPack: [numTypes][2]mulPackFunc{BF16: {mulPackPairs, mulPackTPairs}},
+		stream:  [numTypes]streamFuncs{BF16: streamPairs.roles(true)},
+		edge:    edgesAVX512BF16.multiply,
+		peak:    peakAVX512BF16, flops: 24 * 16 * 4,
 	}
-	return true
-}
+	avx512 = functions{
+		strip: mulAVX512, rows: rowsAVX512, stores: storePast | storeBF16 | storeF16,
+		packA: [numTypes][2]PackFunc{
+			BF16: packers512(BF16, 1, 8, packT8BF16, packS8BF16),
+			F16:  packers512(F16, 1, 8, packT8F16, packS8F16),
+			F32:  packers512(F32, 1, 8, packT8Words, packS8Words),
+		},
+		packB: [numTypes][2]PackFunc{
+			BF16: packers512(BF16, 1, 32, packT32BF16, packS32BF16),
+			F16:  packers512(F16, 1, 32, packT32F16, packS32F16),
+			F32:  packers512(F32, 1, 32, packT32Words, packS32Words),
+		},
+		mulPack: [numTypes][2]mulPackFunc{
+			BF16: {mulPackBF16, mulPackTBF16}, F16: {mulPackF16, mulPackTF16}, F32: {mulPackWords, mulPackTWords},
+		},
+		stream:   [numTypes]streamFuncs{BF16: streamBF16.roles(false), F16: streamF16.roles(false), F32: streamWords.roles(true)},
+		edge:     edgesAVX512.multiply,
+		unpacked: unpackedOf(&unpackedAVX512, &unpackedAcrossAVX512),
+		peak:     peakAVX512, flops: 24 * 16 * 2,
+	}
+	avx2 = functions{
+		strip: mulAVX2, rows: rowsAVX2,
+		packA: [numTypes][2]PackFunc{
+			BF16: packers256x4(BF16, packT4BF16, packS4BF16),
+			F16:  packers256x4(F16, packT4F16, packS4F16),
+			F32:  packers256x4(F32, packT4Words, packS4Words),
+		},
+		packB: [numTypes][2]PackFunc{
+			BF16: packers256x24(BF16, groupsT24BF16, groupsS24BF16),
+			F16:  packers256x24(F16, groupsT24F16, groupsS24F16),
+			F32:  packers256x24(F32, groupsT24Words, groupsS24Words),
+		},
+		mulPack:  [numTypes][2]mulPackFunc{BF16: {mulPack256BF16}, F16: {mulPack256F16}, F32: {mulPack256Words}},
+		stream:   [numTypes]streamFuncs{BF16: stream256BF16.roles(false), F16: stream256F16.roles(false), F32: stream256Words.roles(false)},
+		edge:     edgesAVX2.multiply,
+		unpacked: unpackedOf(&unpackedAVX2, &unpackedAcrossAVX2),
+		peak:     peakAVX2, flops: 12 * 8 * 2,
+	}
+	amx = functions{
+		strip: stripAMX, rows: stripRowsAMX, stores: storePast | storeBF16,
+		packA:  [numTypes][2]PackFunc{BF16: packers512TilesA()},
+		packB:  [numTypes][2]PackFunc{BF16: packers512TilesB()},
+		stream: [numTypes]streamFuncs{BF16: {by: [2]StreamFunc{acrossTiles, alongTiles}, panels: storedTiles}},
+		sweep:  sweepAMX,
+		peak:   peakAMX, flops: 4 * 16 * 16 * 32 * 2, // four tiles
+	}
+)

@@ -28,18 +28,6 @@ var (
 		[]edgeTile{edgeShort1AVX2, edgeShort2AVX2, edgeShort3AVX2}}
 )
 
-// assembleEdge gives k its kernels for edges.
-func assembleEdge(k *Kernel) {
-	switch k.strips {
-	case stripsAVX512BF16:
-		k.edge = edgesAVX512BF16.multiply
-	case stripsAVX512:
-		k.edge = edgesAVX512.multiply
-	case stripsAVX2:
-		k.edge = edgesAVX2.multiply
-	}
-}
-
 // multiply is an EdgeFunc.
 func (s *edgeShape) multiply(r, n, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	vecs := (n + 1<<s.shift - 1) >> s.shift

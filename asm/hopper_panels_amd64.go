@@ -6,14 +6,13 @@ import "unsafe"
 
 // assembleHopperPackers gives k the packers in assembly. Those of the values are of the native kernel that has panels as wide.
 func assembleHopperPackers(k *Kernel) {
-	native := Kernel{Name: map[string]string{"hopper-avx512": "avx512", "hopper-avx2": "avx2"}[k.Name]}
-	if native.Name == "" {
+	zmm := k.Name == "hopper-avx512"
+	native, groupA, groupB := &avx512, 32, 64
+	switch {
+	case k.Name == "hopper-avx2":
+		native, groupA, groupB = &avx2, 16, 24
+	case !zmm:
 		return
-	}
-	assemblePackers(&native)
-	groupA, groupB := 32, 64
-	if native.Name == "avx2" {
-		groupA, groupB = 16, 24
 	}
 	for t := range Type(numTypes) {
 		for slot, kContiguous := range []bool{false, true} {
@@ -21,11 +20,11 @@ func assembleHopperPackers(k *Kernel) {
 			a := hopperPacker{hopperShape: k.exact, t: t, side: sideA, group: groupA}
 			b := hopperPacker{hopperShape: k.exact, t: t, side: sideB, group: groupB}
 			for _, c := range []*hopperPacker{&a, &b} {
-				c.finish = func(p hopperPanel, depth int) { c.finishAssembly(native.Name == "avx512", p, depth) }
+				c.finish = func(p hopperPanel, depth int) { c.finishAssembly(zmm, p, depth) }
 			}
 			a.partwise(kContiguous, native.packA[wide][slot])
 			if !kContiguous {
-				a.values = a.widening(false, a.straight(native.Name == "avx512", wide, native.packA[wide][slot]))
+				a.values = a.widening(false, a.straight(zmm, wide, native.packA[wide][slot]))
 			}
 			b.partwise(kContiguous, native.packB[wide][slot])
 			k.packA[t][slot], k.packB[t][slot] = a.packFunc(kContiguous), b.packFunc(kContiguous)

@@ -81,7 +81,7 @@ func (a Arithmetic) String() string {
 //	dst tile p = acc                                              dst tile p = src tile p + acc
 //
 // as on the left, which goes on with the chain of src, or as on the right if src is not nil and lds is negative, which ends a block of
-// K: its sum is added, rounded to nearest even, to those before. Those that
+// K: its sum is added, rounded to nearest even, to those before. The kernels of Hopper's arithmetic know the left only. Those that
 // are [Kernel.Onto] end a block that they go on with, too: if lds is odd they do as on the left with lds-1, but for the last line,
 //
 //	dst tile p += acc
@@ -111,28 +111,43 @@ const (
 	AheadSteps = 4
 )
 
-// strips says which of the generated strip kernels a kernel has.
-type strips uint8
+// A store is what strip kernels store: float32, in the caches, or as the bits say.
+type store int
 
 const (
-	stripsNone strips = iota
-	stripsAVX512BF16
-	stripsAVX512
-	stripsAVX2
-	stripsAMX // past the caches and rounded only
+	storePast store = 1 << iota // past the caches, see [Kernel.MulPast]
+	storeBF16                   // rounded, see [Kernel.MulRound]
+	storeF16
 )
 
-// A way is which of its strip kernels a kernel is called for.
-type way uint8
+// functions are what computes for a kernel, by role. Where one is nil there is none, but for packers their plain-Go twin.
+type functions struct {
+	// The strip kernels: see [KernelFunc], [Ahead] and [RowsFunc].
+	strip  func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next Ahead, to store)
+	rows   func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
+	stores store // what strip and rows do besides float32 in the caches
 
-const (
-	wayAhead     way = iota // MulAhead
-	wayPast                 // MulPast
-	wayRoundBF16            // MulRound
-	wayRoundF16
-	wayRoundPastBF16 // the same past the caches
-	wayRoundPastF16
-)
+	packA, packB [numTypes][2]PackFunc // by orientation, see packSlot
+	mulPack      [numTypes][2]mulPackFunc
+	stream       [numTypes]streamFuncs
+	edge         EdgeFunc
+	unpacked     *Unpacked
+	sweep        func(s *Sweep)
+
+	peak  func(n int) // see Kernel.Peak
+	flops int
+}
+
+// A mulPackFunc is a strip kernel that packs a panel of B besides, see [Packing].
+type mulPackFunc func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+
+// streamFuncs are the functions for few rows of A by a B of one type, read once.
+type streamFuncs struct {
+	by     [2]StreamFunc // by orientation, see packSlot
+	paired bool          // columns along K: it takes two panels of A
+	panels PanelsFunc
+	width  func(m int) int // columns that panels reads at a time for m rows, or nil
+}
 
 // A PackFunc copies r rows (of A) or columns (of B) by k elements of a source into ceil(r/R) consecutive panels, each
 // ceil(k/KPack) words deep, rounded up to a multiple of KStep. Rows beyond r and elements beyond k become zero. stride is the distance in bytes
@@ -160,35 +175,35 @@ type Kernel struct {
 	Peak      func(n int)
 	PeakFlops int
 
-	strips  strips // which strip kernel Mul is, if one of the generated ones
 	accepts [numTypes]bool
+	needs   isa
 	crowded bool // see Crowded
 	why     [numTypes]string
-	err     error                 // why this machine or build cannot run it
-	packA   [numTypes][2]PackFunc // by type and orientation, see packSlot
-	packB   [numTypes][2]PackFunc
-	stream  [numTypes][2]StreamFunc
-	paired  [numTypes]bool // stream for columns along K takes two panels of A
-	panels  [numTypes]PanelsFunc
-	width   [numTypes]func(m int) int // columns that panels reads at a time for m rows, or nil
-	sweep   func(s *Sweep)
+	err     error // why this machine or build cannot run it
 
-	edge     EdgeFunc
-	unpacked *Unpacked
-	rows     [numTypes]RowsFunc
-	rowsPast [numTypes]RowsFunc
-	round    [numTypes]rounders
-	step     int          // what the depth of a native kernel's panels is a multiple of, if not 1
-	exact    *hopperShape // of panels for exact arithmetic, otherwise nil
+	functions
+	inRows []RowsFunc   // what rows of functions does, by store; for A of type words
+	step   int          // what the depth of a native kernel's panels is a multiple of, if not 1
+	exact  *hopperShape // of panels for exact arithmetic, otherwise nil
 	// finishB makes the rest of such a panel of B from its values.
 	finishB [numTypes]func(p hopperPanel, depth int)
 }
 
 // MulAhead is Mul, and brings next closer if the kernel can and next is not nil.
 func (k *Kernel) MulAhead(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) {
-	if !k.mulStrips(wayAhead, words, m, a, b, src, lds, dst, ldd, next) {
+	if k.Ahead() {
+		k.strip(words, m, a, b, src, lds, dst, ldd, next.orNone(), 0)
+	} else {
 		k.Mul(words, m, a, b, src, lds, dst, ldd)
 	}
+}
+
+// orNone returns what p points to.
+func (p *Ahead) orNone() (next Ahead) {
+	if p != nil {
+		next = *p
+	}
+	return next
 }
 
 // PastLine is what dst and ldd must be multiples of, in bytes, for MulPast to store past the caches.
@@ -197,16 +212,26 @@ const PastLine = 64
 // MulPast is MulAhead for a dst that is larger than the caches and read by nobody soon: if the kernel can, and the lines of
 // dst are whole, it stores them past the caches, which saves reading them first. src must not be dst.
 func (k *Kernel) MulPast(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) {
-	if (uintptr(dst)|uintptr(ldd))%PastLine != 0 || !k.mulStrips(wayPast, words, m, a, b, src, lds, dst, ldd, next) {
+	if to := k.past(dst, ldd); to != 0 {
+		k.strip(words, m, a, b, src, lds, dst, ldd, next.orNone(), to)
+	} else {
 		k.MulAhead(words, m, a, b, src, lds, dst, ldd, next)
 	}
 }
 
+// past returns storePast if the kernel stores past the caches and the lines of dst are whole.
+func (k *Kernel) past(dst unsafe.Pointer, ldd int) store {
+	if (uintptr(dst)|uintptr(ldd))%PastLine == 0 {
+		return k.stores & storePast
+	}
+	return 0
+}
+
 // Onto reports whether Mul, and all of the same contract but those that round or store past the caches, take an odd lds.
-func (k *Kernel) Onto() bool { return k.Arithmetic == Native && k.strips != stripsAMX }
+func (k *Kernel) Onto() bool { return k.Arithmetic == Native && (k.step != amxStep || k.ISA == "Go") }
 
 // Ahead reports whether MulAhead brings anything closer.
-func (k *Kernel) Ahead() bool { return k.strips != stripsNone && k.strips != stripsAMX }
+func (k *Kernel) Ahead() bool { return k.strip != nil && k.step != amxStep }
 
 // Fetch returns how long it takes to bring a panel of A, where it lies in rows, closer from the last cache, and to bring and pack
 // one of B. A tile of the same depth takes 4. AMX multiplies faster than operands come;
@@ -257,6 +282,14 @@ func (k *Kernel) PanelB(words int) int {
 		return k.exact.bytes(sideB, words)
 	}
 	return k.NR * words * 4
+}
+
+// wordType returns the type of the elements that the kernel multiplies without widening them.
+func (k *Kernel) wordType() Type {
+	if k.KPack == 2 {
+		return BF16
+	}
+	return F32
 }
 
 // Accepts reports whether the kernel multiplies operands of type t.

@@ -11,7 +11,7 @@ func setLoop(folds bool) (restore func()) {
 
 // fars returns how many ways k has to prefetch rows of K of type t, or rows along K.
 func fars(k *Kernel, t Type, kContiguous bool) int {
-	if k.strips == stripsAVX512BF16 || k.strips == stripsAVX512 && (t == F32 || !kContiguous) {
+	if k.Name == "avx512bf16" || k.Name == "avx512" && (t == F32 || !kContiguous) {
 		return 2
 	}
 	return 1
@@ -33,7 +33,7 @@ func setFour(four bool) (restore func()) {
 
 // loops returns how many loops over K k has.
 func loops(k *Kernel) int {
-	if k.strips == stripsAVX512 {
+	if k.Name == "avx512" {
 		return 2
 	}
 	return 1

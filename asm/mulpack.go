@@ -31,7 +31,7 @@ const transposeDepth = 16
 // 0 if the kernel cannot.
 func (k *Kernel) PackDepth(t Type, kContiguous bool) int {
 	switch {
-	case !k.Ahead() || !k.Accepts(t) || k.strips == stripsAVX512BF16 && t != BF16 || k.strips == stripsAVX2 && kContiguous:
+	case !k.Accepts(t) || k.mulPack[t][packSlot(kContiguous)] == nil:
 		return 0
 	case kContiguous:
 		return transposeDepth * k.KPack
@@ -42,9 +42,11 @@ func (k *Kernel) PackDepth(t Type, kContiguous bool) int {
 // MulPack is Mul, and packs a panel of B of type t meanwhile, or afterwards if the kernel cannot do both at once.
 func (k *Kernel) MulPack(t Type, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing) {
 	depth := k.PackDepth(t, pack.KContiguous)
-	if depth == 0 || pack.K%depth != 0 || !k.mulPack(t, words, m, a, b, src, lds, dst, ldd, pack) {
+	if depth == 0 || pack.K%depth != 0 {
 		mulPackGeneric(k, k.Mul, t, words, m, a, b, src, lds, dst, ldd, pack)
+		return
 	}
+	k.mulPack[t][packSlot(pack.KContiguous)](words, m, a, b, src, lds, dst, ldd, *pack)
 }
 
 // mulPackGeneric is the twin of the kernels of kern that pack; mul is the kernel's Mul or Ref.

@@ -30,29 +30,6 @@ const packChunk = 4096
 // cache. Packing a 32 MB matrix rose from 23 to 49 GB/s (read and written) with it and the prefetches.
 const straightChunk = 128
 
-// assemblePackers gives k the packers in assembly that fit its panels.
-func assemblePackers(k *Kernel) {
-	switch k.Name {
-	case "avx512bf16":
-		k.packA[BF16] = packers512(BF16, 2, 8, packT8Pairs, packS8Pairs)
-		k.packB[BF16] = packers512(BF16, 2, 32, packT32Pairs, packS32Pairs)
-	case "avx512":
-		k.packA[BF16] = packers512(BF16, 1, 8, packT8BF16, packS8BF16)
-		k.packB[BF16] = packers512(BF16, 1, 32, packT32BF16, packS32BF16)
-		k.packA[F16] = packers512(F16, 1, 8, packT8F16, packS8F16)
-		k.packB[F16] = packers512(F16, 1, 32, packT32F16, packS32F16)
-		k.packA[F32] = packers512(F32, 1, 8, packT8Words, packS8Words)
-		k.packB[F32] = packers512(F32, 1, 32, packT32Words, packS32Words)
-	case "avx2":
-		k.packA[BF16] = packers256x4(BF16, packT4BF16, packS4BF16)
-		k.packB[BF16] = packers256x24(BF16, groupsT24BF16, groupsS24BF16)
-		k.packA[F16] = packers256x4(F16, packT4F16, packS4F16)
-		k.packB[F16] = packers256x24(F16, groupsT24F16, groupsS24F16)
-		k.packA[F32] = packers256x4(F32, packT4Words, packS4Words)
-		k.packB[F32] = packers256x24(F32, groupsT24Words, groupsS24Words)
-	}
-}
-
 // packers512 returns the packers into panels of width 8 or 32, by orientation.
 func packers512(t Type, kpack, width int, transposed packT512, straight packS512) (slots [2]PackFunc) {
 	size := t.Size()

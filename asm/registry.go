@@ -24,39 +24,89 @@ var (
 
 // register builds every native kernel, runnable or not, in order of preference.
 func register(c cpu) []*Kernel {
-	all := [numTypes]bool{BF16: true, F16: true, F32: true}
 	ks := []*Kernel{
-		{Name: "avx512bf16", ISA: "AVX512-BF16", MR: 8, NR: 32, KPack: 2, Ref: mulDotBF16, accepts: [numTypes]bool{BF16: true}, err: c.lacks(isaAVX512BF16)},
-		{Name: "avx512", ISA: "AVX-512", MR: 8, NR: 32, KPack: 1, Ref: mulFMA8x32, accepts: all, err: c.lacks(isaAVX512), crowded: c.crowded()},
-		{Name: "avx2", ISA: "AVX2+FMA+F16C", MR: avx2MR, NR: avx2NR, KPack: 1, Ref: mulFMAAVX2, accepts: all, err: c.lacks(isaAVX2)},
-		{Name: "go", ISA: "Go", MR: goMR, NR: goNR, KPack: 1, Mul: mulGo, Ref: mulGo, Peak: peakGo, PeakFlops: peakGoFlops, accepts: all},
-		{Name: "gobf16", ISA: "Go", MR: 8, NR: 32, KPack: 2, Mul: mulDotBF16, Ref: mulDotBF16, Peak: peakDotBF16, PeakFlops: peakDotBF16Flops, accepts: [numTypes]bool{BF16: true}},
+		{
+			Name: "amx", ISA: "AMX-BF16", needs: isaAMX, MR: amxMR, NR: amxNR, KPack: 2, step: amxStep,
+			Ref: mulTiles, accepts: onlyBF16, functions: amx,
+		},
+		{
+			Name: "avx512bf16", ISA: "AVX512-BF16", needs: isaAVX512BF16, MR: 8, NR: 32, KPack: 2,
+			Ref: mulDotBF16, accepts: onlyBF16, functions: avx512BF16,
+		},
+		{
+			Name: "avx512", ISA: "AVX-512", needs: isaAVX512, MR: 8, NR: 32, KPack: 1,
+			Ref: mulFMA8x32, accepts: wide, functions: avx512, crowded: c.crowded(),
+		},
+		{
+			Name: "avx2", ISA: "AVX2+FMA+F16C", needs: isaAVX2, MR: avx2MR, NR: avx2NR, KPack: 1,
+			Ref: mulFMAAVX2, accepts: wide, functions: avx2,
+		},
+		{
+			Name: "go", ISA: "Go", MR: goMR, NR: goNR, KPack: 1,
+			Mul: mulGo, Ref: mulGo, accepts: wide, functions: functions{peak: peakGo, flops: peakGoFlops},
+		},
+		{
+			Name: "gobf16", ISA: "Go", MR: 8, NR: 32, KPack: 2,
+			Mul: mulDotBF16, Ref: mulDotBF16, accepts: onlyBF16, functions: functions{peak: peakDotBF16, flops: peakDotBF16Flops},
+		},
+		{
+			Name: "goamx", ISA: "Go", MR: amxMR, NR: amxNR, KPack: 2, step: amxStep,
+			Mul: mulTiles, Ref: mulTiles, accepts: onlyBF16, functions: goAMX(),
+		},
 	}
 	if c.slowDotBF16() {
 		// The order is the order of preference: f32 FMA first where VDPBF16PS is the slower of the two.
-		ks[0], ks[1] = ks[1], ks[0]
+		ks[1], ks[2] = ks[2], ks[1]
 	}
-	amx, model := newAMX(c)
-	ks = append(slices.Insert(ks, 0, amx), model)
 	for _, k := range ks {
-		for t := range Type(numTypes) {
-			if k.accepts[t] {
-				for slot, kContiguous := range []bool{false, true} {
-					k.packA[t][slot] = packer(t, k.KPack, k.MR, kContiguous)
-					k.packB[t][slot] = packer(t, k.KPack, k.NR, kContiguous)
-					if k.step == amxStep {
-						k.packA[t][slot], k.packB[t][slot] = packTilesA(kContiguous), packTilesB(kContiguous)
-					}
-				}
-			}
+		k.err = c.lacks(k.needs)
+		if k.step == amxStep && k.err == nil && k.needs != nil {
+			k.err = c.lacksTiles()
 		}
-		assemble(k)
-		if k.Mul == nil && k.err == nil {
-			k.err = errPurego
-		}
+		k.complete()
 	}
 	explain(ks, c)
 	return ks
+}
+
+// Types that kernels accept.
+var (
+	onlyBF16 = [numTypes]bool{BF16: true}
+	wide     = [numTypes]bool{BF16: true, F16: true, F32: true} // all are float32 when they are packed
+)
+
+// complete derives from the functions of a kernel what else it has.
+func (k *Kernel) complete() {
+	for t := range Type(numTypes) {
+		for slot, kContiguous := range []bool{false, true} {
+			if !k.accepts[t] || k.packA[t][slot] != nil {
+				continue
+			}
+			k.packA[t][slot], k.packB[t][slot] = packer(t, k.KPack, k.MR, kContiguous), packer(t, k.KPack, k.NR, kContiguous)
+			if k.step == amxStep {
+				k.packA[t][slot], k.packB[t][slot] = packTilesA(kContiguous), packTilesB(kContiguous)
+			}
+		}
+	}
+	f := k.functions
+	k.Peak, k.PeakFlops = f.peak, f.flops
+	if f.rows != nil {
+		k.inRows = make([]RowsFunc, storePast|storeBF16|storeF16+1)
+		for to := range store(len(k.inRows)) {
+			k.inRows[to] = func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int) {
+				f.rows(k, m, a, b, src, lds, dst, ldd, lda, to)
+			}
+		}
+	}
+	switch {
+	case k.Mul != nil:
+	case f.strip != nil:
+		k.Mul = func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+			f.strip(k, m, a, b, src, lds, dst, ldd, Ahead{}, 0)
+		}
+	case k.err == nil:
+		k.err = errPurego
+	}
 }
 
 // packer returns the plain-Go packer into panels of width words.

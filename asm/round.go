@@ -6,44 +6,50 @@ import "unsafe"
 // VDPBF16PS and TDPBF16PS leave no subnormal sum, so for these VCVTNE2PS2BF16, which makes zeros of such, is exact, unless src is
 // added.
 
-// rounders are the strip kernels whose dst is of one type of 16 bits.
-type rounders struct {
-	mul      KernelFunc // nil in assembly, see mulStrips
-	rows     RowsFunc
-	rowsPast RowsFunc // or nil
+// Rounds reports whether the kernel stores a dst of type t, by MulRound and by RowsRound.
+func (k *Kernel) Rounds(t Type) bool {
+	to := storeOf(t)
+	return to != 0 && k.stores&to != 0
 }
 
-// Rounds reports whether the kernel stores a dst of type t, by MulRound and by RowsRound.
-func (k *Kernel) Rounds(t Type) bool { return k.RowsRound(t, false) != nil }
+// storeOf returns how strip kernels round to t, or 0.
+func storeOf(t Type) store {
+	switch t {
+	case BF16:
+		return storeBF16
+	case F16:
+		return storeF16
+	}
+	return 0
+}
 
 // MulRound is [Kernel.MulAhead] for a dst of type t, for which Rounds is true: each sum is rounded once more. With past it is
 // [Kernel.MulPast]. src is float32.
 func (k *Kernel) MulRound(t Type, past bool, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) {
-	past = past && (uintptr(dst)|uintptr(ldd))%PastLine == 0
-	how := wayRoundBF16
-	switch {
-	case t == F16 && past:
-		how = wayRoundPastF16
-	case t == F16:
-		how = wayRoundF16
-	case past:
-		how = wayRoundPastBF16
+	to := storeOf(t)
+	if past {
+		to |= k.past(dst, ldd)
 	}
-	if !k.mulStrips(how, words, m, a, b, src, lds, dst, ldd, next) {
-		k.round[t].mul(words, m, a, b, src, lds, dst, ldd)
-	}
+	k.strip(words, m, a, b, src, lds, dst, ldd, next.orNone(), to)
 }
 
 // RowsRound returns the RowsFunc that multiplies as those of [Kernel.Rows] do and stores dst in elements of type t, rounded, as
 // MulRound does; nil if Rounds is false. With past it is what [Kernel.RowsPast] is to Rows.
 func (k *Kernel) RowsRound(t Type, past bool) RowsFunc {
-	if t >= numTypes {
+	if !k.Rounds(t) {
 		return nil
 	}
-	if past && k.round[t].rowsPast != nil {
-		return k.round[t].rowsPast
+	to := storeOf(t)
+	if past {
+		to |= k.stores & storePast
 	}
-	return k.round[t].rows
+	return k.inRows[to]
+}
+
+// rounders are the strip kernels whose dst is of one type of 16 bits.
+type rounders struct {
+	mul  KernelFunc
+	rows RowsFunc
 }
 
 // roundGeneric is the twin of the kernels of kern that round to t; mul and rows are those that do not.

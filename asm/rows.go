@@ -9,10 +9,10 @@ type RowsFunc func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Point
 // Rows returns the kernel's RowsFunc for A of type t, with K along its rows, or nil if it has none: the elements of A must be
 // what the kernel multiplies, words or pairs.
 func (k *Kernel) Rows(t Type) RowsFunc {
-	if !k.Accepts(t) {
+	if k.inRows == nil || t != k.wordType() {
 		return nil
 	}
-	return k.rows[t]
+	return k.inRows[0]
 }
 
 // RowsAlign returns what a and lda of Rows should be multiples of, in bytes, to be read at full speed. AMX reads rows of 64 bytes
@@ -27,10 +27,10 @@ func (k *Kernel) RowsAlign() uintptr {
 // RowsPast returns the RowsFunc that is to Rows what [Kernel.MulPast] is to Mul, for a dst and ldd that are multiples of
 // [PastLine]: Rows itself if the kernel has no other.
 func (k *Kernel) RowsPast(t Type) RowsFunc {
-	if k.Accepts(t) && k.rowsPast[t] != nil {
-		return k.rowsPast[t]
+	if k.Rows(t) == nil {
+		return nil
 	}
-	return k.Rows(t)
+	return k.inRows[k.stores&storePast]
 }
 
 // rowsGeneric is the twin of the kernels of kern that read A in rows; mul is the kernel's Mul or Ref.

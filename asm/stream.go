@@ -26,7 +26,7 @@ func (k *Kernel) Stream(t Type, kContiguous bool) StreamFunc {
 	if !k.Accepts(t) {
 		return nil
 	}
-	return k.stream[t][packSlot(kContiguous)]
+	return k.stream[t].by[packSlot(kContiguous)]
 }
 
 // streamTilesRows is how many rows of A the stream kernels of AMX multiply while they read B once.
@@ -48,7 +48,7 @@ func (k *Kernel) StreamRows(t Type) int {
 // StreamMost returns the most rows of A that a call of Stream takes: MR, or twice as many. It reads a B again for those of a second
 // panel, unless one kernel multiplies both.
 func (k *Kernel) StreamMost(t Type, kContiguous bool) int {
-	if kContiguous && k.Accepts(t) && k.paired[t] {
+	if kContiguous && k.Accepts(t) && k.stream[t].paired {
 		return 2 * k.MR
 	}
 	return k.MR
@@ -63,16 +63,16 @@ func (k *Kernel) StreamPanels(t Type) PanelsFunc {
 	if !k.Accepts(t) {
 		return nil
 	}
-	return k.panels[t]
+	return k.stream[t].panels
 }
 
 // StreamWidth returns how many columns the PanelsFunc for operands of type t reads at a time for m rows of A, up to MR: a multiple of NR. What is
 // left of a call's columns it reads a panel at a time, which takes longer.
 func (k *Kernel) StreamWidth(t Type, m int) int {
-	if k.width[t] == nil {
+	if k.stream[t].width == nil {
 		return k.NR
 	}
-	return k.width[t](m)
+	return k.stream[t].width(m)
 }
 
 // panelsGeneric is the twin of the PanelsFunc of kern for operands of type t, whose Mul or Ref is mul.

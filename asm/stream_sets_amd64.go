@@ -175,22 +175,9 @@ var (
 		narrow:     streamSet{stream256P1F16, stream256P2F16, stream256P4F16}}
 )
 
-// assembleStreams gives k the stream kernels that fit its panels.
-func assembleStreams(k *Kernel) {
-	slots := func(s *streamKernel) [2]StreamFunc { return [2]StreamFunc{s.across, s.along} }
-	switch k.Name {
-	case "avx512bf16":
-		k.stream[BF16], k.paired[BF16] = slots(&streamPairs), true
-		k.panels[BF16], k.width[BF16] = streamPairs.packed, streamPairs.wide
-	case "avx512":
-		k.paired[F32] = true
-		k.stream[BF16], k.stream[F16], k.stream[F32] = slots(&streamBF16), slots(&streamF16), slots(&streamWords)
-		k.panels[BF16], k.panels[F16], k.panels[F32] = streamBF16.packed, streamF16.packed, streamWords.packed
-		k.width[BF16], k.width[F16], k.width[F32] = streamBF16.wide, streamF16.wide, streamWords.wide
-	case "avx2":
-		k.stream[BF16], k.stream[F16], k.stream[F32] = slots(&stream256BF16), slots(&stream256F16), slots(&stream256Words)
-		k.panels[BF16], k.panels[F16], k.panels[F32] = stream256BF16.packed, stream256F16.packed, stream256Words.packed
-	}
+// roles returns what s does for a kernel. paired says that it takes two panels of A for columns along K.
+func (s *streamKernel) roles(paired bool) streamFuncs {
+	return streamFuncs{by: [2]StreamFunc{s.across, s.along}, paired: paired, panels: s.packed, width: s.wide}
 }
 
 // panelA returns where element k0 of K stands in the panel a of A.

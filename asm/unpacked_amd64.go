@@ -32,17 +32,9 @@ var (
 		[]unpackedStrip{unpackedAcrossShort1AVX2, unpackedAcrossShort2AVX2}}
 )
 
-// assembleUnpacked gives k the kernels for what is not packed.
-func assembleUnpacked(k *Kernel) {
-	along, across := &unpackedAVX512, &unpackedAcrossAVX512
-	switch k.strips {
-	case stripsAVX512:
-	case stripsAVX2:
-		along, across = &unpackedAVX2, &unpackedAcrossAVX2
-	default:
-		return
-	}
-	k.unpacked = &Unpacked{
+// unpackedOf returns how strips multiply what is not packed.
+func unpackedOf(along, across *unpackedShape) *Unpacked {
+	u := &Unpacked{
 		Along: func(m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool) {
 			along.multiply(m, n, k, a, lda, lda, b, ldb, dst, ldd, add)
 		},
@@ -51,9 +43,10 @@ func assembleUnpacked(k *Kernel) {
 		},
 		Rows: along.mr, Columns: len(along.strips) << along.shift, Vector: 1 << along.shift,
 	}
-	if k.strips == stripsAVX512 && machine().halves() {
-		k.unpacked.Vector /= 2
+	if u.Vector == 16 && machine().halves() {
+		u.Vector /= 2
 	}
+	return u
 }
 
 // multiply is an UnpackedFunc for rows of A rowA bytes apart. Strips and tiles are as equal as they can be: few accumulators would wait for

@@ -9,42 +9,12 @@ import "unsafe"
 // 8 × 32, a word is a pair of bf16.
 //
 //go:noescape
-func mulAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
+func mulAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next Ahead, to store)
 
-// 8 × 32, a word is a pair of bf16.
+// 8 × 32, a word is a pair of bf16, A in rows.
 //
 //go:noescape
-func rowsAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
-
-// 8 × 32, a word is a pair of bf16.
-//
-//go:noescape
-func pastAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
-
-// 8 × 32, a word is a pair of bf16.
-//
-//go:noescape
-func rowsPastAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
-
-// 8 × 32, a word is a pair of bf16.
-//
-//go:noescape
-func roundBF16AVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
-
-// 8 × 32, a word is a pair of bf16.
-//
-//go:noescape
-func roundPastBF16AVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
-
-// 8 × 32, a word is a pair of bf16.
-//
-//go:noescape
-func roundRowsBF16AVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
-
-// 8 × 32, a word is a pair of bf16.
-//
-//go:noescape
-func roundRowsPastBF16AVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+func rowsAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
 
 // 24 independent multiply-adds a turn, n turns.
 //
@@ -54,62 +24,12 @@ func peakAVX512BF16(n int)
 // 8 × 32, a word is a float32.
 //
 //go:noescape
-func mulAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
+func mulAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next Ahead, to store)
 
-// 8 × 32, a word is a float32.
+// 8 × 32, a word is a float32, A in rows.
 //
 //go:noescape
-func rowsAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
-
-// 8 × 32, a word is a float32.
-//
-//go:noescape
-func pastAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
-
-// 8 × 32, a word is a float32.
-//
-//go:noescape
-func rowsPastAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
-
-// 8 × 32, a word is a float32.
-//
-//go:noescape
-func roundBF16AVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
-
-// 8 × 32, a word is a float32.
-//
-//go:noescape
-func roundPastBF16AVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
-
-// 8 × 32, a word is a float32.
-//
-//go:noescape
-func roundRowsBF16AVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
-
-// 8 × 32, a word is a float32.
-//
-//go:noescape
-func roundRowsPastBF16AVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
-
-// 8 × 32, a word is a float32.
-//
-//go:noescape
-func roundF16AVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
-
-// 8 × 32, a word is a float32.
-//
-//go:noescape
-func roundPastF16AVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
-
-// 8 × 32, a word is a float32.
-//
-//go:noescape
-func roundRowsF16AVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
-
-// 8 × 32, a word is a float32.
-//
-//go:noescape
-func roundRowsPastF16AVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+func rowsAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
 
 // 24 independent multiply-adds a turn, n turns.
 //
@@ -119,12 +39,12 @@ func peakAVX512(n int)
 // 4 × 24, a word is a float32.
 //
 //go:noescape
-func mulAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead)
+func mulAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next Ahead, to store)
 
-// 4 × 24, a word is a float32.
+// 4 × 24, a word is a float32, A in rows.
 //
 //go:noescape
-func rowsAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+func rowsAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
 
 // 12 independent multiply-adds a turn, n turns.
 //

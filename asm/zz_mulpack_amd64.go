@@ -9,54 +9,54 @@ import "unsafe"
 // 8 × 32, a word is a pair of bf16.
 //
 //go:noescape
-func mulPackPairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+func mulPackPairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 
 // 8 × 32, a word is a pair of bf16.
 //
 //go:noescape
-func mulPackTPairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+func mulPackTPairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 
 // 8 × 32, a word is a float32.
 //
 //go:noescape
-func mulPackWords(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+func mulPackWords(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 
 // 8 × 32, a word is a float32.
 //
 //go:noescape
-func mulPackTWords(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+func mulPackTWords(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 
 // 4 × 24, a word is a float32.
 //
 //go:noescape
-func mulPack256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+func mulPack256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 
 // 8 × 32, a word is a float32.
 //
 //go:noescape
-func mulPackBF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+func mulPackBF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 
 // 8 × 32, a word is a float32.
 //
 //go:noescape
-func mulPackTBF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+func mulPackTBF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 
 // 4 × 24, a word is a float32.
 //
 //go:noescape
-func mulPack256BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+func mulPack256BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 
 // 8 × 32, a word is a float32.
 //
 //go:noescape
-func mulPackF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+func mulPackF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 
 // 8 × 32, a word is a float32.
 //
 //go:noescape
-func mulPackTF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+func mulPackTF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 
 // 4 × 24, a word is a float32.
 //
 //go:noescape
-func mulPack256F16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+func mulPack256F16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)

@@ -5,16 +5,15 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// func mulPackPairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+// func mulPackPairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 // 8 × 32, a word is a pair of bf16.
-TEXT ·mulPackPairs(SB), NOSPLIT, $8-72
-	MOVQ pack+64(FP), DX
-	MOVQ Packing_B(DX), R15
-	MOVQ Packing_Stride(DX), R13
-	MOVQ Packing_K(DX), R14
-	MOVQ Packing_Panel(DX), R12
-	MOVQ Packing_Pitch(DX), AX
-	MOVQ Packing_Next(DX), DX
+TEXT ·mulPackPairs(SB), NOSPLIT, $8-120
+	MOVQ pack_B+64(FP), R15
+	MOVQ pack_Stride+72(FP), R13
+	MOVQ pack_K+88(FP), R14
+	MOVQ pack_Panel+96(FP), R12
+	MOVQ pack_Pitch+112(FP), AX
+	MOVQ pack_Next+104(FP), DX
 	SHRQ $1, R14
 	VMOVDQU32 ·interleave<>+0(SB), Z30
 	VMOVDQU32 ·interleave<>+64(SB), Z31
@@ -497,15 +496,14 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulPackTPairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+// func mulPackTPairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 // 8 × 32, a word is a pair of bf16.
-TEXT ·mulPackTPairs(SB), NOSPLIT, $48-72
-	MOVQ pack+64(FP), DX
-	MOVQ Packing_B(DX), R15
-	MOVQ Packing_Stride(DX), R13
-	MOVQ Packing_K(DX), R8
-	MOVQ Packing_Panel(DX), R12
-	MOVQ Packing_Next(DX), DX
+TEXT ·mulPackTPairs(SB), NOSPLIT, $48-120
+	MOVQ pack_B+64(FP), R15
+	MOVQ pack_Stride+72(FP), R13
+	MOVQ pack_K+88(FP), R8
+	MOVQ pack_Panel+96(FP), R12
+	MOVQ pack_Next+104(FP), DX
 	LEAQ (R13*8), R9
 	MOVQ R8, AX
 	IMULQ $2, AX
@@ -1227,18 +1225,17 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulPackWords(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+// func mulPackWords(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 // 8 × 32, a word is a float32.
-TEXT ·mulPackWords(SB), NOSPLIT, $8-72
+TEXT ·mulPackWords(SB), NOSPLIT, $8-120
 	MOVBLZX ·foldsWords(SB), AX
 	MOVQ AX, 0(SP)
-	MOVQ pack+64(FP), DX
-	MOVQ Packing_B(DX), R15
-	MOVQ Packing_Stride(DX), R13
-	MOVQ Packing_K(DX), R14
-	MOVQ Packing_Panel(DX), R12
-	MOVQ Packing_Pitch(DX), AX
-	MOVQ Packing_Next(DX), DX
+	MOVQ pack_B+64(FP), R15
+	MOVQ pack_Stride+72(FP), R13
+	MOVQ pack_K+88(FP), R14
+	MOVQ pack_Panel+96(FP), R12
+	MOVQ pack_Pitch+112(FP), AX
+	MOVQ pack_Next+104(FP), DX
 	MOVQ m+8(FP), BX
 	MOVQ a+16(FP), SI
 	MOVQ src+32(FP), R8
@@ -1809,17 +1806,16 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulPackTWords(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+// func mulPackTWords(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 // 8 × 32, a word is a float32.
-TEXT ·mulPackTWords(SB), NOSPLIT, $48-72
+TEXT ·mulPackTWords(SB), NOSPLIT, $48-120
 	MOVBLZX ·foldsWords(SB), AX
 	MOVQ AX, 40(SP)
-	MOVQ pack+64(FP), DX
-	MOVQ Packing_B(DX), R15
-	MOVQ Packing_Stride(DX), R13
-	MOVQ Packing_K(DX), R8
-	MOVQ Packing_Panel(DX), R12
-	MOVQ Packing_Next(DX), DX
+	MOVQ pack_B+64(FP), R15
+	MOVQ pack_Stride+72(FP), R13
+	MOVQ pack_K+88(FP), R8
+	MOVQ pack_Panel+96(FP), R12
+	MOVQ pack_Next+104(FP), DX
 	LEAQ (R13*8), R9
 	MOVQ R8, AX
 	IMULQ $4, AX
@@ -2641,16 +2637,15 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulPack256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+// func mulPack256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 // 4 × 24, a word is a float32.
-TEXT ·mulPack256Words(SB), NOSPLIT, $8-72
-	MOVQ pack+64(FP), DX
-	MOVQ Packing_B(DX), R15
-	MOVQ Packing_Stride(DX), R13
-	MOVQ Packing_K(DX), R14
-	MOVQ Packing_Panel(DX), R12
-	MOVQ Packing_Pitch(DX), AX
-	MOVQ Packing_Next(DX), DX
+TEXT ·mulPack256Words(SB), NOSPLIT, $8-120
+	MOVQ pack_B+64(FP), R15
+	MOVQ pack_Stride+72(FP), R13
+	MOVQ pack_K+88(FP), R14
+	MOVQ pack_Panel+96(FP), R12
+	MOVQ pack_Pitch+112(FP), AX
+	MOVQ pack_Next+104(FP), DX
 	MOVQ m+8(FP), BX
 	MOVQ a+16(FP), SI
 	MOVQ src+32(FP), R8
@@ -3024,18 +3019,17 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulPackBF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+// func mulPackBF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 // 8 × 32, a word is a float32.
-TEXT ·mulPackBF16(SB), NOSPLIT, $8-72
+TEXT ·mulPackBF16(SB), NOSPLIT, $8-120
 	MOVBLZX ·foldsWords(SB), AX
 	MOVQ AX, 0(SP)
-	MOVQ pack+64(FP), DX
-	MOVQ Packing_B(DX), R15
-	MOVQ Packing_Stride(DX), R13
-	MOVQ Packing_K(DX), R14
-	MOVQ Packing_Panel(DX), R12
-	MOVQ Packing_Pitch(DX), AX
-	MOVQ Packing_Next(DX), DX
+	MOVQ pack_B+64(FP), R15
+	MOVQ pack_Stride+72(FP), R13
+	MOVQ pack_K+88(FP), R14
+	MOVQ pack_Panel+96(FP), R12
+	MOVQ pack_Pitch+112(FP), AX
+	MOVQ pack_Next+104(FP), DX
 	MOVQ m+8(FP), BX
 	MOVQ a+16(FP), SI
 	MOVQ src+32(FP), R8
@@ -3609,17 +3603,16 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulPackTBF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+// func mulPackTBF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 // 8 × 32, a word is a float32.
-TEXT ·mulPackTBF16(SB), NOSPLIT, $48-72
+TEXT ·mulPackTBF16(SB), NOSPLIT, $48-120
 	MOVBLZX ·foldsWords(SB), AX
 	MOVQ AX, 40(SP)
-	MOVQ pack+64(FP), DX
-	MOVQ Packing_B(DX), R15
-	MOVQ Packing_Stride(DX), R13
-	MOVQ Packing_K(DX), R8
-	MOVQ Packing_Panel(DX), R12
-	MOVQ Packing_Next(DX), DX
+	MOVQ pack_B+64(FP), R15
+	MOVQ pack_Stride+72(FP), R13
+	MOVQ pack_K+88(FP), R8
+	MOVQ pack_Panel+96(FP), R12
+	MOVQ pack_Next+104(FP), DX
 	LEAQ (R13*8), R9
 	MOVQ R8, AX
 	IMULQ $2, AX
@@ -4457,16 +4450,15 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulPack256BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+// func mulPack256BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 // 4 × 24, a word is a float32.
-TEXT ·mulPack256BF16(SB), NOSPLIT, $8-72
-	MOVQ pack+64(FP), DX
-	MOVQ Packing_B(DX), R15
-	MOVQ Packing_Stride(DX), R13
-	MOVQ Packing_K(DX), R14
-	MOVQ Packing_Panel(DX), R12
-	MOVQ Packing_Pitch(DX), AX
-	MOVQ Packing_Next(DX), DX
+TEXT ·mulPack256BF16(SB), NOSPLIT, $8-120
+	MOVQ pack_B+64(FP), R15
+	MOVQ pack_Stride+72(FP), R13
+	MOVQ pack_K+88(FP), R14
+	MOVQ pack_Panel+96(FP), R12
+	MOVQ pack_Pitch+112(FP), AX
+	MOVQ pack_Next+104(FP), DX
 	MOVQ m+8(FP), BX
 	MOVQ a+16(FP), SI
 	MOVQ src+32(FP), R8
@@ -4846,18 +4838,17 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulPackF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+// func mulPackF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 // 8 × 32, a word is a float32.
-TEXT ·mulPackF16(SB), NOSPLIT, $8-72
+TEXT ·mulPackF16(SB), NOSPLIT, $8-120
 	MOVBLZX ·foldsWords(SB), AX
 	MOVQ AX, 0(SP)
-	MOVQ pack+64(FP), DX
-	MOVQ Packing_B(DX), R15
-	MOVQ Packing_Stride(DX), R13
-	MOVQ Packing_K(DX), R14
-	MOVQ Packing_Panel(DX), R12
-	MOVQ Packing_Pitch(DX), AX
-	MOVQ Packing_Next(DX), DX
+	MOVQ pack_B+64(FP), R15
+	MOVQ pack_Stride+72(FP), R13
+	MOVQ pack_K+88(FP), R14
+	MOVQ pack_Panel+96(FP), R12
+	MOVQ pack_Pitch+112(FP), AX
+	MOVQ pack_Next+104(FP), DX
 	MOVQ m+8(FP), BX
 	MOVQ a+16(FP), SI
 	MOVQ src+32(FP), R8
@@ -5425,17 +5416,16 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulPackTF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+// func mulPackTF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 // 8 × 32, a word is a float32.
-TEXT ·mulPackTF16(SB), NOSPLIT, $48-72
+TEXT ·mulPackTF16(SB), NOSPLIT, $48-120
 	MOVBLZX ·foldsWords(SB), AX
 	MOVQ AX, 40(SP)
-	MOVQ pack+64(FP), DX
-	MOVQ Packing_B(DX), R15
-	MOVQ Packing_Stride(DX), R13
-	MOVQ Packing_K(DX), R8
-	MOVQ Packing_Panel(DX), R12
-	MOVQ Packing_Next(DX), DX
+	MOVQ pack_B+64(FP), R15
+	MOVQ pack_Stride+72(FP), R13
+	MOVQ pack_K+88(FP), R8
+	MOVQ pack_Panel+96(FP), R12
+	MOVQ pack_Next+104(FP), DX
 	LEAQ (R13*8), R9
 	MOVQ R8, AX
 	IMULQ $2, AX
@@ -6257,16 +6247,15 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulPack256F16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
+// func mulPack256F16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 // 4 × 24, a word is a float32.
-TEXT ·mulPack256F16(SB), NOSPLIT, $8-72
-	MOVQ pack+64(FP), DX
-	MOVQ Packing_B(DX), R15
-	MOVQ Packing_Stride(DX), R13
-	MOVQ Packing_K(DX), R14
-	MOVQ Packing_Panel(DX), R12
-	MOVQ Packing_Pitch(DX), AX
-	MOVQ Packing_Next(DX), DX
+TEXT ·mulPack256F16(SB), NOSPLIT, $8-120
+	MOVQ pack_B+64(FP), R15
+	MOVQ pack_Stride+72(FP), R13
+	MOVQ pack_K+88(FP), R14
+	MOVQ pack_Panel+96(FP), R12
+	MOVQ pack_Pitch+112(FP), AX
+	MOVQ pack_Next+104(FP), DX
 	MOVQ m+8(FP), BX
 	MOVQ a+16(FP), SI
 	MOVQ src+32(FP), R8

@@ -37,7 +37,7 @@ func (s *source) label(name string) { fmt.Fprintf(s, "\n%s:\n", name) }
 func (s *source) comment(text string) { fmt.Fprintf(s, "\t// %s\n", text) }
 
 // function opens a function whose parameters are params, in the words of its Go declaration: names of one word each,
-// grouped by type. frame is the size of its local frame. doc says what it does.
+// grouped by type, or one of structs. frame is the size of its local frame. doc says what it does.
 func (s *source) function(name, params string, frame int, doc string) {
 	s.text(name, params, "NOSPLIT", frame, doc)
 }
@@ -48,12 +48,25 @@ func (s *source) splitFunction(name, params string, frame int, doc string) {
 }
 
 func (s *source) text(name, params, flags string, frame int, doc string) {
-	s.params = strings.Split(params, ",")
-	for i, p := range s.params {
-		s.params[i], _, _ = strings.Cut(strings.TrimSpace(p), " ")
+	s.params = nil
+	for p := range strings.SplitSeq(params, ", ") {
+		name, typ, _ := strings.Cut(p, " ")
+		fields, ok := structs[typ]
+		if !ok {
+			s.params = append(s.params, name)
+		}
+		for _, field := range fields {
+			s.params = append(s.params, name+"_"+field)
+		}
 	}
 	fmt.Fprintf(s, "\n// func %s(%s)\n// %s\nTEXT ·%s(SB), %s, $%d-%d\n", name, params, doc, name, flags, frame, 8*len(s.params))
 	fmt.Fprintf(&s.stubs, "\n// %s\n//\n//go:noescape\nfunc %s(%s)\n", doc, name, params)
+}
+
+// structs are the types of parameters of more than a word, and their fields, of a word each.
+var structs = map[string][]string{
+	"Ahead":   {"Base", "Pitch", "Rows", "Chunks", "Each"},
+	"Packing": {"B", "Stride", "KContiguous", "K", "Panel", "Next", "Pitch"},
 }
 
 // arg returns a parameter of the function, an operand.

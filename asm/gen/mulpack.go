@@ -33,15 +33,9 @@ func (k kernel) mulPack(s *source, f form) {
 	if k.zmm {
 		name = "mulPack"
 	}
-	s.function(name+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing", 8, k.doc+".")
+	s.function(name+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing", 8, k.doc+".")
 	k.foldStart(s, 0)
-	s.load("pack", "DX")
-	s.op("MOVQ Packing_B(DX), R15")
-	s.op("MOVQ Packing_Stride(DX), R13")
-	s.op("MOVQ Packing_K(DX), R14")
-	s.op("MOVQ Packing_Panel(DX), R12")
-	s.op("MOVQ Packing_Pitch(DX), AX")
-	s.op("MOVQ Packing_Next(DX), DX")
+	s.load("pack_B", "R15", "pack_Stride", "R13", "pack_K", "R14", "pack_Panel", "R12", "pack_Pitch", "AX", "pack_Next", "DX")
 	if f.kpack == 2 {
 		s.op("SHRQ $1, R14")
 		s.op("VMOVDQU32 ·interleave<>+0(SB), Z30")
@@ -75,7 +69,11 @@ func (k kernel) mulPack(s *source, f form) {
 	s.op("JGE pack")
 
 	k.loop(s, a, 0)
-	k.storeTile(s, variant{})
+	s.label("store")
+	k.addSource(s)
+	s.label("put")
+	k.storeFloat(s)
+	s.label("stored")
 	s.op("DECQ BX")
 	s.op("JNZ tile")
 

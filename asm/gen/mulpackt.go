@@ -24,14 +24,9 @@ func (k kernel) mulPackT(s *source, f form) {
 	k.broadcasts = 2
 	a := panelA{"SI", k.mr}
 	line := packDepth * f.kpack * f.bytes // of a row of a block
-	s.function("mulPackT"+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing", 48, k.doc+".")
+	s.function("mulPackT"+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing", 48, k.doc+".")
 	k.foldStart(s, 40)
-	s.load("pack", "DX")
-	s.op("MOVQ Packing_B(DX), R15")
-	s.op("MOVQ Packing_Stride(DX), R13")
-	s.op("MOVQ Packing_K(DX), R8")
-	s.op("MOVQ Packing_Panel(DX), R12")
-	s.op("MOVQ Packing_Next(DX), DX")
+	s.load("pack_B", "R15", "pack_Stride", "R13", "pack_K", "R8", "pack_Panel", "R12", "pack_Next", "DX")
 	s.op("LEAQ (R13*8), R9")
 	s.op("MOVQ R8, AX")
 	s.op("IMULQ $%d, AX", f.bytes)
@@ -91,7 +86,10 @@ func (k kernel) mulPackT(s *source, f form) {
 	s.op("MOVQ R8, 8(SP)")
 	s.op("MOVQ 0(SP), R8")
 	s.load("lds", "R9")
-	k.addTile(s, variant{})
+	k.addSource(s)
+	s.label("put")
+	k.storeFloat(s)
+	s.label("stored")
 	s.op("MOVQ R8, 0(SP)")
 	s.op("DECQ BX")
 	s.op("JNZ tile")
