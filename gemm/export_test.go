@@ -46,7 +46,6 @@ type Path struct {
 	WholeTiles     bool // inline, of whole tiles and no more
 	FewRows        bool // inline, by kernels that stream
 	Unpacked       bool // inline or in place, with neither A nor B packed
-	SlabsUnpacked  bool // in place, in slabs of so few rows that they are not packed, though taller ones would be
 	StreamsInPlace bool // streams a B that is read where it lies
 	StreamsAlong   bool // streams columns of B as rows
 	KeepsB         bool // several workers' caches keep B, which is then not streamed
@@ -72,10 +71,6 @@ func PathOf(e *Engine, c, a, b AnyMatrix, opts ...Option) (path Path, err error)
 	case routePlace:
 		var pl place
 		pl.init(in, s.parallelism())
-		if pl.across != pl.slabs && pl.unpacked == nil {
-			part := pl.part(0)
-			path.SlabsUnpacked = part.unpacked != nil
-		}
 		in = &pl.inlined
 	case routeInline:
 		path.WholeTiles, path.FewRows = in.whole, in.few

@@ -45,7 +45,7 @@ const (
 
 // init lays out the product, and reports whether the scratch memory is enough.
 func (in *inlined) init() bool {
-	in.unpacked = in.unpackedFor(in.m, in.n, 1)
+	in.unpacked = in.unpackedFor(1)
 	in.few = in.unpacked == nil && in.fewRows()
 	return in.layout(in.m, in.n)
 }

@@ -97,7 +97,7 @@ func (in *inlined) paired(s *settings) bool {
 	if p.m*depth*size > workers*mostA || p.n*p.k*size > workers*mostB || p.m*p.c.pitch() > pastBytes/2 {
 		return false
 	}
-	in.unpacked = p.unpackedFor(p.m, p.n, workers)
+	in.unpacked = p.unpackedFor(workers)
 	in.few = in.unpacked == nil && p.fewRows()
 	return in.layout(k.MR, k.NR)
 }
@@ -112,13 +112,13 @@ func (p *product) operandBytes(tiles, wide int) int64 {
 func (in *inlined) owned(s *settings) bool {
 	p := &in.product
 	workers, least := s.parallelism(), ownLeast
-	if p.starves() || !p.readsA() && p.unpackedFor(p.m, p.n, workers) == nil {
+	if p.starves() || !p.readsA() && p.unpackedFor(workers) == nil {
 		least = pair
 	}
 	if workers < least || p.skinny(s) || in.fewest() > barrier.MaxCount {
 		return false
 	}
-	in.unpacked = p.unpackedFor(min(p.m, ownExtent), min(p.n, ownExtent), workers)
+	in.unpacked = p.unpackedFor(workers)
 	if workers == pair && in.unpacked == nil && !p.starves() && p.fewRows() {
 		return false // one of them multiplies few rows without packing A or B
 	}
@@ -161,7 +161,7 @@ func (p *product) near(s *settings) bool {
 	switch {
 	case p.flops() > placeFlops:
 		return false
-	case p.unpackedFor(p.m, p.n, s.parallelism()) != nil:
+	case p.unpackedFor(s.parallelism()) != nil:
 		return true
 	case depth == p.k:
 		return float64(p.m)*float64(p.a.pitch()) <= placeBytes && !p.skinny(s)
@@ -296,9 +296,6 @@ func (pl *place) part(i int) inlined {
 	in.m = end - row
 	in.a.ptr, in.a.rows = in.a.at(row, 0), in.m
 	in.c.ptr, in.c.rows = in.c.at(row, 0), in.m
-	if in.unpacked == nil {
-		in.unpacked = in.unpackedSlab()
-	}
 	if !in.layout(in.m, pl.slabCols) {
 		panic("gemm: a slab needs more scratch memory than there is") // the cut is wrong
 	}

@@ -58,7 +58,7 @@ type stream struct {
 // skinny reports whether the product is to be streamed.
 func (p *product) skinny(s *settings) bool {
 	return p.n*p.k >= streamMin && p.m <= p.mostRows(s) && s.unnamed() && !p.sharesFew(s.parallelism()) && !p.keepsB(s.parallelism()) &&
-		!p.c.trans && p.streamBytes(s.parallelism()) <= barrier.MaxTx*tile.PanelTxUnit && p.unpackedFor(p.m, p.n, s.parallelism()) == nil
+		!p.c.trans && p.streamBytes(s.parallelism()) <= barrier.MaxTx*tile.PanelTxUnit && p.unpackedFor(s.parallelism()) == nil
 }
 
 // mostRows returns how many rows of A at most are few. If packing B costs nothing,

@@ -6,7 +6,7 @@ package gemm
 func (in *inlined) takesWholeTiles() bool {
 	p := &in.product
 	k := p.kernel
-	if p.m <= k.MR || p.k > p.packed.bk || p.flops() > 2*unpackedSmall || !p.direct() || !p.readsA() {
+	if p.m <= k.MR || p.k > p.packed.bk || p.flops() > 2*unpackedTiny || !p.direct() || !p.readsA() {
 		return false
 	}
 	tiles := p.m / k.MR
