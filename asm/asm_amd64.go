@@ -15,7 +15,7 @@ var (
 		packA:   [numTypes][2]PackFunc{BF16: packers512(BF16, 2, 8, packT8Pairs, packS8Pairs)},
 		packB:   [numTypes][2]PackFunc{BF16: packers512(BF16, 2, 32, packT32Pairs, packS32Pairs)},
 		mulPack: [numTypes][2]mulPackFunc{BF16: {mulPackPairs, mulPackTPairs}},
-		stream:  [numTypes]streamFuncs{BF16: streamPairs.roles(true)},
+		stream:  [numTypes]streamFuncs{BF16: streamPairs.roles()},
 		edge:    edgesAVX512BF16.multiply,
 		peak:    peakAVX512BF16, flops: 24 * 16 * 4,
 	}
@@ -34,7 +34,7 @@ var (
 		mulPack: [numTypes][2]mulPackFunc{
 			BF16: {mulPackBF16, mulPackTBF16}, F16: {mulPackF16, mulPackTF16}, F32: {mulPackWords, mulPackTWords},
 		},
-		stream:   [numTypes]streamFuncs{BF16: streamBF16.roles(false), F16: streamF16.roles(false), F32: streamWords.roles(true)},
+		stream:   [numTypes]streamFuncs{BF16: streamBF16.roles(), F16: streamF16.roles(), F32: streamWords.roles()},
 		edge:     edgesAVX512.multiply,
 		unpacked: unpackedOf(&unpackedAVX512, &unpackedAcrossAVX512),
 		peak:     peakAVX512, flops: 24 * 16 * 2,
@@ -52,7 +52,7 @@ var (
 			F32:  packers256x24(F32, groupsT24Words, groupsS24Words),
 		},
 		mulPack:  [numTypes][2]mulPackFunc{BF16: {mulPack256BF16}, F16: {mulPack256F16}, F32: {mulPack256Words}},
-		stream:   [numTypes]streamFuncs{BF16: stream256BF16.roles(false), F16: stream256F16.roles(false), F32: stream256Words.roles(false)},
+		stream:   [numTypes]streamFuncs{BF16: stream256BF16.roles(), F16: stream256F16.roles(), F32: stream256Words.roles()},
 		edge:     edgesAVX2.multiply,
 		unpacked: unpackedOf(&unpackedAVX2, &unpackedAcrossAVX2),
 		peak:     peakAVX2, flops: 12 * 8 * 2,

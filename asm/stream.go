@@ -2,7 +2,7 @@ package asm
 
 import "unsafe"
 
-// A StreamFunc multiplies m rows of A, 1 to [Kernel.StreamMost], by n columns of B that it reads where they lie, once:
+// A StreamFunc multiplies m rows of A, 1 to MR, by n columns of B that it reads where they lie, once:
 //
 //	for i < m and j < n    sum = row i of A · column j of B, k elements long
 //	                       dst(i, j) = add ? dst(i, j) + sum : sum
@@ -11,8 +11,8 @@ import "unsafe"
 // pack B would take longer than to multiply it; the bits are those of [Kernel.Mul] on packed panels, wherever the columns are cut,
 // and K between blocks.
 //
-// a is a panel of A of ceil(k/KPack) words, rounded up to a multiple of KStep, or for more than MR rows two, as [Kernel.PackA] makes
-// them; rows beyond m are not used. b is element (0, 0) of B, and stride the bytes between the rows in which B lies in memory: rows
+// a is a panel of A of ceil(k/KPack) words, rounded up to a multiple of KStep, as [Kernel.PackA] makes
+// it; rows beyond m are not used. b is element (0, 0) of B, and stride the bytes between the rows in which B lies in memory: rows
 // of K, n elements long, or with kContiguous columns of B, k elements long. Nothing outside these k × n elements is read. The rows
 // of dst are ldd bytes apart, and nothing else of it is written. k, m and n are at least 1.
 //
@@ -41,15 +41,6 @@ func (k *Kernel) StreamRows(t Type) int {
 		return 0
 	case k.step == amxStep:
 		return streamTilesRows
-	}
-	return k.MR
-}
-
-// StreamMost returns the most rows of A that a call of Stream takes: MR, or twice as many. It reads a B again for those of a second
-// panel, unless one kernel multiplies both.
-func (k *Kernel) StreamMost(t Type, kContiguous bool) int {
-	if kContiguous && k.Accepts(t) && k.stream[t].paired {
-		return 2 * k.MR
 	}
 	return k.MR
 }
@@ -94,8 +85,7 @@ func panelsGeneric(kern *Kernel, mul KernelFunc, t Type) PanelsFunc {
 // kernel's Mul or Ref.
 func streamGeneric(kern *Kernel, mul KernelFunc, t Type, kContiguous bool) StreamFunc {
 	return func(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
-		panels, words := (m+kern.MR-1)/kern.MR, kern.Words(t, k)
-		panel, part := make([]uint32, kern.NR*words), make([]uint32, panels*kern.MR*words)
+		panel := make([]uint32, kern.NR*kern.Words(t, k))
 		across, along := t.Size(), stride // bytes between columns and between elements of K
 		if kContiguous {
 			across, along = along, across
@@ -103,27 +93,23 @@ func streamGeneric(kern *Kernel, mul KernelFunc, t Type, kContiguous bool) Strea
 		for k0 := 0; k0 < k; k0 += t.Block() {
 			n0 := min(t.Block(), k-k0)
 			deep := kern.Words(t, n0)
-			for i := range panels { // those of this block only
-				from := unsafe.Add(a, i*kern.PanelA(words)+kern.PanelA(k0/kern.KPack))
-				copy(part[i*kern.MR*deep:][:kern.MR*deep], unsafe.Slice((*uint32)(from), kern.MR*deep))
-			}
 			for j := 0; j < n; j += kern.NR {
 				here := min(kern.NR, n-j)
 				packGeneric(t, kern.KPack, kern.NR, kContiguous, unsafe.Pointer(unsafe.SliceData(panel)), unsafe.Add(b, j*across+k0*along), stride, here, n0)
 				clear(panel[(n0+kern.KPack-1)/kern.KPack*kern.NR : deep*kern.NR])
-				tilesGeneric(kern, mul, deep, m, here, unsafe.Pointer(unsafe.SliceData(part)), unsafe.Pointer(unsafe.SliceData(panel)), unsafe.Add(dst, j*4), ldd, add)
+				tilesGeneric(kern, mul, deep, m, here, unsafe.Add(a, kern.PanelA(k0/kern.KPack)), unsafe.Pointer(unsafe.SliceData(panel)), unsafe.Add(dst, j*4), ldd, add)
 			}
 			add = true
 		}
 	}
 }
 
-// tilesGeneric multiplies panels of m rows of A by the first n columns of one of B, k words deep, and stores the sums, or adds them.
+// tilesGeneric multiplies m rows of a panel of A by the first n columns of one of B, k words deep, and stores the sums, or adds them.
 func tilesGeneric(kern *Kernel, mul KernelFunc, k, m, n int, a, b, dst unsafe.Pointer, ldd int, add bool) {
-	panels, row := (m+kern.MR-1)/kern.MR, kern.NR*4
-	tile := make([]float32, panels*kern.MR*kern.NR)
+	row := kern.NR * 4
+	tile := make([]float32, kern.MR*kern.NR)
 	acc := unsafe.Pointer(unsafe.SliceData(tile))
-	mul(k, panels, a, b, nil, 0, acc, row)
+	mul(k, 1, a, b, nil, 0, acc, row)
 	for i := range m {
 		to := unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd)), n)
 		for j, x := range tile[i*kern.NR:][:n] {

@@ -13,7 +13,6 @@ func (s *streamKernel) along(k, m, n int, a, b unsafe.Pointer, stride int, dst u
 	c := streamBlocks.Get().(*streamBlock)
 	line, whole := s.block/s.size, k/s.sums*s.sums
 	rest := k % line
-	c.apart = (k + s.kpack - 1) / s.kpack * s.mr * 4
 	s.lines(c, whole, m, n, a, b, stride, dst, ldd, add)
 	add, a, b = add || whole > 0, s.panelA(a, whole), unsafe.Add(b, whole*s.size)
 	lines := k - whole - rest
@@ -32,9 +31,7 @@ func (s *streamKernel) along(k, m, n int, a, b unsafe.Pointer, stride int, dst u
 		if lines == 0 {
 			src = nil
 		}
-		for i := 0; i < m; i += s.mr {
-			s.rest(c, rest, min(m-i, s.mr), n, unsafe.Add(a, i/s.mr*c.apart), b, stride, forward(src, i*ldt), unsafe.Add(to, i*ldt), ldt)
-		}
+		s.rest(c, rest, m, n, a, b, stride, src, to, ldt)
 	}
 	c.total(m, n, to, ldt, dst, ldd)
 	c.release()
@@ -45,21 +42,8 @@ func (s *streamKernel) lines(c *streamBlock, k, m, n int, a, b unsafe.Pointer, s
 	length := streamLength / s.size
 	c.adds = 1
 	for k0 := 0; k0 < k; k0 += length {
-		for i, rows := 0, 0; i < m; i += rows {
-			rows = s.together(m - i)
-			a := unsafe.Add(s.panelA(a, k0), i/s.mr*c.apart)
-			s.blocks(c, min(k-k0, length)*s.size/s.block, rows, n, a, unsafe.Add(b, k0*s.size), stride, unsafe.Add(dst, i*ldd), ldd, add || k0 > 0)
-		}
+		s.blocks(c, min(k-k0, length)*s.size/s.block, m, n, s.panelA(a, k0), unsafe.Add(b, k0*s.size), stride, dst, ldd, add || k0 > 0)
 	}
-}
-
-// together returns how many rows of A, of which there are m, blocks had better multiply by what it reads of B. Up to half a panel
-// takes less than the rest of a large kernel's rows.
-func (s *streamKernel) together(m int) int {
-	if far := s.farther(); far != nil && m > s.mr+s.mr/2 && len(far.transposed) > far.transposed.of(2*s.mr) {
-		return min(m, 2*s.mr)
-	}
-	return min(m, s.mr)
 }
 
 // farB asks for kernels that prefetch B to the second-level cache: the first-level cache of Zen 4 has 8 ways. Intel's

@@ -17,7 +17,6 @@ type streamBlock struct {
 	stride int            // S: bytes between the rows of B; P: between its panels
 	ahead  int            // S and P: bytes from what is read to what is prefetched
 	near   int            // S: with as many columns left, or fewer, another row is prefetched; T: so is another at this offset
-	apart  int            // T for more rows than a panel of A has: bytes from one panel to the next
 	lone   int            // T of AVX-512: not 0 if the first slot is to be multiplied, and the others to do nothing
 	next   int            // S: what leads from the end of a row to that one; T: its offset
 	each   int            // T: blocks of K that are a block of sums
@@ -37,8 +36,8 @@ type streamBlock struct {
 // of the last one that does.
 type streamSlot struct {
 	a    unsafe.Pointer     // the panel of A
-	src  [16]unsafe.Pointer // the rows of the accumulators before, or nil
-	dst  [16]unsafe.Pointer // and after
+	src  [8]unsafe.Pointer  // the rows of the accumulators before, or nil
+	dst  [8]unsafe.Pointer  // and after
 	rows [16]unsafe.Pointer // T: the columns of B
 
 	// T: how far in bytes A has been read, and the columns have been read and prefetched, and how far into the field rows those are that

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// A streamSet is the kernels for 1, 2, 4 and, but for AVX2, 6 and 8 rows of A, and where it pays for 16.
+// A streamSet is the kernels for 1, 2, 4 and, but for AVX2, 6 and 8 rows of A.
 type streamSet []func(c *streamBlock)
 
 // of returns the index of the kernel that multiplies m rows.
@@ -123,7 +123,7 @@ func (s *streamKernel) farther() *farStream {
 }
 
 var (
-	stream512 = streamShape{mr: 8, nr: 32, vec: 16, masks: true, slots: []int{2, 2, 2, 1, 1, 1}, widths: []int{128, 128, 64, 32, 32}, deep: []int{64, 64, 64, 32, 32}}
+	stream512 = streamShape{mr: 8, nr: 32, vec: 16, masks: true, slots: []int{2, 2, 2, 1, 1}, widths: []int{128, 128, 64, 32, 32}, deep: []int{64, 64, 64, 32, 32}}
 	stream256 = streamShape{mr: avx2MR, nr: avx2NR, vec: avx2Vector, slots: []int{4, 4, 2}, widths: []int{avx2NR, avx2NR, avx2NR}}
 
 	streamPairs = streamKernel{streamShape: &stream512, sums: BF16.Block(), size: 2, kpack: 2, block: 64, pack: packT32Pairs, reach: &reachPairs,
@@ -132,7 +132,7 @@ var (
 		panels:     streamSet{streamP1Pairs, streamP2Pairs, streamP4Pairs, streamP6Pairs, streamP8Pairs},
 		far: &farStream{reach: &reachFarPairs,
 			straight:   streamSet{streamSFar1Pairs, streamSFar2Pairs, streamSFar4Pairs, streamSFar6Pairs, streamSFar8Pairs},
-			transposed: streamSet{streamTFar1Pairs, streamTFar2Pairs, streamTFar4Pairs, streamTFar6Pairs, streamTFar8Pairs, streamTFar16Pairs},
+			transposed: streamSet{streamTFar1Pairs, streamTFar2Pairs, streamTFar4Pairs, streamTFar6Pairs, streamTFar8Pairs},
 			panels:     streamSet{streamPFar1Pairs, streamPFar2Pairs, streamPFar4Pairs, streamPFar6Pairs, streamPFar8Pairs}}}
 	streamWords = streamKernel{streamShape: &stream512, sums: F32.Block(), size: 4, kpack: 1, block: 64, pack: packT32Words, reach: &reach512,
 		straight:   streamSet{streamS1Words, streamS2Words, streamS4Words, streamS6Words, streamS8Words},
@@ -140,7 +140,7 @@ var (
 		panels:     streamSet{streamP1Words, streamP2Words, streamP4Words, streamP6Words, streamP8Words},
 		far: &farStream{reach: &reachFar,
 			straight:   streamSet{streamSFar1Words, streamSFar2Words, streamSFar4Words, streamSFar6Words, streamSFar8Words},
-			transposed: streamSet{streamTFar1Words, streamTFar2Words, streamTFar4Words, streamTFar6Words, streamTFar8Words, streamTFar16Words},
+			transposed: streamSet{streamTFar1Words, streamTFar2Words, streamTFar4Words, streamTFar6Words, streamTFar8Words},
 			panels:     streamSet{streamPFar1Words, streamPFar2Words, streamPFar4Words, streamPFar6Words, streamPFar8Words}}}
 	streamBF16 = streamKernel{streamShape: &stream512, sums: BF16.Block(), size: 2, kpack: 1, block: 32, pack: packT32BF16, reach: &reach512,
 		straight:   streamSet{streamS1BF16, streamS2BF16, streamS4BF16, streamS6BF16, streamS8BF16},
@@ -175,9 +175,9 @@ var (
 		narrow:     streamSet{stream256P1F16, stream256P2F16, stream256P4F16}}
 )
 
-// roles returns what s does for a kernel. paired says that it takes two panels of A for columns along K.
-func (s *streamKernel) roles(paired bool) streamFuncs {
-	return streamFuncs{by: [2]StreamFunc{s.across, s.along}, paired: paired, panels: s.packed, width: s.wide}
+// roles returns what s does for a kernel.
+func (s *streamKernel) roles() streamFuncs {
+	return streamFuncs{by: [2]StreamFunc{s.across, s.along}, panels: s.packed, width: s.wide}
 }
 
 // panelA returns where element k0 of K stands in the panel a of A.

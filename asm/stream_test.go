@@ -60,13 +60,6 @@ func TestStreamWhere(t *testing.T) {
 			case tiles:
 				rows = 8
 			}
-			most := kern.MR
-			if vectors && kern.NR == 32 && typ.Size()*kern.KPack == 4 {
-				most *= 2
-			}
-			if got := []int{kern.StreamMost(typ, false), kern.StreamMost(typ, true)}; got[0] != kern.MR || got[1] != most {
-				t.Errorf("%s takes %d rows of %v, want %d, and %d along K", kern.Name, got, typ, kern.MR, most)
-			}
 			if got := kern.StreamRows(typ); got != rows {
 				t.Errorf("%s streams %d rows of %v, want %d", kern.Name, got, typ, rows)
 			}
@@ -88,8 +81,7 @@ type streamCase struct {
 type streamMemory struct{ a, b, dst, want guarded }
 
 func newStreamMemory(t *testing.T, kern *Kernel, typ Type, k, n int) streamMemory {
-	most := kern.StreamMost(typ, true)
-	a, b, c := most/kern.MR*kern.PanelA(kern.Words(typ, k)), (k+9)*(n+9)*4, most*(n+9)*4
+	a, b, c := kern.PanelA(kern.Words(typ, k)), (k+9)*(n+9)*4, kern.MR*(n+9)*4
 	return streamMemory{newGuarded(t, a), newGuarded(t, b), newGuarded(t, c), newGuarded(t, c)}
 }
 
@@ -163,7 +155,7 @@ func TestStream(t *testing.T) {
 		r := rand.New(rand.NewPCG(7, uint64(typ)))
 		turn := 0
 		for k := 1; k <= maxK; k++ {
-			for m := 1; m <= kern.StreamMost(typ, kContiguous); m++ {
+			for m := 1; m <= kern.MR; m++ {
 				for n := 1; n <= maxN; n++ {
 					turn++
 					if few := raceEnabled || testing.Short(); few && turn%53 != 0 || turn%7 != 0 && k > 6 && n > 6 {
@@ -188,7 +180,7 @@ func TestStreamTwin(t *testing.T) {
 		mem := newStreamMemory(t, kern, typ, 90, 140)
 		r := rand.New(rand.NewPCG(8, uint64(typ)))
 		for _, o := range operands {
-			for m := 1; m <= kern.StreamMost(typ, kContiguous); m++ {
+			for m := 1; m <= kern.MR; m++ {
 				c := streamCase{kern, typ, kContiguous, 1 + r.IntN(90), m, 1 + r.IntN(140), m%3 == 1, false}
 				if err := c.check(mem, r, o.word, kern.Ref); err != nil {
 					t.Fatalf("%s: %v", o.name, err)
@@ -210,8 +202,8 @@ func TestStreamLong(t *testing.T) {
 		r := rand.New(rand.NewPCG(9, uint64(typ)))
 		for _, shape := range shapes {
 			mem := newStreamMemory(t, kern, typ, shape[0], shape[1])
-			for m := 1; m <= kern.StreamMost(typ, kContiguous); m++ {
-				if few := raceEnabled || kern.step == amxStep; few && m != 3 && m != kern.StreamMost(typ, kContiguous) {
+			for m := 1; m <= kern.MR; m++ {
+				if few := raceEnabled || kern.step == amxStep; few && m != 3 && m != kern.MR {
 					continue
 				}
 				c := streamCase{kern, typ, kContiguous, shape[0], m, shape[1], m%3 == 1, false}

@@ -129,11 +129,6 @@ func streamTFar6Pairs(c *streamBlock)
 //go:noescape
 func streamTFar8Pairs(c *streamBlock)
 
-// 16 rows of A by 16 columns.
-//
-//go:noescape
-func streamTFar16Pairs(c *streamBlock)
-
 // 1 rows of A by 32 columns.
 //
 //go:noescape
@@ -158,11 +153,6 @@ func streamTFar6Words(c *streamBlock)
 //
 //go:noescape
 func streamTFar8Words(c *streamBlock)
-
-// 16 rows of A by 16 columns.
-//
-//go:noescape
-func streamTFar16Words(c *streamBlock)
 
 // 1 rows of A by 32 columns.
 //

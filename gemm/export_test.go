@@ -42,13 +42,12 @@ func (e *Engine) prepared(c, a, b AnyMatrix, opts []Option) (*inlined, *settings
 
 // A Path is how a product is computed, beyond its route.
 type Path struct {
-	Route          string
-	WholeTiles     bool // inline, of whole tiles and no more
-	FewRows        bool // inline, by kernels that stream
-	Unpacked       bool // inline or in place, with neither A nor B packed
-	StreamsInPlace bool // streams a B that is read where it lies
-	StreamsAlong   bool // streams columns of B as rows
-	KeepsB         bool // several workers' caches keep B, which is then not streamed
+	Route        string
+	WholeTiles   bool // inline, of whole tiles and no more
+	FewRows      bool // inline, by kernels that stream
+	Unpacked     bool // inline or in place, with neither A nor B packed
+	StreamsAlong bool // streams columns of B as rows
+	KeepsB       bool // several workers' caches keep B, which is then not streamed
 }
 
 // PathOf returns how e.Multiply computes the product.
@@ -63,8 +62,7 @@ func PathOf(e *Engine, c, a, b AnyMatrix, opts ...Option) (path Path, err error)
 	path.Route = routeNames[how]
 	switch how {
 	case routeStream:
-		mode := in.streamMode(s.parallelism())
-		path.StreamsInPlace, path.StreamsAlong = mode == streamInPlace, mode == streamAlong
+		path.StreamsAlong = in.streamMode(s.parallelism()) == streamAlong
 		return path, nil
 	case routeRing:
 		return path, nil
@@ -141,9 +139,6 @@ func PretendL2(n int) (restore func()) { return pretend(func(m *machine) { m.l2 
 
 // PretendIntel does the same for a processor of Intel's, or of others.
 func PretendIntel(is bool) (restore func()) { return pretend(func(m *machine) { m.intel = is }) }
-
-// OnIntel reports whether it plans for one.
-func OnIntel() bool { return here.intel }
 
 // PretendHalves does the same for a processor that carries out AVX-512 in halves.
 func PretendHalves(is bool) (restore func()) { return pretend(func(m *machine) { m.halved = is }) }

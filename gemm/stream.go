@@ -18,8 +18,7 @@ import (
 const (
 	streamRows = 64        // most rows of A
 	sweptRows  = 128       // the same if B is swept by few workers, or wide
-	sweptAlone = 192       // the same on crowded cores, if no more than two workers sweep
-	sweptPairs = 512       // the same if it is in pairs, half the bytes, and swept by one, or multiplied faster than it comes
+	sweptWide  = 512       // the same if it is wide and multiplied faster than it comes
 	streamB    = 256 << 10 // bytes of scratch memory for panels of B
 	streamAcc  = 128 << 10 // bytes of scratch memory for accumulators
 	// Most elements of B for each of a few workers with AMX, and if its columns lie along K
@@ -82,17 +81,13 @@ func (p *product) mostRows(s *settings) int {
 	case workers == pair && p.starves() && !p.b.trans && !p.b.packed && p.n*p.k >= pairLarge:
 		return sweepMany
 	case wide && p.starves() && !p.ready():
-		return sweptPairs
+		return sweptWide
 	case wide && (p.packs() || p.ready()):
 		return sweptRows
 	case workers == 1 && p.sweeps(1), !many && p.readsAlong(workers):
 		return sweptRows
 	case many || p.b.packed || !p.packs() || p.n*p.k*p.b.elem.Size() <= p.on.l2:
 		return streamRows
-	case p.kernel.KPack > 1 && workers == 1:
-		return sweptPairs
-	case p.on.intel && p.kernel.KPack == 1:
-		return sweptAlone
 	}
 	return sweptRows
 }
@@ -125,17 +120,6 @@ func (p *product) streamDepth(mode streamMode, workers int) int {
 	case streamSwept:
 		if !p.b.packed {
 			return p.freshDepth(workers)
-		}
-	case streamInPlace:
-		if p.m > p.kernel.MR {
-			if !p.b.trans {
-				return againDeep
-			}
-			row := againRow
-			if p.many(workers) {
-				row /= 2 // for items
-			}
-			return min(row/p.b.elem.Size(), roundUp(p.k, p.panelDepth()))
 		}
 	case streamPieces:
 		return asm.SweepK

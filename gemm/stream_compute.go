@@ -135,41 +135,19 @@ func (st *stream) blockA(step int) unsafe.Pointer {
 
 // computeInPlace multiplies an item's part of A by n columns from col on.
 func (st *stream) computeInPlace(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
+	multiply := st.kernel.Stream(st.b.elem, st.b.trans)
 	dst, ldd, add := st.sums(mem, item, col, n)
 	from, to := st.blocks(item)
-	span := 1
-	if st.panelsA == 1 {
-		// Blocks of K that lie one after the other, but not more than are read in one turn.
-		span = min(to-from, max(1, inPlaceBytes/(st.bk*n*st.b.elem.Size())))
-	}
+	// Blocks of K that lie one after the other, but not more than are read in one turn.
+	span := min(to-from, max(1, inPlaceBytes/(st.bk*n*st.b.elem.Size())))
 	for ; from < to; from += span {
 		k0 := from * st.bk
 		depth := min((from+span)*st.bk, to*st.bk, st.k) - k0
-		st.readPlace(depth, n, st.blockA(from), st.b.at(k0, col), dst, ldd, add)
+		multiply(depth, st.m, n, st.blockA(from), st.b.at(k0, col), st.b.pitch(), dst, ldd, add)
 		add = true
 		t.Did(flopsOf(st.m, n, depth))
 	}
 	st.finish(dst, ldd, item, col, n)
-}
-
-// readPlace multiplies A, in panels k elements deep, by n columns of B, as many at a time as
-// stay in a cache until the last panel has read them. The rows of sums are ldd bytes apart.
-func (st *stream) readPlace(k, n int, a, b, dst unsafe.Pointer, ldd int, add bool) {
-	most, cols := st.kernel.StreamMost(st.b.elem, st.b.trans), n
-	multiply := st.kernel.Stream(st.b.elem, st.b.trans)
-	if st.panelsA > 1 {
-		cols = max(1, againBytes/(k*st.b.elem.Size())/fewColumns) * fewColumns
-	}
-	pitch, column := st.b.pitch(), st.b.elem.Size()
-	if st.b.trans {
-		column = pitch
-	}
-	for j := 0; j < n; j += cols {
-		for i := 0; i < st.m; i += most {
-			a, at := unsafe.Add(a, i/st.kernel.MR*st.kernel.PanelA(st.words(k))), i*ldd+j*4
-			multiply(k, min(most, st.m-i), min(cols, n-j), a, unsafe.Add(b, j*column), pitch, unsafe.Add(dst, at), ldd, add)
-		}
-	}
 }
 
 // computeStored multiplies an item's part of A by n columns of a packed B from col on: at

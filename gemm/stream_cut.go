@@ -55,11 +55,7 @@ func (st *stream) cutColumns(workers int) {
 			cols = min(max(bareGroup/2, share), block)
 		}
 	case streamSwept:
-		most := sweepPanels
-		if st.on.intel {
-			most = sweepWide
-		}
-		block = max(1, min(most, (scratchBytes-st.sweepBytes())/(st.sumsEach()*strip)))
+		block = max(1, min(sweepPanels, (scratchBytes-st.sweepBytes())/(st.sumsEach()*strip)))
 		cols = min(share, block)
 	case streamPieces:
 		block, group = max(1, broomAcc/(st.sumsEach()*strip)/piecePanels)*piecePanels, piecePanels
@@ -71,7 +67,7 @@ func (st *stream) cutColumns(workers int) {
 		each := 1 // slabs for each worker
 		switch {
 		case st.many(workers) && !st.b.trans && workers <= longWorkers && st.n >= longCols*workers:
-		case st.many(workers), workers > 1 && st.panelsA > 1 && st.b.trans:
+		case st.many(workers):
 			each = slabsEach // the slowest of many would keep the others waiting
 		}
 		cols = min(ceilDiv(panels, each*workers), block, widest)

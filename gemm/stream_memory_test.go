@@ -68,7 +68,7 @@ var streamTypes = []asm.Type{asm.BF16, asm.F16, asm.F32, asm.E4M3, asm.E5M2}
 // the description of a B, and with numbers of workers.
 func forStreamShapes(kernel *asm.Kernel, elem asm.Type, b view, f func(p *product, workers int)) {
 	const longest = 5000
-	data := make([]uint32, sweptPairs*longest) // untouched
+	data := make([]uint32, sweptWide*longest) // untouched
 	for _, m := range []int{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 25, 32, 33, 48, 63, 64, 65, 127, 128, 300, 511, 512} {
 		for _, n := range []int{1, 31, 32, 33, 95, 97, 256, 300, 511, 1000, 1025, 4097, 8192, 10007, 20000, 300_001} {
 			for _, k := range []int{1, 2, 3, 16, 17, 63, 64, 65, 127, 128, 255, 256, 257, 512, 513, 1024, 4096, longest} {

@@ -22,24 +22,9 @@ const (
 	alongOnce   = 128     // and where each worker has
 	alongEach   = 1 << 20 // elements of B
 	alongDepth  = 1024    // elements of K of B before the next panel of A reads them again
-	// Where the kernel does not starve alongOnce is the most rows, for one of pairs alongPairs and on
-	// Intel's processors alongRows; and these are the most that may be missing to whole panels, there
-	// alongWide by twice as large a B, and the fewest elements of K.
-	alongPairs = 96
+	// Where the kernel does not starve these are the most rows that may be missing to whole panels, and the fewest elements of K.
 	alongSpare = 4
-	alongWide  = 8
 	alongLeast = 256
-	// Most rows by a B along K that kernels for few read, and read again from a cache, rather than
-	// pack it, where AVX-512 is carried out in halves, and on Intel's processors, where transposing
-	// takes longer, if B comes from further than the second-level caches. And bytes of a row
-	// of such a B at a time, and of all of those. Of a B in rows of K that is worth it for few
-	// rows more than the kernels take at once.
-	againRows  = 48
-	againIntel = 12
-	againRow   = 16 << 10
-	againBytes = 256 << 10
-	againPlain = 12
-	againDeep  = 512 // elements of K
 	// A few panels of A are multiplied one after the other by a panel of a packed B,
 	// while it is in a cache. A narrow one would be widened.
 	packedPanels = 4 // most panels of A
@@ -58,7 +43,7 @@ func (p *product) streamMode(workers int) streamMode {
 		return streamAlong
 	case p.sweeps(workers):
 		return streamPieces
-	case p.m <= p.inPlaceRows(workers) && k.Stream(p.b.elem, p.b.trans) != nil:
+	case p.m <= k.StreamRows(p.b.elem) && k.Stream(p.b.elem, p.b.trans) != nil:
 		return streamInPlace
 	}
 	if p.packs() {
@@ -77,22 +62,6 @@ func (p *product) storedRows(workers int) int {
 	default:
 		return packedPanels * mr
 	}
-}
-
-// inPlaceRows returns the most rows of A that kernels for few multiply by a B where it lies.
-func (p *product) inPlaceRows(workers int) int {
-	k, size := p.kernel, p.b.elem.Size()
-	switch {
-	case p.starves() || !p.inVectors() || k.Narrow(p.b.elem):
-	case p.on.halved && p.b.trans:
-		return againRows
-	case p.on.halved && workers <= pair:
-		return againPlain
-	case !p.b.trans:
-	case p.on.intel && k.KPack == 1 && workers <= fewWorkers && p.n*p.k*size > 2*workers*p.on.l2:
-		return againIntel
-	}
-	return k.StreamRows(p.b.elem)
 }
 
 // sweeps reports whether the kernel is to sweep over a B of rows of K. For many rows
@@ -116,38 +85,12 @@ func (p *product) readsAlong(workers int) bool {
 	switch {
 	case !p.b.trans || p.m < p.tileFewest(workers) || p.n < k.MR || k.Rows(p.b.elem) == nil:
 		return false
-	case !p.starves():
-		return p.turnsAlong(workers)
+	case !p.starves() && (!p.inVectors() || p.k < alongLeast || roundUp(p.m, k.NR)-p.m > alongSpare || workers > fewWorkers && p.n*p.k < alongEach*workers):
+		return false // a column is transposed as soon
 	case p.n*p.k >= alongEach*workers:
 		return p.m <= alongOnce
 	}
 	return p.m <= alongRows
-}
-
-// turnsAlong is readsAlong for a kernel that does not starve. Where AVX-512 is carried out in
-// halves, to transpose columns takes as long as the products of three to five rows, and on
-// Intel's processors of more, the more the further away B is. But rows of A are then columns,
-// of which a tile does not have fewer.
-func (p *product) turnsAlong(workers int) bool {
-	k := p.kernel
-	if !p.inVectors() || p.k < alongLeast {
-		return false
-	}
-	most, spare := alongOnce, alongSpare
-	switch each := p.n * p.k / workers; {
-	case p.on.halved && !p.many(workers):
-		if k.KPack > 1 {
-			most = alongPairs
-		}
-	case p.on.intel && k.KPack == 1 && (workers <= fewWorkers || each >= alongEach):
-		most = alongRows
-		if each >= 2*alongEach {
-			spare = alongWide
-		}
-	default:
-		return false
-	}
-	return p.m <= most && roundUp(p.m, k.NR)-p.m <= spare
 }
 
 // panelOfA returns the rows of a panel of A in a mode, and the bytes of one so many words deep.

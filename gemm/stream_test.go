@@ -156,7 +156,7 @@ func testStreamSwept[I gemm.Element](t *testing.T) {
 			t.Skip("it packs no panel behind products")
 		}
 		for i, m := range ms {
-			restore := gemm.PretendIntel(i&1 == 0) // on which panels are half as deep, and blocks twice as wide
+			restore := gemm.PretendIntel(i&1 == 0) // on which panels of rows of K are less deep
 			s := size(m, n, k)
 			s.seed, s.ta, s.tb, s.padA, s.padB, s.padC = uint64(i), i&1 != 0, i%3 == 1, i, i, i
 			o := build[float32, I](t, s)
@@ -184,10 +184,8 @@ func testStreamSwept[I gemm.Element](t *testing.T) {
 // a few workers read as rows of A where they lie along K, and one sweeps otherwise.
 func mostStreamed(kern *asm.Kernel, packs, along bool, workers int) int {
 	switch {
-	case workers > 4 && kern.Starves(), packs && workers == 1 && kern.KPack > 1:
+	case workers > 4 && kern.Starves():
 		return 512
-	case packs && workers <= 2 && kern.KPack == 1 && gemm.OnIntel():
-		return 192
 	case packs || kern.Starves() && (along || workers == 1):
 		return 128
 	}

@@ -14,8 +14,7 @@ type sweep struct {
 }
 
 const (
-	sweepPanels = 16 // most panels of a block of K before the next,
-	sweepWide   = 32 // or on a processor of Intel's, which reads long rows faster
+	sweepPanels = 16 // most panels of a block of K before the next
 	// Words of K in a panel, unless there are rows enough for a stage: of rows far apart a TLB and a cache
 	// with few ways do not keep more. And where a processor of Intel's packs rows of K, which is slower by
 	// a third with twice as many; but slabs of many workers are narrow, and faster so for few rows of A only.

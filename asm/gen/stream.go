@@ -15,10 +15,6 @@ var streamRows = []int{1, 2, 4, 6, 8}
 // tileRows are those of the kernels for panels of AMX, which is faster itself at more.
 var tileRows = []int{1, 2, 4}
 
-// alongMost is the number of rows, of two panels, of the largest kernels for rows along K, which all prefetch to the
-// second-level cache.
-const alongMost = 16
-
 // A stream describes one of the kernels.
 type stream struct {
 	form

@@ -13,7 +13,6 @@ func streamsAlong(s *source) {
 		for _, rows := range streamRows {
 			stream{f, rows, min(2, 8/rows), false, true}.transposed(s)
 		}
-		stream{f, alongMost, 1, false, true}.transposed(s)
 	}
 	for _, rows := range streamRows {
 		stream{pairs, rows, max(1, min(2, 4/rows)), false, false}.tilesAlong(s)
@@ -38,7 +37,7 @@ func (k stream) transposed(s *source) {
 	if k.ymm {
 		block = 64
 	}
-	first := func(slot int) int { return k.kernel().registers() - max(8, k.rows) + slot*k.rows }
+	first := func(slot int) int { return k.kernel().registers() - 8 + slot*k.rows }
 	addr := func(int) string { return "(AX)" }
 	k.function(s, "T"+k.suffix(), k.vecs*k.kernel().bytes()/4)
 	for g := range k.vecs {
@@ -46,12 +45,6 @@ func (k stream) transposed(s *source) {
 		if k.grouped() {
 			s.slot(g, "turn", 0, turnRegs[g])
 		}
-	}
-	if k.rows > 8 {
-		s.op("MOVQ streamBlock_apart(DI), %s", secondPanel)
-		s.op("ADDQ %s, %s", slotRegs[0].a, secondPanel)
-		s.op("LEAQ streamBlock_room+63(DI), %s", halfRoom)
-		s.op("ANDQ $-64, %s", halfRoom)
 	}
 	s.label("start")
 	for i := range k.vecs * k.rows {
@@ -71,9 +64,6 @@ func (k stream) transposed(s *source) {
 			k.slot512(s, g, first(g))
 		}
 		s.nextA(g, block/k.bytes/k.kpack*4*k.kernel().mr)
-		if k.rows > 8 {
-			s.op("ADDQ $%d, %s", block/k.bytes/k.kpack*4*k.kernel().mr, secondPanel)
-		}
 		if k.grouped() {
 			s.nextTurn(g)
 		} else {
@@ -176,35 +166,9 @@ func (k stream) slot512(s *source, slot, first int) {
 		return
 	}
 	k.halves(s, slot)
-	if k.rows > 8 {
-		k.halves16(s, first)
-		return
-	}
 	for h := range 2 {
 		for w, reg := range k.half(s, 8*h, 16) {
 			k.word(s, slot, first, 8*h+w, reg)
-		}
-	}
-}
-
-// With more than 8 rows of A the slot of the kernel is the first, and the registers of the second are others': where the second
-// panel of A is read, and memory for half a block.
-const secondPanel, halfRoom = "R9", "R8"
-
-// halves16 goes on where halves has read a block for more than 8 rows, whose accumulators leave no registers to transpose a half beside
-// the other.
-//
-//	Z0-Z7 B   Z8-Z11 under way   Z16-Z31 accumulators
-func (k stream) halves16(s *source, first int) {
-	for i := range 8 {
-		s.op("VMOVUPS Z%d, %d(%s)", 8+i, 64*i, halfRoom)
-	}
-	for h := range 2 {
-		for i := 0; i < 8 && h == 1; i++ {
-			s.op("VMOVUPS %d(%s), Z%d", 64*i, halfRoom, i)
-		}
-		for w, reg := range k.half(s, 0, 8) {
-			k.word(s, 0, first, 8*h+w, reg)
 		}
 	}
 }
@@ -224,14 +188,11 @@ func (k stream) word(s *source, slot, first, w, b int) {
 		k.fetchRow(s, slot)
 	}
 	for i := range k.rows {
-		a, disp := regs.a, 4*(w*k.kernel().mr+i%8)
-		if i >= 8 {
-			a = secondPanel
-		}
+		disp := 4 * (w*k.kernel().mr + i)
 		if k.kpack == 2 {
-			s.dotBroadcast(first+i, b, a, disp)
+			s.dotBroadcast(first+i, b, regs.a, disp)
 		} else {
-			s.op("VFMADD231PS.BCST %s, Z%d, Z%d", address(a, disp), b, first+i)
+			s.op("VFMADD231PS.BCST %s, Z%d, Z%d", address(regs.a, disp), b, first+i)
 		}
 	}
 }
