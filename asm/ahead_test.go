@@ -110,7 +110,7 @@ func (c *aheadCase) ahead(k *Kernel, next *Ahead) []uint32 {
 // of Ref.
 func TestMulAhead(t *testing.T) {
 	const maxK, maxM = 71, 5
-	forLoops(t, func(t *testing.T, k *Kernel) {
+	forKernels(t, func(t *testing.T, k *Kernel) {
 		maxPitch := k.NR*4 + 76
 		s := strip{
 			newGuarded(t, maxM*k.PanelA(maxK)), newGuarded(t, k.PanelB(maxK)),

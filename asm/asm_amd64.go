@@ -5,9 +5,6 @@ package asm
 // assembled says that this build has assembly.
 const assembled = true
 
-// foldsWords asks the strip kernels of avx512 for their loop with fewer instructions and more loads.
-var foldsWords = machine().crowded()
-
 // The kernels in assembly, by role. flops are those of a turn of the peak loop: accumulators × lanes × 2, and twice that for pairs.
 var (
 	avx512BF16 = functions{

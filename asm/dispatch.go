@@ -96,11 +96,6 @@ func (c cpu) fastDotBF16() bool {
 // slowDotBF16 reports whether the processor has VDPBF16PS and an f32 FMA that beats it.
 func (c cpu) slowDotBF16() bool { return c.lacks(isaAVX512BF16) == nil && !c.fastDotBF16() }
 
-// crowded reports whether to multiply float32 as suits a core whose other thread is busy, as it mostly is where cores are rented
-// by the thread: with fewer instructions, see foldsWords, and see [Kernel.Crowded]. On Sapphire
-// and Emerald Rapids that gains 2 to 9 % there and is within 2 % on an idle core. Other processors keep what was measured on them.
-func (c cpu) crowded() bool { return c.intel }
-
 // halves reports whether an instruction of 512 bits is carried out as two of 256, as on Zen 4.
 func (c cpu) halves() bool { return c.amd && c.family == 0x19 }
 

@@ -176,7 +176,6 @@ type Kernel struct {
 
 	accepts [numTypes]bool
 	needs   isa
-	crowded bool // see Crowded
 	why     [numTypes]string
 	err     error // why this machine or build cannot run it
 
@@ -248,9 +247,6 @@ func (k *Kernel) Starves() bool {
 	a, _ := k.Fetch()
 	return a > 4
 }
-
-// Crowded reports whether the kernel is to be used as suits a core whose other thread is busy: by workers that wait for each other seldom.
-func (k *Kernel) Crowded() bool { return k.crowded }
 
 // KStep returns what the depth of a panel of type t, in words, is a multiple of: 1, for AMX the 16 of a tile, and for
 // Hopper's arithmetic the products that one step sums. A K that is not a multiple is padded with zeros by the packers.

@@ -23,22 +23,6 @@ func forKernels(t *testing.T, f func(t *testing.T, k *Kernel)) {
 	forArithmetic(t, Native, f)
 }
 
-// forLoops is forKernels for every loop over K that a kernel has.
-func forLoops(t *testing.T, f func(t *testing.T, k *Kernel)) {
-	forKernels(t, func(t *testing.T, k *Kernel) {
-		if loops(k) == 1 {
-			f(t, k)
-			return
-		}
-		for _, folds := range []bool{false, true} {
-			t.Run(fmt.Sprintf("folds=%v", folds), func(t *testing.T) {
-				defer setLoop(folds)()
-				f(t, k)
-			})
-		}
-	})
-}
-
 // forArithmetic is forKernels for the kernels of an arithmetic.
 func forArithmetic(t *testing.T, arith Arithmetic, f func(t *testing.T, k *Kernel)) {
 	required := os.Getenv(requireEnv)
@@ -160,7 +144,7 @@ type strip struct{ a, b, src, dst guarded }
 
 func TestConformance(t *testing.T) {
 	const maxK, maxM = 70, 7
-	forLoops(t, func(t *testing.T, k *Kernel) {
+	forKernels(t, func(t *testing.T, k *Kernel) {
 		maxPitch := k.NR*4 + 76
 		s := strip{newGuarded(t, k.MR*maxK*maxM*4), newGuarded(t, k.NR*maxK*4), newGuarded(t, maxM*k.MR*maxPitch), newGuarded(t, maxM*k.MR*maxPitch)}
 		for _, o := range operands {
@@ -194,7 +178,7 @@ func TestConformance(t *testing.T) {
 // TestDeep is TestConformance for panels so deep that most turns of the loop over K do nothing but multiply.
 func TestDeep(t *testing.T) {
 	const maxK, maxM = 272, 3
-	forLoops(t, func(t *testing.T, k *Kernel) {
+	forKernels(t, func(t *testing.T, k *Kernel) {
 		maxPitch := k.NR*4 + 76
 		s := strip{newGuarded(t, k.MR*maxK*maxM*4), newGuarded(t, k.NR*maxK*4), newGuarded(t, maxM*k.MR*maxPitch), newGuarded(t, maxM*k.MR*maxPitch)}
 		r := rand.New(rand.NewPCG(5, 6))
@@ -303,7 +287,7 @@ func conform(t *testing.T, k *Kernel, s strip, r *rand.Rand, word func() uint32,
 
 // TestCutK checks that the bits of a tile do not depend on where K is cut.
 func TestCutK(t *testing.T) {
-	forLoops(t, func(t *testing.T, k *Kernel) {
+	forKernels(t, func(t *testing.T, k *Kernel) {
 		every := k.KStep(BF16)
 		depth := (70 + every - 1) / every * every
 		r := rand.New(rand.NewPCG(3, 4))

@@ -10,7 +10,7 @@ import (
 // TestMulPast compares MulPast with Mul, and RowsPast with Rows: dst on lines of the cache and elsewhere, at the end of its
 // memory, with gaps between the rows that must stay as they are.
 func TestMulPast(t *testing.T) {
-	forLoops(t, func(t *testing.T, kern *Kernel) {
+	forKernels(t, func(t *testing.T, kern *Kernel) {
 		const maxM, maxK, gap = 4, 70, 2 * PastLine
 		row := kern.NR*4 + gap
 		a, b := newGuarded(t, maxM*kern.PanelA(96)), newGuarded(t, kern.PanelB(96))

@@ -35,7 +35,7 @@ func register(c cpu) []*Kernel {
 		},
 		{
 			Name: "avx512", ISA: "AVX-512", needs: isaAVX512, MR: 8, NR: 32, KPack: 1,
-			Ref: mulFMA8x32, accepts: wide, functions: avx512, crowded: c.crowded(),
+			Ref: mulFMA8x32, accepts: wide, functions: avx512,
 		},
 		{
 			Name: "avx2", ISA: "AVX2+FMA+F16C", needs: isaAVX2, MR: avx2MR, NR: avx2NR, KPack: 1,

@@ -14,7 +14,7 @@ import (
 
 // forRounds runs f for every kernel that rounds and every type to which it does.
 func forRounds(t *testing.T, f func(t *testing.T, kern *Kernel, typ Type)) {
-	forLoops(t, func(t *testing.T, kern *Kernel) {
+	forKernels(t, func(t *testing.T, kern *Kernel) {
 		for typ := range Type(numTypes) {
 			if kern.Rounds(typ) {
 				t.Run(typ.String(), func(t *testing.T) { f(t, kern, typ) })

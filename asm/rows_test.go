@@ -12,7 +12,7 @@ import (
 
 // forRows runs f for every kernel that reads A in rows.
 func forRows(t *testing.T, f func(t *testing.T, kern *Kernel, typ Type)) {
-	forLoops(t, func(t *testing.T, kern *Kernel) {
+	forKernels(t, func(t *testing.T, kern *Kernel) {
 		for typ := range Type(numTypes) {
 			if kern.Rows(typ) != nil {
 				t.Run(typ.String(), func(t *testing.T) { f(t, kern, typ) })

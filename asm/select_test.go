@@ -45,11 +45,6 @@ func TestPolicy(t *testing.T) {
 				t.Errorf("halves is %v", !want)
 			}
 			ks := register(c.cpu)
-			for _, k := range ks {
-				if want := k.Name == "avx512" && c.cpu.intel; k.Crowded() != want {
-					t.Errorf("%s: Crowded is %v", k.Name, !want)
-				}
-			}
 			for typ, want := range []string{c.bf16, c.f16, c.f32} {
 				if !assembled {
 					want = "go"

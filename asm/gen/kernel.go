@@ -18,13 +18,13 @@ type kernel struct {
 
 	broadcasts int // registers for words of A, if not all that are left
 
-	folds bool // has a loop over K for cores that are short of instructions, see loop
-	fold  int  // of so many words of A one is an operand of its multiply-adds, and not broadcast first
+	folds int // what fold is in the loop over K, see loop, if A is in panels
+	fold  int // of so many words of A one is an operand of its multiply-adds, and not broadcast first
 }
 
 var kernels = []kernel{
 	{name: "AVX512BF16", doc: "8 × 32, a word is a pair of bf16", mr: 8, vecs: 2, unroll: 4, zmm: true, dot: true},
-	{name: "AVX512", doc: "8 × 32, a word is a float32", mr: 8, vecs: 2, unroll: 4, zmm: true, folds: true},
+	{name: "AVX512", doc: "8 × 32, a word is a float32", mr: 8, vecs: 2, unroll: 4, zmm: true, folds: 2},
 	{name: "AVX2", doc: "4 × 24, a word is a float32", mr: 4, vecs: 3, unroll: 4},
 }
 
@@ -175,23 +175,18 @@ func (k kernel) turned(s *source, a operandA) {
 // loop writes the turns that do nothing but multiply, and then the steps that are left where K ends inside a turn.
 //
 // A core whose other thread is busy is short of instructions rather than of loads. With some of the broadcasts folded into the
-// multiply-adds, which takes a load more for each, a step has 22 instructions instead of 26, or 24 if A is in rows.
-func (k kernel) loop(s *source, a operandA, flag int) {
-	if k.folds {
-		s.label("loop")
-		s.op("CMPQ %d(SP), $0", flag)
-		s.op("JEQ whole")
-		folded := k
-		folded.fold = 2
-		if _, ok := a.(rowsA); ok {
-			folded.fold = 4 // an operand with an index takes an instruction more
-		}
-		folded.turns(s, a, "folded")
-		s.op("JMP rest")
-		k.turns(s, a, "whole")
-	} else {
-		k.turns(s, a, "loop")
+// multiply-adds, which takes a load more for each, a step has 22 instructions instead of 26, or 24 if A is in rows, as an operand
+// with an index takes an instruction more.
+func (k kernel) loop(s *source, a operandA) {
+	most := k
+	most.fold = k.folds
+	if _, rows := a.(rowsA); rows {
+		most.fold *= 2
 	}
+	s.op("PCALIGN $64")
+	s.label("loop")
+	most.turn(s, a)
+	s.op("JGE loop")
 
 	s.label("rest")
 	s.op("ADDQ $%d, CX", k.unroll)
@@ -202,12 +197,4 @@ func (k kernel) loop(s *source, a operandA, flag int) {
 	s.op("ADDQ $%d, DI", k.rowB())
 	s.op("DECQ CX")
 	s.op("JNZ one")
-}
-
-// turns writes a loop of turns that do nothing but multiply.
-func (k kernel) turns(s *source, a operandA, label string) {
-	s.op("PCALIGN $64")
-	s.label(label)
-	k.turn(s, a)
-	s.op("JGE %s", label)
 }

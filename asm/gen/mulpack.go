@@ -34,7 +34,6 @@ func (k kernel) mulPack(s *source, f form) {
 		name = "mulPack"
 	}
 	s.function(name+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing", 8, k.doc+".")
-	k.foldStart(s, 0)
 	s.load("pack_B", "R15", "pack_Stride", "R13", "pack_K", "R14", "pack_Panel", "R12", "pack_Pitch", "AX", "pack_Next", "DX")
 	if f.kpack == 2 {
 		s.op("SHRQ $1, R14")
@@ -68,7 +67,7 @@ func (k kernel) mulPack(s *source, f form) {
 	s.op("CMPQ R14, $%d", k.unroll/packSteps)
 	s.op("JGE pack")
 
-	k.loop(s, a, 0)
+	k.loop(s, a)
 	s.label("store")
 	k.addSource(s)
 	s.label("put")

@@ -25,7 +25,6 @@ func (k kernel) mulPackT(s *source, f form) {
 	a := panelA{"SI", k.mr}
 	line := packDepth * f.kpack * f.bytes // of a row of a block
 	s.function("mulPackT"+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing", 48, k.doc+".")
-	k.foldStart(s, 40)
 	s.load("pack_B", "R15", "pack_Stride", "R13", "pack_K", "R8", "pack_Panel", "R12", "pack_Next", "DX")
 	s.op("LEAQ (R13*8), R9")
 	s.op("MOVQ R8, AX")
@@ -81,7 +80,7 @@ func (k kernel) mulPackT(s *source, f form) {
 	s.op("JGE pack")
 	s.op("JMP rest")
 
-	k.loop(s, a, 40)
+	k.loop(s, a)
 	s.label("store")
 	s.op("MOVQ R8, 8(SP)")
 	s.op("MOVQ 0(SP), R8")

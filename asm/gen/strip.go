@@ -20,14 +20,13 @@ func strips(s *source) {
 }
 
 // Where a strip kernel keeps what, from SP on: chunks in a row of an Ahead, the bytes from its end to the next, and the chunks beside a tile;
-// the end of the rows of C to prefetch, and their pitch; foldsWords.
+// the end of the rows of C to prefetch, and their pitch.
 const (
 	chunksAt = 8 * iota
 	betweenAt
 	eachAt
 	endAt
 	pitchAt
-	foldAt
 	stripFrame
 )
 
@@ -57,11 +56,9 @@ func (k kernel) strip(s *source, rows bool) {
 	if rows {
 		a = lie
 		s.function("rows"+k.name, params+", lda int, to store", stripFrame, k.doc+", A in rows.")
-		k.foldStart(s, foldAt)
 		s.load("lda", "R12")
 	} else {
 		s.function("mul"+k.name, params+" int, next Ahead, to store", stripFrame, k.doc+".")
-		k.foldStart(s, foldAt)
 		k.aheadStart(s)
 	}
 	s.load("m", "BX", "a", "SI", "src", "R8", "dst", "R10", "ldd", "R11")
@@ -126,7 +123,7 @@ func (k kernel) strip(s *source, rows bool) {
 		k.aheadLoop(s, a)
 	}
 
-	k.loop(s, a, foldAt)
+	k.loop(s, a)
 	s.label("store")
 	k.loadPitch(s)
 	k.storeTile(s)
@@ -378,12 +375,4 @@ func (k kernel) peak(s *source) {
 	s.op("JNZ loop")
 	s.label("done")
 	s.ret()
-}
-
-// foldStart copies foldsWords to the frame, before R15 holds anything: a plugin reads a variable by way of R15.
-func (k kernel) foldStart(s *source, at int) {
-	if k.folds {
-		s.op("MOVBLZX ·foldsWords(SB), AX")
-		s.op("MOVQ AX, %d(SP)", at)
-	}
 }

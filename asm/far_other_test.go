@@ -2,9 +2,6 @@
 
 package asm
 
-// setLoop chooses a loop over K for the kernels that have two; here none has.
-func setLoop(folds bool) (restore func()) { return func() {} }
-
 // fars returns how many ways k has to prefetch rows of K of type t, or rows along K.
 func fars(k *Kernel, t Type, kContiguous bool) int { return 1 }
 
@@ -13,6 +10,3 @@ func setFar(far bool) (restore func()) { return func() {} }
 
 // setFour is for those, too.
 func setFour(four bool) (restore func()) { return func() {} }
-
-// loops returns how many loops over K k has.
-func loops(k *Kernel) int { return 1 }

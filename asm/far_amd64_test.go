@@ -2,13 +2,6 @@
 
 package asm
 
-// setLoop chooses a loop over K for the kernels that have two, and returns what takes that back.
-func setLoop(folds bool) (restore func()) {
-	was := foldsWords
-	foldsWords = folds
-	return func() { foldsWords = was }
-}
-
 // fars returns how many ways k has to prefetch rows of K of type t, or rows along K.
 func fars(k *Kernel, t Type, kContiguous bool) int {
 	if k.Name == "avx512bf16" || k.Name == "avx512" && (t == F32 || !kContiguous) {
@@ -29,12 +22,4 @@ func setFour(four bool) (restore func()) {
 	was := panelsPace
 	panelsPace.four = four
 	return func() { panelsPace = was }
-}
-
-// loops returns how many loops over K k has.
-func loops(k *Kernel) int {
-	if k.Name == "avx512" {
-		return 2
-	}
-	return 1
 }
