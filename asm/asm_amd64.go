@@ -14,6 +14,7 @@ var (
 		mulPack: [numTypes][2]mulPackFunc{BF16: {mulPackPairs, mulPackTPairs}},
 		stream:  [numTypes]streamFuncs{BF16: streamPairs.roles()},
 		edge:    edgesAVX512BF16.multiply,
+		lanes:   lanesAVX512BF16,
 		peak:    peakAVX512BF16, flops: 24 * 16 * 4,
 	}
 	avx512 = functions{
@@ -34,6 +35,7 @@ var (
 		stream:   [numTypes]streamFuncs{BF16: streamBF16.roles(), F16: streamF16.roles(), F32: streamWords.roles()},
 		edge:     edgesAVX512.multiply,
 		unpacked: unpackedOf(&unpackedAVX512, &unpackedAcrossAVX512),
+		lanes:    lanesAVX512,
 		peak:     peakAVX512, flops: 24 * 16 * 2,
 	}
 	avx2 = functions{
@@ -52,6 +54,7 @@ var (
 		stream:   [numTypes]streamFuncs{BF16: stream256BF16.roles(), F16: stream256F16.roles(), F32: stream256Words.roles()},
 		edge:     edgesAVX2.multiply,
 		unpacked: unpackedOf(&unpackedAVX2, &unpackedAcrossAVX2),
+		lanes:    lanesAVX2,
 		peak:     peakAVX2, flops: 12 * 8 * 2,
 	}
 	amx = functions{

@@ -132,6 +132,7 @@ type functions struct {
 	stream       [numTypes]streamFuncs
 	edge         EdgeFunc
 	unpacked     *Unpacked
+	lanes        LanesFunc
 	sweep        func(s *Sweep)
 
 	peak  func(n int) // see Kernel.Peak

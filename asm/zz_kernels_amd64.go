@@ -16,6 +16,11 @@ func mulAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Point
 //go:noescape
 func rowsAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
 
+// 2 vectors of chains.
+//
+//go:noescape
+func lanesAVX512BF16(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
+
 // 24 independent multiply-adds a turn, n turns.
 //
 //go:noescape
@@ -31,6 +36,11 @@ func mulAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, 
 //go:noescape
 func rowsAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
 
+// 2 vectors of chains.
+//
+//go:noescape
+func lanesAVX512(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
+
 // 24 independent multiply-adds a turn, n turns.
 //
 //go:noescape
@@ -45,6 +55,11 @@ func mulAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ld
 //
 //go:noescape
 func rowsAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
+
+// 3 vectors of chains.
+//
+//go:noescape
+func lanesAVX2(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
 
 // 12 independent multiply-adds a turn, n turns.
 //

@@ -14,6 +14,7 @@ func strips(s *source) {
 	for _, k := range kernels {
 		k.strip(s, false)
 		k.strip(s, true)
+		k.lanes(s)
 		k.peak(s)
 	}
 	s.words("uppers", uppers())
