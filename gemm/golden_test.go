@@ -186,6 +186,8 @@ func describe(in *inlined, s *settings) string {
 			return "unpacked"
 		case in.few:
 			return "few"
+		case in.dots:
+			return "dots"
 		case in.whole:
 			return "whole"
 		}
@@ -210,7 +212,11 @@ func describe(in *inlined, s *settings) string {
 	case routePlace:
 		var pl place
 		pl.init(in, s.parallelism())
-		return fmt.Sprintf("slabs %s w%d %dx%d/%d", what(&pl.inlined), pl.workers, pl.slabRows, pl.slabCols, pl.slabs)
+		cut := fmt.Sprintf("slabs %s w%d %dx%d/%d", what(&pl.inlined), pl.workers, pl.slabRows, pl.slabCols, pl.slabs)
+		if pl.ranges > 1 {
+			cut += fmt.Sprintf(" k%d/%d", pl.span, pl.ranges)
+		}
+		return cut
 	case routeStream:
 		var st stream
 		st.init(&in.product, s.parallelism())

@@ -23,6 +23,7 @@ type inlined struct {
 	rows     asm.RowsFunc
 	edge     asm.EdgeFunc  // or nil
 	unpacked *asm.Unpacked // if nothing is to be packed
+	dots     bool          // if it is few dot products, see dotted
 	few      bool          // if the kernels that stream multiply, see fewRows
 	whole    bool          // if whole tiles are all there is, see takesWholeTiles
 	own      bool          // it is placed, and each worker fetches for itself what a small slab needs
@@ -53,7 +54,7 @@ func (in *inlined) init() bool {
 // layout lays out the product for so many rows and columns of it at a time, and
 // reports whether the scratch memory is enough for that.
 func (in *inlined) layout(rows, cols int) bool {
-	if in.unpacked != nil || in.few {
+	if in.unpacked != nil || in.few || in.dots {
 		return true
 	}
 	p := &in.product
@@ -154,6 +155,9 @@ func (in *inlined) run(from, to int) {
 	switch {
 	case in.unpacked != nil:
 		in.runUnpacked(from, to)
+		return
+	case in.dots:
+		in.runDots()
 		return
 	case in.few:
 		in.runFewRows(from, to)

@@ -37,6 +37,7 @@ const (
 type place struct {
 	inlined
 	slabbing
+	partial
 	last cutFor // the products that this is the best for, the next of which may be one
 }
 
@@ -47,12 +48,12 @@ type cutFor struct {
 	elem                                           asm.Type
 	m, n, k, depth, tilesA, pitchA, pitchB, pitchC int
 	packed, ready, trans                           bool // B
-	unpacked, few, own, sumsInC                    bool
+	unpacked, few, dots, own, sumsInC              bool
 	most                                           int // workers
 }
 
 func (in *inlined) cutFor(most int) cutFor {
-	return cutFor{in.kernel, in.on, in.a.elem, in.m, in.n, in.k, in.depth, in.tilesA, in.a.pitch(), in.b.pitch(), in.c.pitch(), in.b.packed, in.ready(), in.b.trans, in.unpacked != nil, in.few, in.own, in.sumsInC(), most}
+	return cutFor{in.kernel, in.on, in.a.elem, in.m, in.n, in.k, in.depth, in.tilesA, in.a.pitch(), in.b.pitch(), in.c.pitch(), in.b.packed, in.ready(), in.b.trans, in.unpacked != nil, in.few, in.dots, in.own, in.sumsInC(), most}
 }
 
 // slabbing is how a product is cut into slabs.
@@ -61,6 +62,7 @@ type slabbing struct {
 	across             int // slabs side by side, of the same rows
 	slabs              int
 	workers            int // to come
+	sharing
 }
 
 // placed reports whether to compute the product in place, and lays it out. A
@@ -187,6 +189,9 @@ func (pl *place) init(in *inlined, most int) {
 // best returns the fastest of the ways to cut the product, for most workers, or for
 // fewer if the others would take longer to come than they save.
 func (in *inlined) best(most int) (best slabbing) {
+	if in.dots {
+		return in.cutDots(most)
+	}
 	quarter := float64(tileFlops(in.kernel, in.words(in.k))) / 4
 	late := 0
 	if in.own || most > fewWorkers {
@@ -197,20 +202,28 @@ func (in *inlined) best(most int) (best slabbing) {
 	}
 	least := math.Inf(1)
 	for workers := most; ; workers = max(workers/2, fewWorkers) {
-		cut, time := in.cut(workers, late)
-		flops := float64(time)*quarter + float64(workers*helpFlops)
-		if flops >= least {
-			return best
+		before := least
+		for ranges := 1; ranges <= in.mostRanges(workers); ranges *= 2 {
+			share, part := in.shareK(ranges)
+			cut, time := in.cut(workers, late, share.ranges)
+			cut.sharing = share
+			flops := float64(time)*quarter*part + float64(workers*helpFlops)
+			if ranges > 1 {
+				flops = (flops + in.adds(&cut)) * (1 + sharedGain)
+			}
+			if flops < least {
+				best, least = cut, flops
+			}
 		}
-		if best, least = cut, flops; workers <= fewWorkers {
+		if least == before || workers <= fewWorkers {
 			return best
 		}
 	}
 }
 
-// cut cuts the product into slabs for workers, and returns how long they take, in
-// quarters of the time of a tile, if one of them has so many slabs more than its share.
-func (in *inlined) cut(workers, late int) (best slabbing, least int) {
+// cut cuts the product into slabs for workers, each of so many ranges of K, and returns how long they take, in
+// quarters of the time of a tile of a range, if one of them has so many slabs more than its share.
+func (in *inlined) cut(workers, late, ranges int) (best slabbing, least int) {
 	k, unit := in.kernel, in.unit()
 	panelsA, unitsB := in.tilesA, ceilDiv(in.n, unit)
 	if panelsA == 0 {
@@ -222,13 +235,17 @@ func (in *inlined) cut(workers, late int) (best slabbing, least int) {
 	try := func(tiles, wide int) {
 		parts, across := ceilDiv(panelsA, tiles), ceilDiv(unitsB, wide)
 		slabs, cols := parts*across, wide*unit
-		if slabs > barrier.MaxCount || in.own && in.operandBytes(tiles, ceilDiv(cols, k.NR)) > slabBytes {
+		if slabs*ranges > barrier.MaxCount || in.own && in.operandBytes(tiles, ceilDiv(cols, k.NR)) > slabBytes {
 			return
 		}
-		each := ceilDiv(slabs, workers)
+		each := ceilDiv(slabs*ranges, workers)
 		fetched := each // times that a worker brings rows of A closer
 		if tiles <= tall {
 			fetched = ceilDiv(each, across) // for all slabs of its own side by side
+		}
+		fetchB := fetchB
+		if in.spills(min(each, across)*cols, each*cols, ranges) {
+			fetchB *= 2
 		}
 		if time := (each+late)*(4*tiles+fetchB)*cols/k.NR + fetched*fetchA*tiles; time < least && (in.unpacked != nil || in.few || in.memory(tiles*k.MR+in.rest, cols)) {
 			least = time
@@ -265,7 +282,7 @@ func (in *inlined) keptRows() int {
 }
 
 func (pl *place) shape() pipeline.Shape {
-	return pipeline.Shape{Depth: 1, Items: 1, CTAs: 1, Slabs: pl.slabs}
+	return pipeline.Shape{Depth: 1, Items: 1, CTAs: 1, Slabs: pl.slabs * pl.ranges}
 }
 
 // Expect implements [pipeline.Program]; nothing is copied.
@@ -279,8 +296,14 @@ func (pl *place) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {}
 
 // Compute implements [pipeline.Program].
 func (pl *place) Compute(stage, item, cta, slab int) {
+	of := slab / pl.slabs
+	slab %= pl.slabs
 	from := slab % pl.across * pl.slabCols
 	to := min(from+pl.slabCols, pl.n)
+	if pl.ranges > 1 {
+		pl.computeRange(of, slab, from, to)
+		return
+	}
 	in := pl.inlined
 	if pl.across < pl.slabs {
 		in = pl.part(slab / pl.across)

@@ -28,6 +28,12 @@ const (
 // if that is one of the first two.
 func (in *inlined) route(s *settings) route {
 	if s.unnamed() {
+		if in.dots = in.dotted(); in.dots {
+			if s.ctx != nil && in.flops() > inlineFlops || in.dotBytes() >= 2*dotShare && s.parallelism() > 1 {
+				return routePlace
+			}
+			return routeInline
+		}
 		if in.b.packed {
 			if in.takesWholeTiles() {
 				return routeInline

@@ -94,9 +94,16 @@ func (r *run) runPlace(e *Engine, in *inlined, s *settings) (Stats, error) {
 	pl := &r.place
 	pl.init(in, s.parallelism())
 	pl.past = pl.exceeds(pl.workers)
+	if pl.ranges > 1 {
+		sums, err := r.memoryOf(e, pl.sumsBytes())
+		if err != nil {
+			return Stats{}, err
+		}
+		pl.useSums(sums)
+	}
 	st := Stats{
 		Kernel: pl.kernel.Name, Workers: pl.workers,
-		TileM: min(pl.slabRows, pl.m), TileN: pl.slabCols, TileK: pl.k, Tiles: pl.slabs,
+		TileM: min(pl.slabRows, pl.m), TileN: pl.slabCols, TileK: min(pl.span*pl.chainK(), pl.k), Tiles: pl.slabs * pl.ranges,
 	}
 	err := r.execute(e, s, pl, &st)
 	return st, err
@@ -150,7 +157,7 @@ func (r *run) release(e *Engine) {
 	}
 	r.memory = nil
 	if r.place.kernel != nil {
-		r.place.inlined = inlined{}
+		r.place.inlined, r.place.sums = inlined{}, nil
 	}
 	if r.stream.kernel != nil {
 		r.stream = stream{}
