@@ -10,22 +10,22 @@ type masked struct {
 	at    int // the register of the mask of AVX2
 }
 
-// setMask sets the mask of the last vector from the columns in it, which parameter last counts; it clobbers AX and CX.
+// setMask sets the mask of the last vector from the columns in it, which parameter last counts; it clobbers CX and DX.
 func (k masked) setMask(s *source) {
 	if !k.masks() {
 		return
 	}
 	s.load("last", "CX")
 	if k.zmm {
-		s.op("MOVQ $-1, AX")
-		s.op("SHLQ CX, AX")
-		s.op("NOTQ AX")
-		s.op("KMOVW AX, K1")
+		s.op("MOVQ $-1, DX")
+		s.op("SHLQ CX, DX")
+		s.op("NOTQ DX")
+		s.op("KMOVW DX, K1")
 		return
 	}
 	s.op("NEGQ CX")
-	s.op("LEAQ ·firstWords<>+32(SB), AX")
-	s.op("VMOVDQU (AX)(CX*4), %s", k.mask())
+	s.op("LEAQ ·firstWords<>+32(SB), DX")
+	s.op("VMOVDQU (DX)(CX*4), %s", k.mask())
 }
 
 // column returns the name of vector register i, which holds something of the columns of vector v.
@@ -67,9 +67,10 @@ func (k masked) products(s *source, a operandA, r, b0, a0, spare int) {
 	a.advance(s, 1)
 }
 
-// addRows adds to the accumulators r rows from the register at on, pitch bytes apart, by way of register tmp.
-func (k masked) addRows(s *source, r int, at, pitch string, tmp int) {
-	for i := range r {
+// addRows writes what adds r rows to the accumulators, from label add with r on: those up to the register at, pitch bytes apart, by way of
+// register tmp. All come before any is stored, as they are if C is narrower than a vector.
+func (k masked) addRows(s *source, at, pitch string, tmp int) {
+	k.fromLast(s, "add", at, pitch, func(i int) {
 		for v := range k.vecs {
 			acc, from := k.column(i*k.vecs+v, v), fmt.Sprintf("%d(%s)", v*k.bytes(), at)
 			if v == k.vecs-1 && k.masks() {
@@ -78,17 +79,44 @@ func (k masked) addRows(s *source, r int, at, pitch string, tmp int) {
 			}
 			s.op("VADDPS %s, %s, %s", from, acc, acc)
 		}
-		s.op("ADDQ %s, %s", pitch, at)
+	})
+}
+
+// fromLast writes what rows take from the last to the first, each under the label with its number.
+func (k masked) fromLast(s *source, label, at, pitch string, row func(i int)) {
+	for i := k.mr - 1; i >= 0; i-- {
+		s.label(fmt.Sprintf("%s%d", label, i+1))
+		row(i)
+		if i > 0 {
+			s.op("SUBQ %s, %s", pitch, at)
+		}
 	}
 }
 
-// storeRows writes r rows of accumulators to those from R10 on, R11 bytes apart.
-func (k masked) storeRows(s *source, r int) {
-	for i := range r {
-		for v := range k.vecs {
-			k.move(s, v, false, k.column(i*k.vecs+v, v), fmt.Sprintf("%d(R10)", v*k.bytes()))
+// moveRow writes the moves of a row between accumulators and memory.
+func (k masked) moveRow(s *source, i int, load bool, at string) {
+	for v := range k.vecs {
+		from, to := k.column(i*k.vecs+v, v), fmt.Sprintf("%d(%s)", v*k.bytes(), at)
+		if load {
+			from, to = to, from
 		}
-		s.op("ADDQ R11, R10")
+		k.move(s, v, load, from, to)
+	}
+}
+
+// byRows goes to the label of the number of rows that a register counts, but for that of the most rows, which follows.
+func (k masked) byRows(s *source, count, label string) {
+	for r := 1; r < k.mr; r++ {
+		s.op("CMPQ %s, $%d", count, r)
+		s.op("JEQ %s%d", label, r)
+	}
+}
+
+// lastRow moves a register on to the last of r rows, pitch bytes apart; it clobbers another.
+func (s *source) lastRow(r int, at, pitch, tmp string) {
+	if r > 1 {
+		s.op("IMUL3Q $%d, %s, %s", r-1, pitch, tmp)
+		s.op("ADDQ %s, %s", tmp, at)
 	}
 }
 

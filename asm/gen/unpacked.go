@@ -66,18 +66,19 @@ func (k unpackedKernel) mul(s *source) {
 	if !k.across {
 		s.op("LEAQ (R12)(R12*2), R13")
 	}
-	for r := 1; r < k.mr; r++ {
-		s.op("CMPQ AX, $%d", r)
-		s.op("JEQ rows%d", r)
-	}
+	k.byRows(s, "AX", "rows")
 	for r := k.mr; r > 0; r-- {
 		k.rows(s, r)
 	}
 	s.label("done")
 	s.ret()
+	k.addRows(s, "CX", "R11", k.mr*k.vecs)
+	s.load("r", "DX")
+	k.byRows(s, "DX", "put")
+	s.op("JMP put%d", k.mr)
 }
 
-// rows writes the tiles of r rows.
+// rows writes the products of tiles of r rows.
 func (k unpackedKernel) rows(s *source, r int) {
 	var a operandA = rowsA{"SI", "DX", "R12", "R13", r}
 	s.label(fmt.Sprintf("rows%d", r))
@@ -91,8 +92,7 @@ func (k unpackedKernel) rows(s *source, r int) {
 	for i := range r * k.vecs {
 		k.zero(s, i)
 	}
-	s.load("k", "CX")
-	s.load("b", "DI")
+	s.load("k", "CX", "b", "DI")
 	s.op("MOVQ R8, SI")
 	if rows, ok := a.(rowsA); ok {
 		rows.tile(s)
@@ -103,17 +103,20 @@ func (k unpackedKernel) rows(s *source, r int) {
 	s.op("DECQ CX")
 	s.op("JNZ loop%d", r)
 	s.op("CMPQ %s, $0", s.arg("add"))
-	s.op("JEQ put%d", r)
-	s.op("MOVQ R10, CX")
-	k.addRows(s, r, "CX", "R11", k.mr*k.vecs)
+	s.op("JNE adds%d", r)
 	s.label(fmt.Sprintf("put%d", r))
-	k.storeRows(s, r)
+	for i := range r {
+		k.moveRow(s, i, false, "R10")
+		s.op("ADDQ R11, R10")
+	}
 	s.op("ADDQ AX, R8")
 	s.op("SUBQ $%d, BX", r)
 	s.op("JNZ tile%d", r)
-	if r > 1 {
-		s.op("JMP done")
-	}
+	s.op("JMP done")
+	s.label(fmt.Sprintf("adds%d", r))
+	s.op("MOVQ R10, CX")
+	s.lastRow(r, "CX", "R11", "DX")
+	s.op("JMP add%d", r)
 }
 
 // row writes the products of r words of A and a row of B.
