@@ -37,19 +37,18 @@ const (
 // move their arguments to the heap.
 type hopperCode struct {
 	*hopperShape
-	zmm   bool // AVX-512, otherwise AVX2
-	chunk int  // elements of K in a call, a multiple of every L
+	zmm bool // AVX-512, otherwise AVX2
 }
 
 // assembleHopper gives k its assembly.
 func assembleHopper(k *Kernel) {
 	switch k.Name {
 	case "hopper-avx512":
-		c := hopperCode{k.exact, true, 256}
+		c := hopperCode{k.exact, true}
 		k.Mul, k.MulF16 = c.mul, c.mulF16
 		k.Peak, k.PeakFlops = peakHopper512, peakHopper512Flops
 	case "hopper-avx2":
-		c := hopperCode{k.exact, false, 128}
+		c := hopperCode{k.exact, false}
 		k.Mul, k.MulF16 = c.mul, c.mulF16
 		k.Peak, k.PeakFlops = peakHopper256, peakHopper256Flops
 	}
@@ -87,6 +86,9 @@ func (c hopperCode) stepsF16(products int32, call *hopperCall) {
 		mulHopper256x32F16(call)
 	}
 }
+
+// hopperChunk is the number of elements of K in a call of assembly, a multiple of every L: B stays in the first cache.
+const hopperChunk = 128
 
 // maxCallTiles bounds the tiles of one call of assembly, to keep it short.
 const maxCallTiles = 32
@@ -130,8 +132,8 @@ func (c hopperCode) strip(k, m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 		half: k * c.part * 4, bmax: int(pb.header.largest),
 		src: src, lds: lds, dst: dst, ldd: ldd,
 	}
-	for k0 := 0; k0 < k; k0 += c.chunk {
-		call.steps = min(k-k0, c.chunk) / int(pb.header.products)
+	for k0 := 0; k0 < k; k0 += hopperChunk {
+		call.steps = min(k-k0, hopperChunk) / int(pb.header.products)
 		call.a, call.aexp = unsafe.Add(pa.values, k0*c.mr*4), unsafe.Add(pa.exponents, k0*c.mr*4)
 		call.b, call.bexp = unsafe.Add(pb.values, k0*c.part*4), unsafe.Add(pb.exponents, k0*c.pitch)
 		if f16 {

@@ -92,18 +92,8 @@ func (h hopper) bits(s *source, op, operands string, args ...any) {
 	s.op(op+" "+operands, args...)
 }
 
-// The registers: sums, scales, accumulators where there is room for them, and what is left.
-func (h hopper) sum(r, v int) string   { return h.reg(r*h.vecs + v) }
-func (h hopper) scale(r, v int) string { return h.reg((2+r)*h.vecs + v) }
-func (h hopper) tmp(i int) string      { return h.reg([]int{12, 24}[b2i(h.zmm)] + i) }
-
-// acc is the accumulator of row r, vector v: a register or a place in the destination.
-func (h hopper) acc(r, v int) string {
-	if h.zmm {
-		return h.reg((4+r)*h.vecs + v)
-	}
-	return h.tile("R10", "R11", r, v)
-}
+// acc is the accumulator of row r, vector v, in the destination.
+func (h hopper) acc(r, v int) string { return h.tile("R10", "R11", r, v) }
 
 // tile is the place of row r, vector v in a tile whose rows lie pitch bytes apart.
 func (h hopper) tile(base, pitch string, r, v int) string {
@@ -120,8 +110,8 @@ func b2i(b bool) int {
 	return 0
 }
 
-// Places in the scratch memory, which starts on a multiple of a vector: the exponents of two rows, the least exponent,
-// what the exponents stand relative to, and which accumulators in f16 became infinite.
+// Places in the scratch memory, which starts on a multiple of a vector: the exponents of a row, the least exponent, what the
+// exponents stand relative to, and with 256 bits which accumulators in f16 became infinite.
 func (h hopper) scratch(i int) string { return fmt.Sprintf("%d(BX)", i*h.bytes()) }
 
 // mul writes the strip kernel of steps steps of K; see hopperCall for what it is given.
@@ -132,10 +122,7 @@ func (h hopper) scratch(i int) string { return fmt.Sprintf("%d(BX)", i*h.bytes()
 //	0(SP) header of A   8(SP) pairs of rows left   16(SP) DX   24(SP) MXCSR of the caller   28(SP) of the kernel
 func (h hopper) mul(s *source) {
 	width := h.bytes()
-	places := 4
-	if h.f16 && !h.zmm {
-		places++
-	}
+	const places = 4
 	s.function("mulHopper"+h.name, "c *hopperCall", 32+(places+1)*width, fmt.Sprintf("%d × %d, steps of %d products.", h.mr, h.vecs*width/4, h.products))
 	s.load("c", "AX")
 	for _, f := range [][2]string{{"head", "DI"}, {"a", "SI"}, {"aexp", "DX"}, {"src", "R8"}, {"lds", "R9"}, {"dst", "R10"}, {"ldd", "R11"}, {"tiles", "R12"}} {
@@ -144,9 +131,7 @@ func (h hopper) mul(s *source) {
 	s.op("MOVQ DI, 0(SP)")
 	s.op("LEAQ %d(SP), BX", 32+width-1)
 	s.op("ANDQ $-%d, BX", width)
-	if h.zmm {
-		s.op("VMOVDQU32 ·exponentMask<>(SB), Z31")
-	} else {
+	if !h.zmm {
 		s.comment("Integers become float32s rounded toward zero; everything else is exact.")
 		s.op("STMXCSR 24(SP)")
 		s.op("MOVL 24(SP), CX")
@@ -159,7 +144,7 @@ func (h hopper) mul(s *source) {
 		s.op("KXORW K2, K2, K2")
 	case h.f16:
 		s.op("VPXOR Y12, Y12, Y12")
-		s.op("VMOVDQA Y12, %s", h.scratch(4))
+		s.op("VMOVDQA Y12, %s", h.scratch(3))
 	}
 
 	s.label("tile")
@@ -180,7 +165,7 @@ func (h hopper) mul(s *source) {
 			s.op("VMOVQ %s, X%d", r, i)
 			s.op("VPBROADCASTB X%d, Y%d", i, i)
 		}
-		h.bits(s, "VMOVDQA", "%s, %s", h.reg(i), h.scratch(2+i))
+		h.bits(s, "VMOVDQA", "%s, %s", h.reg(i), h.scratch(1+i))
 	}
 	s.op("MOVQ $%d, 8(SP)", h.mr/2)
 
@@ -197,43 +182,22 @@ func (h hopper) mul(s *source) {
 	s.op("JZ zero")
 	for r := range 2 {
 		for v := range h.vecs {
-			if h.zmm {
-				s.op("VMOVUPS %s, %s", h.tile("R8", "R9", r, v), h.acc(r, v))
-			} else {
-				s.op("VMOVUPS %s, %s", h.tile("R8", "R9", r, v), h.tmp(0))
-				s.op("VMOVUPS %s, %s", h.tmp(0), h.acc(r, v))
-			}
+			s.op("VMOVUPS %s, %s", h.tile("R8", "R9", r, v), h.tmp(0))
+			s.op("VMOVUPS %s, %s", h.tmp(0), h.acc(r, v))
 		}
 	}
 	s.op("LEAQ (R8)(R9*2), R8")
 	s.op("JMP steps")
 	s.label("zero")
-	if !h.zmm {
-		s.op("VPXOR Y12, Y12, Y12")
-	}
+	h.bits(s, "VPXOR", "%s, %s, %s", h.tmp(0), h.tmp(0), h.tmp(0))
 	for r := range 2 {
 		for v := range h.vecs {
-			if h.zmm {
-				s.op("VPXORD %s, %s, %s", h.acc(r, v), h.acc(r, v), h.acc(r, v))
-			} else {
-				s.op("VMOVUPS Y12, %s", h.acc(r, v))
-			}
+			s.op("VMOVUPS %s, %s", h.tmp(0), h.acc(r, v))
 		}
 	}
 
 	s.label("steps")
-	if h.zmm {
-		h.steps512(s)
-	} else {
-		h.steps256(s)
-	}
-	if h.zmm {
-		for r := range 2 {
-			for v := range h.vecs {
-				s.op("VMOVUPS %s, %s", h.acc(r, v), h.tile("R10", "R11", r, v))
-			}
-		}
-	}
+	h.steps(s)
 	s.op("LEAQ (R10)(R11*2), R10")
 	s.op("ADDQ $8, SI")
 	s.op("MOVQ 16(SP), DX")
@@ -253,7 +217,7 @@ func (h hopper) mul(s *source) {
 		if h.zmm {
 			s.op("KTESTW K2, K2")
 		} else {
-			s.op("VMOVDQA %s, Y12", h.scratch(4))
+			s.op("VMOVDQA %s, Y12", h.scratch(3))
 			s.op("VPTEST Y12, Y12")
 		}
 		s.op("JEQ done")
