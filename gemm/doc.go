@@ -130,7 +130,7 @@
 // product allows, with the same bits; [Stats] names it. Small products are computed
 // by the caller alone (inline); those whose A stays in a cache, or for one or two workers
 // comes from one soon enough, by workers that read A where it lies and share C out in
-// slabs (place); of either, float32 that is small, thin or does not divide into panels is not
+// slabs (place), or out of a deep K ranges of whole blocks; of either, float32 that is small, thin or does not divide into panels is not
 // packed; those of few rows by workers that stream B past an A that the ring holds whole
 // (stream), unless so many share a small B that their caches keep it (place); and in larger
 // ones (ring) a few workers pack B as they come to multiply it, so that the ring carries A
@@ -153,8 +153,8 @@
 // of [New] if that is more; further calls wait for their turn. [Engine.Close] gives
 // the memory back; the shared engine keeps its own. A small product borrows a
 // buffer of less than 1 MiB from a pool that the garbage collector empties, and so does
-// each worker of one with few rows; with AMX of little more than 1 MiB. Up to 8 rows by the B of the product before may
-// have their sums from the engine, at most 64 KiB for each worker.
+// each worker of one with few rows; with AMX of little more than 1 MiB. Workers that share out K have the sums of its blocks
+// from the engine, at most 2 MiB, or of dot products a 128th of A and B.
 //
 // In steady state, that is with rings of the size already there, Multiply
 // allocates nothing, whatever its options.
