@@ -25,7 +25,7 @@ func (r *ring) feed(item, calls int) (f feed) {
 	row, col, step := r.tile(item)
 	k0, k := r.depthOf(step)
 	f.a = box(&r.a, !r.a.trans, row, min(r.m-row, r.bm*r.ctas), k0, k)
-	if !r.bare {
+	if !r.bare() {
 		f.b = r.reads(col, col+r.colsOf(col), k0, k)
 	}
 	chunksA, chunksB := f.a.Rows*f.a.Chunks, f.b.Rows*f.b.Chunks

@@ -2,8 +2,6 @@ package gemm
 
 import (
 	"unsafe"
-
-	"example.com/leafhopper/asm"
 )
 
 // A product of few elements and a deep K is a few dot products. A block of K is one chain of additions, each of which
@@ -43,40 +41,15 @@ func lineUp(v *view, n int, kContiguous bool) lined {
 	return lined{v.ptr, n, v.elem.Size(), v.stride, v.stride == 1}
 }
 
-// fits reports whether vectors of elements of type t can be put side by side: whole, or each with what lies between its
-// elements, unless those of 16 bits make words together.
-func (v lined) fits(t asm.Type) bool { return v.kContiguous || t == asm.F32 && v.step <= dotStep }
-
 // ahead returns what is to be brought closer for vector i of blocks from one on beside the elements from k0 on of those before: as
 // many bytes as those are, and so in the end all.
-func (v *lined) ahead(in *inlined, block, i, k0 int) uintptr {
+func (v *lined) ahead(in *slab, block, i, k0 int) uintptr {
 	size := in.a.elem.Size()
 	apart, step := v.apart, v.step
 	if !v.kContiguous {
 		apart = in.kernel.NR * in.a.elem.Block() * size
 	}
 	return uintptr(v.at) + uintptr(i*apart+(block*in.a.elem.Block()*step+in.kernel.NR*k0)*size)
-}
-
-// dotted reports whether the product is best computed as dot products.
-func (p *product) dotted() bool {
-	return p.m <= dotMost && p.n <= dotMost && p.m*p.n <= dotMost && p.k >= dotBlocks*p.a.elem.Block() &&
-		!p.b.packed && p.kernel.Arithmetic == Native && p.kernel.Lanes(p.a.elem) != nil &&
-		p.linedA().fits(p.a.elem) && p.linedB().fits(p.a.elem)
-}
-
-// dotBytes returns the bytes of A and B.
-func (p *product) dotBytes() float64 {
-	return float64(p.m+p.n) * float64(p.k) * float64(p.a.elem.Size())
-}
-
-// cutDots returns K in ranges for most workers, or for fewer.
-func (in *inlined) cutDots(most int) slabbing {
-	workers := int(max(1, min(in.dotBytes()/dotShare, float64(most))))
-	ranges := max(1, min(in.dotBytes()/dotRange, float64(rangesEach*workers)))
-	span := roundUp(ceilDiv(in.blocks(), int(ranges)), in.kernel.NR)
-	share := sharing{ceilDiv(in.blocks(), span), span}
-	return slabbing{slabRows: in.m, slabCols: in.n, across: 1, slabs: 1, workers: workers, sharing: share}
 }
 
 // dotPanel packs n elements, from k0 on, of so many blocks from one on to dst. It returns the bytes between the steps of a
@@ -100,7 +73,7 @@ func (p *product) dotPanel(dst unsafe.Pointer, v *lined, block, blocks, k0, n in
 }
 
 // dotSums writes the sums of n blocks of K from first on to sums, those of a block, m x n, after those of the one before.
-func (in *inlined) dotSums(first, n int, sums unsafe.Pointer) {
+func (in *slab) dotSums(first, n int, sums unsafe.Pointer) {
 	k, elem := in.kernel, in.a.elem
 	lanes, row, deep := k.Lanes(elem), k.NR*4, elem.Block()
 	a, b := in.linedA(), in.linedB()
@@ -146,7 +119,7 @@ func (in *inlined) dotSums(first, n int, sums unsafe.Pointer) {
 const dotGroup = 8
 
 // runDots computes the product.
-func (in *inlined) runDots() {
+func (in *slab) runDots() {
 	s := scratches.Get().(*scratch)
 	sums, size, blocks := s.at(), in.m*in.n, ceilDiv(in.k, in.a.elem.Block())
 	for first := 0; first < blocks; first += dotGroup * in.kernel.NR {

@@ -23,6 +23,7 @@ type Engine struct {
 	admit    chan struct{} // bounds the rings, and so the memory, in use at once
 
 	closed atomic.Bool
+	plans  plans
 
 	mu    sync.Mutex // guards runs and the order of calls.Add and Close
 	runs  []*run
@@ -84,7 +85,7 @@ func (e *Engine) Multiply(c, a, b AnyMatrix, opts ...Option) error {
 	if e == nil || e.crew == nil {
 		return errZero
 	}
-	var in inlined
+	var in slab
 	switch {
 	case !in.c.set(c):
 		return errNilC

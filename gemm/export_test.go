@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"runtime"
+	"time"
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/tile"
@@ -10,17 +11,20 @@ import (
 // Tests pretend machines with more processors than this one.
 func init() { here.cores = func() int { return runtime.GOMAXPROCS(0) } }
 
-// OnRing multiplies as e.Multiply does, but on the ring, or streamed if the rows
+// OnRing multiplies as e.Multiply does, but on the ring, or by columns if the rows
 // are few, however small the product is. No dimension may be 0.
 func OnRing(e *Engine, c, a, b AnyMatrix, opts ...Option) (Stats, error) {
 	in, s, err := e.prepared(c, a, b, opts)
 	if err != nil {
 		return Stats{}, err
 	}
-	if !in.skinny(s) && s.depth == 0 {
-		s.depth = 1 // not in place
+	q := &in.problem
+	q.workers, q.procs, q.waits = s.workerCount(), s.processors(), s.ctx != nil
+	g := q.planRing()
+	if !q.asked.any && q.sharesColumns() {
+		g = q.planColumns()
 	}
-	return e.grid(in, s, in.gridRoute(s))
+	return e.follow(in, s, g)
 }
 
 // OnGrid multiplies as e.Multiply does, but never inline.
@@ -29,26 +33,32 @@ func OnGrid(e *Engine, c, a, b AnyMatrix, opts ...Option) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
-	return e.grid(in, s, in.gridRoute(s))
+	q := &in.problem
+	q.workers, q.procs, q.waits = s.workerCount(), s.processors(), true
+	g := choose(q)
+	if g.share == byCaller {
+		g = q.planRing()
+	}
+	return e.follow(in, s, g)
 }
 
-// prepared returns the product of a call, which nobody has laid out.
-func (e *Engine) prepared(c, a, b AnyMatrix, opts []Option) (*inlined, *settings, error) {
+// follow computes the product by a plan for a grid.
+func (e *Engine) follow(in *slab, s *settings, g Plan) (st Stats, err error) {
+	s.stats = &st
+	err = e.grid(in, s, &g, time.Now())
+	return st, err
+}
+
+// prepared returns the product of a call, of which nothing is decided.
+func (e *Engine) prepared(c, a, b AnyMatrix, opts []Option) (*slab, *settings, error) {
 	s := e.defaults
-	in := inlined{product: product{c: c.view(), a: a.view(), b: b.view(), packed: b.packing()}}
+	in := slab{product: product{c: c.view(), a: a.view(), b: b.view(), packed: b.packing()}}
 	err := s.prepare(&in.product, opts)
 	return &in, &s, err
 }
 
-// A Path is how a product is computed, beyond its route.
-type Path struct {
-	Route        string
-	WholeTiles   bool // inline, of whole tiles and no more
-	FewRows      bool // inline, by kernels that stream
-	Unpacked     bool // inline or in place, with neither A nor B packed
-	StreamsAlong bool // streams columns of B as rows
-	KeepsB       bool // several workers' caches keep B, which is then not streamed
-}
+// A Path is the plan of a product, for tests to ask about.
+type Path struct{ *Plan }
 
 // PathOf returns how e.Multiply computes the product.
 func PathOf(e *Engine, c, a, b AnyMatrix, opts ...Option) (path Path, err error) {
@@ -57,50 +67,40 @@ func PathOf(e *Engine, c, a, b AnyMatrix, opts ...Option) (path Path, err error)
 	if err != nil {
 		return path, err
 	}
-	path.KeepsB = in.keepsB(s.parallelism())
-	how := in.route(s)
-	path.Route = routeNames[how]
-	switch how {
-	case routeStream:
-		path.StreamsAlong = in.streamMode(s.parallelism()) == streamAlong
-		return path, nil
-	case routeRing:
-		return path, nil
-	case routePlace:
-		var pl place
-		pl.init(in, s.parallelism())
-		in = &pl.inlined
-	case routeInline:
-		path.WholeTiles, path.FewRows = in.whole, in.few
+	if in.tiny() != nil {
+		return Path{&tinyPlan}, nil
 	}
-	in.past = in.exceeds(1)
-	path.Unpacked = in.unpacked != nil
-	return path, nil
+	return Path{e.plan(&in.problem, s)}, nil
 }
 
-// StarveFlops is the size of a product up to which a starving kernel's is inline,
-// StarveMany the same for many workers.
-const StarveFlops, StarveMany = starveFlops, starveMany
+// What tests ask about it.
+func (p Path) Route() string        { return p.share.String() }
+func (p Path) FewRows() bool        { return p.share <= bySlabs && p.b == streamedB }
+func (p Path) Unpacked() bool       { return p.b == unpackedB }
+func (p Path) StreamsInPlace() bool { return p.share == byColumns && p.b == streamedB }
+func (p Path) StreamsAlong() bool   { return p.b == alongB }
 
-// planned returns the plan of the ring of e.Multiply with these arguments.
-func planned(e *Engine, c, a, b AnyMatrix, opts []Option) (plan, error) {
+// planned returns the ring of e.Multiply with these arguments.
+func (e *Engine) planned(c, a, b AnyMatrix, opts []Option) (ringCut, error) {
 	in, s, err := e.prepared(c, a, b, opts)
 	defer s.leave()
 	if err != nil {
-		return plan{}, err
+		return ringCut{}, err
 	}
-	return newPlan(&in.product, s), nil
+	q := &in.problem
+	q.workers, q.procs = s.workerCount(), s.processors()
+	return q.planRing().ring, nil
 }
 
 // RingBytes returns the memory that it takes.
 func RingBytes(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
-	g, err := planned(e, c, a, b, opts)
+	g, err := e.planned(c, a, b, opts)
 	return int(g.bytes()), err
 }
 
 // RingSlabs returns how many slabs a stage of it has, which workers share.
 func RingSlabs(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
-	g, err := planned(e, c, a, b, opts)
+	g, err := e.planned(c, a, b, opts)
 	return g.slabs(), err
 }
 
@@ -137,55 +137,58 @@ func PretendL3(n int) (restore func()) { return pretend(func(m *machine) { m.l3 
 // PretendL2 does the same for a second-level cache.
 func PretendL2(n int) (restore func()) { return pretend(func(m *machine) { m.l2 = n }) }
 
-// PretendIntel does the same for a processor of Intel's, or of others.
-func PretendIntel(is bool) (restore func()) { return pretend(func(m *machine) { m.intel = is }) }
+// PretendIntel does the same for a processor of Intel's, or for a Zen 5.
+func PretendIntel(is bool) (restore func()) { return pretendName(is, "intel") }
 
 // PretendHalves does the same for a processor that carries out AVX-512 in halves.
-func PretendHalves(is bool) (restore func()) { return pretend(func(m *machine) { m.halved = is }) }
+func PretendHalves(is bool) (restore func()) { return pretendName(is, "zen4") }
+
+func pretendName(is bool, name string) (restore func()) {
+	return pretend(func(m *machine) {
+		if is {
+			m.name = name
+		} else if m.name == name {
+			m.name = "zen5"
+		}
+	})
+}
+
+// OnIntel reports whether it plans for one.
+func OnIntel() bool { return here.name == "intel" }
 
 // pretend has the engine plan for another machine.
 func pretend(change func(m *machine)) (restore func()) {
 	old, other := here, *here
+	other.kernels = nil
 	change(&other)
-	here = &other
+	here = other.tune()
 	return func() { here = old }
 }
 
 // StreamColumns returns the columns of a slab of e.Multiply with these arguments,
-// 0 if it is not streamed.
+// 0 if workers do not share out columns.
 func StreamColumns(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
-	in, s, err := e.prepared(c, a, b, opts)
-	defer s.leave()
-	if err != nil || !in.skinny(s) {
-		return 0, err
-	}
-	var st stream
-	err = st.init(&in.product, s.parallelism())
-	return st.cols, err
+	path, err := PathOf(e, c, a, b, opts...)
+	return path.columns.cols, err
 }
 
 // PlaceSlabs returns the slabs into which so many workers cut a product of elements of
-// type t, 0 if it is not computed in place, and -1 if scratch memory is not enough for
-// them. The same product with a B that is packed, and transposed, is cut before.
+// type t, 0 if it is not computed in place.
 func PlaceSlabs(k *asm.Kernel, t asm.Type, m, n, depth, workers int) (slabs int) {
-	var pl place
 	for _, b := range []view{{packed: true}, {trans: true}, {}} {
 		b.rows, b.cols, b.stride, b.elem = depth, n, n, t
-		in := inlined{product: product{
-			a: view{rows: m, cols: depth, stride: depth, elem: t}, b: b,
-			m: m, n: n, k: depth, kernel: k, on: here,
-			packed: packing{kernel: k, elem: t, k: depth, n: n, bk: stageElements(k, t)},
-		}}
-		s := settings{workers: workers}
-		if slabs = 0; !in.placed(&s) {
-			continue
+		p := product{a: view{rows: m, cols: depth, stride: depth, elem: t}, b: b, c: view{rows: m, cols: n, stride: n}, problem: problem{k: depth, kernel: k, on: here.tuned(k)}}
+		p.pose(&settings{})
+		p.workers, p.procs = workers, workers
+		if g := choose(&p.problem); g.share == bySlabs {
+			slabs = g.slabs.count
 		}
-		pl.init(&in, s.parallelism())
-		from, to := pl.rowsOf(pl.slabs/pl.across - 1) // the last have most
-		if !pl.layout(to-from, pl.slabCols) {
-			return -1
-		}
-		slabs = pl.slabs
 	}
 	return slabs
+}
+
+// Alone reports whether a product of such a size stays with its caller, who may have so many workers.
+func Alone(k *asm.Kernel, t asm.Type, m, n, depth, workers int) bool {
+	q := problem{m: m, n: n, k: depth, kernel: k, elem: t, on: here.tuned(k)}
+	return q.alone(workers)
 }

@@ -22,12 +22,12 @@ var pretended = []struct {
 	bf16, words string // kernels, of bf16 and of other types
 	machine     machine
 }{
-	{"zen3", "avx2", "avx2", machine{l2: 512 << 10, l3: 32 << 20, halved: true}},
-	{"zen4", "avx512bf16", "avx512", machine{l2: 1 << 20, l3: 32 << 20, halved: true}},
-	{"zen5", "avx512bf16", "avx512", machine{l2: 1 << 20, l3: 32 << 20}},
-	{"intel", "avx512", "avx512", machine{l2: 2 << 20, l3: 48 << 20, intel: true}},
-	{"amx", "amx", "avx512", machine{l2: 2 << 20, l3: 260 << 20, intel: true}},
-	{"go", "go", "go", machine{l2: 1 << 20, l3: 32 << 20}},
+	{"zen3", "avx2", "avx2", machine{name: "zen3", l2: 512 << 10, l3: 32 << 20}},
+	{"zen4", "avx512bf16", "avx512", machine{name: "zen4", l2: 1 << 20, l3: 32 << 20}},
+	{"zen5", "avx512bf16", "avx512", machine{name: "zen5", l2: 1 << 20, l3: 32 << 20}},
+	{"intel", "avx512", "avx512", machine{name: "intel", l2: 2 << 20, l3: 48 << 20}},
+	{"amx", "amx", "avx512", machine{name: "intel", l2: 2 << 20, l3: 260 << 20}},
+	{"go", "go", "go", machine{name: "other", l2: 1 << 20, l3: 32 << 20}},
 }
 
 // goldenShapes are M, N and K of the products.
@@ -164,7 +164,7 @@ func decided(k *asm.Kernel, elem asm.Type, layout string, shape [3]int, workers 
 	case 'P':
 		b = view{rows: depth, cols: n, elem: elem, packed: true}
 	}
-	in := &inlined{product: product{a: a, b: b, c: c, m: m, n: n, k: depth, kernel: k, on: here, alpha: 1}}
+	in := &slab{product: product{a: a, b: b, c: c, problem: problem{k: depth, kernel: k, on: here.tuned(k)}, alpha: 1}}
 	if b.packed {
 		in.packed = packing{kernel: k, elem: elem, k: depth, n: n, bk: stageElements(k, elem)}
 	}
@@ -172,65 +172,69 @@ func decided(k *asm.Kernel, elem asm.Type, layout string, shape [3]int, workers 
 	if p := &in.product; p.c.cols == 1 && p.c.rows*p.a.cols >= vectorLeast && !p.b.packed {
 		p.turn(s)
 		p.c, p.a = p.c.row(), p.a.row()
-		p.m, p.n = p.c.rows, p.c.cols
 	}
 	return describe(in, s)
 }
 
 // describe says how a product is computed.
-func describe(in *inlined, s *settings) string {
-	what := func(in *inlined) string {
-		in.past = in.exceeds(1)
-		switch {
-		case in.unpacked != nil:
-			return "unpacked"
-		case in.few:
-			return "few"
-		case in.dots:
-			return "dots"
-		case in.whole:
-			return "whole"
-		}
-		a, b := "panels", "first"
-		if in.tilesA > 0 {
-			a = "rows"
-		}
-		switch {
-		case in.ready():
-			b = "stored"
-		case in.group > 1:
-			b = fmt.Sprint("group", in.group)
-		}
-		if in.inC {
-			b += " inC"
-		}
-		return a + "·" + b
+func describe(in *slab, s *settings) string {
+	e, _ := New()
+	q := &in.problem
+	in.pose(s)
+	if in.unpacked = in.tiny(); in.unpacked != nil {
+		return "caller unpacked"
 	}
-	switch how := in.route(s); how {
-	case routeInline:
-		return "caller " + what(in)
-	case routePlace:
-		var pl place
-		pl.init(in, s.parallelism())
-		cut := fmt.Sprintf("slabs %s w%d %dx%d/%d", what(&pl.inlined), pl.workers, pl.slabRows, pl.slabCols, pl.slabs)
-		if pl.ranges > 1 {
-			cut += fmt.Sprintf(" k%d/%d", pl.span, pl.ranges)
+	g := e.plan(q, s)
+	a, b := g.a.String(), "first"
+	switch {
+	case g.b == unpackedB:
+		b = ""
+		a = "unpacked"
+	case g.b == streamedB:
+		a = "few"
+		b = ""
+	case g.b == dotsOfB:
+		a, b = "dots", ""
+	case g.b == storedB:
+		b = "·stored"
+	case g.group > 1:
+		b = fmt.Sprint("·group", g.group)
+	default:
+		b = "·first"
+	}
+	if q.sumsInC(g) && g.sums != inScratch && b != "" {
+		b += " inC"
+	}
+	switch g.share {
+	case byCaller:
+		return "caller " + a + b
+	case bySlabs:
+		cut := fmt.Sprintf("slabs %s w%d %dx%d/%d", a+b, g.workers, g.slabs.rows, g.slabs.cols, g.slabs.count)
+		if g.slabs.ranges > 1 {
+			cut += fmt.Sprintf(" k%d/%d", g.slabs.span, g.slabs.ranges)
 		}
 		return cut
-	case routeStream:
-		var st stream
-		st.init(&in.product, s.parallelism())
-		return fmt.Sprintf("columns %s %d/%d/%d k%d %d/%d", [...]string{"panels", "swept", "pieces", "inplace", "along", "stored"}[st.mode], st.cols, st.block, st.group, st.bk, st.items, st.slabs)
+	case byColumns:
+		mode := map[sourceB]string{packedB: "panels", storedB: "panels", behindB: "swept", sweptB: "pieces", alongB: "along", streamedB: "inplace"}[g.b]
+		if g.b == streamedB && q.formB == inPanels {
+			mode = "stored"
+		}
+		c := &g.columns
+		group := c.block
+		if g.b == sweptB || g.group > 1 {
+			group = g.group * q.kernel.NR
+		}
+		return fmt.Sprintf("columns %s %d/%d/%d k%d %d/%d", mode, c.cols, c.block, group, g.depth, c.items, c.slabs)
 	}
-	g := newPlan(&in.product, s)
-	b := "slots"
+	r := &g.ring
+	b = "slots"
 	switch {
-	case g.late && !in.ready():
-		b = "late"
-	case g.bare && in.ready():
+	case g.b == storedB:
 		b = "stored"
-	case g.bare:
+	case g.b == packedB && q.crowd(q.workers) == wide && !q.narrow():
 		b = "each"
+	case g.b == packedB:
+		b = "late"
 	}
-	return fmt.Sprintf("ring %s %dx%dx%dx%d d%d slabs %dx%d", b, g.ctas, g.bm, g.bn, g.bk, g.depth, g.slabRows, g.slabCols)
+	return fmt.Sprintf("ring %s %dx%dx%dx%d d%d slabs %dx%d", b, r.ctas, r.bm, r.bn, r.bk, r.depth, r.slabRows, r.slabCols)
 }

@@ -49,14 +49,8 @@ func (p *product) multiplyGroup(g *group, t *spin.Turn) {
 func (r *ring) computeBare(g *group, t *spin.Turn, col, from, to, slabAt int) {
 	nr := r.kernel.NR
 	width := to - from
-	if !r.ready() {
-		width = nr
-		if r.starves() {
-			width = bareGroup * nr
-			if g.rows > bareRows {
-				width /= 2
-			}
-		}
+	if r.g.b == packedB {
+		width = r.g.group * nr
 		s := scratches.Get().(*scratch)
 		defer scratches.Put(s)
 		g.b = s.at()

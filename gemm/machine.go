@@ -12,20 +12,51 @@ import (
 // A machine is what decisions know of the processor they are for: a value that is made once, reached
 // through the product, and never changed while products use it. Tests pretend others.
 type machine struct {
-	l2     int        // bytes of a second-level cache
-	l3     int        // bytes of the last-level cache, -1 if it is not known
-	intel  bool       // of Intel's, whose last caches are slower and shared by threads of others
-	halved bool       // an instruction of 512 bits is carried out as two of 256, as on Zen 4
-	cores  func() int // how many processors a call may keep busy if it is the only one
+	name    string     // of its rows in the table of tunings: zen3, zen4, zen5, intel or other
+	l2      int        // bytes of a second-level cache
+	l3      int        // bytes of the last-level cache, -1 if it is not known
+	cores   func() int // how many processors a call may keep busy if it is the only one
+	kernels []tuned
+}
+
+// tuned is a kernel with its tuning.
+type tuned struct {
+	*asm.Kernel
+	tuning *tuning
 }
 
 // here is the machine that this process runs on.
-var here = &machine{
-	l2:     cmp.Or(max(0, cpuid.CPU.Cache.L2), 1<<20),
-	l3:     cpuid.CPU.Cache.L3,
-	intel:  cpuid.CPU.VendorID == cpuid.Intel,
-	halved: asm.Halves(),
-	cores:  cores.Count,
+var here = (&machine{
+	name:  processor(),
+	l2:    cmp.Or(max(0, cpuid.CPU.Cache.L2), 1<<20),
+	l3:    cpuid.CPU.Cache.L3,
+	cores: cores.Count,
+}).tune()
+
+// processor names this one.
+func processor() string {
+	amd := cpuid.CPU.VendorID == cpuid.AMD
+	switch {
+	case cpuid.CPU.VendorID == cpuid.Intel:
+		return "intel"
+	case amd && cpuid.CPU.Family == 0x19 && !cpuid.CPU.Has(cpuid.AVX512F):
+		return "zen3"
+	case amd && cpuid.CPU.Family == 0x19:
+		return "zen4"
+	case amd && cpuid.CPU.Family >= 0x1a:
+		return "zen5"
+	}
+	return "other"
+}
+
+// tuned returns the tuning of k on m.
+func (m *machine) tuned(k *asm.Kernel) *tuning {
+	for i := range m.kernels {
+		if m.kernels[i].Kernel == k {
+			return m.kernels[i].tuning
+		}
+	}
+	return nil
 }
 
 // lineBytes is the size of a line of any cache.

@@ -36,7 +36,7 @@ import (
 //
 // and later only if the context of [WithContext] ends.
 func Multiply[O Output, I Element](c Matrix[O], a Matrix[I], b Operand[I], opts ...Option) error {
-	var in inlined
+	var in slab
 	c.viewTo(&in.c)
 	a.viewTo(&in.a)
 	// The switch, unlike a call of b's methods, lets the compiler see that b
@@ -67,7 +67,7 @@ var (
 )
 
 // multiply computes the product of in's operands, of which nothing else is known.
-func (e *Engine) multiply(in *inlined, opts []Option) error {
+func (e *Engine) multiply(in *slab, opts []Option) error {
 	if e.closed.Load() {
 		return ErrClosed
 	}
@@ -86,7 +86,7 @@ func (e *Engine) multiply(in *inlined, opts []Option) error {
 
 // compute takes the shortest way. A small product would notice what it costs to return
 // statistics that nobody asked for.
-func (e *Engine) compute(in *inlined, s *settings) error {
+func (e *Engine) compute(in *slab, s *settings) error {
 	var start time.Time
 	if s.stats != nil {
 		start = time.Now()
@@ -94,7 +94,7 @@ func (e *Engine) compute(in *inlined, s *settings) error {
 	if s.trace != nil {
 		s.trace.Begin(s.ctx, 1)
 	}
-	workers := 1
+	workers, plan := 1, &tinyPlan
 	switch {
 	case in.m == 0 || in.n == 0:
 		workers = 0
@@ -103,13 +103,11 @@ func (e *Engine) compute(in *inlined, s *settings) error {
 			return err
 		}
 	default:
-		if how := in.route(s); how != routeInline {
-			st, err := e.grid(in, s, how)
-			if err == nil && s.stats != nil {
-				st.Elapsed = time.Since(start)
-				*s.stats = st
+		if in.unpacked = in.tiny(); in.unpacked == nil {
+			if plan = e.plan(&in.problem, s); plan.share != byCaller {
+				return e.grid(in, s, plan, start)
 			}
-			return err
+			in.layout(plan, in.n)
 		}
 		span := s.trace.Start(0, pipeline.TraceCompute)
 		// It may be one of many that follow each other, and give way together.
@@ -127,7 +125,7 @@ func (e *Engine) compute(in *inlined, s *settings) error {
 		}
 	}
 	if s.stats != nil {
-		*s.stats = Stats{Kernel: in.kernel.Name, Inline: true, Route: routeNames[routeInline], Workers: workers, Elapsed: time.Since(start)}
+		*s.stats = Stats{Kernel: in.kernel.Name, Inline: true, Route: byCaller.String(), Plan: plan, Workers: workers, Elapsed: time.Since(start)}
 	}
 	return nil
 }
@@ -150,7 +148,7 @@ func (s *settings) prepare(p *product, opts []Option) error {
 	if p.c.trans && !p.b.packed {
 		p.turn(s)
 	}
-	p.kernel, p.on, p.alpha, p.beta = k, here, s.alpha, s.beta
+	p.kernel, p.on, p.alpha, p.beta = k, here.tuned(k), s.alpha, s.beta
 	p.k = p.a.cols
 	if err := s.cutParts(p); err != nil {
 		return err
@@ -160,7 +158,7 @@ func (s *settings) prepare(p *product, opts []Option) error {
 		p.turn(s)
 		p.c, p.a = p.c.row(), p.a.row()
 	}
-	p.m, p.n = p.c.rows, p.c.cols
+	p.pose(s)
 	return nil
 }
 

@@ -135,10 +135,6 @@ func stageElements(k *asm.Kernel, t asm.Type) int {
 	return t.Block()
 }
 
-// narrow reports whether the panels hold elements that the kernel multiplies only
-// when they are widened.
-func (p *packing) narrow() bool { return p.kernel.Narrow(p.elem) }
-
 // offset returns where the panel of column col begins in the stage of element
 // k0 of K. A small product notices every division.
 func (p *packing) offset(k0, col int) int {

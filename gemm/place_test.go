@@ -78,11 +78,7 @@ func testPlace[O gemm.Output, I gemm.Element](t *testing.T) {
 						if workers <= 4 && !lies {
 							continue // A is packed, and where depends on its size
 						}
-						most := gemm.StarveFlops
-						if workers > 4 {
-							most = gemm.StarveMany
-						}
-						inline := workers == 1 || k.Starves() && 2*tc.m*tc.n*tc.k <= most
+						inline := workers == 1 || gemm.Alone(k, typeOf[I](), tc.m, tc.n, tc.k, workers)
 						if st.Bytes != 0 || st.Inline != inline {
 							t.Errorf("%d workers, packed %v: %v: copied to a ring", workers, packed, st)
 						}

@@ -6,42 +6,14 @@ import (
 	"example.com/leafhopper/asm"
 )
 
-// product is one validated C = alpha·A·B + beta·C with a row-major C.
+// product is one validated C = alpha·A·B + beta·C with a row-major C: the problem, and where everything is.
 type product struct {
+	problem
 	c, a, b     view
-	m, n, k     int
-	kernel      *asm.Kernel
-	on          *machine
 	alpha, beta float32
 	packed      packing // B, if it is packed
-	part        int     // elements of K in a part, if Hopper's arithmetic splits or promotes it
 	past        bool    // C is larger than the caches
 	turned      bool    // the caller has C' = B'·A'
-}
-
-// flops returns the floating-point operations of the product.
-func (p *product) flops() float64 { return 2 * float64(p.m) * float64(p.n) * float64(p.k) }
-
-// flopsOf returns the same of n elements of K of some rows and columns.
-func flopsOf(rows, cols, n int) int { return 2 * rows * cols * n }
-
-// words returns the depth in words of the kernel's panels of k elements.
-func (p *product) words(k int) int { return p.kernel.Words(p.a.elem, k) }
-
-// chainK returns the elements of K that are summed in a chain, before the sums are added up.
-func (p *product) chainK() int {
-	switch {
-	case p.kernel.Arithmetic == Native:
-		return p.a.elem.Block()
-	case p.part > 0:
-		return p.part
-	}
-	return p.k
-}
-
-// direct reports whether accumulators are C's elements as they are.
-func (p *product) direct() bool {
-	return p.c.elem == asm.F32 && p.alpha == 1 && p.beta == 0 && !p.c.trans
 }
 
 // waiting returns where the sums from column col on wait for more of K, which another worker may
@@ -52,30 +24,6 @@ func (p *product) waiting(sums unsafe.Pointer, col int) (at unsafe.Pointer, pitc
 	}
 	return unsafe.Add(sums, col*4), p.n * 4
 }
-
-// rounds reports whether accumulators that the kernel has rounded are C's elements.
-func (p *product) rounds() bool {
-	return p.kernel.Rounds(p.c.elem) && p.alpha == 1 && p.beta == 0 && !p.c.trans
-}
-
-// starves reports whether the kernel multiplies faster than operands come from
-// the last cache, so that fetching them decides how a product is cut.
-func (p *product) starves() bool { return p.kernel.Starves() }
-
-// exceeds reports whether C is larger than the caches where workers that each
-// store a part of it would find it again.
-func (p *product) exceeds(workers int) bool {
-	cached := max(p.on.l3, pastBytes)
-	if p.starves() {
-		cached = p.on.l2 * workers // for it is slow to come from the last one
-	}
-	return float64(p.m)*float64(p.c.pitch()) > float64(cached)
-}
-
-// narrow reports whether B is packed, but has to be widened, and ready whether its
-// panels are what the kernel multiplies.
-func (p *product) narrow() bool { return p.b.packed && p.packed.narrow() }
-func (p *product) ready() bool  { return p.b.packed && !p.packed.narrow() }
 
 // rowsB returns where element k0 + at of K of the columns from col on lies, and
 // the bytes to the next of K, for a B whose rows are those of K. If B is packed, it

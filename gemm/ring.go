@@ -14,27 +14,30 @@ import (
 // ring is the program of a product on a ring.
 type ring struct {
 	product
-	plan
+	ringCut
+	g          *Plan
 	mapA, mapB tile.PanelMap
 	stages     []byte         // [stage][A of CTA 0, A of CTA 1, ..., B]
 	acc        unsafe.Pointer // [cta][slab][panel of B][rows][NR]
 	chain      unsafe.Pointer // the same, if blocks of K have several stages
 }
 
-// init plans p under s. It is an error if what s names does not fit p.
-func (r *ring) init(p *product, s *settings) error {
-	r.product, r.plan = *p, newPlan(p, s)
+// init lays out p as g says. It is an error if what the caller names does not fit p.
+func (r *ring) init(p *product, g *Plan) error {
+	r.product, r.ringCut, r.g, r.past = *p, g.ring, g, g.past
 	if stages := float64(r.tilesM) * float64(r.tilesN) * float64(r.steps); stages > min(pipeline.MaxItems, math.MaxInt) {
-		m, n, rows, cols := p.m, p.n, s.tile[0], s.tile[1]
+		m, n, rows, cols := p.m, p.n, p.asked.m, p.asked.n
 		if p.turned {
 			m, n, rows, cols = n, m, cols, rows
 		}
 		return fmt.Errorf("gemm: WithTile(%d, %d, %d) cuts a product of %dx%dx%d into %.0f stages; at most %d can be counted",
-			rows, cols, s.tile[2], m, n, p.k, stages, int64(min(pipeline.MaxItems, math.MaxInt)))
+			rows, cols, p.asked.k, m, n, p.k, stages, int64(min(pipeline.MaxItems, math.MaxInt)))
 	}
-	r.past = p.exceeds(1) // for who stores a part comes late, if ever, to the next
 	return r.maps()
 }
+
+// bare reports whether the ring holds no B.
+func (r *ring) bare() bool { return r.g.b != slotsOfB }
 
 // use lays out mem, which has as many bytes as the plan needs.
 func (r *ring) use(mem []byte) {
@@ -47,7 +50,7 @@ func (r *ring) use(mem []byte) {
 
 // maps makes the panel maps of the operands.
 func (r *ring) maps() (err error) {
-	if r.mapA, err = r.panelMap(tile.SideA, &r.a, r.m, !r.a.trans); err != nil || r.bare {
+	if r.mapA, err = r.panelMap(tile.SideA, &r.a, r.m, !r.a.trans); err != nil || r.bare() {
 		return err
 	}
 	r.mapB, err = r.panelMap(tile.SideB, &r.b, r.n, r.b.trans)
@@ -86,7 +89,7 @@ func (r *ring) Expect(item, cta int) int {
 	_, rows := r.rowsOf(row, cta)
 	_, k := r.depthOf(step)
 	n := r.mapA.BoxBytes(rows, k)
-	if !r.bare {
+	if !r.bare() {
 		n += r.mapB.BoxBytes(r.colsOf(col), k)
 	}
 	return n / tile.PanelTxUnit
@@ -139,7 +142,7 @@ func (r *ring) Compute(stage, item, cta, slab int) {
 	call := (cta*r.rowSlabs*r.colSlabs + slab) * calls
 	var t spin.Turn
 	t.Begin()
-	if r.bare {
+	if r.bare() {
 		g := group{
 			row: first + at, rows: rows, k0: k0, n: depth, a: a,
 			ph: ph, then: next, call: call,
@@ -176,7 +179,7 @@ func (r *ring) copied() int64 {
 		for row := 0; row < r.m; row += r.bm {
 			n += int64(r.mapA.BoxBytes(min(r.bm, r.m-row), k)) * int64(r.tilesN)
 		}
-		for col := 0; col < r.n && !r.bare; col += r.bn {
+		for col := 0; col < r.n && !r.bare(); col += r.bn {
 			n += int64(r.mapB.BoxBytes(r.colsOf(col), k)) * int64(r.tilesM)
 		}
 	}

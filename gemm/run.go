@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 	"unsafe"
 
 	"example.com/leafhopper/pipeline"
@@ -20,93 +21,88 @@ type run struct {
 	memory *tile.Slots
 }
 
-// grid computes the product on a grid and returns how it went.
-func (e *Engine) grid(in *inlined, s *settings, how route) (Stats, error) {
+// grid computes the product on a grid, as g says.
+func (e *Engine) grid(in *slab, s *settings, g *Plan, start time.Time) error {
 	defer s.leave()
 	r, err := e.begin(s)
 	if err != nil {
-		return Stats{}, err
+		return err
 	}
 	defer e.end(r)
 	defer r.release(e)
-	var st Stats
-	switch how {
-	case routePlace:
-		st, err = r.runPlace(e, in, s)
-	case routeStream:
-		st, err = r.runStream(e, &in.product, s)
+	st := Stats{Kernel: in.kernel.Name, Route: g.share.String(), Plan: g, Workers: g.workers}
+	var prog program
+	switch g.share {
+	case bySlabs:
+		prog, err = r.slabs(e, in, g, &st)
+	case byColumns:
+		prog, err = r.columns(e, &in.product, g, &st)
 	default:
-		st, err = r.runRing(e, &in.product, s)
+		prog, err = r.onRing(e, &in.product, g, &st)
 	}
-	st.Route = routeNames[how]
-	if in.turned {
-		st.TileM, st.TileN = st.TileN, st.TileM
+	if err == nil {
+		err = r.execute(e, s, prog, &st)
 	}
-	return st, err
+	if err == nil && s.stats != nil {
+		if in.turned {
+			st.TileM, st.TileN = st.TileN, st.TileM
+		}
+		st.Elapsed = time.Since(start)
+		*s.stats = st
+	}
+	return err
 }
 
-func (r *run) runRing(e *Engine, p *product, s *settings) (Stats, error) {
-	g := &r.ring
-	if err := g.init(p, s); err != nil {
-		return Stats{}, err
+func (r *run) slabs(e *Engine, in *slab, g *Plan, st *Stats) (program, error) {
+	pl, c := &r.place, &g.slabs
+	pl.slab = *in
+	pl.layout(g, c.cols)
+	if c.ranges > 1 {
+		sums, err := r.memoryOf(e, pl.sumsBytes())
+		if err != nil {
+			return nil, err
+		}
+		pl.useSums(sums)
 	}
-	mem, err := r.memoryOf(e, g.bytes())
-	if err != nil {
-		return Stats{}, err
-	}
-	g.use(mem)
-	st := Stats{
-		Kernel: g.kernel.Name, Workers: g.workers, Depth: g.depth,
-		TileM: g.bm, TileN: g.bn, TileK: g.bk,
-		Tiles: g.tilesM * g.tilesN, Stages: g.items(), Bytes: g.copied(),
-	}
-	err = r.execute(e, s, g, &st)
-	return st, err
+	st.TileM, st.TileN, st.TileK, st.Tiles = min(c.rows, in.m), c.cols, min(c.span*in.chainK(), in.k), c.count*c.ranges
+	return pl, nil
 }
 
-func (r *run) runStream(e *Engine, p *product, s *settings) (Stats, error) {
-	workers := s.parallelism()
-	if err := r.stream.init(p, workers); err != nil {
-		return Stats{}, err
-	}
+func (r *run) columns(e *Engine, p *product, g *Plan, st *Stats) (program, error) {
 	w := &r.stream
-	bytesA, bytesAcc := roundUp(w.steps*w.bytesA(), tile.SlotAlign), w.bytesAcc()
+	if err := w.init(p, g); err != nil {
+		return nil, err
+	}
+	bytesA, bytesAcc := roundUp(w.steps*w.bytesA(), tile.SlotAlign), w.bytesAcc(g)
 	mem, err := r.memoryOf(e, int64(bytesA)+int64(bytesAcc))
 	if err != nil {
-		return Stats{}, err
+		return nil, err
 	}
 	w.slot = mem[:bytesA]
 	if bytesAcc > 0 {
 		w.acc = unsafe.Pointer(unsafe.SliceData(mem[bytesA:]))
 	}
-	st := Stats{
-		Kernel: w.kernel.Name, Workers: workers, Depth: w.items,
-		TileM: w.m, TileN: w.cols, TileK: w.k, Tiles: w.slabs, Stages: w.items,
-	}
+	st.Depth, st.Stages = w.items, w.items
+	st.TileM, st.TileN, st.TileK, st.Tiles = w.m, w.cols, w.k, w.columnCut.slabs
 	for item := range w.items {
 		st.Bytes += int64(w.Expect(item, 0)) * tile.PanelTxUnit
 	}
-	err = r.execute(e, s, w, &st)
-	return st, err
+	return w, nil
 }
 
-func (r *run) runPlace(e *Engine, in *inlined, s *settings) (Stats, error) {
-	pl := &r.place
-	pl.init(in, s.parallelism())
-	pl.past = pl.exceeds(pl.workers)
-	if pl.ranges > 1 {
-		sums, err := r.memoryOf(e, pl.sumsBytes())
-		if err != nil {
-			return Stats{}, err
-		}
-		pl.useSums(sums)
+func (r *run) onRing(e *Engine, p *product, g *Plan, st *Stats) (program, error) {
+	w := &r.ring
+	if err := w.init(p, g); err != nil {
+		return nil, err
 	}
-	st := Stats{
-		Kernel: pl.kernel.Name, Workers: pl.workers,
-		TileM: min(pl.slabRows, pl.m), TileN: pl.slabCols, TileK: min(pl.span*pl.chainK(), pl.k), Tiles: pl.slabs * pl.ranges,
+	mem, err := r.memoryOf(e, w.bytes())
+	if err != nil {
+		return nil, err
 	}
-	err := r.execute(e, s, pl, &st)
-	return st, err
+	w.use(mem)
+	st.Depth, st.Stages, st.Bytes = w.depth, w.items(), w.copied()
+	st.TileM, st.TileN, st.TileK, st.Tiles = w.bm, w.bn, w.bk, w.tilesM*w.tilesN
+	return w, nil
 }
 
 // memoryOf takes slot memory of n bytes from the engine's pool.
@@ -157,7 +153,7 @@ func (r *run) release(e *Engine) {
 	}
 	r.memory = nil
 	if r.place.kernel != nil {
-		r.place.inlined, r.place.sums = inlined{}, nil
+		r.place.slab, r.place.sums = slab{}, nil
 	}
 	if r.stream.kernel != nil {
 		r.stream = stream{}

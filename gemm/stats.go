@@ -9,6 +9,7 @@ import (
 type Stats struct {
 	Kernel  string // name of the microkernel
 	Route   string // "inline", "place", "stream" or "ring": see "How a product is cut" in the package comment
+	Plan    *Plan  // how it was computed
 	Inline  bool   // Route is "inline": computed by the caller alone
 	Workers int    // goroutines allowed to compute, the caller's included; on a ring as many as asked for
 	Depth   int    // stages of the ring; 0 without a ring, inline or in place

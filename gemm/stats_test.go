@@ -4,10 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/x448/float16"
-
 	"example.com/leafhopper/asm"
-	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
 )
 
@@ -65,93 +62,6 @@ func TestStatsRoute(t *testing.T) {
 		ring := tc.want == "ring" || tc.want == "stream"
 		if st.Route != tc.want || st.Inline != (tc.want == "inline") || (st.Depth > 0) != ring || (st.Stages > 0) != ring {
 			t.Errorf("%d x %d x %d: %+v; want %s", tc.m, tc.n, tc.k, st, tc.want)
-		}
-	}
-}
-
-// TestShared says which products two workers share, by how fast a core multiplies.
-func TestShared(t *testing.T) {
-	processors(t, 2)
-	defer gemm.PretendL2(1 << 20)()
-	defer gemm.PretendIntel(false)()
-	t.Run("f32", func(t *testing.T) {
-		testShared[float32](t, "", []sharedCase{
-			{48, 48, 48, true, "inline"}, {64, 64, 64, true, "place"}, {4, 256, 256, true, "place"}, {100, 100, 100, true, "place"},
-			{48, 48, 48, false, "inline"}, {64, 64, 64, false, "inline"}, {4, 256, 256, false, "inline"}, {100, 100, 100, false, "place"},
-		})
-	})
-	t.Run("bf16", func(t *testing.T) {
-		testShared[bf16.BF16](t, "avx512bf16", []sharedCase{
-			{64, 64, 64, true, "inline"}, {80, 80, 80, true, "place"}, {4, 300, 300, true, "inline"},
-			{80, 80, 80, false, "inline"}, {100, 100, 100, false, "place"},
-		})
-	})
-	t.Run("f16", func(t *testing.T) {
-		testShared[float16.Float16](t, "avx512", []sharedCase{
-			{64, 64, 64, true, "inline"}, {80, 80, 80, true, "place"}, {4, 450, 450, true, "inline"}, {4, 450, 450, false, "inline"},
-		})
-	})
-}
-
-// TestPaired says how large a B one and two workers take in place, by whose processor it is.
-func TestPaired(t *testing.T) {
-	processors(t, 2)
-	k, err := asm.Select(asm.F32, "")
-	switch {
-	case err != nil:
-		t.Fatal(err)
-	case k.Rows(asm.F32) == nil || k.Edge() == nil:
-		t.Skipf("%s does not take large products in place", k.Name)
-	}
-	defer gemm.PretendL2(1 << 20)()
-	for _, tc := range []struct {
-		n, workers int // B is 512 x n: 2 KB for a column
-		intel      bool
-		want       string
-	}{
-		{512, 1, true, "inline"}, {544, 1, true, "ring"}, {768, 1, false, "inline"}, {800, 1, false, "ring"},
-		{896, 2, true, "place"}, {928, 2, true, "ring"}, {1536, 2, false, "place"}, {1568, 2, false, "ring"},
-	} {
-		restore := gemm.PretendIntel(tc.intel)
-		var st gemm.Stats
-		a, b, c := gemm.NewMatrix[float32](300, 512), gemm.NewMatrix[float32](512, tc.n), gemm.NewMatrix[float32](300, tc.n)
-		err := gemm.Multiply(c, a, b, gemm.WithWorkers(tc.workers), gemm.WithStats(&st))
-		restore()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if st.Route != tc.want {
-			t.Errorf("300 x %d x 512 on %d workers, Intel %v: %v; want %s", tc.n, tc.workers, tc.intel, st, tc.want)
-		}
-	}
-}
-
-type sharedCase struct {
-	m, n, k int
-	halves  bool
-	want    string
-}
-
-// testShared checks the cases if the kernel is the one that is named, or reads unpacked operands if none is.
-func testShared[T gemm.Element](t *testing.T, kernel string, cases []sharedCase) {
-	k, err := asm.Select(typeOf[T](), "")
-	switch {
-	case err != nil:
-		t.Fatal(err)
-	case kernel != "" && k.Name != kernel, kernel == "" && k.Unpacked(typeOf[T]()) == nil:
-		t.Skipf("what %s multiplies is shared otherwise", k.Name)
-	}
-	for _, tc := range cases {
-		restore := gemm.PretendHalves(tc.halves)
-		var st gemm.Stats
-		a, b, c := gemm.NewMatrix[T](tc.m, tc.k), gemm.NewMatrix[T](tc.k, tc.n), gemm.NewMatrix[float32](tc.m, tc.n)
-		err := gemm.Multiply(c, a, b, gemm.WithStats(&st))
-		restore()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if st.Route != tc.want {
-			t.Errorf("%d x %d x %d, halves %v: %v; want %s", tc.m, tc.n, tc.k, tc.halves, st, tc.want)
 		}
 	}
 }

@@ -8,13 +8,8 @@ import (
 )
 
 // A kernel stores the sums of one tile as it begins the next, so several tiles of columns go
-// by a panel of A before the next panel does. Where the sums of AMX would have to wait in memory, for
-// other panels or for more of K, they would take the caches of too much.
-const (
-	alongBytes  = 512 << 10 // most bytes of those tiles
-	alongPanels = 2         // most panels of A with AMX,
-	alongFew    = 2         // or tiles
-)
+// by a panel of A before the next panel does.
+const alongBytes = 512 << 10 // most bytes of those tiles
 
 // computeAlong multiplies an item's part of A by the columns from .. to-1, which lie
 // along K: as rows of A, by panels of columns of B. Nothing of B is packed but what is
@@ -26,7 +21,7 @@ func (st *stream) computeAlong(mem unsafe.Pointer, t *spin.Turn, item, from, to 
 		st.multiplyAlong(acc, tail, t, item, col, to, tiles)
 		col += tiles * st.kernel.MR
 		if st.acc != nil {
-			acc = unsafe.Add(acc, tiles*st.bytesStrip())
+			acc = unsafe.Add(acc, tiles*st.bytesStrip(st.g))
 		}
 	}
 }
@@ -36,20 +31,17 @@ func (st *stream) alongBlocks() int {
 	if st.panelsA > 1 {
 		return 1
 	}
-	flops := tileFlops(st.kernel, st.words(st.bk))
-	if st.starves() {
-		flops *= alongFew
-	}
-	return max(1, callLimit(st.kernel)/flops)
+	return max(1, callLimit(st.kernel)/(tileFlops(st.kernel, st.words(st.bk))*max(1, st.on.alongTiles)))
 }
 
 // alongTiles returns how many tiles of columns are multiplied by one panel of A after the other.
 func (st *stream) alongTiles() int {
 	k, deep := st.kernel, min(st.k, st.alongBlocks()*st.bk)
-	if st.starves() && (st.panelsA > alongPanels || deep < st.k) {
-		return alongFew
+	most := max(1, min(alongBytes/(k.MR*deep*st.b.elem.Size()), callLimit(k)/tileFlops(k, st.words(deep)), streamB/st.bytesStrip(st.g)))
+	if few := st.on.alongTiles; few > 0 && (st.panelsA > few || deep < st.k) {
+		return few // more sums, which wait for other panels or for more of K, would take the caches
 	}
-	return max(1, min(alongBytes/(k.MR*deep*st.b.elem.Size()), callLimit(k)/tileFlops(k, st.words(deep)), streamB/st.bytesStrip()))
+	return most
 }
 
 // multiplyAlong multiplies an item's part of A by so many tiles of columns from col on, or by those of one that are before to.

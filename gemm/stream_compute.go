@@ -7,13 +7,16 @@ import (
 	"example.com/leafhopper/internal/spin"
 )
 
+// inPlaceBytes are the bytes of B that a kernel reads in a call, a hundred microseconds or two from memory.
+const inPlaceBytes = 8 << 20
+
 // Compute implements [pipeline.Program]: it multiplies the item's part of A by one
 // slab's columns.
 func (st *stream) Compute(stage, item, cta, slab int) {
 	from, end := slab*st.cols, min(slab*st.cols+st.cols, st.n)
 	var t spin.Turn
 	t.Begin()
-	if st.mode == streamPieces {
+	if st.g.b == sweptB {
 		b := brooms.Get().(*broom)
 		defer brooms.Put(b)
 		for ; from < end; from += st.block {
@@ -25,16 +28,18 @@ func (st *stream) Compute(stage, item, cta, slab int) {
 	defer scratches.Put(s)
 	mem := s.at()
 	for ; from < end; from += st.block {
-		switch to := min(from+st.block, end); st.mode {
-		case streamInPlace:
-			st.computeInPlace(mem, &t, item, from, to-from)
-		case streamStored:
-			st.computeStored(mem, &t, item, from, to-from)
-		case streamAlong:
+		switch to := min(from+st.block, end); st.g.b {
+		case streamedB:
+			if st.formB == inPanels {
+				st.computeStored(mem, &t, item, from, to-from)
+			} else {
+				st.computeInPlace(mem, &t, item, from, to-from)
+			}
+		case alongB:
 			st.computeAlong(mem, &t, item, from, to)
-		case streamSwept:
+		case behindB:
 			st.computeSwept(mem, &t, item, from, to)
-		case streamPanels:
+		case storedB, packedB:
 			st.computePanels(mem, &t, item, from, to)
 		}
 	}
@@ -59,9 +64,9 @@ func (st *stream) multiplyGroups(mem unsafe.Pointer, t *spin.Turn, step, from, t
 		g := group{
 			rows: st.m, from: col, to: end, k0: k0, n: n,
 			a: st.blockA(step), b: mem,
-			acc:        unsafe.Add(acc, (col-from)/k.NR*st.bytesStrip()),
-			chain:      forward(chain, (col-from)/k.NR*st.bytesStrip()),
-			stripBytes: st.bytesStrip(), ph: st.phaseAt(k0, n),
+			acc:        unsafe.Add(acc, (col-from)/k.NR*st.bytesStrip(st.g)),
+			chain:      forward(chain, (col-from)/k.NR*st.bytesStrip(st.g)),
+			stripBytes: st.bytesStrip(st.g), ph: st.phaseAt(k0, n),
 		}
 		if step+1 < st.steps {
 			k0, n := st.blockOf(step + 1)
@@ -82,17 +87,17 @@ func (st *stream) computeSwept(mem unsafe.Pointer, t *spin.Turn, item, from, to 
 		}
 		k0, n := st.blockOf(first + i/panels)
 		col := from + i%panels*k.NR
-		return piece{k0, n, col, min(k.NR, to-col), unsafe.Add(mem, i%2*st.sweepBytes()/2)}
+		return piece{k0, n, col, min(k.NR, to-col), unsafe.Add(mem, i%2*st.sweepBytes(st.g)/2)}
 	}
 	var w sweep
-	chain := unsafe.Add(mem, st.sweepBytes())
-	acc := st.accumulators(unsafe.Add(chain, (st.sumsEach()-1)*panels*st.bytesStrip()), from)
+	chain := unsafe.Add(mem, st.sweepBytes(st.g))
+	acc := st.accumulators(unsafe.Add(chain, (st.sumsEach(st.g)-1)*panels*st.bytesStrip(st.g)), from)
 	reach := st.reach()
 	for i := range panels * (last - first) {
 		now := at(i)
 		s := strip{
 			col: now.col, rows: st.m, cols: now.cols,
-			acc: unsafe.Add(acc, i%panels*st.bytesStrip()), chain: unsafe.Add(chain, i%panels*st.bytesStrip()),
+			acc: unsafe.Add(acc, i%panels*st.bytesStrip(st.g)), chain: unsafe.Add(chain, i%panels*st.bytesStrip(st.g)),
 		}
 		w.pack(&st.product, now, at(i+1), at(i+reach), &s)
 		a := st.blockA(first + i/panels)
@@ -101,29 +106,18 @@ func (st *stream) computeSwept(mem unsafe.Pointer, t *spin.Turn, item, from, to 
 	}
 }
 
-// sweepBytes returns the bytes of two panels, and sumsEach how many strips of sums a panel of columns has:
-// those of a block of K are apart if it takes several steps.
-func (st *stream) sweepBytes() int { return 2 * st.kernel.PanelB(st.words(st.bk)) }
-
-func (st *stream) sumsEach() int {
-	if st.each > 1 && st.steps > st.each {
-		return 2
-	}
-	return 1
-}
-
 // accumulators returns where those of a slab's strips lie, of which the first is
 // that of column from: at mem, unless they outlast the item.
 func (st *stream) accumulators(mem unsafe.Pointer, from int) unsafe.Pointer {
 	if st.acc == nil {
 		return mem
 	}
-	return unsafe.Add(st.acc, from/st.wide()*st.bytesStrip())
+	return unsafe.Add(st.acc, from/st.stripCols(st.g)*st.bytesStrip(st.g))
 }
 
 // blockOf returns the first element of K of a step and how many it has.
 func (st *stream) blockOf(step int) (k0, n int) {
-	unit := st.unitK()
+	unit := st.unitK(st.bk)
 	k0 = step/st.each*unit + step%st.each*st.bk
 	return k0, min(st.bk, (step/st.each+1)*unit-k0, st.k-k0)
 }

@@ -22,7 +22,7 @@ func TestStreamMemory(t *testing.T) {
 }
 
 func testStreamMemory(t *testing.T) {
-	var modes [streamStored + 1]int
+	var modes [slotsOfB]int
 	for _, k := range asm.Kernels() {
 		if k.Supported() != nil {
 			continue
@@ -35,18 +35,21 @@ func testStreamMemory(t *testing.T) {
 				for _, v := range []view{{elem: b}, {elem: b, trans: true}, {elem: b, packed: true}} {
 					forStreamShapes(k, a, v, func(p *product, workers int) {
 						var st stream
-						err := st.init(p, workers)
+						p.pose(&settings{alpha: 1})
+						p.workers, p.procs = workers, workers
+						g := p.planColumns()
+						err := st.init(p, &g)
 						if err == nil {
 							err = checkStreamMemory(&st)
 						}
-						if wide := k.StreamWidth(b, min(p.m, k.MR)); err == nil && workers == 1 && st.mode == streamStored && st.panelsA == 1 && st.cols%wide != 0 {
+						if wide := k.StreamWidth(b, min(p.m, k.MR)); err == nil && workers == 1 && g.b == streamedB && v.packed && st.panelsA == 1 && st.cols%wide != 0 {
 							err = fmt.Errorf("slabs of %d columns are not what is read at a time, %d", st.cols, wide)
 						}
 						if err != nil {
 							t.Fatalf("%s, %v·%v, B transposed: %v, packed: %v, %dx%dx%d, %d workers: %v",
 								k.Name, a, b, v.trans, v.packed, p.m, p.n, p.k, workers, err)
 						}
-						modes[st.mode]++
+						modes[g.b]++
 					})
 				}
 			}
@@ -54,10 +57,10 @@ func testStreamMemory(t *testing.T) {
 	}
 	t.Log(modes)
 	_, err := asm.Select(asm.F32, "avx512")
-	for mode, count := range modes {
-		anywhere := mode == int(streamPanels) || mode == int(streamPieces) || mode == int(streamAlong)
-		if count == 0 && (anywhere || err == nil) {
-			t.Errorf("no stream has mode %d", mode)
+	for b := streamedB; b <= sweptB; b++ {
+		anywhere := b != streamedB && b != behindB
+		if modes[b] == 0 && (anywhere || err == nil) {
+			t.Errorf("nobody reads B %v", b)
 		}
 	}
 }
@@ -68,11 +71,11 @@ var streamTypes = []asm.Type{asm.BF16, asm.F16, asm.F32, asm.E4M3, asm.E5M2}
 // the description of a B, and with numbers of workers.
 func forStreamShapes(kernel *asm.Kernel, elem asm.Type, b view, f func(p *product, workers int)) {
 	const longest = 5000
-	data := make([]uint32, sweptWide*longest) // untouched
+	data := make([]uint32, 512*longest) // untouched
 	for _, m := range []int{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 25, 32, 33, 48, 63, 64, 65, 127, 128, 300, 511, 512} {
 		for _, n := range []int{1, 31, 32, 33, 95, 97, 256, 300, 511, 1000, 1025, 4097, 8192, 10007, 20000, 300_001} {
 			for _, k := range []int{1, 2, 3, 16, 17, 63, 64, 65, 127, 128, 255, 256, 257, 512, 513, 1024, 4096, longest} {
-				p := product{m: m, n: n, k: k, kernel: kernel, on: here, alpha: 1, b: b}
+				p := product{problem: problem{k: k, kernel: kernel, on: here.tuned(kernel)}, alpha: 1, b: b, c: view{rows: m, cols: n}}
 				p.a = view{
 					ptr:  unsafe.Pointer(unsafe.SliceData(data)),
 					elem: elem, rows: m, cols: k, stride: k, len: m * k,
@@ -85,7 +88,7 @@ func forStreamShapes(kernel *asm.Kernel, elem asm.Type, b view, f func(p *produc
 					p.packed = packing{kernel: kernel, elem: b.elem, k: k, n: n, bk: stageElements(kernel, b.elem)}
 				}
 				for _, workers := range []int{1, 2, 5, 64} {
-					if m <= p.mostRows(&settings{workers: workers}) {
+					if most := &p.on.columns[p.crowd(workers)].most; m <= max(most[inRows], most[alongK], most[inPanels]) {
 						f(&p, workers)
 					}
 				}
@@ -103,44 +106,44 @@ func checkStreamMemory(st *stream) error {
 		return fmt.Errorf("slabs of %d columns, blocks of %d and groups of %d are not panels of %d", st.cols, st.block, st.group, k.NR)
 	case st.bk < 1 || st.bk%k.KPack != 0:
 		return fmt.Errorf("blocks of %d elements of K are not words of %d", st.bk, k.KPack)
-	case st.slabs*st.cols < st.n || st.steps*st.bk < st.k:
-		return fmt.Errorf("%d slabs of %d columns and %d steps of %d elements of K do not cover the product", st.slabs, st.cols, st.steps, st.bk)
+	case st.columnCut.slabs*st.cols < st.n || st.steps*st.bk < st.k:
+		return fmt.Errorf("%d slabs of %d columns and %d steps of %d elements of K do not cover the product", st.columnCut.slabs, st.cols, st.steps, st.bk)
 	case st.items < 1 || st.items > pipeline.MaxDepth || st.span < 1 || (st.items-1)*st.span >= st.steps || st.items*st.span < st.steps:
 		return fmt.Errorf("%d items of %d steps are not %d steps", st.items, st.span, st.steps)
-	case st.bytesAcc() > piecesAcc:
-		return fmt.Errorf("accumulators that outlast items take %d bytes, the bound is %d", st.bytesAcc(), piecesAcc)
+	case st.bytesAcc(st.g) > piecesAcc:
+		return fmt.Errorf("accumulators that outlast items take %d bytes, the bound is %d", st.bytesAcc(st.g), piecesAcc)
 	}
 	cols := min(st.block, st.cols, st.n)
-	if st.summing() {
+	if st.g.b == streamedB {
 		if got := st.m * cols * 4; got > scratchBytes {
 			return fmt.Errorf("%d rows of %d columns take %d bytes, there are %d", st.m, cols, got, scratchBytes)
 		}
 		return nil
 	}
 	panels, acc := ceilDiv(cols, k.NR), streamAcc
-	switch st.mode {
-	case streamSwept:
-		acc = (scratchBytes - st.sweepBytes()) / st.sumsEach()
-	case streamPieces:
-		acc = broomAcc / st.sumsEach()
-	case streamAlong:
+	switch st.g.b {
+	case behindB:
+		acc = (scratchBytes - st.sweepBytes(st.g)) / st.sumsEach(st.g)
+	case sweptB:
+		acc = broomAcc / st.sumsEach(st.g)
+	case alongB:
 		panels, acc = st.alongTiles(), streamB
 	}
 	if got := panels * st.panelsA * k.MR * k.NR * 4; got > acc {
 		return fmt.Errorf("the accumulators of %d columns take %d bytes, there are %d", cols, got, acc)
 	}
-	switch st.mode {
-	case streamSwept:
+	switch st.g.b {
+	case behindB:
 		return nil // they are before the accumulators
-	case streamPieces:
+	case sweptB:
 		if got := st.group / k.NR * k.PanelB(st.words(st.bk)); got > asm.SweepRoom {
 			return fmt.Errorf("a piece of B takes %d bytes, there are %d", got, asm.SweepRoom)
 		}
 		return nil
-	case streamAlong:
+	case alongB:
 		most := max(k.NR, slabBytes/(st.panelsA*st.k*st.b.elem.Size()))
-		if st.cols > min(most, inPlaceCols) && st.slabs < maxSlabs/2 {
-			return fmt.Errorf("%d slabs of %d columns, the bound is %d", st.slabs, st.cols, min(most, inPlaceCols))
+		if st.cols > min(most, longCols) && st.columnCut.slabs < maxSlabs/2 {
+			return fmt.Errorf("%d slabs of %d columns, the bound is %d", st.columnCut.slabs, st.cols, min(most, longCols))
 		}
 		if got := st.alongTiles() * k.MR * k.KStep(st.b.elem) * 4; got > scratchBytes-streamB {
 			return fmt.Errorf("what is left of K takes %d bytes, there are %d", got, scratchBytes-streamB)

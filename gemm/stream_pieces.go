@@ -13,8 +13,7 @@ import (
 // elements of K deep that all columns go by before the next of K. What they have as
 // accumulators is to stay in a second-level cache.
 const (
-	broomAcc    = 1 << 20 // bytes of accumulators, of which those of an unfinished block are half
-	piecePanels = 2       // panels of B in a piece
+	broomAcc = 1 << 20 // bytes of accumulators, of which those of an unfinished block are half
 )
 
 // broom is what a worker sweeps with: memory for pieces, for panels of columns that
@@ -31,11 +30,11 @@ var brooms = sync.Pool{New: func() any {
 // computePieces multiplies an item's part of A by the columns from .. to-1. Those that
 // are no whole piece, and what is left of K, it multiplies in groups.
 func (st *stream) computePieces(b *broom, t *spin.Turn, item, from, to int) {
-	k, strip := st.kernel, st.bytesStrip()
+	k, strip := st.kernel, st.bytesStrip(st.g)
 	room := unsafe.Pointer(unsafe.SliceData(b.mem))
 	panels := unsafe.Add(room, asm.SweepRoom)
 	chain := unsafe.Add(panels, asm.SweepRoom)
-	acc := st.accumulators(unsafe.Add(chain, (st.sumsEach()-1)*broomAcc/2), from)
+	acc := st.accumulators(unsafe.Add(chain, (st.sumsEach(st.g)-1)*broomAcc/2), from)
 	at := func(sums unsafe.Pointer, col int) unsafe.Pointer { return unsafe.Add(sums, (col-from)/k.NR*strip) }
 	s := &b.sweep
 	*s = asm.Sweep{M: st.m, Stride: st.b.pitch(), Strip: strip, Room: room}

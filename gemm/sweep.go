@@ -13,28 +13,10 @@ type sweep struct {
 	packed int // elements of K that are there, of the panel to be multiplied next
 }
 
-const (
-	sweepPanels = 16 // most panels of a block of K before the next
-	// Words of K in a panel, unless there are rows enough for a stage: of rows far apart a TLB and a cache
-	// with few ways do not keep more. And where a processor of Intel's packs rows of K, which is slower by
-	// a third with twice as many; but slabs of many workers are narrow, and faster so for few rows of A only.
-	freshWords = 128
-	freshShort = 48
-	shortRows  = 32
-	// Tiles from which those that do not pack have the time to bring the next
-	// panel closer, a little at a time.
-	restTiles = 8
-)
-
 // A piece is a part of B that fills a panel: n elements of K of cols columns.
 type piece struct {
 	k0, n, col, cols int
 	panel            unsafe.Pointer // where to pack it: not over that of the piece before
-}
-
-// packs reports whether workers pack B for themselves in sweeps.
-func (p *product) packs() bool {
-	return !p.ready() && p.kernel.PackDepth(p.b.elem, p.b.trans) > 0
 }
 
 // reach returns how many pieces after the one that is multiplied to bring closer:
@@ -81,19 +63,6 @@ func (w *sweep) pack(p *product, now, next, later piece, s *strip) {
 		ahead.Base, ahead.Pitch = s.pack.B, s.pack.Stride // which is near already
 	}
 	s.pack.Next, s.pack.Pitch = ahead.Base, ahead.Pitch
-}
-
-// freshDepth returns the elements of K in a panel that is packed just before it
-// is multiplied.
-func (p *product) freshDepth(workers int) int {
-	words := freshWords
-	switch {
-	case p.on.intel && !p.b.trans && (p.m <= shortRows || !p.many(workers) && p.m <= sweptRows):
-		words = freshShort
-	case p.m >= restTiles*p.kernel.MR:
-		words = stageWords
-	}
-	return words * p.kernel.KPack
 }
 
 // chunks returns the memory of a piece, or of its share of what it has in common

@@ -17,7 +17,7 @@ func unpacks[O gemm.Output, I gemm.Element](t *testing.T, o operands[O, I], s sp
 	if err != nil {
 		t.Fatal(err)
 	}
-	is := path.Unpacked
+	is := path.Unpacked()
 	return is
 }
 

@@ -1,0 +1,103 @@
+package gemm
+
+import (
+	"example.com/leafhopper/barrier"
+	"example.com/leafhopper/tile"
+)
+
+// Who shares a product:
+//
+//	caller    it takes less time than to hand it over, or nobody else may compute
+//	columns   A has few rows, so reading B is the work: each worker takes other columns
+//	slabs     what a slab of C needs of A and B comes from caches soon enough for each worker to fetch it
+//	ring      else A, and B unless few workers pack it themselves, are packed once for all, in slots
+const (
+	tinyWork  = 1 << 16 // multiply-adds that are too few to think about
+	streamMin = 1 << 18 // least elements of a B whose columns are shared; smaller ones stay in a cache
+	thinRows  = 4       // rows that are not fewer than a kernel for unpacked operands wants
+	bareMin   = 1 << 16 // least elements of a B of which several panels are packed at once
+	alongMin  = 256     // least elements of K of columns that are read as rows
+
+	nearRows  = 512 << 10 // bytes of A, of a block of K, up to which whoever computes packs it for itself
+	nearFlops = 1 << 30   // flops up to which it does
+	nearCols  = 256       // columns up to which it does if K has several blocks, whose sums wait
+	nearC     = 16 << 20  // bytes of C that one or two workers find again
+	pastBytes = 32 << 20  // least bytes of C to be stored past caches of unknown or smaller size
+	slabBytes = 64 << 20  // bytes of A and B of a slab, for which a context waits
+)
+
+// choose returns how to compute q, whose dimensions are not 0.
+func choose(q *problem) Plan {
+	switch {
+	case q.asked.any:
+		return q.planRing()
+	case q.dotted():
+		return q.planDots()
+	case q.tiny() != nil:
+		return tinyPlan
+	case q.sharesColumns():
+		return q.planColumns()
+	}
+	if g, near := q.planSlabs(); near {
+		return g
+	}
+	return q.planRing()
+}
+
+// alone reports whether the product stays with its caller. Rows that workers would wait for B with count as more.
+func (q *problem) alone(workers int) bool {
+	if q.dotted() {
+		return q.dotBytes() < 2*dotShare
+	}
+	rows := q.m + q.on.fetchRows
+	if workers > 2 {
+		rows = max(rows, q.on.leastRows[q.formB])
+	}
+	return 2*float64(rows)*float64(q.n)*float64(q.k) <= q.on.shared[q.crowd(workers)]
+}
+
+// sharesColumns reports whether workers had better share out the columns of a B that is read once.
+func (q *problem) sharesColumns() bool {
+	workers := q.atOnce()
+	rows := &q.on.columns[q.crowd(workers)]
+	most := rows.most[q.formB]
+	if q.held(workers, rows.times[q.formB]) && (workers <= 2 || q.readsA() || q.on.fetchRows > 0) { // else each would pack A again
+		most = rows.held[q.formB]
+	}
+	large := q.n*q.k >= streamMin && (q.n > nearCols || q.m <= q.kernel.MR)
+	return q.m <= most && large && !q.transC && !(workers > 2 && q.few()) && q.readsFast() == nil &&
+		q.streamBytes() <= barrier.MaxTx*tile.PanelTxUnit
+}
+
+// few reports whether kernels for few rows multiply faster than tiles where B stays in a cache. Tiles have all
+// of their rows, however few are wanted.
+func (q *problem) few() bool {
+	workers, k := q.atOnce(), q.kernel
+	turned := q.formB == alongK && q.sizeB() <= q.on.fewTurned
+	cached := q.n*q.k < streamMin || workers > 2 && q.held(workers, q.on.columns[few].times[q.formB])
+	return q.m <= q.on.fewRows[q.formB] && cached && !turned && !q.transC && k.StreamRows(q.elemB) > 0 &&
+		max(k.PanelA(q.words(q.k)), q.m*q.n*4) <= fewBytes
+}
+
+// each returns the flops up to which each of several workers fetches what its slabs need, or 0.
+func (q *problem) each(g *Plan, workers int) float64 {
+	if g.a == rowsOfA || g.b == streamedB {
+		return q.on.slabs[q.crowd(workers)]
+	}
+	return q.on.slabsPack[q.crowd(workers)]
+}
+
+// near reports whether workers may fetch what their slabs need, each for itself.
+func (q *problem) near(g *Plan, workers int) bool {
+	sizeA, l2 := float64(q.m)*float64(g.depth*q.elem.Size()), float64(workers*q.on.l2)
+	each := q.each(g, workers)
+	switch {
+	case workers == 1 && q.alone(1), each > 0 && q.flops() <= each*float64(workers):
+		return true
+	case each > 0:
+		return workers == 2 && g.a == panelsOfA && q.n <= ownPanels*q.kernel.NR && q.kernel.Arithmetic == Native // A is packed once for all columns
+	case g.a == rowsOfA && q.kernel.Edge() != nil && sizeA <= q.on.nearA*l2 && float64(q.sizeB()) <= q.on.nearB*l2 && q.m*q.pitchC <= nearC:
+		return true
+	}
+	return q.flops() <= nearFlops && (g.b == unpackedB || g.b == streamedB || sizeA <= nearRows && (g.depth == q.k || q.n <= nearCols))
+}

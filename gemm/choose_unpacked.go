@@ -1,0 +1,61 @@
+package gemm
+
+import "example.com/leafhopper/asm"
+
+// A product whose operands the kernel reads where they lie needs no panels, and its
+// tiles are as wide and as high as it wants. That is faster for few rows, for what
+// does not divide into the tiles that panels have, and where a call notices every
+// nanosecond. But B is read again for every tile of rows, and not line after line.
+
+// tiny returns the kernel's way to multiply the operands where they lie, if they are so small that to look for a
+// faster way takes longer.
+func (q *problem) tiny() *asm.Unpacked {
+	u := q.readsBoth()
+	if u == nil || q.asked.any || q.m*q.n*q.k > tinyWork || q.dotted() { // an int counts them wherever there is such a kernel
+		return nil
+	}
+	return u
+}
+
+// readsBoth returns the kernel's way to multiply the operands where they lie, or nil.
+func (q *problem) readsBoth() *asm.Unpacked {
+	if q.formB != inRows {
+		return nil
+	}
+	return q.kernel.Unpacked(q.elem)
+}
+
+// readsFast returns the same if it is faster than to pack operands.
+func (q *problem) readsFast() *asm.Unpacked {
+	u, on, workers := q.readsBoth(), q.on, q.atOnce()
+	if u == nil || q.exceeds(1) {
+		return nil
+	}
+	size, far := q.sizeB(), q.m*q.k*q.elem.Size() > nearRows // A, which several strips of columns would read again
+	fits := false
+	switch thin := q.m < thinRows; {
+	case thin && workers <= 2:
+		fits = size <= on.unpackedThin
+	case thin && q.held(workers, 2):
+		fits = true
+	case q.n <= u.Columns, q.m <= on.unpackedTall && !far:
+		fits = size <= on.unpacked && (q.m <= u.Rows || q.spread(u) <= on.unpackedNear)
+	default:
+		fits = q.flops() <= on.unpackedSmall
+	}
+	if !fits {
+		return nil
+	}
+	return u
+}
+
+// spread returns the bytes of a cache that a strip of B takes and, if K lies across the rows of
+// an A that several strips read, one of A. Rows a power of two apart share few sets.
+func (q *problem) spread(u *asm.Unpacked) int {
+	bytes := u.Columns * 4
+	most := max(q.pitchB&-q.pitchB, bytes)
+	if q.transA && q.n > u.Columns {
+		most = max(most, q.pitchA&-q.pitchA)
+	}
+	return q.k * most
+}

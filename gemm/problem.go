@@ -1,0 +1,160 @@
+package gemm
+
+import (
+	"example.com/leafhopper/asm"
+)
+
+// A problem is all that decisions know of a product: sizes, types, how the operands lie and who may
+// share it, but not where they are. Problems that are equal are computed alike.
+type problem struct {
+	m, n, k                int
+	kernel                 *asm.Kernel
+	on                     *tuning  // of the kernel, on a machine
+	elem, elemB, out       asm.Type // of A, B and C
+	pitchA, pitchB, pitchC int      // bytes from one row of memory to the next
+	transA, transC         bool
+	formB                  form
+	lineA, lineB           uint8 // bytes of a cache line before the first element
+	plain                  bool  // alpha is 1 and beta 0
+	part                   int   // elements of K in a part, if Hopper's arithmetic splits or promotes it
+	workers                int   // goroutines that may compute
+	procs                  int   // of which so many run at once
+	waits                  bool  // a context may end it
+	asked                  asked // of a ring, by the caller
+}
+
+// asked is the shape of a ring that a caller names; zeros are left to the engine.
+type asked struct {
+	depth, m, n, k int
+	any            bool // it is to be a ring
+}
+
+// A form is how B lies in memory.
+type form uint8
+
+const (
+	inRows   form = iota // rows of K
+	alongK               // its columns lie along K
+	inPanels             // it is packed
+	forms
+)
+
+// words returns the depth in words of the kernel's panels of n elements of K.
+func (q *problem) words(n int) int { return q.kernel.Words(q.elem, n) }
+
+// chainK returns the elements of K that are summed in a chain, before the sums are added up.
+func (q *problem) chainK() int {
+	switch {
+	case q.kernel.Arithmetic == Native:
+		return q.elem.Block()
+	case q.part > 0:
+		return q.part
+	}
+	return q.k
+}
+
+// stageK returns the elements of K that a panel of B holds at most.
+func (q *problem) stageK() int {
+	switch {
+	case q.formB == inPanels:
+		return stageElements(q.kernel, q.elemB)
+	case q.kernel.Arithmetic == Native || q.part > 0:
+		return q.chainK()
+	}
+	return stageDepth(q.kernel, q.kernel.KStep(q.elem)) * q.kernel.KPack
+}
+
+// flops returns the floating-point operations of the product.
+func (q *problem) flops() float64 { return 2 * float64(q.m) * float64(q.n) * float64(q.k) }
+
+// flopsOf returns the same of n elements of K of some rows and columns.
+func flopsOf(rows, cols, n int) int { return 2 * rows * cols * n }
+
+// sizeB returns the bytes of B's elements.
+func (q *problem) sizeB() int { return q.n * q.k * q.elemB.Size() }
+
+// atOnce returns how many workers run at once.
+func (q *problem) atOnce() int { return min(q.workers, q.procs) }
+
+// direct reports whether accumulators are C's elements as they are, rounds whether those are that the
+// kernel has rounded.
+func (q *problem) direct() bool { return q.out == asm.F32 && q.plain && !q.transC }
+func (q *problem) rounds() bool { return q.kernel.Rounds(q.out) && q.plain && !q.transC }
+
+// ready reports whether B's panels are what the kernel multiplies, narrow whether they are packed but have
+// to be widened.
+func (q *problem) ready() bool  { return q.formB == inPanels && !q.kernel.Narrow(q.elemB) }
+func (q *problem) narrow() bool { return q.formB == inPanels && q.kernel.Narrow(q.elemB) }
+
+// readsA reports whether the kernel reads A where it lies: in rows as it wants them. What K lacks to a
+// whole tile would have to be padded again for every panel of B.
+func (q *problem) readsA() bool {
+	k := q.kernel
+	return k.Rows(q.elem) != nil && !q.transA && q.words(q.k)*k.KPack == q.k && (uintptr(q.lineA)|uintptr(q.pitchA))&(k.RowsAlign()-1) == 0
+}
+
+// exceeds reports whether C is larger than the caches where workers that each store a part of it would find it again.
+func (q *problem) exceeds(workers int) bool {
+	cached := max(q.on.l3, pastBytes)
+	if q.on.ownC {
+		cached = q.on.l2 * workers
+	}
+	return float64(q.m)*float64(q.pitchC) > float64(cached)
+}
+
+// held reports whether the second-level caches of so many workers hold B so many times. 0 times is never.
+func (q *problem) held(workers, times int) bool {
+	return times > 0 && q.sizeB() <= workers*q.on.l2/times
+}
+
+// pose makes p's problem, but for who computes it.
+func (p *product) pose(s *settings) {
+	q := &p.problem
+	q.m, q.n = p.c.rows, p.c.cols
+	q.elem, q.elemB, q.out = p.a.elem, p.b.elem, p.c.elem
+	q.pitchA, q.pitchB, q.pitchC = p.a.pitch(), p.b.pitch(), p.c.pitch()
+	q.lineA, q.lineB = uint8(uintptr(p.a.ptr)%lineBytes), uint8(uintptr(p.b.ptr)%lineBytes)
+	q.transA, q.transC = p.a.trans, p.c.trans
+	switch {
+	case p.b.packed:
+		q.formB = inPanels
+	case p.b.trans:
+		q.formB = alongK
+	}
+	q.plain = p.alpha == 1 && p.beta == 0
+	q.workers, q.procs = 1, 1
+	if !s.unnamed() {
+		q.asked = asked{depth: s.depth, m: s.tile[0], n: s.tile[1], k: s.tile[2], any: true}
+	}
+}
+
+// fewWorkers are the most that are a few.
+const fewWorkers = 4
+
+// widePanels are the panels of B for each of many workers from which they are wide.
+const widePanels = 8
+
+// A crowd is how many workers share a product, as far as that decides anything.
+type crowd uint8
+
+const (
+	one  crowd = iota // the caller
+	two               // who hardly wait for each other
+	few               // three or four
+	many              // more, of which the slowest would keep the others waiting
+	wide              // so many, and each has many columns
+	crowds
+)
+
+// crowd returns what workers are.
+func (q *problem) crowd(workers int) crowd {
+	switch {
+	case workers <= 2:
+		return crowd(workers - 1)
+	case workers <= fewWorkers:
+		return few
+	case ceilDiv(q.n, q.kernel.NR) >= widePanels*workers:
+		return wide
+	}
+	return many
+}

@@ -1,0 +1,198 @@
+package gemm
+
+import "example.com/leafhopper/asm"
+
+// A tuning is what was measured of a kernel on a machine, and all that decisions know of them beside what a
+// kernel can do. Every field names its unit; where a letter is given, these commands, of two builds by turns
+// (bench/peers/README.md) or of one, measure it:
+//
+//	S  gemmbench compare -size 32,64,96,100,128,256,512 -workers 1,2             squares
+//	F  gemmbench compare -size 1x4096x4096,4x1024x1024,8x4096x4096,16x1024x1024,32x4096x4096 -trans NN,NT
+//	   and the same with -prepacked true                                         few rows
+//	R  gemmbench compare -size 1000,2048,4096,512x4096x4096 -workers 1,2         what is large
+type tuning struct {
+	*machine
+
+	// Who shares a product.
+	shared    [crowds]float64 // flops up to which to hand over takes longer than it saves (S)
+	leastRows [forms]int      // rows as which fewer count there for three workers and more, as they wait for B (F)
+	fetchRows int             // rows that could be multiplied while their B comes from the last cache (F)
+	columns   [crowds]limits  // rows up to which workers share out the columns of a large B (F)
+	slabs     [crowds]float64 // flops of each worker up to which it fetches what its slabs need; 0: see nearA (R)
+	slabsPack [crowds]float64 // the same if it has to pack A for them (R)
+	nearA     float64         // second-level caches of A, of a block of K, that come to a worker soon enough (R)
+	nearB     float64         // the same of B (R)
+	ownC      bool            // C outgrows second-level caches, not the last (R)
+	panelA    int             // quarters of the time of a tile: to bring a panel of A closer (S)
+	panelB    int             // and to bring and pack one of B (S)
+
+	// How few rows are multiplied.
+	fewRows    [forms]int  // rows up to which kernels for few are faster than tiles where B stays in a cache (F)
+	fewTurned  int         // bytes of a B along K up to which they are not (S)
+	inPlace    [forms]int  // rows up to which they take a B in a stream, as it lies or is packed (F)
+	along      [crowds]int // rows up to which columns of B along K are read as rows of A (F)
+	alongWide  int         // the same if each worker has alongEach elements of B (F)
+	alongSpare int         // rows that may then be missing to whole panels of A (F)
+	alongTiles int         // tiles of such columns whose sums may wait, of few panels of A; 0: any (F)
+	swept      [crowds]int // rows up to which a kernel packs pieces of B as it multiplies them (F)
+	sweptHeld  int         // the same of a B that a second-level cache holds (F)
+	fresh      [forms]int  // words of K in a panel that is packed behind products, by few rows (F)
+	freshTall  [forms]int  // the same by restTiles tiles of rows and more (F)
+
+	// What is not packed: float32.
+	unpacked      int     // bytes of B up to which few rows, or columns, read it as it lies (S)
+	unpackedThin  int     // the same for fewer than thinRows by one or two workers (F)
+	unpackedTall  int     // rows that are few there: to pack B takes as long as to multiply three (S)
+	unpackedNear  int     // bytes of a cache over which a strip of B may be spread for a second-level one to keep it (S)
+	unpackedSmall float64 // flops up to which nothing is packed in any case (S)
+
+	// The ring.
+	packs     [crowds]bool // workers pack B themselves rather than copy it to the ring (R)
+	group     int          // panels of B in rows of K that are packed at once (R)
+	slabTiles [crowds]int  // tiles of the kernel that a slab may be high in any case (R)
+	extent    [crowds]int  // rows and columns of a cluster tile (R)
+	depth     [crowds]int  // stages (R)
+}
+
+// limits are rows of A for each form of B: most, or held if second-level caches hold B so many times.
+type limits struct{ most, held, times [forms]int }
+
+// all returns v for every crowd.
+func all[T any](v T) [crowds]T { return [crowds]T{v, v, v, v, v} }
+
+// words is the tuning of a kernel of float32 with AVX-512 on a Zen 5, from which the others differ.
+var words = tuning{
+	shared:    all(5.0 * (1 << 17)),
+	leastRows: [forms]int{8, 16, 8},
+	columns: [crowds]limits{
+		{most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, times: [forms]int{1, 1, 0}},
+		{most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, times: [forms]int{2, 2, 0}},
+		{most: [forms]int{128, 128, 128}, held: [forms]int{8, 8, 8}, times: [forms]int{2, 2, 1}},
+		{most: [forms]int{64, 64, 64}, held: [forms]int{8, 8, 8}, times: [forms]int{2, 2, 1}},
+		{most: [forms]int{128, 128, 128}, held: [forms]int{8, 8, 8}, times: [forms]int{2, 2, 1}},
+	},
+	slabs:     [crowds]float64{few: 3 << 27, many: 3 << 27, wide: 3 << 27},
+	slabsPack: [crowds]float64{0, 3 << 21, 3 << 23, 3 << 23, 3 << 23},
+	nearA:     2,
+	nearB:     1.5,
+	panelA:    1,
+	panelB:    6,
+
+	fewRows:    [forms]int{8, 8, 4},
+	fewTurned:  32 << 10,
+	inPlace:    [forms]int{8, 8, 32},
+	along:      [crowds]int{64, 64, 64, 0, 0},
+	alongWide:  128,
+	alongSpare: 4,
+	fresh:      [forms]int{128, 128, 0},
+	freshTall:  [forms]int{256, 256, 0},
+
+	unpacked:      4 << 20,
+	unpackedThin:  1 << 20,
+	unpackedTall:  48,
+	unpackedNear:  2 << 20,
+	unpackedSmall: 8 << 20,
+
+	packs:     [crowds]bool{true, true, true, false, false},
+	group:     1,
+	slabTiles: all(16),
+	extent:    all(1024),
+	depth:     [crowds]int{1, 2, 2, 3, 3},
+}
+
+// tunings are the rows of the table: what differs from those before that apply, too. An empty name is any.
+var tunings = []struct {
+	machine, kernel string
+	set             func(t *tuning)
+}{
+	{"", "avx512bf16", func(t *tuning) {
+		t.shared = all(5.0 * (1 << 18))
+		t.columns[few].times[inRows], t.columns[many].times[inRows], t.columns[wide].times[inRows] = 3, 3, 3
+		t.fewRows[inRows] = 6
+	}},
+	{"", "avx2", func(t *tuning) {
+		for c := range t.columns {
+			t.columns[c].most[alongK] = 64 // nothing is packed behind products
+		}
+		t.fewRows = [forms]int{3, 2, 3}
+		t.fewTurned = 64 << 10
+		t.inPlace = [forms]int{4, 4, 16}
+		t.along, t.alongWide = [crowds]int{}, 0
+	}},
+	{"zen3", "", func(t *tuning) {
+		t.shared = all(5.0 * (1 << 16))
+		t.unpacked = 2 << 20
+	}},
+	{"zen4", "avx512", func(t *tuning) {
+		t.shared = all(5.0 * (1 << 16))
+	}},
+	{"zen4", "avx512bf16", func(t *tuning) {
+		t.shared = all(5.0 * (1 << 17))
+		t.leastRows = [forms]int{4, 8, 4}
+	}},
+	{"intel", "", func(t *tuning) {
+		t.nearA, t.nearB = 0.5, 0.875
+		t.extent = [crowds]int{1024, 1024, 1024, 2048, 2048}
+	}},
+	{"intel", "avx512", func(t *tuning) {
+		t.fresh[inRows], t.freshTall[inRows] = 48, 48
+	}},
+	{"", "amx", amxTuning},
+	{"", "goamx", amxTuning},
+	{"", "go", noStreams},
+	{"", "gobf16", noStreams},
+	{"", "hopper-avx512", noStreams},
+	{"", "hopper-avx2", noStreams},
+	{"", "hopper-go", noStreams},
+}
+
+// amxTuning is that of tiles of AMX, which multiply faster than operands come from the last cache, so that
+// fetching them decides.
+func amxTuning(t *tuning) {
+	t.shared = [crowds]float64{32 << 20, 32 << 20, 32 << 20, 16 << 20, 16 << 20}
+	t.leastRows = [forms]int{}
+	t.fetchRows = 128
+	t.columns = [crowds]limits{
+		{most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, times: [forms]int{2, 2, 1}},
+		{most: [forms]int{32, 128, 64}, held: [forms]int{31, 64, 2}, times: [forms]int{2, 1, 3}},
+		{most: [forms]int{64, 128, 64}, held: [forms]int{16, 4, 2}, times: [forms]int{2, 4, 3}},
+		{most: [forms]int{8, 8, 8}, held: [forms]int{4, 4, 2}, times: [forms]int{3, 3, 3}},
+		{most: [forms]int{512, 512, 128}},
+	}
+	t.slabs = [crowds]float64{0, 9 << 24, 1 << 29, 1 << 29, 1 << 29}
+	t.slabsPack = t.slabs
+	t.ownC = true
+	t.panelA, t.panelB = 10, 32
+	t.fewRows = [forms]int{4, 2, 2}
+	t.fewTurned = 8 << 10
+	t.inPlace = [forms]int{8, 4, 4}
+	t.along, t.alongSpare = all(64), 32
+	t.alongTiles = 2
+	t.swept, t.sweptHeld = [crowds]int{128, 48, 48, 32, 32}, 48
+	t.group, t.packs[wide], t.slabTiles[wide] = 8, true, 32
+}
+
+// noStreams is that of kernels in Go, and of Hopper's arithmetic: they have none for few rows.
+func noStreams(t *tuning) {
+	t.columns = [crowds]limits{}
+	for c := range t.columns {
+		t.columns[c].most = [forms]int{64, 64, 64}
+	}
+	t.along, t.alongWide = [crowds]int{}, 0
+	t.leastRows, t.fewRows, t.inPlace, t.packs = [forms]int{}, [forms]int{}, [forms]int{}, [crowds]bool{}
+}
+
+// tune makes m's tunings.
+func (m *machine) tune() *machine {
+	for _, k := range asm.Kernels() {
+		t := words
+		t.machine = m
+		for _, row := range tunings {
+			if (row.machine == "" || row.machine == m.name) && (row.kernel == "" || row.kernel == k.Name) {
+				row.set(&t)
+			}
+		}
+		m.kernels = append(m.kernels, tuned{k, &t})
+	}
+	return m
+}
