@@ -8,11 +8,11 @@ import "unsafe"
 func stripAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, _ Ahead, to store) {
 	switch to {
 	case storePast:
-		pastAMX(k, m, a, b, src, lds, dst, ldd)
+		mulPastAMX(k, m, a, b, src, lds, dst, ldd)
 	case storeBF16:
-		roundAMX(k, m, a, b, src, lds, dst, ldd)
+		mulRoundAMX(k, m, a, b, src, lds, dst, ldd)
 	case storeBF16 | storePast:
-		roundPastAMX(k, m, a, b, src, lds, dst, ldd)
+		mulRoundPastAMX(k, m, a, b, src, lds, dst, ldd)
 	default:
 		mulAMX(k, m, a, b, src, lds, dst, ldd)
 	}
@@ -24,9 +24,9 @@ func stripRowsAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointe
 	case storePast:
 		rowsPastAMX(k, m, a, b, src, lds, dst, ldd, lda)
 	case storeBF16:
-		roundRowsAMX(k, m, a, b, src, lds, dst, ldd, lda)
+		rowsRoundAMX(k, m, a, b, src, lds, dst, ldd, lda)
 	case storeBF16 | storePast:
-		roundRowsPastAMX(k, m, a, b, src, lds, dst, ldd, lda)
+		rowsRoundPastAMX(k, m, a, b, src, lds, dst, ldd, lda)
 	default:
 		rowsAMX(k, m, a, b, src, lds, dst, ldd, lda)
 	}
@@ -43,10 +43,10 @@ func packers512TilesA() (slots [2]PackFunc) {
 		}
 	}
 	slots[packSlot(true)] = func(dst, src unsafe.Pointer, stride, r, k int) {
-		pack(packLines, packChunk, stride, 2, dst, src, stride, r, k)
+		pack(packAlong512Tiles, packChunk, stride, 2, dst, src, stride, r, k)
 	}
 	slots[packSlot(false)] = func(dst, src unsafe.Pointer, stride, r, k int) {
-		pack(packPairs16, straightChunk, 2, stride, dst, src, stride, r, k)
+		pack(packAcross512Tiles, straightChunk, 2, stride, dst, src, stride, r, k)
 	}
 	return slots
 }
@@ -56,7 +56,7 @@ func packers512TilesB() (slots [2]PackFunc) {
 	slots[packSlot(true)] = func(dst, src unsafe.Pointer, stride, r, k int) {
 		for i := 0; i < r; i += amxNR {
 			for k0 := 0; k0 < k; k0 += packChunk {
-				packT32Pairs(unsafe.Add(dst, i*amxWords(k)*4+k0/2*amxNR*4), unsafe.Add(src, i*stride+k0*2), stride, min(r-i, amxNR), min(k-k0, packChunk))
+				packAlong512Pairsx32(unsafe.Add(dst, i*amxWords(k)*4+k0/2*amxNR*4), unsafe.Add(src, i*stride+k0*2), stride, min(r-i, amxNR), min(k-k0, packChunk))
 			}
 		}
 		padTilesB(dst, r, k)
@@ -65,22 +65,22 @@ func packers512TilesB() (slots [2]PackFunc) {
 		panel, even := amxWords(k)*amxNR*4, k&^1
 		at := 0
 		for r-at >= 4*amxNR {
-			wide, pack := 4*amxNR, packWide4
+			wide, pack := 4*amxNR, packAcross512Pairsx32x4
 			if r-at >= 8*amxNR {
-				wide, pack = 8*amxNR, packWide8
+				wide, pack = 8*amxNR, packAcross512Pairsx32x8
 			}
 			to, from := unsafe.Add(dst, at/amxNR*panel), unsafe.Add(src, at*2)
 			for k0 := 0; k0 < even; k0 += packChunk {
 				pack(unsafe.Add(to, k0/2*amxNR*4), unsafe.Add(from, k0*stride), stride, min(even-k0, packChunk), panel)
 			}
 			for i := at; even < k && i < at+wide; i += amxNR {
-				packS32Pairs(unsafe.Add(dst, i/amxNR*panel+even/2*amxNR*4), unsafe.Add(src, i*2+even*stride), stride, amxNR, 1, 0)
+				packAcross512Pairsx32(unsafe.Add(dst, i/amxNR*panel+even/2*amxNR*4), unsafe.Add(src, i*2+even*stride), stride, amxNR, 1, 0)
 			}
 			at += wide
 		}
 		for k0 := 0; k0 < k; k0 += straightChunk {
 			for i := at; i < r; i += amxNR {
-				packS32Pairs(unsafe.Add(dst, i/amxNR*panel+k0/2*amxNR*4), unsafe.Add(src, i*2+k0*stride), stride, min(r-i, amxNR), min(k-k0, straightChunk), 0)
+				packAcross512Pairsx32(unsafe.Add(dst, i/amxNR*panel+k0/2*amxNR*4), unsafe.Add(src, i*2+k0*stride), stride, min(r-i, amxNR), min(k-k0, straightChunk), 0)
 			}
 		}
 		padTilesB(dst, r, k)

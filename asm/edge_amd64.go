@@ -18,14 +18,14 @@ type edgeShape struct {
 
 var (
 	edgesAVX512BF16 = edgeShape{4, 8,
-		[]edgeTile{edge1AVX512BF16, edge2AVX512BF16},
-		[]edgeTile{edgeShort1AVX512BF16, edgeShort2AVX512BF16}}
+		[]edgeTile{edge512Pairsx1, edge512Pairsx2},
+		[]edgeTile{edgeShort512Pairsx1, edgeShort512Pairsx2}}
 	edgesAVX512 = edgeShape{4, 8,
-		[]edgeTile{edge1AVX512, edge2AVX512},
-		[]edgeTile{edgeShort1AVX512, edgeShort2AVX512}}
+		[]edgeTile{edge512Wordsx1, edge512Wordsx2},
+		[]edgeTile{edgeShort512Wordsx1, edgeShort512Wordsx2}}
 	edgesAVX2 = edgeShape{3, 7,
-		[]edgeTile{edge1AVX2, edge2AVX2, edge3AVX2},
-		[]edgeTile{edgeShort1AVX2, edgeShort2AVX2, edgeShort3AVX2}}
+		[]edgeTile{edge256Wordsx1, edge256Wordsx2, edge256Wordsx3},
+		[]edgeTile{edgeShort256Wordsx1, edgeShort256Wordsx2, edgeShort256Wordsx3}}
 )
 
 // multiply is an EdgeFunc.

@@ -77,13 +77,13 @@ func (c hopperCode) steps(products int32, call *hopperCall) {
 func (c hopperCode) stepsF16(products int32, call *hopperCall) {
 	switch {
 	case c.zmm && products == 16:
-		mulHopper512x16F16(call)
+		mulHopper512F16x16(call)
 	case c.zmm:
-		mulHopper512x32F16(call)
+		mulHopper512F16x32(call)
 	case products == 16:
-		mulHopper256x16F16(call)
+		mulHopper256F16x16(call)
 	default:
-		mulHopper256x32F16(call)
+		mulHopper256F16x32(call)
 	}
 }
 

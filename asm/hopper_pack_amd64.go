@@ -19,35 +19,35 @@ func (c *hopperPacker) scan(zmm bool, values unsafe.Pointer, n int, out *hopperS
 	case 16:
 		switch {
 		case zmm && side == sideA:
-			scanHopper512A16(values, n/16, out)
+			scanHopper512Ax16(values, n/16, out)
 		case zmm:
-			scanHopper512B16(values, n/16, out)
+			scanHopper512Bx16(values, n/16, out)
 		case side == sideA:
-			scanHopper256A16(values, n/16, out)
+			scanHopper256Ax16(values, n/16, out)
 		default:
-			scanHopper256B16(values, n/16, out)
+			scanHopper256Bx16(values, n/16, out)
 		}
 	case 8:
 		switch {
 		case zmm && side == sideA:
-			scanHopper512A8(values, n/8, out)
+			scanHopper512Ax8(values, n/8, out)
 		case zmm:
-			scanHopper512B8(values, n/8, out)
+			scanHopper512Bx8(values, n/8, out)
 		case side == sideA:
-			scanHopper256A8(values, n/8, out)
+			scanHopper256Ax8(values, n/8, out)
 		default:
-			scanHopper256B8(values, n/8, out)
+			scanHopper256Bx8(values, n/8, out)
 		}
 	default:
 		switch {
 		case zmm && side == sideA:
-			scanHopper512A32(values, n/8, out)
+			scanHopper512Ax32(values, n/8, out)
 		case zmm:
-			scanHopper512B32(values, n/8, out)
+			scanHopper512Bx32(values, n/8, out)
 		case side == sideA:
-			scanHopper256A32(values, n/8, out)
+			scanHopper256Ax32(values, n/8, out)
 		default:
-			scanHopper256B32(values, n/8, out)
+			scanHopper256Bx32(values, n/8, out)
 		}
 	}
 }

@@ -37,8 +37,8 @@ func assembleHopperPackers(k *Kernel) {
 // whole groups.
 func (c *hopperPacker) straight(zmm bool, t Type, rest PackFunc) func(dst, src unsafe.Pointer, stride, n, k, depth int) {
 	size := t.Size()
-	pack512 := map[Type]packS512{BF16: packS8BF16, F16: packS8F16, F32: packS8Words}[t]
-	pack256 := map[Type]packS256{BF16: packS4BF16, F16: packS4F16, F32: packS4Words}[t]
+	pack512 := map[Type]packAcross512{BF16: packAcross512BF16x8, F16: packAcross512F16x8, F32: packAcross512Wordsx8}[t]
+	pack256 := map[Type]packAcross256{BF16: packAcross256BF16x4, F16: packAcross256F16x4, F32: packAcross256Wordsx4}[t]
 	return func(dst, src unsafe.Pointer, stride, n, k, depth int) {
 		if !zmm && n < c.group {
 			c.parts(dst, n, depth, func(part unsafe.Pointer, i, n int) { rest(part, unsafe.Add(src, i*size), stride, n, k) })

@@ -4,22 +4,22 @@ package asm
 
 import "unsafe"
 
-// The packers in assembly. T transposes: the source has K along its rows. S copies: the source has K across its rows. The
+// The packers in assembly. Along transposes: the source has K along its rows. Across copies: the source has K across its rows. The
 // number is the width of the panel; Pairs, Words (float32), BF16 and F16 say what the source holds, and all but Pairs
 // make float32.
 
-// A packT512 packs one panel from rows rows, 1 to the width of the panel.
-type packT512 func(dst, src unsafe.Pointer, stride, rows, k int)
+// A packAlong512 packs one panel from rows rows, 1 to the width of the panel.
+type packAlong512 func(dst, src unsafe.Pointer, stride, rows, k int)
 
-// A packS512 packs n columns, 1 to 32, into one panel of 32 or up to four panels of 8 that lie panel bytes apart.
-type packS512 func(dst, src unsafe.Pointer, stride, n, k, panel int)
+// A packAcross512 packs n columns, 1 to 32, into one panel of 32 or up to four panels of 8 that lie panel bytes apart.
+type packAcross512 func(dst, src unsafe.Pointer, stride, n, k, panel int)
 
 // A pack256 packs a panel, a whole one or, with x8 or x16, of so many rows or columns; when it transposes, k must be a multiple of
 // 8.
 type pack256 func(dst, src unsafe.Pointer, stride, k int)
 
-// A packS256 packs 16 columns into four panels of 4 that lie panel bytes apart.
-type packS256 func(dst, src unsafe.Pointer, stride, k, panel int)
+// A packAcross256 packs 16 columns into four panels of 4 that lie panel bytes apart.
+type packAcross256 func(dst, src unsafe.Pointer, stride, k, panel int)
 
 // packChunk bounds the elements of K that one call of an assembly packer takes. It is a multiple of every block of K, so
 // that the panel continues where the call before left it.
@@ -31,7 +31,7 @@ const packChunk = 4096
 const straightChunk = 128
 
 // packers512 returns the packers into panels of width 8 or 32, by orientation.
-func packers512(t Type, kpack, width int, transposed packT512, straight packS512) (slots [2]PackFunc) {
+func packers512(t Type, kpack, width int, transposed packAlong512, straight packAcross512) (slots [2]PackFunc) {
 	size := t.Size()
 	slots[packSlot(true)] = func(dst, src unsafe.Pointer, stride, r, k int) {
 		panel := (k + kpack - 1) / kpack * width * 4
@@ -56,12 +56,12 @@ func packers512(t Type, kpack, width int, transposed packT512, straight packS512
 
 // Packers of one, two or three groups of 8 into a panel of 24.
 var (
-	groupsT24Words = []pack256{packT24x8Words, packT24x16Words, packT24Words}
-	groupsT24BF16  = []pack256{packT24x8BF16, packT24x16BF16, packT24BF16}
-	groupsT24F16   = []pack256{packT24x8F16, packT24x16F16, packT24F16}
-	groupsS24Words = []pack256{packS24x8Words, packS24x16Words, packS24Words}
-	groupsS24BF16  = []pack256{packS24x8BF16, packS24x16BF16, packS24BF16}
-	groupsS24F16   = []pack256{packS24x8F16, packS24x16F16, packS24F16}
+	groupsAlongWords  = []pack256{packAlong256Wordsx24x8, packAlong256Wordsx24x16, packAlong256Wordsx24}
+	groupsAlongBF16   = []pack256{packAlong256BF16x24x8, packAlong256BF16x24x16, packAlong256BF16x24}
+	groupsAlongF16    = []pack256{packAlong256F16x24x8, packAlong256F16x24x16, packAlong256F16x24}
+	groupsAcrossWords = []pack256{packAcross256Wordsx24x8, packAcross256Wordsx24x16, packAcross256Wordsx24}
+	groupsAcrossBF16  = []pack256{packAcross256BF16x24x8, packAcross256BF16x24x16, packAcross256BF16x24}
+	groupsAcrossF16   = []pack256{packAcross256F16x24x8, packAcross256F16x24x16, packAcross256F16x24}
 )
 
 // packers256x24 returns the packers into panels of 24.
@@ -92,7 +92,7 @@ func packers256x24(t Type, transposed, straight []pack256) (slots [2]PackFunc) {
 }
 
 // packers256x4 returns the packers into panels of 4.
-func packers256x4(t Type, transposed pack256, straight packS256) (slots [2]PackFunc) {
+func packers256x4(t Type, transposed pack256, straight packAcross256) (slots [2]PackFunc) {
 	const width, group = 4, 16
 	size := t.Size()
 	slots[packSlot(true)] = transposing256(t, width, []pack256{transposed})

@@ -7,25 +7,25 @@ import (
 	"unsafe"
 )
 
-// The stream kernels in assembly. S reads rows of K, T rows along K, P packed panels; Far prefetches to the second-level cache. The
-// number is how many rows of A they multiply, in the words of the packers: Pairs, Words, BF16 and F16 say what B holds.
+// The stream kernels in assembly read rows of K (Across), rows along K (Along) or packed panels (Panels); Far prefetches to the
+// second-level cache. The size is how many rows of A they multiply.
 
 // A streamBlock is what an assembly stream kernel works on.
 type streamBlock struct {
-	k      int            // S: elements of K; T: blocks of K, counted down; P: words of K; at least one
-	n      int            // S: columns
-	stride int            // S: bytes between the rows of B; P: between its panels
-	ahead  int            // S and P: bytes from what is read to what is prefetched
-	near   int            // S: with as many columns left, or fewer, another row is prefetched; T: so is another at this offset
-	lone   int            // T of AVX-512: not 0 if the first slot is to be multiplied, and the others to do nothing
-	next   int            // S: what leads from the end of a row to that one; T: its offset
-	each   int            // T: blocks of K that are a block of sums
-	left   int            // T: how many are left of one
-	adds   int            // P and T: not 0 if src is what sums are added to, and not where they start
-	b      unsafe.Pointer // S and P: B
-	slots  [4]streamSlot  // S and P use the first; T as many as there are accumulators for
+	k      int            // across: elements of K; along: blocks of K, counted down; panels: words of K; at least one
+	n      int            // across: columns
+	stride int            // across: bytes between the rows of B; panels: between its panels
+	ahead  int            // across and panels: bytes from what is read to what is prefetched
+	near   int            // across: with as many columns left, or fewer, another row is prefetched; along: so is another at this offset
+	lone   int            // along, AVX-512: not 0 if the first slot is to be multiplied, and the others to do nothing
+	next   int            // across: what leads from the end of a row to that one; along: its offset
+	each   int            // along: blocks of K that are a block of sums
+	left   int            // along: how many are left of one
+	adds   int            // panels and along: not 0 if src is what sums are added to, and not where they start
+	b      unsafe.Pointer // across and panels: B
+	slots  [4]streamSlot  // across and panels use the first; along as many as there are accumulators for
 
-	// The last columns that were packed, for P, or copied, for S without masks; for tiles A as float32, sums, and of T the last
+	// The last columns that were packed, for panels, or copied, for across without masks; for tiles A as float32, sums, and of along the last
 	// lines of columns, copied.
 	room [4 * streamPanel / 4]uint32
 	tile [8 * 32]float32 // accumulators of columns that are cut off by the edge of B
@@ -38,9 +38,9 @@ type streamSlot struct {
 	a    unsafe.Pointer     // the panel of A
 	src  [8]unsafe.Pointer  // the rows of the accumulators before, or nil
 	dst  [8]unsafe.Pointer  // and after
-	rows [16]unsafe.Pointer // T: the columns of B
+	rows [16]unsafe.Pointer // along: the columns of B
 
-	// T: how far in bytes A has been read, and the columns have been read and prefetched, and how far into the field rows those are that
+	// along: how far in bytes A has been read, and the columns have been read and prefetched, and how far into the field rows those are that
 	// have their turn to be, if all have not at once. They go forward with each call.
 	used, offset, fetch, turn int
 }

@@ -23,14 +23,14 @@ func (streamSet) of(m int) int {
 // A streamShape is what the stream kernels of an instruction set have in common.
 type streamShape struct {
 	mr, nr int
-	vec    int   // columns of a vector: of a slot of T
-	masks  bool  // S takes any number of columns, otherwise whole vectors
-	slots  []int // of T, by kernel
-	widths []int // columns of P, by kernel
-	deep   []int // columns of S, by kernel, that it takes down K without another call; none without masks
+	vec    int   // columns of a vector: of a slot, along
+	masks  bool  // across takes any number of columns, otherwise whole vectors
+	slots  []int // along, by kernel
+	widths []int // columns of panels, by kernel
+	deep   []int // columns that across, by kernel, takes down K without another call; none without masks
 }
 
-// A streamReach is how many rows of K S takes at a time, and how many bytes ahead it prefetches in each.
+// A streamReach is how many rows of K across takes at a time, and how many bytes ahead it prefetches in each.
 type streamReach struct{ rows, ahead int }
 
 // The reach for rows of K, for those that lie whole pages apart, and for these with one or two rows of A. A cache of 12 ways keeps few
@@ -101,14 +101,14 @@ type streamKernel struct {
 	size, kpack                  int
 	sums                         int // elements of K in a block of sums
 	straight, transposed, panels streamSet
-	reach                        *[3]streamReach // of S
+	reach                        *[3]streamReach // of straight
 	far                          *farStream      // see farther, or nil
-	block                        int             // T: bytes of a block of a row
+	block                        int             // along: bytes of a block of a row
 	pack                         PackFunc        // of panels, from rows along K
-	narrow                       streamSet       // P for stored panels, if they are not what panels takes
+	narrow                       streamSet       // for stored panels, if they are not what panels takes
 }
 
-// farStream is what streamKernel has for processors on which B is prefetched to the second-level cache: S, T or nil, and P.
+// farStream is what streamKernel has for processors on which B is prefetched to the second-level cache: transposed may be nil.
 type farStream struct {
 	straight, transposed, panels streamSet
 	reach                        *[5]streamReach
@@ -126,53 +126,53 @@ var (
 	stream512 = streamShape{mr: 8, nr: 32, vec: 16, masks: true, slots: []int{2, 2, 2, 1, 1}, widths: []int{128, 128, 64, 32, 32}, deep: []int{64, 64, 64, 32, 32}}
 	stream256 = streamShape{mr: avx2MR, nr: avx2NR, vec: avx2Vector, slots: []int{4, 4, 2}, widths: []int{avx2NR, avx2NR, avx2NR}}
 
-	streamPairs = streamKernel{streamShape: &stream512, sums: BF16.Block(), size: 2, kpack: 2, block: 64, pack: packT32Pairs, reach: &reachPairs,
-		straight:   streamSet{streamS1Pairs, streamS2Pairs, streamS4Pairs, streamS6Pairs, streamS8Pairs},
-		transposed: streamSet{streamT1Pairs, streamT2Pairs, streamT4Pairs, streamT6Pairs, streamT8Pairs},
-		panels:     streamSet{streamP1Pairs, streamP2Pairs, streamP4Pairs, streamP6Pairs, streamP8Pairs},
+	streamPairs = streamKernel{streamShape: &stream512, sums: BF16.Block(), size: 2, kpack: 2, block: 64, pack: packAlong512Pairsx32, reach: &reachPairs,
+		straight:   streamSet{streamAcross512Pairsx1, streamAcross512Pairsx2, streamAcross512Pairsx4, streamAcross512Pairsx6, streamAcross512Pairsx8},
+		transposed: streamSet{streamAlong512Pairsx1, streamAlong512Pairsx2, streamAlong512Pairsx4, streamAlong512Pairsx6, streamAlong512Pairsx8},
+		panels:     streamSet{streamPanels512Pairsx1, streamPanels512Pairsx2, streamPanels512Pairsx4, streamPanels512Pairsx6, streamPanels512Pairsx8},
 		far: &farStream{reach: &reachFarPairs,
-			straight:   streamSet{streamSFar1Pairs, streamSFar2Pairs, streamSFar4Pairs, streamSFar6Pairs, streamSFar8Pairs},
-			transposed: streamSet{streamTFar1Pairs, streamTFar2Pairs, streamTFar4Pairs, streamTFar6Pairs, streamTFar8Pairs},
-			panels:     streamSet{streamPFar1Pairs, streamPFar2Pairs, streamPFar4Pairs, streamPFar6Pairs, streamPFar8Pairs}}}
-	streamWords = streamKernel{streamShape: &stream512, sums: F32.Block(), size: 4, kpack: 1, block: 64, pack: packT32Words, reach: &reach512,
-		straight:   streamSet{streamS1Words, streamS2Words, streamS4Words, streamS6Words, streamS8Words},
-		transposed: streamSet{streamT1Words, streamT2Words, streamT4Words, streamT6Words, streamT8Words},
-		panels:     streamSet{streamP1Words, streamP2Words, streamP4Words, streamP6Words, streamP8Words},
+			straight:   streamSet{streamAcrossFar512Pairsx1, streamAcrossFar512Pairsx2, streamAcrossFar512Pairsx4, streamAcrossFar512Pairsx6, streamAcrossFar512Pairsx8},
+			transposed: streamSet{streamAlongFar512Pairsx1, streamAlongFar512Pairsx2, streamAlongFar512Pairsx4, streamAlongFar512Pairsx6, streamAlongFar512Pairsx8},
+			panels:     streamSet{streamPanelsFar512Pairsx1, streamPanelsFar512Pairsx2, streamPanelsFar512Pairsx4, streamPanelsFar512Pairsx6, streamPanelsFar512Pairsx8}}}
+	streamWords = streamKernel{streamShape: &stream512, sums: F32.Block(), size: 4, kpack: 1, block: 64, pack: packAlong512Wordsx32, reach: &reach512,
+		straight:   streamSet{streamAcross512Wordsx1, streamAcross512Wordsx2, streamAcross512Wordsx4, streamAcross512Wordsx6, streamAcross512Wordsx8},
+		transposed: streamSet{streamAlong512Wordsx1, streamAlong512Wordsx2, streamAlong512Wordsx4, streamAlong512Wordsx6, streamAlong512Wordsx8},
+		panels:     streamSet{streamPanels512Wordsx1, streamPanels512Wordsx2, streamPanels512Wordsx4, streamPanels512Wordsx6, streamPanels512Wordsx8},
 		far: &farStream{reach: &reachFar,
-			straight:   streamSet{streamSFar1Words, streamSFar2Words, streamSFar4Words, streamSFar6Words, streamSFar8Words},
-			transposed: streamSet{streamTFar1Words, streamTFar2Words, streamTFar4Words, streamTFar6Words, streamTFar8Words},
-			panels:     streamSet{streamPFar1Words, streamPFar2Words, streamPFar4Words, streamPFar6Words, streamPFar8Words}}}
-	streamBF16 = streamKernel{streamShape: &stream512, sums: BF16.Block(), size: 2, kpack: 1, block: 32, pack: packT32BF16, reach: &reach512,
-		straight:   streamSet{streamS1BF16, streamS2BF16, streamS4BF16, streamS6BF16, streamS8BF16},
-		transposed: streamSet{streamT1BF16, streamT2BF16, streamT4BF16, streamT6BF16, streamT8BF16},
+			straight:   streamSet{streamAcrossFar512Wordsx1, streamAcrossFar512Wordsx2, streamAcrossFar512Wordsx4, streamAcrossFar512Wordsx6, streamAcrossFar512Wordsx8},
+			transposed: streamSet{streamAlongFar512Wordsx1, streamAlongFar512Wordsx2, streamAlongFar512Wordsx4, streamAlongFar512Wordsx6, streamAlongFar512Wordsx8},
+			panels:     streamSet{streamPanelsFar512Wordsx1, streamPanelsFar512Wordsx2, streamPanelsFar512Wordsx4, streamPanelsFar512Wordsx6, streamPanelsFar512Wordsx8}}}
+	streamBF16 = streamKernel{streamShape: &stream512, sums: BF16.Block(), size: 2, kpack: 1, block: 32, pack: packAlong512BF16x32, reach: &reach512,
+		straight:   streamSet{streamAcross512BF16x1, streamAcross512BF16x2, streamAcross512BF16x4, streamAcross512BF16x6, streamAcross512BF16x8},
+		transposed: streamSet{streamAlong512BF16x1, streamAlong512BF16x2, streamAlong512BF16x4, streamAlong512BF16x6, streamAlong512BF16x8},
 		panels:     streamWords.panels,
-		narrow:     streamSet{streamP1BF16, streamP2BF16, streamP4BF16, streamP6BF16, streamP8BF16},
+		narrow:     streamSet{streamPanels512BF16x1, streamPanels512BF16x2, streamPanels512BF16x4, streamPanels512BF16x6, streamPanels512BF16x8},
 		far: &farStream{reach: &reachFar,
-			straight: streamSet{streamSFar1BF16, streamSFar2BF16, streamSFar4BF16, streamSFar6BF16, streamSFar8BF16},
-			panels:   streamSet{streamPFar1BF16, streamPFar2BF16, streamPFar4BF16, streamPFar6BF16, streamPFar8BF16}}}
-	streamF16 = streamKernel{streamShape: &stream512, sums: F16.Block(), size: 2, kpack: 1, block: 32, pack: packT32F16, reach: &reach512,
-		straight:   streamSet{streamS1F16, streamS2F16, streamS4F16, streamS6F16, streamS8F16},
-		transposed: streamSet{streamT1F16, streamT2F16, streamT4F16, streamT6F16, streamT8F16},
+			straight: streamSet{streamAcrossFar512BF16x1, streamAcrossFar512BF16x2, streamAcrossFar512BF16x4, streamAcrossFar512BF16x6, streamAcrossFar512BF16x8},
+			panels:   streamSet{streamPanelsFar512BF16x1, streamPanelsFar512BF16x2, streamPanelsFar512BF16x4, streamPanelsFar512BF16x6, streamPanelsFar512BF16x8}}}
+	streamF16 = streamKernel{streamShape: &stream512, sums: F16.Block(), size: 2, kpack: 1, block: 32, pack: packAlong512F16x32, reach: &reach512,
+		straight:   streamSet{streamAcross512F16x1, streamAcross512F16x2, streamAcross512F16x4, streamAcross512F16x6, streamAcross512F16x8},
+		transposed: streamSet{streamAlong512F16x1, streamAlong512F16x2, streamAlong512F16x4, streamAlong512F16x6, streamAlong512F16x8},
 		panels:     streamWords.panels,
-		narrow:     streamSet{streamP1F16, streamP2F16, streamP4F16, streamP6F16, streamP8F16},
+		narrow:     streamSet{streamPanels512F16x1, streamPanels512F16x2, streamPanels512F16x4, streamPanels512F16x6, streamPanels512F16x8},
 		far: &farStream{reach: &reachFar,
-			straight: streamSet{streamSFar1F16, streamSFar2F16, streamSFar4F16, streamSFar6F16, streamSFar8F16},
-			panels:   streamSet{streamPFar1F16, streamPFar2F16, streamPFar4F16, streamPFar6F16, streamPFar8F16}}}
+			straight: streamSet{streamAcrossFar512F16x1, streamAcrossFar512F16x2, streamAcrossFar512F16x4, streamAcrossFar512F16x6, streamAcrossFar512F16x8},
+			panels:   streamSet{streamPanelsFar512F16x1, streamPanelsFar512F16x2, streamPanelsFar512F16x4, streamPanelsFar512F16x6, streamPanelsFar512F16x8}}}
 
-	stream256Words = streamKernel{streamShape: &stream256, sums: F32.Block(), size: 4, kpack: 1, block: 64, pack: transposing256(F32, avx2NR, groupsT24Words), reach: &reach256,
-		straight:   streamSet{stream256S1Words, stream256S2Words, stream256S4Words},
-		transposed: streamSet{stream256T1Words, stream256T2Words, stream256T4Words},
-		panels:     streamSet{stream256P1Words, stream256P2Words, stream256P4Words}}
-	stream256BF16 = streamKernel{streamShape: &stream256, sums: BF16.Block(), size: 2, kpack: 1, block: 64, pack: transposing256(BF16, avx2NR, groupsT24BF16), reach: &reach256,
-		straight:   streamSet{stream256S1BF16, stream256S2BF16, stream256S4BF16},
-		transposed: streamSet{stream256T1BF16, stream256T2BF16, stream256T4BF16},
+	stream256Words = streamKernel{streamShape: &stream256, sums: F32.Block(), size: 4, kpack: 1, block: 64, pack: transposing256(F32, avx2NR, groupsAlongWords), reach: &reach256,
+		straight:   streamSet{streamAcross256Wordsx1, streamAcross256Wordsx2, streamAcross256Wordsx4},
+		transposed: streamSet{streamAlong256Wordsx1, streamAlong256Wordsx2, streamAlong256Wordsx4},
+		panels:     streamSet{streamPanels256Wordsx1, streamPanels256Wordsx2, streamPanels256Wordsx4}}
+	stream256BF16 = streamKernel{streamShape: &stream256, sums: BF16.Block(), size: 2, kpack: 1, block: 64, pack: transposing256(BF16, avx2NR, groupsAlongBF16), reach: &reach256,
+		straight:   streamSet{streamAcross256BF16x1, streamAcross256BF16x2, streamAcross256BF16x4},
+		transposed: streamSet{streamAlong256BF16x1, streamAlong256BF16x2, streamAlong256BF16x4},
 		panels:     stream256Words.panels,
-		narrow:     streamSet{stream256P1BF16, stream256P2BF16, stream256P4BF16}}
-	stream256F16 = streamKernel{streamShape: &stream256, sums: F16.Block(), size: 2, kpack: 1, block: 64, pack: transposing256(F16, avx2NR, groupsT24F16), reach: &reach256,
-		straight:   streamSet{stream256S1F16, stream256S2F16, stream256S4F16},
-		transposed: streamSet{stream256T1F16, stream256T2F16, stream256T4F16},
+		narrow:     streamSet{streamPanels256BF16x1, streamPanels256BF16x2, streamPanels256BF16x4}}
+	stream256F16 = streamKernel{streamShape: &stream256, sums: F16.Block(), size: 2, kpack: 1, block: 64, pack: transposing256(F16, avx2NR, groupsAlongF16), reach: &reach256,
+		straight:   streamSet{streamAcross256F16x1, streamAcross256F16x2, streamAcross256F16x4},
+		transposed: streamSet{streamAlong256F16x1, streamAlong256F16x2, streamAlong256F16x4},
 		panels:     stream256Words.panels,
-		narrow:     streamSet{stream256P1F16, stream256P2F16, stream256P4F16}}
+		narrow:     streamSet{streamPanels256F16x1, streamPanels256F16x2, streamPanels256F16x4}}
 )
 
 // roles returns what s does for a kernel.

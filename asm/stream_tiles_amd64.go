@@ -4,14 +4,14 @@ package asm
 
 import "unsafe"
 
-// The stream kernels that compute as AMX does; see dotTile. S takes a tile of K or less at a time, T and P whole tiles.
+// The stream kernels that compute as AMX does; see dotTile. Across takes a tile of K or less at a time, along and panels whole tiles.
 
 var (
 	streamTilesShape = streamShape{mr: amxMR, nr: amxNR, vec: 16, slots: []int{2, 2, 1, 1, 1}, widths: []int{amxNR, amxNR, amxNR}}
 	streamTiles      = streamKernel{streamShape: &streamTilesShape, sums: BF16.Block(), size: 2, kpack: 2, block: tileLine,
-		straight:   streamSet{streamS1Tiles, streamS2Tiles, streamS4Tiles, streamS6Tiles, streamS8Tiles},
-		transposed: streamSet{streamT1Tiles, streamT2Tiles, streamT4Tiles, streamT6Tiles, streamT8Tiles},
-		panels:     streamSet{streamP1Tiles, streamP2Tiles, streamP4Tiles}}
+		straight:   streamSet{streamAcross512Tilesx1, streamAcross512Tilesx2, streamAcross512Tilesx4, streamAcross512Tilesx6, streamAcross512Tilesx8},
+		transposed: streamSet{streamAlong512Tilesx1, streamAlong512Tilesx2, streamAlong512Tilesx4, streamAlong512Tilesx6, streamAlong512Tilesx8},
+		panels:     streamSet{streamPanels512Tilesx1, streamPanels512Tilesx2, streamPanels512Tilesx4}}
 )
 
 // streamTilesStored is how many rows of A the kernels for panels multiply.
@@ -79,7 +79,7 @@ func (s *streamKernel) restTile(c *streamBlock, k, m, n int, a, b unsafe.Pointer
 	for j := 0; j < n; j += width {
 		here := min(n-j, width)
 		for i := 0; i < here; i += tile {
-			packLines(unsafe.Add(lines, i*tileLine), unsafe.Add(b, (j+i)*stride), stride, min(here-i, tile), k)
+			packAlong512Tiles(unsafe.Add(lines, i*tileLine), unsafe.Add(b, (j+i)*stride), stride, min(here-i, tile), k)
 		}
 		s.blocks(c, 1, m, here, a, lines, tileLine, unsafe.Add(dst, j*4), ldd, goesOn)
 	}

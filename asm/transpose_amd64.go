@@ -9,7 +9,7 @@ var transposes = machine().lacks(isaAVX512) == nil
 // transpose transposes with the packer of panels as wide, if this processor can.
 func transpose(dst, src unsafe.Pointer, stride, rows, n int) bool {
 	if transposes {
-		packT32Words(dst, src, stride, rows, n)
+		packAlong512Wordsx32(dst, src, stride, rows, n)
 	}
 	return transposes
 }

@@ -19,17 +19,17 @@ type unpackedShape struct {
 
 var (
 	unpackedAVX512 = unpackedShape{8, 4, 8,
-		[]unpackedStrip{unpacked1AVX512, unpacked2AVX512, unpacked3AVX512},
-		[]unpackedStrip{unpackedShort1AVX512, unpackedShort2AVX512, unpackedShort3AVX512}}
+		[]unpackedStrip{unpacked512Wordsx1, unpacked512Wordsx2, unpacked512Wordsx3},
+		[]unpackedStrip{unpackedShort512Wordsx1, unpackedShort512Wordsx2, unpackedShort512Wordsx3}}
 	unpackedAcrossAVX512 = unpackedShape{8, 4, 8,
-		[]unpackedStrip{unpackedAcross1AVX512, unpackedAcross2AVX512, unpackedAcross3AVX512},
-		[]unpackedStrip{unpackedAcrossShort1AVX512, unpackedAcrossShort2AVX512, unpackedAcrossShort3AVX512}}
+		[]unpackedStrip{unpackedAcross512Wordsx1, unpackedAcross512Wordsx2, unpackedAcross512Wordsx3},
+		[]unpackedStrip{unpackedAcrossShort512Wordsx1, unpackedAcrossShort512Wordsx2, unpackedAcrossShort512Wordsx3}}
 	unpackedAVX2 = unpackedShape{6, 3, 7,
-		[]unpackedStrip{unpacked1AVX2, unpacked2AVX2},
-		[]unpackedStrip{unpackedShort1AVX2, unpackedShort2AVX2}}
+		[]unpackedStrip{unpacked256Wordsx1, unpacked256Wordsx2},
+		[]unpackedStrip{unpackedShort256Wordsx1, unpackedShort256Wordsx2}}
 	unpackedAcrossAVX2 = unpackedShape{6, 3, 7,
-		[]unpackedStrip{unpackedAcross1AVX2, unpackedAcross2AVX2},
-		[]unpackedStrip{unpackedAcrossShort1AVX2, unpackedAcrossShort2AVX2}}
+		[]unpackedStrip{unpackedAcross256Wordsx1, unpackedAcross256Wordsx2},
+		[]unpackedStrip{unpackedAcrossShort256Wordsx1, unpackedAcrossShort256Wordsx2}}
 )
 
 // unpackedOf returns how strips multiply what is not packed.

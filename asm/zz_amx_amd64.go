@@ -19,22 +19,22 @@ func rowsAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ld
 // 1 × 2 tiles, stored past the caches.
 //
 //go:noescape
-func pastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+func mulPastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 
 // 1 × 2 tiles, rounded to bf16.
 //
 //go:noescape
-func roundAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+func mulRoundAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 
 // 1 × 2 tiles, rounded to bf16, stored past the caches.
 //
 //go:noescape
-func roundPastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+func mulRoundPastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 
 // 1 × 2 tiles, A in rows, rounded to bf16.
 //
 //go:noescape
-func roundRowsAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+func rowsRoundAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
 
 // 1 × 2 tiles, A in rows, stored past the caches.
 //
@@ -44,7 +44,7 @@ func rowsPastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer
 // 1 × 2 tiles, A in rows, rounded to bf16, stored past the caches.
 //
 //go:noescape
-func roundRowsPastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+func rowsRoundPastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
 
 // Strips of 1 × 2 tiles, and beside them the next panels of B.
 //
@@ -59,19 +59,19 @@ func peakAMX(n int)
 // 1 to 16 rows of contiguous K into tiles of 16 lines.
 //
 //go:noescape
-func packLines(dst, src unsafe.Pointer, stride, rows, k int)
+func packAlong512Tiles(dst, src unsafe.Pointer, stride, rows, k int)
 
 // 128 columns of pairs of rows into 4 panels.
 //
 //go:noescape
-func packWide4(dst, src unsafe.Pointer, stride, k, panel int)
+func packAcross512Pairsx32x4(dst, src unsafe.Pointer, stride, k, panel int)
 
 // 256 columns of pairs of rows into 8 panels.
 //
 //go:noescape
-func packWide8(dst, src unsafe.Pointer, stride, k, panel int)
+func packAcross512Pairsx32x8(dst, src unsafe.Pointer, stride, k, panel int)
 
 // 1 to 16 columns into tiles of 16 lines.
 //
 //go:noescape
-func packPairs16(dst, src unsafe.Pointer, stride, n, k int)
+func packAcross512Tiles(dst, src unsafe.Pointer, stride, n, k int)

@@ -1126,9 +1126,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func pastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+// func mulPastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 // 1 × 2 tiles, stored past the caches.
-TEXT ·pastAMX(SB), 0, $2176-64
+TEXT ·mulPastAMX(SB), 0, $2176-64
 	MOVQ m+8(FP), BX
 	MOVQ a+16(FP), SI
 	MOVQ src+32(FP), R8
@@ -1558,9 +1558,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func roundAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+// func mulRoundAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 // 1 × 2 tiles, rounded to bf16.
-TEXT ·roundAMX(SB), 0, $2176-64
+TEXT ·mulRoundAMX(SB), 0, $2176-64
 	MOVQ m+8(FP), BX
 	MOVQ a+16(FP), SI
 	MOVQ src+32(FP), R8
@@ -2186,9 +2186,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func roundPastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+// func mulRoundPastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 // 1 × 2 tiles, rounded to bf16, stored past the caches.
-TEXT ·roundPastAMX(SB), 0, $2176-64
+TEXT ·mulRoundPastAMX(SB), 0, $2176-64
 	MOVQ m+8(FP), BX
 	MOVQ a+16(FP), SI
 	MOVQ src+32(FP), R8
@@ -2791,9 +2791,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func roundRowsAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+// func rowsRoundAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
 // 1 × 2 tiles, A in rows, rounded to bf16.
-TEXT ·roundRowsAMX(SB), 0, $2176-72
+TEXT ·rowsRoundAMX(SB), 0, $2176-72
 	MOVQ m+8(FP), BX
 	MOVQ a+16(FP), SI
 	MOVQ src+32(FP), R8
@@ -3869,9 +3869,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func roundRowsPastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
+// func rowsRoundPastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
 // 1 × 2 tiles, A in rows, rounded to bf16, stored past the caches.
-TEXT ·roundRowsPastAMX(SB), 0, $2176-72
+TEXT ·rowsRoundPastAMX(SB), 0, $2176-72
 	MOVQ m+8(FP), BX
 	MOVQ a+16(FP), SI
 	MOVQ src+32(FP), R8
@@ -4885,9 +4885,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packLines(dst, src unsafe.Pointer, stride, rows, k int)
+// func packAlong512Tiles(dst, src unsafe.Pointer, stride, rows, k int)
 // 1 to 16 rows of contiguous K into tiles of 16 lines.
-TEXT ·packLines(SB), NOSPLIT, $0-40
+TEXT ·packAlong512Tiles(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -4999,9 +4999,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packWide4(dst, src unsafe.Pointer, stride, k, panel int)
+// func packAcross512Pairsx32x4(dst, src unsafe.Pointer, stride, k, panel int)
 // 128 columns of pairs of rows into 4 panels.
-TEXT ·packWide4(SB), NOSPLIT, $0-40
+TEXT ·packAcross512Pairsx32x4(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -5064,9 +5064,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packWide8(dst, src unsafe.Pointer, stride, k, panel int)
+// func packAcross512Pairsx32x8(dst, src unsafe.Pointer, stride, k, panel int)
 // 256 columns of pairs of rows into 8 panels.
-TEXT ·packWide8(SB), NOSPLIT, $0-40
+TEXT ·packAcross512Pairsx32x8(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -5165,9 +5165,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packPairs16(dst, src unsafe.Pointer, stride, n, k int)
+// func packAcross512Tiles(dst, src unsafe.Pointer, stride, n, k int)
 // 1 to 16 columns into tiles of 16 lines.
-TEXT ·packPairs16(SB), NOSPLIT, $0-40
+TEXT ·packAcross512Tiles(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9

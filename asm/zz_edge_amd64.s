@@ -5,9 +5,9 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// func edge1AVX512BF16(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+// func edge512Pairsx1(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 // r rows by 1 vectors of columns.
-TEXT ·edge1AVX512BF16(SB), NOSPLIT, $0-88
+TEXT ·edge512Pairsx1(SB), NOSPLIT, $0-88
 	MOVQ last+80(FP), CX
 	MOVQ $-1, DX
 	SHLQ CX, DX
@@ -646,9 +646,9 @@ loaded:
 	JEQ start7
 	JMP start8
 
-// func edgeShort1AVX512BF16(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+// func edgeShort512Pairsx1(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 // r rows by 1 vectors of columns.
-TEXT ·edgeShort1AVX512BF16(SB), NOSPLIT, $0-88
+TEXT ·edgeShort512Pairsx1(SB), NOSPLIT, $0-88
 	MOVQ last+80(FP), CX
 	MOVQ $-1, DX
 	SHLQ CX, DX
@@ -1287,9 +1287,9 @@ loaded:
 	JEQ start7
 	JMP start8
 
-// func edge2AVX512BF16(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+// func edge512Pairsx2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 // r rows by 2 vectors of columns.
-TEXT ·edge2AVX512BF16(SB), NOSPLIT, $0-88
+TEXT ·edge512Pairsx2(SB), NOSPLIT, $0-88
 	MOVQ last+80(FP), CX
 	MOVQ $-1, DX
 	SHLQ CX, DX
@@ -2076,9 +2076,9 @@ loaded:
 	JEQ start7
 	JMP start8
 
-// func edgeShort2AVX512BF16(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+// func edgeShort512Pairsx2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 // r rows by 2 vectors of columns.
-TEXT ·edgeShort2AVX512BF16(SB), NOSPLIT, $0-88
+TEXT ·edgeShort512Pairsx2(SB), NOSPLIT, $0-88
 	MOVQ last+80(FP), CX
 	MOVQ $-1, DX
 	SHLQ CX, DX
@@ -2865,9 +2865,9 @@ loaded:
 	JEQ start7
 	JMP start8
 
-// func edge1AVX512(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+// func edge512Wordsx1(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 // r rows by 1 vectors of columns.
-TEXT ·edge1AVX512(SB), NOSPLIT, $0-88
+TEXT ·edge512Wordsx1(SB), NOSPLIT, $0-88
 	MOVQ last+80(FP), CX
 	MOVQ $-1, DX
 	SHLQ CX, DX
@@ -3506,9 +3506,9 @@ loaded:
 	JEQ start7
 	JMP start8
 
-// func edgeShort1AVX512(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+// func edgeShort512Wordsx1(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 // r rows by 1 vectors of columns.
-TEXT ·edgeShort1AVX512(SB), NOSPLIT, $0-88
+TEXT ·edgeShort512Wordsx1(SB), NOSPLIT, $0-88
 	MOVQ last+80(FP), CX
 	MOVQ $-1, DX
 	SHLQ CX, DX
@@ -4147,9 +4147,9 @@ loaded:
 	JEQ start7
 	JMP start8
 
-// func edge2AVX512(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+// func edge512Wordsx2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 // r rows by 2 vectors of columns.
-TEXT ·edge2AVX512(SB), NOSPLIT, $0-88
+TEXT ·edge512Wordsx2(SB), NOSPLIT, $0-88
 	MOVQ last+80(FP), CX
 	MOVQ $-1, DX
 	SHLQ CX, DX
@@ -4936,9 +4936,9 @@ loaded:
 	JEQ start7
 	JMP start8
 
-// func edgeShort2AVX512(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+// func edgeShort512Wordsx2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 // r rows by 2 vectors of columns.
-TEXT ·edgeShort2AVX512(SB), NOSPLIT, $0-88
+TEXT ·edgeShort512Wordsx2(SB), NOSPLIT, $0-88
 	MOVQ last+80(FP), CX
 	MOVQ $-1, DX
 	SHLQ CX, DX
@@ -5725,9 +5725,9 @@ loaded:
 	JEQ start7
 	JMP start8
 
-// func edge1AVX2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+// func edge256Wordsx1(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 // r rows by 1 vectors of columns.
-TEXT ·edge1AVX2(SB), NOSPLIT, $0-88
+TEXT ·edge256Wordsx1(SB), NOSPLIT, $0-88
 	MOVQ r+0(FP), AX
 	MOVQ k+8(FP), CX
 	MOVQ a+16(FP), SI
@@ -6007,9 +6007,9 @@ loaded:
 	JEQ start3
 	JMP start4
 
-// func edgeShort1AVX2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+// func edgeShort256Wordsx1(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 // r rows by 1 vectors of columns.
-TEXT ·edgeShort1AVX2(SB), NOSPLIT, $0-88
+TEXT ·edgeShort256Wordsx1(SB), NOSPLIT, $0-88
 	MOVQ last+80(FP), CX
 	NEGQ CX
 	LEAQ ·firstWords<>+32(SB), DX
@@ -6313,9 +6313,9 @@ loaded:
 	JEQ start3
 	JMP start4
 
-// func edge2AVX2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+// func edge256Wordsx2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 // r rows by 2 vectors of columns.
-TEXT ·edge2AVX2(SB), NOSPLIT, $0-88
+TEXT ·edge256Wordsx2(SB), NOSPLIT, $0-88
 	MOVQ r+0(FP), AX
 	MOVQ k+8(FP), CX
 	MOVQ a+16(FP), SI
@@ -6645,9 +6645,9 @@ loaded:
 	JEQ start3
 	JMP start4
 
-// func edgeShort2AVX2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+// func edgeShort256Wordsx2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 // r rows by 2 vectors of columns.
-TEXT ·edgeShort2AVX2(SB), NOSPLIT, $0-88
+TEXT ·edgeShort256Wordsx2(SB), NOSPLIT, $0-88
 	MOVQ last+80(FP), CX
 	NEGQ CX
 	LEAQ ·firstWords<>+32(SB), DX
@@ -7001,9 +7001,9 @@ loaded:
 	JEQ start3
 	JMP start4
 
-// func edge3AVX2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+// func edge256Wordsx3(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 // r rows by 3 vectors of columns.
-TEXT ·edge3AVX2(SB), NOSPLIT, $0-88
+TEXT ·edge256Wordsx3(SB), NOSPLIT, $0-88
 	MOVQ r+0(FP), AX
 	MOVQ k+8(FP), CX
 	MOVQ a+16(FP), SI
@@ -7383,9 +7383,9 @@ loaded:
 	JEQ start3
 	JMP start4
 
-// func edgeShort3AVX2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+// func edgeShort256Wordsx3(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 // r rows by 3 vectors of columns.
-TEXT ·edgeShort3AVX2(SB), NOSPLIT, $0-88
+TEXT ·edgeShort256Wordsx3(SB), NOSPLIT, $0-88
 	MOVQ last+80(FP), CX
 	NEGQ CX
 	LEAQ ·firstWords<>+32(SB), DX

@@ -24,12 +24,12 @@ func mulHopper512x32(c *hopperCall)
 // 8 × 64, steps of 16 products.
 //
 //go:noescape
-func mulHopper512x16F16(c *hopperCall)
+func mulHopper512F16x16(c *hopperCall)
 
 // 8 × 64, steps of 32 products.
 //
 //go:noescape
-func mulHopper512x32F16(c *hopperCall)
+func mulHopper512F16x32(c *hopperCall)
 
 // 4 × 24, steps of 16 products.
 //
@@ -49,12 +49,12 @@ func mulHopper256x32(c *hopperCall)
 // 4 × 24, steps of 16 products.
 //
 //go:noescape
-func mulHopper256x16F16(c *hopperCall)
+func mulHopper256F16x16(c *hopperCall)
 
 // 4 × 24, steps of 32 products.
 //
 //go:noescape
-func mulHopper256x32F16(c *hopperCall)
+func mulHopper256F16x32(c *hopperCall)
 
 // 8 independent vectors of products a turn, n turns.
 //
@@ -79,17 +79,17 @@ func tameHopper256(src unsafe.Pointer, lds, rows, from, span int, wild *int)
 // See hopperScan.
 //
 //go:noescape
-func scanHopper512A16(values unsafe.Pointer, steps int, out *hopperScan)
+func scanHopper512Ax16(values unsafe.Pointer, steps int, out *hopperScan)
 
 // See hopperScan.
 //
 //go:noescape
-func scanHopper512A8(values unsafe.Pointer, steps int, out *hopperScan)
+func scanHopper512Ax8(values unsafe.Pointer, steps int, out *hopperScan)
 
 // See hopperScan.
 //
 //go:noescape
-func scanHopper512A32(values unsafe.Pointer, steps int, out *hopperScan)
+func scanHopper512Ax32(values unsafe.Pointer, steps int, out *hopperScan)
 
 // n vectors; normal and base are exponent fields.
 //
@@ -99,17 +99,17 @@ func exponentsHopper512A(dst, values unsafe.Pointer, n, normal, base int)
 // See hopperScan.
 //
 //go:noescape
-func scanHopper512B16(values unsafe.Pointer, steps int, out *hopperScan)
+func scanHopper512Bx16(values unsafe.Pointer, steps int, out *hopperScan)
 
 // See hopperScan.
 //
 //go:noescape
-func scanHopper512B8(values unsafe.Pointer, steps int, out *hopperScan)
+func scanHopper512Bx8(values unsafe.Pointer, steps int, out *hopperScan)
 
 // See hopperScan.
 //
 //go:noescape
-func scanHopper512B32(values unsafe.Pointer, steps int, out *hopperScan)
+func scanHopper512Bx32(values unsafe.Pointer, steps int, out *hopperScan)
 
 // k vectors; normal and base are exponent fields; half is the bytes to the second half of the columns, if there is one.
 //
@@ -119,17 +119,17 @@ func exponentsHopper512B(dst, values unsafe.Pointer, k, normal, base, half int)
 // See hopperScan.
 //
 //go:noescape
-func scanHopper256A16(values unsafe.Pointer, steps int, out *hopperScan)
+func scanHopper256Ax16(values unsafe.Pointer, steps int, out *hopperScan)
 
 // See hopperScan.
 //
 //go:noescape
-func scanHopper256A8(values unsafe.Pointer, steps int, out *hopperScan)
+func scanHopper256Ax8(values unsafe.Pointer, steps int, out *hopperScan)
 
 // See hopperScan.
 //
 //go:noescape
-func scanHopper256A32(values unsafe.Pointer, steps int, out *hopperScan)
+func scanHopper256Ax32(values unsafe.Pointer, steps int, out *hopperScan)
 
 // n vectors; normal and base are exponent fields.
 //
@@ -139,17 +139,17 @@ func exponentsHopper256A(dst, values unsafe.Pointer, n, normal, base int)
 // See hopperScan.
 //
 //go:noescape
-func scanHopper256B16(values unsafe.Pointer, steps int, out *hopperScan)
+func scanHopper256Bx16(values unsafe.Pointer, steps int, out *hopperScan)
 
 // See hopperScan.
 //
 //go:noescape
-func scanHopper256B8(values unsafe.Pointer, steps int, out *hopperScan)
+func scanHopper256Bx8(values unsafe.Pointer, steps int, out *hopperScan)
 
 // See hopperScan.
 //
 //go:noescape
-func scanHopper256B32(values unsafe.Pointer, steps int, out *hopperScan)
+func scanHopper256Bx32(values unsafe.Pointer, steps int, out *hopperScan)
 
 // k vectors; normal and base are exponent fields; half is the bytes to the second half of the columns, if there is one.
 //

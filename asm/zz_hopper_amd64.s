@@ -3165,9 +3165,9 @@ last:
 	VZEROUPPER
 	RET
 
-// func mulHopper512x16F16(c *hopperCall)
+// func mulHopper512F16x16(c *hopperCall)
 // 8 × 64, steps of 16 products.
-TEXT ·mulHopper512x16F16(SB), NOSPLIT, $352-8
+TEXT ·mulHopper512F16x16(SB), NOSPLIT, $352-8
 	MOVQ c+0(FP), AX
 	MOVQ hopperCall_head(AX), DI
 	MOVQ hopperCall_a(AX), SI
@@ -4236,9 +4236,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulHopper512x32F16(c *hopperCall)
+// func mulHopper512F16x32(c *hopperCall)
 // 8 × 64, steps of 32 products.
-TEXT ·mulHopper512x32F16(SB), NOSPLIT, $352-8
+TEXT ·mulHopper512F16x32(SB), NOSPLIT, $352-8
 	MOVQ c+0(FP), AX
 	MOVQ hopperCall_head(AX), DI
 	MOVQ hopperCall_a(AX), SI
@@ -8574,9 +8574,9 @@ last:
 	VZEROUPPER
 	RET
 
-// func mulHopper256x16F16(c *hopperCall)
+// func mulHopper256F16x16(c *hopperCall)
 // 4 × 24, steps of 16 products.
-TEXT ·mulHopper256x16F16(SB), NOSPLIT, $192-8
+TEXT ·mulHopper256F16x16(SB), NOSPLIT, $192-8
 	MOVQ c+0(FP), AX
 	MOVQ hopperCall_head(AX), DI
 	MOVQ hopperCall_a(AX), SI
@@ -9484,9 +9484,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulHopper256x32F16(c *hopperCall)
+// func mulHopper256F16x32(c *hopperCall)
 // 4 × 24, steps of 32 products.
-TEXT ·mulHopper256x32F16(SB), NOSPLIT, $192-8
+TEXT ·mulHopper256F16x32(SB), NOSPLIT, $192-8
 	MOVQ c+0(FP), AX
 	MOVQ hopperCall_head(AX), DI
 	MOVQ hopperCall_a(AX), SI
@@ -11131,9 +11131,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func scanHopper512A16(values unsafe.Pointer, steps int, out *hopperScan)
+// func scanHopper512Ax16(values unsafe.Pointer, steps int, out *hopperScan)
 // See hopperScan.
-TEXT ·scanHopper512A16(SB), NOSPLIT, $0-24
+TEXT ·scanHopper512Ax16(SB), NOSPLIT, $0-24
 	MOVQ values+0(FP), SI
 	MOVQ steps+8(FP), CX
 	MOVQ out+16(FP), DI
@@ -11224,9 +11224,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func scanHopper512A8(values unsafe.Pointer, steps int, out *hopperScan)
+// func scanHopper512Ax8(values unsafe.Pointer, steps int, out *hopperScan)
 // See hopperScan.
-TEXT ·scanHopper512A8(SB), NOSPLIT, $0-24
+TEXT ·scanHopper512Ax8(SB), NOSPLIT, $0-24
 	MOVQ values+0(FP), SI
 	MOVQ steps+8(FP), CX
 	MOVQ out+16(FP), DI
@@ -11308,9 +11308,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func scanHopper512A32(values unsafe.Pointer, steps int, out *hopperScan)
+// func scanHopper512Ax32(values unsafe.Pointer, steps int, out *hopperScan)
 // See hopperScan.
-TEXT ·scanHopper512A32(SB), NOSPLIT, $0-24
+TEXT ·scanHopper512Ax32(SB), NOSPLIT, $0-24
 	MOVQ values+0(FP), SI
 	MOVQ steps+8(FP), CX
 	MOVQ out+16(FP), DI
@@ -11391,9 +11391,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func scanHopper512B16(values unsafe.Pointer, steps int, out *hopperScan)
+// func scanHopper512Bx16(values unsafe.Pointer, steps int, out *hopperScan)
 // See hopperScan.
-TEXT ·scanHopper512B16(SB), NOSPLIT, $0-24
+TEXT ·scanHopper512Bx16(SB), NOSPLIT, $0-24
 	MOVQ values+0(FP), SI
 	MOVQ steps+8(FP), CX
 	MOVQ out+16(FP), DI
@@ -11675,9 +11675,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func scanHopper512B8(values unsafe.Pointer, steps int, out *hopperScan)
+// func scanHopper512Bx8(values unsafe.Pointer, steps int, out *hopperScan)
 // See hopperScan.
-TEXT ·scanHopper512B8(SB), NOSPLIT, $0-24
+TEXT ·scanHopper512Bx8(SB), NOSPLIT, $0-24
 	MOVQ values+0(FP), SI
 	MOVQ steps+8(FP), CX
 	MOVQ out+16(FP), DI
@@ -11927,9 +11927,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func scanHopper512B32(values unsafe.Pointer, steps int, out *hopperScan)
+// func scanHopper512Bx32(values unsafe.Pointer, steps int, out *hopperScan)
 // See hopperScan.
-TEXT ·scanHopper512B32(SB), NOSPLIT, $0-24
+TEXT ·scanHopper512Bx32(SB), NOSPLIT, $0-24
 	MOVQ values+0(FP), SI
 	MOVQ steps+8(FP), CX
 	MOVQ out+16(FP), DI
@@ -12103,9 +12103,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func scanHopper256A16(values unsafe.Pointer, steps int, out *hopperScan)
+// func scanHopper256Ax16(values unsafe.Pointer, steps int, out *hopperScan)
 // See hopperScan.
-TEXT ·scanHopper256A16(SB), NOSPLIT, $0-24
+TEXT ·scanHopper256Ax16(SB), NOSPLIT, $0-24
 	MOVQ values+0(FP), SI
 	MOVQ steps+8(FP), CX
 	MOVQ out+16(FP), DI
@@ -12196,9 +12196,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func scanHopper256A8(values unsafe.Pointer, steps int, out *hopperScan)
+// func scanHopper256Ax8(values unsafe.Pointer, steps int, out *hopperScan)
 // See hopperScan.
-TEXT ·scanHopper256A8(SB), NOSPLIT, $0-24
+TEXT ·scanHopper256Ax8(SB), NOSPLIT, $0-24
 	MOVQ values+0(FP), SI
 	MOVQ steps+8(FP), CX
 	MOVQ out+16(FP), DI
@@ -12280,9 +12280,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func scanHopper256A32(values unsafe.Pointer, steps int, out *hopperScan)
+// func scanHopper256Ax32(values unsafe.Pointer, steps int, out *hopperScan)
 // See hopperScan.
-TEXT ·scanHopper256A32(SB), NOSPLIT, $0-24
+TEXT ·scanHopper256Ax32(SB), NOSPLIT, $0-24
 	MOVQ values+0(FP), SI
 	MOVQ steps+8(FP), CX
 	MOVQ out+16(FP), DI
@@ -12363,9 +12363,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func scanHopper256B16(values unsafe.Pointer, steps int, out *hopperScan)
+// func scanHopper256Bx16(values unsafe.Pointer, steps int, out *hopperScan)
 // See hopperScan.
-TEXT ·scanHopper256B16(SB), NOSPLIT, $0-24
+TEXT ·scanHopper256Bx16(SB), NOSPLIT, $0-24
 	MOVQ values+0(FP), SI
 	MOVQ steps+8(FP), CX
 	MOVQ out+16(FP), DI
@@ -12777,9 +12777,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func scanHopper256B8(values unsafe.Pointer, steps int, out *hopperScan)
+// func scanHopper256Bx8(values unsafe.Pointer, steps int, out *hopperScan)
 // See hopperScan.
-TEXT ·scanHopper256B8(SB), NOSPLIT, $0-24
+TEXT ·scanHopper256Bx8(SB), NOSPLIT, $0-24
 	MOVQ values+0(FP), SI
 	MOVQ steps+8(FP), CX
 	MOVQ out+16(FP), DI
@@ -13141,9 +13141,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func scanHopper256B32(values unsafe.Pointer, steps int, out *hopperScan)
+// func scanHopper256Bx32(values unsafe.Pointer, steps int, out *hopperScan)
 // See hopperScan.
-TEXT ·scanHopper256B32(SB), NOSPLIT, $0-24
+TEXT ·scanHopper256Bx32(SB), NOSPLIT, $0-24
 	MOVQ values+0(FP), SI
 	MOVQ steps+8(FP), CX
 	MOVQ out+16(FP), DI

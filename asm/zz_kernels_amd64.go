@@ -9,59 +9,59 @@ import "unsafe"
 // 8 × 32, a word is a pair of bf16.
 //
 //go:noescape
-func mulAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next Ahead, to store)
+func mul512Pairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next Ahead, to store)
 
 // 8 × 32, a word is a pair of bf16, A in rows.
 //
 //go:noescape
-func rowsAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
+func rows512Pairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
 
 // 2 vectors of chains.
 //
 //go:noescape
-func lanesAVX512BF16(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
+func lanes512Pairs(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
 
 // 24 independent multiply-adds a turn, n turns.
 //
 //go:noescape
-func peakAVX512BF16(n int)
+func peak512Pairs(n int)
 
 // 8 × 32, a word is a float32.
 //
 //go:noescape
-func mulAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next Ahead, to store)
+func mul512Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next Ahead, to store)
 
 // 8 × 32, a word is a float32, A in rows.
 //
 //go:noescape
-func rowsAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
+func rows512Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
 
 // 2 vectors of chains.
 //
 //go:noescape
-func lanesAVX512(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
+func lanes512Words(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
 
 // 24 independent multiply-adds a turn, n turns.
 //
 //go:noescape
-func peakAVX512(n int)
+func peak512Words(n int)
 
 // 4 × 24, a word is a float32.
 //
 //go:noescape
-func mulAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next Ahead, to store)
+func mul256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next Ahead, to store)
 
 // 4 × 24, a word is a float32, A in rows.
 //
 //go:noescape
-func rowsAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
+func rows256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
 
 // 3 vectors of chains.
 //
 //go:noescape
-func lanesAVX2(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
+func lanes256Words(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
 
 // 12 independent multiply-adds a turn, n turns.
 //
 //go:noescape
-func peakAVX2(n int)
+func peak256Words(n int)

@@ -5,9 +5,9 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// func mulAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next Ahead, to store)
+// func mul512Pairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next Ahead, to store)
 // 8 × 32, a word is a pair of bf16.
-TEXT ·mulAVX512BF16(SB), NOSPLIT, $40-112
+TEXT ·mul512Pairs(SB), NOSPLIT, $40-112
 	MOVQ next_Base+64(FP), R15
 	MOVQ next_Rows+80(FP), R14
 	MOVQ next_Chunks+88(FP), R12
@@ -941,9 +941,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func rowsAVX512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
+// func rows512Pairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
 // 8 × 32, a word is a pair of bf16, A in rows.
-TEXT ·rowsAVX512BF16(SB), NOSPLIT, $40-80
+TEXT ·rows512Pairs(SB), NOSPLIT, $40-80
 	MOVQ lda+64(FP), R12
 	MOVQ m+8(FP), BX
 	MOVQ a+16(FP), SI
@@ -1747,9 +1747,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func lanesAVX512BF16(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
+// func lanes512Pairs(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
 // 2 vectors of chains.
-TEXT ·lanesAVX512BF16(SB), NOSPLIT, $0-64
+TEXT ·lanes512Pairs(SB), NOSPLIT, $0-64
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ stepA+16(FP), R8
@@ -1784,9 +1784,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func peakAVX512BF16(n int)
+// func peak512Pairs(n int)
 // 24 independent multiply-adds a turn, n turns.
-TEXT ·peakAVX512BF16(SB), NOSPLIT, $0-8
+TEXT ·peak512Pairs(SB), NOSPLIT, $0-8
 	MOVQ n+0(FP), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -1856,9 +1856,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next Ahead, to store)
+// func mul512Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next Ahead, to store)
 // 8 × 32, a word is a float32.
-TEXT ·mulAVX512(SB), NOSPLIT, $40-112
+TEXT ·mul512Words(SB), NOSPLIT, $40-112
 	MOVQ next_Base+64(FP), R15
 	MOVQ next_Rows+80(FP), R14
 	MOVQ next_Chunks+88(FP), R12
@@ -2790,9 +2790,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func rowsAVX512(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
+// func rows512Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
 // 8 × 32, a word is a float32, A in rows.
-TEXT ·rowsAVX512(SB), NOSPLIT, $40-80
+TEXT ·rows512Words(SB), NOSPLIT, $40-80
 	MOVQ lda+64(FP), R12
 	MOVQ m+8(FP), BX
 	MOVQ a+16(FP), SI
@@ -3602,9 +3602,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func lanesAVX512(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
+// func lanes512Words(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
 // 2 vectors of chains.
-TEXT ·lanesAVX512(SB), NOSPLIT, $0-64
+TEXT ·lanes512Words(SB), NOSPLIT, $0-64
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ stepA+16(FP), R8
@@ -3639,9 +3639,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func peakAVX512(n int)
+// func peak512Words(n int)
 // 24 independent multiply-adds a turn, n turns.
-TEXT ·peakAVX512(SB), NOSPLIT, $0-8
+TEXT ·peak512Words(SB), NOSPLIT, $0-8
 	MOVQ n+0(FP), CX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -3711,9 +3711,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next Ahead, to store)
+// func mul256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next Ahead, to store)
 // 4 × 24, a word is a float32.
-TEXT ·mulAVX2(SB), NOSPLIT, $40-112
+TEXT ·mul256Words(SB), NOSPLIT, $40-112
 	MOVQ next_Base+64(FP), R15
 	MOVQ next_Rows+80(FP), R14
 	MOVQ next_Chunks+88(FP), R12
@@ -4261,9 +4261,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func rowsAVX2(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
+// func rows256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
 // 4 × 24, a word is a float32, A in rows.
-TEXT ·rowsAVX2(SB), NOSPLIT, $40-80
+TEXT ·rows256Words(SB), NOSPLIT, $40-80
 	MOVQ lda+64(FP), R12
 	MOVQ m+8(FP), BX
 	MOVQ a+16(FP), SI
@@ -4702,9 +4702,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func lanesAVX2(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
+// func lanes256Words(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
 // 3 vectors of chains.
-TEXT ·lanesAVX2(SB), NOSPLIT, $0-64
+TEXT ·lanes256Words(SB), NOSPLIT, $0-64
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ stepA+16(FP), R8
@@ -4744,9 +4744,9 @@ loop:
 	VZEROUPPER
 	RET
 
-// func peakAVX2(n int)
+// func peak256Words(n int)
 // 12 independent multiply-adds a turn, n turns.
-TEXT ·peakAVX2(SB), NOSPLIT, $0-8
+TEXT ·peak256Words(SB), NOSPLIT, $0-8
 	MOVQ n+0(FP), CX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1

@@ -9,54 +9,54 @@ import "unsafe"
 // 8 × 32, a word is a pair of bf16.
 //
 //go:noescape
-func mulPackPairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+func mulPackAcross512Pairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 
 // 8 × 32, a word is a pair of bf16.
 //
 //go:noescape
-func mulPackTPairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+func mulPackAlong512Pairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 
 // 8 × 32, a word is a float32.
 //
 //go:noescape
-func mulPackWords(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+func mulPackAcross512Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 
 // 8 × 32, a word is a float32.
 //
 //go:noescape
-func mulPackTWords(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+func mulPackAlong512Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 
 // 4 × 24, a word is a float32.
 //
 //go:noescape
-func mulPack256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+func mulPackAcross256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 
 // 8 × 32, a word is a float32.
 //
 //go:noescape
-func mulPackBF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+func mulPackAcross512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 
 // 8 × 32, a word is a float32.
 //
 //go:noescape
-func mulPackTBF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+func mulPackAlong512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 
 // 4 × 24, a word is a float32.
 //
 //go:noescape
-func mulPack256BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+func mulPackAcross256BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 
 // 8 × 32, a word is a float32.
 //
 //go:noescape
-func mulPackF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+func mulPackAcross512F16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 
 // 8 × 32, a word is a float32.
 //
 //go:noescape
-func mulPackTF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+func mulPackAlong512F16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 
 // 4 × 24, a word is a float32.
 //
 //go:noescape
-func mulPack256F16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+func mulPackAcross256F16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)

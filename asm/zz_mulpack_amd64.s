@@ -5,9 +5,9 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// func mulPackPairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+// func mulPackAcross512Pairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 // 8 × 32, a word is a pair of bf16.
-TEXT ·mulPackPairs(SB), NOSPLIT, $8-120
+TEXT ·mulPackAcross512Pairs(SB), NOSPLIT, $8-120
 	MOVQ pack_B+64(FP), R15
 	MOVQ pack_Stride+72(FP), R13
 	MOVQ pack_K+88(FP), R14
@@ -496,9 +496,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulPackTPairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+// func mulPackAlong512Pairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 // 8 × 32, a word is a pair of bf16.
-TEXT ·mulPackTPairs(SB), NOSPLIT, $48-120
+TEXT ·mulPackAlong512Pairs(SB), NOSPLIT, $48-120
 	MOVQ pack_B+64(FP), R15
 	MOVQ pack_Stride+72(FP), R13
 	MOVQ pack_K+88(FP), R8
@@ -1225,9 +1225,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulPackWords(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+// func mulPackAcross512Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 // 8 × 32, a word is a float32.
-TEXT ·mulPackWords(SB), NOSPLIT, $8-120
+TEXT ·mulPackAcross512Words(SB), NOSPLIT, $8-120
 	MOVQ pack_B+64(FP), R15
 	MOVQ pack_Stride+72(FP), R13
 	MOVQ pack_K+88(FP), R14
@@ -1688,9 +1688,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulPackTWords(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+// func mulPackAlong512Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 // 8 × 32, a word is a float32.
-TEXT ·mulPackTWords(SB), NOSPLIT, $48-120
+TEXT ·mulPackAlong512Words(SB), NOSPLIT, $48-120
 	MOVQ pack_B+64(FP), R15
 	MOVQ pack_Stride+72(FP), R13
 	MOVQ pack_K+88(FP), R8
@@ -2401,9 +2401,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulPack256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+// func mulPackAcross256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 // 4 × 24, a word is a float32.
-TEXT ·mulPack256Words(SB), NOSPLIT, $8-120
+TEXT ·mulPackAcross256Words(SB), NOSPLIT, $8-120
 	MOVQ pack_B+64(FP), R15
 	MOVQ pack_Stride+72(FP), R13
 	MOVQ pack_K+88(FP), R14
@@ -2783,9 +2783,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulPackBF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+// func mulPackAcross512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 // 8 × 32, a word is a float32.
-TEXT ·mulPackBF16(SB), NOSPLIT, $8-120
+TEXT ·mulPackAcross512BF16(SB), NOSPLIT, $8-120
 	MOVQ pack_B+64(FP), R15
 	MOVQ pack_Stride+72(FP), R13
 	MOVQ pack_K+88(FP), R14
@@ -3249,9 +3249,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulPackTBF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+// func mulPackAlong512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 // 8 × 32, a word is a float32.
-TEXT ·mulPackTBF16(SB), NOSPLIT, $48-120
+TEXT ·mulPackAlong512BF16(SB), NOSPLIT, $48-120
 	MOVQ pack_B+64(FP), R15
 	MOVQ pack_Stride+72(FP), R13
 	MOVQ pack_K+88(FP), R8
@@ -3978,9 +3978,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulPack256BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+// func mulPackAcross256BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 // 4 × 24, a word is a float32.
-TEXT ·mulPack256BF16(SB), NOSPLIT, $8-120
+TEXT ·mulPackAcross256BF16(SB), NOSPLIT, $8-120
 	MOVQ pack_B+64(FP), R15
 	MOVQ pack_Stride+72(FP), R13
 	MOVQ pack_K+88(FP), R14
@@ -4366,9 +4366,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulPackF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+// func mulPackAcross512F16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 // 8 × 32, a word is a float32.
-TEXT ·mulPackF16(SB), NOSPLIT, $8-120
+TEXT ·mulPackAcross512F16(SB), NOSPLIT, $8-120
 	MOVQ pack_B+64(FP), R15
 	MOVQ pack_Stride+72(FP), R13
 	MOVQ pack_K+88(FP), R14
@@ -4826,9 +4826,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulPackTF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+// func mulPackAlong512F16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 // 8 × 32, a word is a float32.
-TEXT ·mulPackTF16(SB), NOSPLIT, $48-120
+TEXT ·mulPackAlong512F16(SB), NOSPLIT, $48-120
 	MOVQ pack_B+64(FP), R15
 	MOVQ pack_Stride+72(FP), R13
 	MOVQ pack_K+88(FP), R8
@@ -5539,9 +5539,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func mulPack256F16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+// func mulPackAcross256F16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 // 4 × 24, a word is a float32.
-TEXT ·mulPack256F16(SB), NOSPLIT, $8-120
+TEXT ·mulPackAcross256F16(SB), NOSPLIT, $8-120
 	MOVQ pack_B+64(FP), R15
 	MOVQ pack_Stride+72(FP), R13
 	MOVQ pack_K+88(FP), R14

@@ -9,199 +9,199 @@ import "unsafe"
 // One panel of 8.
 //
 //go:noescape
-func packT8Pairs(dst, src unsafe.Pointer, stride, rows, k int)
+func packAlong512Pairsx8(dst, src unsafe.Pointer, stride, rows, k int)
 
 // One panel of 8.
 //
 //go:noescape
-func packT8Words(dst, src unsafe.Pointer, stride, rows, k int)
+func packAlong512Wordsx8(dst, src unsafe.Pointer, stride, rows, k int)
 
 // One panel of 8.
 //
 //go:noescape
-func packT8BF16(dst, src unsafe.Pointer, stride, rows, k int)
+func packAlong512BF16x8(dst, src unsafe.Pointer, stride, rows, k int)
 
 // One panel of 8.
 //
 //go:noescape
-func packT8F16(dst, src unsafe.Pointer, stride, rows, k int)
+func packAlong512F16x8(dst, src unsafe.Pointer, stride, rows, k int)
 
 // One panel of 32.
 //
 //go:noescape
-func packT32Pairs(dst, src unsafe.Pointer, stride, rows, k int)
+func packAlong512Pairsx32(dst, src unsafe.Pointer, stride, rows, k int)
 
 // One panel of 32.
 //
 //go:noescape
-func packT32Words(dst, src unsafe.Pointer, stride, rows, k int)
+func packAlong512Wordsx32(dst, src unsafe.Pointer, stride, rows, k int)
 
 // One panel of 32.
 //
 //go:noescape
-func packT32BF16(dst, src unsafe.Pointer, stride, rows, k int)
+func packAlong512BF16x32(dst, src unsafe.Pointer, stride, rows, k int)
 
 // One panel of 32.
 //
 //go:noescape
-func packT32F16(dst, src unsafe.Pointer, stride, rows, k int)
+func packAlong512F16x32(dst, src unsafe.Pointer, stride, rows, k int)
 
 // 32 columns into panels of 8.
 //
 //go:noescape
-func packS8Pairs(dst, src unsafe.Pointer, stride, n, k, panel int)
+func packAcross512Pairsx8(dst, src unsafe.Pointer, stride, n, k, panel int)
 
 // 32 columns into panels of 8.
 //
 //go:noescape
-func packS8Words(dst, src unsafe.Pointer, stride, n, k, panel int)
+func packAcross512Wordsx8(dst, src unsafe.Pointer, stride, n, k, panel int)
 
 // 32 columns into panels of 8.
 //
 //go:noescape
-func packS8BF16(dst, src unsafe.Pointer, stride, n, k, panel int)
+func packAcross512BF16x8(dst, src unsafe.Pointer, stride, n, k, panel int)
 
 // 32 columns into panels of 8.
 //
 //go:noescape
-func packS8F16(dst, src unsafe.Pointer, stride, n, k, panel int)
+func packAcross512F16x8(dst, src unsafe.Pointer, stride, n, k, panel int)
 
 // 32 columns into panels of 32.
 //
 //go:noescape
-func packS32Pairs(dst, src unsafe.Pointer, stride, n, k, panel int)
+func packAcross512Pairsx32(dst, src unsafe.Pointer, stride, n, k, panel int)
 
 // 32 columns into panels of 32.
 //
 //go:noescape
-func packS32Words(dst, src unsafe.Pointer, stride, n, k, panel int)
+func packAcross512Wordsx32(dst, src unsafe.Pointer, stride, n, k, panel int)
 
 // 32 columns into panels of 32.
 //
 //go:noescape
-func packS32BF16(dst, src unsafe.Pointer, stride, n, k, panel int)
+func packAcross512BF16x32(dst, src unsafe.Pointer, stride, n, k, panel int)
 
 // 32 columns into panels of 32.
 //
 //go:noescape
-func packS32F16(dst, src unsafe.Pointer, stride, n, k, panel int)
+func packAcross512F16x32(dst, src unsafe.Pointer, stride, n, k, panel int)
 
 // A panel of 4 from 4 rows; k is a multiple of 8.
 //
 //go:noescape
-func packT4Words(dst, src unsafe.Pointer, stride, k int)
+func packAlong256Wordsx4(dst, src unsafe.Pointer, stride, k int)
 
 // 16 columns into four panels of 4.
 //
 //go:noescape
-func packS4Words(dst, src unsafe.Pointer, stride, k, panel int)
+func packAcross256Wordsx4(dst, src unsafe.Pointer, stride, k, panel int)
 
 // A panel of 24 from 8 rows; k is a multiple of 8.
 //
 //go:noescape
-func packT24x8Words(dst, src unsafe.Pointer, stride, k int)
+func packAlong256Wordsx24x8(dst, src unsafe.Pointer, stride, k int)
 
 // A panel of 24 from 8 columns.
 //
 //go:noescape
-func packS24x8Words(dst, src unsafe.Pointer, stride, k int)
+func packAcross256Wordsx24x8(dst, src unsafe.Pointer, stride, k int)
 
 // A panel of 24 from 16 rows; k is a multiple of 8.
 //
 //go:noescape
-func packT24x16Words(dst, src unsafe.Pointer, stride, k int)
+func packAlong256Wordsx24x16(dst, src unsafe.Pointer, stride, k int)
 
 // A panel of 24 from 16 columns.
 //
 //go:noescape
-func packS24x16Words(dst, src unsafe.Pointer, stride, k int)
+func packAcross256Wordsx24x16(dst, src unsafe.Pointer, stride, k int)
 
 // A panel of 24 from 24 rows; k is a multiple of 8.
 //
 //go:noescape
-func packT24Words(dst, src unsafe.Pointer, stride, k int)
+func packAlong256Wordsx24(dst, src unsafe.Pointer, stride, k int)
 
 // A panel of 24 from 24 columns.
 //
 //go:noescape
-func packS24Words(dst, src unsafe.Pointer, stride, k int)
+func packAcross256Wordsx24(dst, src unsafe.Pointer, stride, k int)
 
 // A panel of 4 from 4 rows; k is a multiple of 8.
 //
 //go:noescape
-func packT4BF16(dst, src unsafe.Pointer, stride, k int)
+func packAlong256BF16x4(dst, src unsafe.Pointer, stride, k int)
 
 // 16 columns into four panels of 4.
 //
 //go:noescape
-func packS4BF16(dst, src unsafe.Pointer, stride, k, panel int)
+func packAcross256BF16x4(dst, src unsafe.Pointer, stride, k, panel int)
 
 // A panel of 24 from 8 rows; k is a multiple of 8.
 //
 //go:noescape
-func packT24x8BF16(dst, src unsafe.Pointer, stride, k int)
+func packAlong256BF16x24x8(dst, src unsafe.Pointer, stride, k int)
 
 // A panel of 24 from 8 columns.
 //
 //go:noescape
-func packS24x8BF16(dst, src unsafe.Pointer, stride, k int)
+func packAcross256BF16x24x8(dst, src unsafe.Pointer, stride, k int)
 
 // A panel of 24 from 16 rows; k is a multiple of 8.
 //
 //go:noescape
-func packT24x16BF16(dst, src unsafe.Pointer, stride, k int)
+func packAlong256BF16x24x16(dst, src unsafe.Pointer, stride, k int)
 
 // A panel of 24 from 16 columns.
 //
 //go:noescape
-func packS24x16BF16(dst, src unsafe.Pointer, stride, k int)
+func packAcross256BF16x24x16(dst, src unsafe.Pointer, stride, k int)
 
 // A panel of 24 from 24 rows; k is a multiple of 8.
 //
 //go:noescape
-func packT24BF16(dst, src unsafe.Pointer, stride, k int)
+func packAlong256BF16x24(dst, src unsafe.Pointer, stride, k int)
 
 // A panel of 24 from 24 columns.
 //
 //go:noescape
-func packS24BF16(dst, src unsafe.Pointer, stride, k int)
+func packAcross256BF16x24(dst, src unsafe.Pointer, stride, k int)
 
 // A panel of 4 from 4 rows; k is a multiple of 8.
 //
 //go:noescape
-func packT4F16(dst, src unsafe.Pointer, stride, k int)
+func packAlong256F16x4(dst, src unsafe.Pointer, stride, k int)
 
 // 16 columns into four panels of 4.
 //
 //go:noescape
-func packS4F16(dst, src unsafe.Pointer, stride, k, panel int)
+func packAcross256F16x4(dst, src unsafe.Pointer, stride, k, panel int)
 
 // A panel of 24 from 8 rows; k is a multiple of 8.
 //
 //go:noescape
-func packT24x8F16(dst, src unsafe.Pointer, stride, k int)
+func packAlong256F16x24x8(dst, src unsafe.Pointer, stride, k int)
 
 // A panel of 24 from 8 columns.
 //
 //go:noescape
-func packS24x8F16(dst, src unsafe.Pointer, stride, k int)
+func packAcross256F16x24x8(dst, src unsafe.Pointer, stride, k int)
 
 // A panel of 24 from 16 rows; k is a multiple of 8.
 //
 //go:noescape
-func packT24x16F16(dst, src unsafe.Pointer, stride, k int)
+func packAlong256F16x24x16(dst, src unsafe.Pointer, stride, k int)
 
 // A panel of 24 from 16 columns.
 //
 //go:noescape
-func packS24x16F16(dst, src unsafe.Pointer, stride, k int)
+func packAcross256F16x24x16(dst, src unsafe.Pointer, stride, k int)
 
 // A panel of 24 from 24 rows; k is a multiple of 8.
 //
 //go:noescape
-func packT24F16(dst, src unsafe.Pointer, stride, k int)
+func packAlong256F16x24(dst, src unsafe.Pointer, stride, k int)
 
 // A panel of 24 from 24 columns.
 //
 //go:noescape
-func packS24F16(dst, src unsafe.Pointer, stride, k int)
+func packAcross256F16x24(dst, src unsafe.Pointer, stride, k int)

@@ -5,9 +5,9 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// func packT8Pairs(dst, src unsafe.Pointer, stride, rows, k int)
+// func packAlong512Pairsx8(dst, src unsafe.Pointer, stride, rows, k int)
 // One panel of 8.
-TEXT ·packT8Pairs(SB), NOSPLIT, $64-40
+TEXT ·packAlong512Pairsx8(SB), NOSPLIT, $64-40
 	MOVQ src+8(FP), AX
 	MOVQ stride+16(FP), R9
 	MOVQ rows+24(FP), R10
@@ -248,9 +248,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packT8Words(dst, src unsafe.Pointer, stride, rows, k int)
+// func packAlong512Wordsx8(dst, src unsafe.Pointer, stride, rows, k int)
 // One panel of 8.
-TEXT ·packT8Words(SB), NOSPLIT, $64-40
+TEXT ·packAlong512Wordsx8(SB), NOSPLIT, $64-40
 	MOVQ src+8(FP), AX
 	MOVQ stride+16(FP), R9
 	MOVQ rows+24(FP), R10
@@ -489,9 +489,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packT8BF16(dst, src unsafe.Pointer, stride, rows, k int)
+// func packAlong512BF16x8(dst, src unsafe.Pointer, stride, rows, k int)
 // One panel of 8.
-TEXT ·packT8BF16(SB), NOSPLIT, $64-40
+TEXT ·packAlong512BF16x8(SB), NOSPLIT, $64-40
 	MOVQ src+8(FP), AX
 	MOVQ stride+16(FP), R9
 	MOVQ rows+24(FP), R10
@@ -746,9 +746,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packT8F16(dst, src unsafe.Pointer, stride, rows, k int)
+// func packAlong512F16x8(dst, src unsafe.Pointer, stride, rows, k int)
 // One panel of 8.
-TEXT ·packT8F16(SB), NOSPLIT, $64-40
+TEXT ·packAlong512F16x8(SB), NOSPLIT, $64-40
 	MOVQ src+8(FP), AX
 	MOVQ stride+16(FP), R9
 	MOVQ rows+24(FP), R10
@@ -987,9 +987,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packT32Pairs(dst, src unsafe.Pointer, stride, rows, k int)
+// func packAlong512Pairsx32(dst, src unsafe.Pointer, stride, rows, k int)
 // One panel of 32.
-TEXT ·packT32Pairs(SB), NOSPLIT, $256-40
+TEXT ·packAlong512Pairsx32(SB), NOSPLIT, $256-40
 	MOVQ src+8(FP), AX
 	MOVQ stride+16(FP), R9
 	MOVQ rows+24(FP), R10
@@ -1317,9 +1317,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packT32Words(dst, src unsafe.Pointer, stride, rows, k int)
+// func packAlong512Wordsx32(dst, src unsafe.Pointer, stride, rows, k int)
 // One panel of 32.
-TEXT ·packT32Words(SB), NOSPLIT, $256-40
+TEXT ·packAlong512Wordsx32(SB), NOSPLIT, $256-40
 	MOVQ src+8(FP), AX
 	MOVQ stride+16(FP), R9
 	MOVQ rows+24(FP), R10
@@ -1645,9 +1645,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packT32BF16(dst, src unsafe.Pointer, stride, rows, k int)
+// func packAlong512BF16x32(dst, src unsafe.Pointer, stride, rows, k int)
 // One panel of 32.
-TEXT ·packT32BF16(SB), NOSPLIT, $256-40
+TEXT ·packAlong512BF16x32(SB), NOSPLIT, $256-40
 	MOVQ src+8(FP), AX
 	MOVQ stride+16(FP), R9
 	MOVQ rows+24(FP), R10
@@ -2005,9 +2005,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packT32F16(dst, src unsafe.Pointer, stride, rows, k int)
+// func packAlong512F16x32(dst, src unsafe.Pointer, stride, rows, k int)
 // One panel of 32.
-TEXT ·packT32F16(SB), NOSPLIT, $256-40
+TEXT ·packAlong512F16x32(SB), NOSPLIT, $256-40
 	MOVQ src+8(FP), AX
 	MOVQ stride+16(FP), R9
 	MOVQ rows+24(FP), R10
@@ -2333,9 +2333,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packS8Pairs(dst, src unsafe.Pointer, stride, n, k, panel int)
+// func packAcross512Pairsx8(dst, src unsafe.Pointer, stride, n, k, panel int)
 // 32 columns into panels of 8.
-TEXT ·packS8Pairs(SB), NOSPLIT, $0-48
+TEXT ·packAcross512Pairsx8(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -2432,9 +2432,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packS8Words(dst, src unsafe.Pointer, stride, n, k, panel int)
+// func packAcross512Wordsx8(dst, src unsafe.Pointer, stride, n, k, panel int)
 // 32 columns into panels of 8.
-TEXT ·packS8Words(SB), NOSPLIT, $0-48
+TEXT ·packAcross512Wordsx8(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -2511,9 +2511,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packS8BF16(dst, src unsafe.Pointer, stride, n, k, panel int)
+// func packAcross512BF16x8(dst, src unsafe.Pointer, stride, n, k, panel int)
 // 32 columns into panels of 8.
-TEXT ·packS8BF16(SB), NOSPLIT, $0-48
+TEXT ·packAcross512BF16x8(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -2593,9 +2593,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packS8F16(dst, src unsafe.Pointer, stride, n, k, panel int)
+// func packAcross512F16x8(dst, src unsafe.Pointer, stride, n, k, panel int)
 // 32 columns into panels of 8.
-TEXT ·packS8F16(SB), NOSPLIT, $0-48
+TEXT ·packAcross512F16x8(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -2669,9 +2669,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packS32Pairs(dst, src unsafe.Pointer, stride, n, k, panel int)
+// func packAcross512Pairsx32(dst, src unsafe.Pointer, stride, n, k, panel int)
 // 32 columns into panels of 32.
-TEXT ·packS32Pairs(SB), NOSPLIT, $0-48
+TEXT ·packAcross512Pairsx32(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -2743,9 +2743,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packS32Words(dst, src unsafe.Pointer, stride, n, k, panel int)
+// func packAcross512Wordsx32(dst, src unsafe.Pointer, stride, n, k, panel int)
 // 32 columns into panels of 32.
-TEXT ·packS32Words(SB), NOSPLIT, $0-48
+TEXT ·packAcross512Wordsx32(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -2797,9 +2797,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packS32BF16(dst, src unsafe.Pointer, stride, n, k, panel int)
+// func packAcross512BF16x32(dst, src unsafe.Pointer, stride, n, k, panel int)
 // 32 columns into panels of 32.
-TEXT ·packS32BF16(SB), NOSPLIT, $0-48
+TEXT ·packAcross512BF16x32(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -2854,9 +2854,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packS32F16(dst, src unsafe.Pointer, stride, n, k, panel int)
+// func packAcross512F16x32(dst, src unsafe.Pointer, stride, n, k, panel int)
 // 32 columns into panels of 32.
-TEXT ·packS32F16(SB), NOSPLIT, $0-48
+TEXT ·packAcross512F16x32(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -2905,9 +2905,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packT4Words(dst, src unsafe.Pointer, stride, k int)
+// func packAlong256Wordsx4(dst, src unsafe.Pointer, stride, k int)
 // A panel of 4 from 4 rows; k is a multiple of 8.
-TEXT ·packT4Words(SB), NOSPLIT, $0-32
+TEXT ·packAlong256Wordsx4(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -2951,9 +2951,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packS4Words(dst, src unsafe.Pointer, stride, k, panel int)
+// func packAcross256Wordsx4(dst, src unsafe.Pointer, stride, k, panel int)
 // 16 columns into four panels of 4.
-TEXT ·packS4Words(SB), NOSPLIT, $0-40
+TEXT ·packAcross256Wordsx4(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -3002,9 +3002,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packT24x8Words(dst, src unsafe.Pointer, stride, k int)
+// func packAlong256Wordsx24x8(dst, src unsafe.Pointer, stride, k int)
 // A panel of 24 from 8 rows; k is a multiple of 8.
-TEXT ·packT24x8Words(SB), NOSPLIT, $0-32
+TEXT ·packAlong256Wordsx24x8(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -3090,9 +3090,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packS24x8Words(dst, src unsafe.Pointer, stride, k int)
+// func packAcross256Wordsx24x8(dst, src unsafe.Pointer, stride, k int)
 // A panel of 24 from 8 columns.
-TEXT ·packS24x8Words(SB), NOSPLIT, $0-32
+TEXT ·packAcross256Wordsx24x8(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -3117,9 +3117,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packT24x16Words(dst, src unsafe.Pointer, stride, k int)
+// func packAlong256Wordsx24x16(dst, src unsafe.Pointer, stride, k int)
 // A panel of 24 from 16 rows; k is a multiple of 8.
-TEXT ·packT24x16Words(SB), NOSPLIT, $0-32
+TEXT ·packAlong256Wordsx24x16(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -3247,9 +3247,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packS24x16Words(dst, src unsafe.Pointer, stride, k int)
+// func packAcross256Wordsx24x16(dst, src unsafe.Pointer, stride, k int)
 // A panel of 24 from 16 columns.
-TEXT ·packS24x16Words(SB), NOSPLIT, $0-32
+TEXT ·packAcross256Wordsx24x16(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -3274,9 +3274,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packT24Words(dst, src unsafe.Pointer, stride, k int)
+// func packAlong256Wordsx24(dst, src unsafe.Pointer, stride, k int)
 // A panel of 24 from 24 rows; k is a multiple of 8.
-TEXT ·packT24Words(SB), NOSPLIT, $0-32
+TEXT ·packAlong256Wordsx24(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -3445,9 +3445,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packS24Words(dst, src unsafe.Pointer, stride, k int)
+// func packAcross256Wordsx24(dst, src unsafe.Pointer, stride, k int)
 // A panel of 24 from 24 columns.
-TEXT ·packS24Words(SB), NOSPLIT, $0-32
+TEXT ·packAcross256Wordsx24(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -3473,9 +3473,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packT4BF16(dst, src unsafe.Pointer, stride, k int)
+// func packAlong256BF16x4(dst, src unsafe.Pointer, stride, k int)
 // A panel of 4 from 4 rows; k is a multiple of 8.
-TEXT ·packT4BF16(SB), NOSPLIT, $0-32
+TEXT ·packAlong256BF16x4(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -3523,9 +3523,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packS4BF16(dst, src unsafe.Pointer, stride, k, panel int)
+// func packAcross256BF16x4(dst, src unsafe.Pointer, stride, k, panel int)
 // 16 columns into four panels of 4.
-TEXT ·packS4BF16(SB), NOSPLIT, $0-40
+TEXT ·packAcross256BF16x4(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -3580,9 +3580,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packT24x8BF16(dst, src unsafe.Pointer, stride, k int)
+// func packAlong256BF16x24x8(dst, src unsafe.Pointer, stride, k int)
 // A panel of 24 from 8 rows; k is a multiple of 8.
-TEXT ·packT24x8BF16(SB), NOSPLIT, $0-32
+TEXT ·packAlong256BF16x24x8(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -3676,9 +3676,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packS24x8BF16(dst, src unsafe.Pointer, stride, k int)
+// func packAcross256BF16x24x8(dst, src unsafe.Pointer, stride, k int)
 // A panel of 24 from 8 columns.
-TEXT ·packS24x8BF16(SB), NOSPLIT, $0-32
+TEXT ·packAcross256BF16x24x8(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -3704,9 +3704,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packT24x16BF16(dst, src unsafe.Pointer, stride, k int)
+// func packAlong256BF16x24x16(dst, src unsafe.Pointer, stride, k int)
 // A panel of 24 from 16 rows; k is a multiple of 8.
-TEXT ·packT24x16BF16(SB), NOSPLIT, $0-32
+TEXT ·packAlong256BF16x24x16(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -3850,9 +3850,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packS24x16BF16(dst, src unsafe.Pointer, stride, k int)
+// func packAcross256BF16x24x16(dst, src unsafe.Pointer, stride, k int)
 // A panel of 24 from 16 columns.
-TEXT ·packS24x16BF16(SB), NOSPLIT, $0-32
+TEXT ·packAcross256BF16x24x16(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -3879,9 +3879,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packT24BF16(dst, src unsafe.Pointer, stride, k int)
+// func packAlong256BF16x24(dst, src unsafe.Pointer, stride, k int)
 // A panel of 24 from 24 rows; k is a multiple of 8.
-TEXT ·packT24BF16(SB), NOSPLIT, $0-32
+TEXT ·packAlong256BF16x24(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -4074,9 +4074,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packS24BF16(dst, src unsafe.Pointer, stride, k int)
+// func packAcross256BF16x24(dst, src unsafe.Pointer, stride, k int)
 // A panel of 24 from 24 columns.
-TEXT ·packS24BF16(SB), NOSPLIT, $0-32
+TEXT ·packAcross256BF16x24(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -4104,9 +4104,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packT4F16(dst, src unsafe.Pointer, stride, k int)
+// func packAlong256F16x4(dst, src unsafe.Pointer, stride, k int)
 // A panel of 4 from 4 rows; k is a multiple of 8.
-TEXT ·packT4F16(SB), NOSPLIT, $0-32
+TEXT ·packAlong256F16x4(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -4150,9 +4150,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packS4F16(dst, src unsafe.Pointer, stride, k, panel int)
+// func packAcross256F16x4(dst, src unsafe.Pointer, stride, k, panel int)
 // 16 columns into four panels of 4.
-TEXT ·packS4F16(SB), NOSPLIT, $0-40
+TEXT ·packAcross256F16x4(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -4201,9 +4201,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packT24x8F16(dst, src unsafe.Pointer, stride, k int)
+// func packAlong256F16x24x8(dst, src unsafe.Pointer, stride, k int)
 // A panel of 24 from 8 rows; k is a multiple of 8.
-TEXT ·packT24x8F16(SB), NOSPLIT, $0-32
+TEXT ·packAlong256F16x24x8(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -4289,9 +4289,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packS24x8F16(dst, src unsafe.Pointer, stride, k int)
+// func packAcross256F16x24x8(dst, src unsafe.Pointer, stride, k int)
 // A panel of 24 from 8 columns.
-TEXT ·packS24x8F16(SB), NOSPLIT, $0-32
+TEXT ·packAcross256F16x24x8(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -4316,9 +4316,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packT24x16F16(dst, src unsafe.Pointer, stride, k int)
+// func packAlong256F16x24x16(dst, src unsafe.Pointer, stride, k int)
 // A panel of 24 from 16 rows; k is a multiple of 8.
-TEXT ·packT24x16F16(SB), NOSPLIT, $0-32
+TEXT ·packAlong256F16x24x16(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -4446,9 +4446,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packS24x16F16(dst, src unsafe.Pointer, stride, k int)
+// func packAcross256F16x24x16(dst, src unsafe.Pointer, stride, k int)
 // A panel of 24 from 16 columns.
-TEXT ·packS24x16F16(SB), NOSPLIT, $0-32
+TEXT ·packAcross256F16x24x16(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -4473,9 +4473,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packT24F16(dst, src unsafe.Pointer, stride, k int)
+// func packAlong256F16x24(dst, src unsafe.Pointer, stride, k int)
 // A panel of 24 from 24 rows; k is a multiple of 8.
-TEXT ·packT24F16(SB), NOSPLIT, $0-32
+TEXT ·packAlong256F16x24(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9
@@ -4644,9 +4644,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func packS24F16(dst, src unsafe.Pointer, stride, k int)
+// func packAcross256F16x24(dst, src unsafe.Pointer, stride, k int)
 // A panel of 24 from 24 columns.
-TEXT ·packS24F16(SB), NOSPLIT, $0-32
+TEXT ·packAcross256F16x24(SB), NOSPLIT, $0-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ stride+16(FP), R9

@@ -7,529 +7,529 @@ package asm
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamS1Pairs(c *streamBlock)
+func streamAcross512Pairsx1(c *streamBlock)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamSFar1Pairs(c *streamBlock)
+func streamAcrossFar512Pairsx1(c *streamBlock)
 
 // 2 rows of A by 64 columns.
 //
 //go:noescape
-func streamS2Pairs(c *streamBlock)
+func streamAcross512Pairsx2(c *streamBlock)
 
 // 2 rows of A by 64 columns.
 //
 //go:noescape
-func streamSFar2Pairs(c *streamBlock)
+func streamAcrossFar512Pairsx2(c *streamBlock)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamS4Pairs(c *streamBlock)
+func streamAcross512Pairsx4(c *streamBlock)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamSFar4Pairs(c *streamBlock)
+func streamAcrossFar512Pairsx4(c *streamBlock)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamS6Pairs(c *streamBlock)
+func streamAcross512Pairsx6(c *streamBlock)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamSFar6Pairs(c *streamBlock)
+func streamAcrossFar512Pairsx6(c *streamBlock)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamS8Pairs(c *streamBlock)
+func streamAcross512Pairsx8(c *streamBlock)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamSFar8Pairs(c *streamBlock)
+func streamAcrossFar512Pairsx8(c *streamBlock)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamS1Words(c *streamBlock)
+func streamAcross512Wordsx1(c *streamBlock)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamSFar1Words(c *streamBlock)
+func streamAcrossFar512Wordsx1(c *streamBlock)
 
 // 2 rows of A by 64 columns.
 //
 //go:noescape
-func streamS2Words(c *streamBlock)
+func streamAcross512Wordsx2(c *streamBlock)
 
 // 2 rows of A by 64 columns.
 //
 //go:noescape
-func streamSFar2Words(c *streamBlock)
+func streamAcrossFar512Wordsx2(c *streamBlock)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamS4Words(c *streamBlock)
+func streamAcross512Wordsx4(c *streamBlock)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamSFar4Words(c *streamBlock)
+func streamAcrossFar512Wordsx4(c *streamBlock)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamS6Words(c *streamBlock)
+func streamAcross512Wordsx6(c *streamBlock)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamSFar6Words(c *streamBlock)
+func streamAcrossFar512Wordsx6(c *streamBlock)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamS8Words(c *streamBlock)
+func streamAcross512Wordsx8(c *streamBlock)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamSFar8Words(c *streamBlock)
+func streamAcrossFar512Wordsx8(c *streamBlock)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamS1BF16(c *streamBlock)
+func streamAcross512BF16x1(c *streamBlock)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamSFar1BF16(c *streamBlock)
+func streamAcrossFar512BF16x1(c *streamBlock)
 
 // 2 rows of A by 64 columns.
 //
 //go:noescape
-func streamS2BF16(c *streamBlock)
+func streamAcross512BF16x2(c *streamBlock)
 
 // 2 rows of A by 64 columns.
 //
 //go:noescape
-func streamSFar2BF16(c *streamBlock)
+func streamAcrossFar512BF16x2(c *streamBlock)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamS4BF16(c *streamBlock)
+func streamAcross512BF16x4(c *streamBlock)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamSFar4BF16(c *streamBlock)
+func streamAcrossFar512BF16x4(c *streamBlock)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamS6BF16(c *streamBlock)
+func streamAcross512BF16x6(c *streamBlock)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamSFar6BF16(c *streamBlock)
+func streamAcrossFar512BF16x6(c *streamBlock)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamS8BF16(c *streamBlock)
+func streamAcross512BF16x8(c *streamBlock)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamSFar8BF16(c *streamBlock)
+func streamAcrossFar512BF16x8(c *streamBlock)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamS1F16(c *streamBlock)
+func streamAcross512F16x1(c *streamBlock)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamSFar1F16(c *streamBlock)
+func streamAcrossFar512F16x1(c *streamBlock)
 
 // 2 rows of A by 64 columns.
 //
 //go:noescape
-func streamS2F16(c *streamBlock)
+func streamAcross512F16x2(c *streamBlock)
 
 // 2 rows of A by 64 columns.
 //
 //go:noescape
-func streamSFar2F16(c *streamBlock)
+func streamAcrossFar512F16x2(c *streamBlock)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamS4F16(c *streamBlock)
+func streamAcross512F16x4(c *streamBlock)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamSFar4F16(c *streamBlock)
+func streamAcrossFar512F16x4(c *streamBlock)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamS6F16(c *streamBlock)
+func streamAcross512F16x6(c *streamBlock)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamSFar6F16(c *streamBlock)
+func streamAcrossFar512F16x6(c *streamBlock)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamS8F16(c *streamBlock)
+func streamAcross512F16x8(c *streamBlock)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamSFar8F16(c *streamBlock)
+func streamAcrossFar512F16x8(c *streamBlock)
 
 // 1 rows of A by 128 columns.
 //
 //go:noescape
-func streamP1Pairs(c *streamBlock)
+func streamPanels512Pairsx1(c *streamBlock)
 
 // 1 rows of A by 128 columns.
 //
 //go:noescape
-func streamPFar1Pairs(c *streamBlock)
+func streamPanelsFar512Pairsx1(c *streamBlock)
 
 // 2 rows of A by 128 columns.
 //
 //go:noescape
-func streamP2Pairs(c *streamBlock)
+func streamPanels512Pairsx2(c *streamBlock)
 
 // 2 rows of A by 128 columns.
 //
 //go:noescape
-func streamPFar2Pairs(c *streamBlock)
+func streamPanelsFar512Pairsx2(c *streamBlock)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamP4Pairs(c *streamBlock)
+func streamPanels512Pairsx4(c *streamBlock)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamPFar4Pairs(c *streamBlock)
+func streamPanelsFar512Pairsx4(c *streamBlock)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamP6Pairs(c *streamBlock)
+func streamPanels512Pairsx6(c *streamBlock)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamPFar6Pairs(c *streamBlock)
+func streamPanelsFar512Pairsx6(c *streamBlock)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamP8Pairs(c *streamBlock)
+func streamPanels512Pairsx8(c *streamBlock)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamPFar8Pairs(c *streamBlock)
+func streamPanelsFar512Pairsx8(c *streamBlock)
 
 // 1 rows of A by 128 columns.
 //
 //go:noescape
-func streamP1Words(c *streamBlock)
+func streamPanels512Wordsx1(c *streamBlock)
 
 // 1 rows of A by 128 columns.
 //
 //go:noescape
-func streamPFar1Words(c *streamBlock)
+func streamPanelsFar512Wordsx1(c *streamBlock)
 
 // 2 rows of A by 128 columns.
 //
 //go:noescape
-func streamP2Words(c *streamBlock)
+func streamPanels512Wordsx2(c *streamBlock)
 
 // 2 rows of A by 128 columns.
 //
 //go:noescape
-func streamPFar2Words(c *streamBlock)
+func streamPanelsFar512Wordsx2(c *streamBlock)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamP4Words(c *streamBlock)
+func streamPanels512Wordsx4(c *streamBlock)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamPFar4Words(c *streamBlock)
+func streamPanelsFar512Wordsx4(c *streamBlock)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamP6Words(c *streamBlock)
+func streamPanels512Wordsx6(c *streamBlock)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamPFar6Words(c *streamBlock)
+func streamPanelsFar512Wordsx6(c *streamBlock)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamP8Words(c *streamBlock)
+func streamPanels512Wordsx8(c *streamBlock)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamPFar8Words(c *streamBlock)
+func streamPanelsFar512Wordsx8(c *streamBlock)
 
 // 1 rows of A by 128 columns.
 //
 //go:noescape
-func streamP1BF16(c *streamBlock)
+func streamPanels512BF16x1(c *streamBlock)
 
 // 1 rows of A by 128 columns.
 //
 //go:noescape
-func streamPFar1BF16(c *streamBlock)
+func streamPanelsFar512BF16x1(c *streamBlock)
 
 // 2 rows of A by 128 columns.
 //
 //go:noescape
-func streamP2BF16(c *streamBlock)
+func streamPanels512BF16x2(c *streamBlock)
 
 // 2 rows of A by 128 columns.
 //
 //go:noescape
-func streamPFar2BF16(c *streamBlock)
+func streamPanelsFar512BF16x2(c *streamBlock)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamP4BF16(c *streamBlock)
+func streamPanels512BF16x4(c *streamBlock)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamPFar4BF16(c *streamBlock)
+func streamPanelsFar512BF16x4(c *streamBlock)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamP6BF16(c *streamBlock)
+func streamPanels512BF16x6(c *streamBlock)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamPFar6BF16(c *streamBlock)
+func streamPanelsFar512BF16x6(c *streamBlock)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamP8BF16(c *streamBlock)
+func streamPanels512BF16x8(c *streamBlock)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamPFar8BF16(c *streamBlock)
+func streamPanelsFar512BF16x8(c *streamBlock)
 
 // 1 rows of A by 128 columns.
 //
 //go:noescape
-func streamP1F16(c *streamBlock)
+func streamPanels512F16x1(c *streamBlock)
 
 // 1 rows of A by 128 columns.
 //
 //go:noescape
-func streamPFar1F16(c *streamBlock)
+func streamPanelsFar512F16x1(c *streamBlock)
 
 // 2 rows of A by 128 columns.
 //
 //go:noescape
-func streamP2F16(c *streamBlock)
+func streamPanels512F16x2(c *streamBlock)
 
 // 2 rows of A by 128 columns.
 //
 //go:noescape
-func streamPFar2F16(c *streamBlock)
+func streamPanelsFar512F16x2(c *streamBlock)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamP4F16(c *streamBlock)
+func streamPanels512F16x4(c *streamBlock)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamPFar4F16(c *streamBlock)
+func streamPanelsFar512F16x4(c *streamBlock)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamP6F16(c *streamBlock)
+func streamPanels512F16x6(c *streamBlock)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamPFar6F16(c *streamBlock)
+func streamPanelsFar512F16x6(c *streamBlock)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamP8F16(c *streamBlock)
+func streamPanels512F16x8(c *streamBlock)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamPFar8F16(c *streamBlock)
+func streamPanelsFar512F16x8(c *streamBlock)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func streamS1Tiles(c *streamBlock)
+func streamAcross512Tilesx1(c *streamBlock)
 
 // 2 rows of A by 64 columns.
 //
 //go:noescape
-func streamS2Tiles(c *streamBlock)
+func streamAcross512Tilesx2(c *streamBlock)
 
 // 4 rows of A by 64 columns.
 //
 //go:noescape
-func streamS4Tiles(c *streamBlock)
+func streamAcross512Tilesx4(c *streamBlock)
 
 // 6 rows of A by 32 columns.
 //
 //go:noescape
-func streamS6Tiles(c *streamBlock)
+func streamAcross512Tilesx6(c *streamBlock)
 
 // 8 rows of A by 32 columns.
 //
 //go:noescape
-func streamS8Tiles(c *streamBlock)
+func streamAcross512Tilesx8(c *streamBlock)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func streamP1Tiles(c *streamBlock)
+func streamPanels512Tilesx1(c *streamBlock)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamP2Tiles(c *streamBlock)
+func streamPanels512Tilesx2(c *streamBlock)
 
 // 4 rows of A by 32 columns.
 //
 //go:noescape
-func streamP4Tiles(c *streamBlock)
+func streamPanels512Tilesx4(c *streamBlock)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func stream256S1Words(c *streamBlock)
+func streamAcross256Wordsx1(c *streamBlock)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func stream256S2Words(c *streamBlock)
+func streamAcross256Wordsx2(c *streamBlock)
 
 // 4 rows of A by 16 columns.
 //
 //go:noescape
-func stream256S4Words(c *streamBlock)
+func streamAcross256Wordsx4(c *streamBlock)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func stream256S1BF16(c *streamBlock)
+func streamAcross256BF16x1(c *streamBlock)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func stream256S2BF16(c *streamBlock)
+func streamAcross256BF16x2(c *streamBlock)
 
 // 4 rows of A by 16 columns.
 //
 //go:noescape
-func stream256S4BF16(c *streamBlock)
+func streamAcross256BF16x4(c *streamBlock)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
-func stream256S1F16(c *streamBlock)
+func streamAcross256F16x1(c *streamBlock)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func stream256S2F16(c *streamBlock)
+func streamAcross256F16x2(c *streamBlock)
 
 // 4 rows of A by 16 columns.
 //
 //go:noescape
-func stream256S4F16(c *streamBlock)
+func streamAcross256F16x4(c *streamBlock)
 
 // 1 rows of A by 24 columns.
 //
 //go:noescape
-func stream256P1Words(c *streamBlock)
+func streamPanels256Wordsx1(c *streamBlock)
 
 // 2 rows of A by 24 columns.
 //
 //go:noescape
-func stream256P2Words(c *streamBlock)
+func streamPanels256Wordsx2(c *streamBlock)
 
 // 4 rows of A by 24 columns.
 //
 //go:noescape
-func stream256P4Words(c *streamBlock)
+func streamPanels256Wordsx4(c *streamBlock)
 
 // 1 rows of A by 24 columns.
 //
 //go:noescape
-func stream256P1BF16(c *streamBlock)
+func streamPanels256BF16x1(c *streamBlock)
 
 // 2 rows of A by 24 columns.
 //
 //go:noescape
-func stream256P2BF16(c *streamBlock)
+func streamPanels256BF16x2(c *streamBlock)
 
 // 4 rows of A by 24 columns.
 //
 //go:noescape
-func stream256P4BF16(c *streamBlock)
+func streamPanels256BF16x4(c *streamBlock)
 
 // 1 rows of A by 24 columns.
 //
 //go:noescape
-func stream256P1F16(c *streamBlock)
+func streamPanels256F16x1(c *streamBlock)
 
 // 2 rows of A by 24 columns.
 //
 //go:noescape
-func stream256P2F16(c *streamBlock)
+func streamPanels256F16x2(c *streamBlock)
 
 // 4 rows of A by 24 columns.
 //
 //go:noescape
-func stream256P4F16(c *streamBlock)
+func streamPanels256F16x4(c *streamBlock)

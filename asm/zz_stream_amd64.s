@@ -5,9 +5,9 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// func streamS1Pairs(c *streamBlock)
+// func streamAcross512Pairsx1(c *streamBlock)
 // 1 rows of A by 64 columns.
-TEXT ·streamS1Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamAcross512Pairsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -127,9 +127,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamSFar1Pairs(c *streamBlock)
+// func streamAcrossFar512Pairsx1(c *streamBlock)
 // 1 rows of A by 64 columns.
-TEXT ·streamSFar1Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamAcrossFar512Pairsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -249,9 +249,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamS2Pairs(c *streamBlock)
+// func streamAcross512Pairsx2(c *streamBlock)
 // 2 rows of A by 64 columns.
-TEXT ·streamS2Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamAcross512Pairsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -395,9 +395,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamSFar2Pairs(c *streamBlock)
+// func streamAcrossFar512Pairsx2(c *streamBlock)
 // 2 rows of A by 64 columns.
-TEXT ·streamSFar2Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamAcrossFar512Pairsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -541,9 +541,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamS4Pairs(c *streamBlock)
+// func streamAcross512Pairsx4(c *streamBlock)
 // 4 rows of A by 64 columns.
-TEXT ·streamS4Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamAcross512Pairsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -735,9 +735,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamSFar4Pairs(c *streamBlock)
+// func streamAcrossFar512Pairsx4(c *streamBlock)
 // 4 rows of A by 64 columns.
-TEXT ·streamSFar4Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamAcrossFar512Pairsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -929,9 +929,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamS6Pairs(c *streamBlock)
+// func streamAcross512Pairsx6(c *streamBlock)
 // 6 rows of A by 32 columns.
-TEXT ·streamS6Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamAcross512Pairsx6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -1130,9 +1130,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamSFar6Pairs(c *streamBlock)
+// func streamAcrossFar512Pairsx6(c *streamBlock)
 // 6 rows of A by 32 columns.
-TEXT ·streamSFar6Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamAcrossFar512Pairsx6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -1331,9 +1331,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamS8Pairs(c *streamBlock)
+// func streamAcross512Pairsx8(c *streamBlock)
 // 8 rows of A by 32 columns.
-TEXT ·streamS8Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamAcross512Pairsx8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -1566,9 +1566,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamSFar8Pairs(c *streamBlock)
+// func streamAcrossFar512Pairsx8(c *streamBlock)
 // 8 rows of A by 32 columns.
-TEXT ·streamSFar8Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamAcrossFar512Pairsx8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -1801,9 +1801,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamS1Words(c *streamBlock)
+// func streamAcross512Wordsx1(c *streamBlock)
 // 1 rows of A by 64 columns.
-TEXT ·streamS1Words(SB), NOSPLIT, $0-8
+TEXT ·streamAcross512Wordsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -1897,9 +1897,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamSFar1Words(c *streamBlock)
+// func streamAcrossFar512Wordsx1(c *streamBlock)
 // 1 rows of A by 64 columns.
-TEXT ·streamSFar1Words(SB), NOSPLIT, $0-8
+TEXT ·streamAcrossFar512Wordsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -1993,9 +1993,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamS2Words(c *streamBlock)
+// func streamAcross512Wordsx2(c *streamBlock)
 // 2 rows of A by 64 columns.
-TEXT ·streamS2Words(SB), NOSPLIT, $0-8
+TEXT ·streamAcross512Wordsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -2108,9 +2108,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamSFar2Words(c *streamBlock)
+// func streamAcrossFar512Wordsx2(c *streamBlock)
 // 2 rows of A by 64 columns.
-TEXT ·streamSFar2Words(SB), NOSPLIT, $0-8
+TEXT ·streamAcrossFar512Wordsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -2223,9 +2223,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamS4Words(c *streamBlock)
+// func streamAcross512Wordsx4(c *streamBlock)
 // 4 rows of A by 64 columns.
-TEXT ·streamS4Words(SB), NOSPLIT, $0-8
+TEXT ·streamAcross512Wordsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -2376,9 +2376,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamSFar4Words(c *streamBlock)
+// func streamAcrossFar512Wordsx4(c *streamBlock)
 // 4 rows of A by 64 columns.
-TEXT ·streamSFar4Words(SB), NOSPLIT, $0-8
+TEXT ·streamAcrossFar512Wordsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -2529,9 +2529,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamS6Words(c *streamBlock)
+// func streamAcross512Wordsx6(c *streamBlock)
 // 6 rows of A by 32 columns.
-TEXT ·streamS6Words(SB), NOSPLIT, $0-8
+TEXT ·streamAcross512Wordsx6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -2695,9 +2695,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamSFar6Words(c *streamBlock)
+// func streamAcrossFar512Wordsx6(c *streamBlock)
 // 6 rows of A by 32 columns.
-TEXT ·streamSFar6Words(SB), NOSPLIT, $0-8
+TEXT ·streamAcrossFar512Wordsx6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -2861,9 +2861,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamS8Words(c *streamBlock)
+// func streamAcross512Wordsx8(c *streamBlock)
 // 8 rows of A by 32 columns.
-TEXT ·streamS8Words(SB), NOSPLIT, $0-8
+TEXT ·streamAcross512Wordsx8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -3055,9 +3055,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamSFar8Words(c *streamBlock)
+// func streamAcrossFar512Wordsx8(c *streamBlock)
 // 8 rows of A by 32 columns.
-TEXT ·streamSFar8Words(SB), NOSPLIT, $0-8
+TEXT ·streamAcrossFar512Wordsx8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -3249,9 +3249,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamS1BF16(c *streamBlock)
+// func streamAcross512BF16x1(c *streamBlock)
 // 1 rows of A by 64 columns.
-TEXT ·streamS1BF16(SB), NOSPLIT, $0-8
+TEXT ·streamAcross512BF16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -3347,9 +3347,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamSFar1BF16(c *streamBlock)
+// func streamAcrossFar512BF16x1(c *streamBlock)
 // 1 rows of A by 64 columns.
-TEXT ·streamSFar1BF16(SB), NOSPLIT, $0-8
+TEXT ·streamAcrossFar512BF16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -3445,9 +3445,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamS2BF16(c *streamBlock)
+// func streamAcross512BF16x2(c *streamBlock)
 // 2 rows of A by 64 columns.
-TEXT ·streamS2BF16(SB), NOSPLIT, $0-8
+TEXT ·streamAcross512BF16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -3562,9 +3562,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamSFar2BF16(c *streamBlock)
+// func streamAcrossFar512BF16x2(c *streamBlock)
 // 2 rows of A by 64 columns.
-TEXT ·streamSFar2BF16(SB), NOSPLIT, $0-8
+TEXT ·streamAcrossFar512BF16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -3679,9 +3679,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamS4BF16(c *streamBlock)
+// func streamAcross512BF16x4(c *streamBlock)
 // 4 rows of A by 64 columns.
-TEXT ·streamS4BF16(SB), NOSPLIT, $0-8
+TEXT ·streamAcross512BF16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -3834,9 +3834,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamSFar4BF16(c *streamBlock)
+// func streamAcrossFar512BF16x4(c *streamBlock)
 // 4 rows of A by 64 columns.
-TEXT ·streamSFar4BF16(SB), NOSPLIT, $0-8
+TEXT ·streamAcrossFar512BF16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -3989,9 +3989,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamS6BF16(c *streamBlock)
+// func streamAcross512BF16x6(c *streamBlock)
 // 6 rows of A by 32 columns.
-TEXT ·streamS6BF16(SB), NOSPLIT, $0-8
+TEXT ·streamAcross512BF16x6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -4157,9 +4157,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamSFar6BF16(c *streamBlock)
+// func streamAcrossFar512BF16x6(c *streamBlock)
 // 6 rows of A by 32 columns.
-TEXT ·streamSFar6BF16(SB), NOSPLIT, $0-8
+TEXT ·streamAcrossFar512BF16x6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -4325,9 +4325,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamS8BF16(c *streamBlock)
+// func streamAcross512BF16x8(c *streamBlock)
 // 8 rows of A by 32 columns.
-TEXT ·streamS8BF16(SB), NOSPLIT, $0-8
+TEXT ·streamAcross512BF16x8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -4521,9 +4521,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamSFar8BF16(c *streamBlock)
+// func streamAcrossFar512BF16x8(c *streamBlock)
 // 8 rows of A by 32 columns.
-TEXT ·streamSFar8BF16(SB), NOSPLIT, $0-8
+TEXT ·streamAcrossFar512BF16x8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -4717,9 +4717,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamS1F16(c *streamBlock)
+// func streamAcross512F16x1(c *streamBlock)
 // 1 rows of A by 64 columns.
-TEXT ·streamS1F16(SB), NOSPLIT, $0-8
+TEXT ·streamAcross512F16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -4811,9 +4811,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamSFar1F16(c *streamBlock)
+// func streamAcrossFar512F16x1(c *streamBlock)
 // 1 rows of A by 64 columns.
-TEXT ·streamSFar1F16(SB), NOSPLIT, $0-8
+TEXT ·streamAcrossFar512F16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -4905,9 +4905,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamS2F16(c *streamBlock)
+// func streamAcross512F16x2(c *streamBlock)
 // 2 rows of A by 64 columns.
-TEXT ·streamS2F16(SB), NOSPLIT, $0-8
+TEXT ·streamAcross512F16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -5018,9 +5018,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamSFar2F16(c *streamBlock)
+// func streamAcrossFar512F16x2(c *streamBlock)
 // 2 rows of A by 64 columns.
-TEXT ·streamSFar2F16(SB), NOSPLIT, $0-8
+TEXT ·streamAcrossFar512F16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -5131,9 +5131,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamS4F16(c *streamBlock)
+// func streamAcross512F16x4(c *streamBlock)
 // 4 rows of A by 64 columns.
-TEXT ·streamS4F16(SB), NOSPLIT, $0-8
+TEXT ·streamAcross512F16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -5282,9 +5282,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamSFar4F16(c *streamBlock)
+// func streamAcrossFar512F16x4(c *streamBlock)
 // 4 rows of A by 64 columns.
-TEXT ·streamSFar4F16(SB), NOSPLIT, $0-8
+TEXT ·streamAcrossFar512F16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -5433,9 +5433,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamS6F16(c *streamBlock)
+// func streamAcross512F16x6(c *streamBlock)
 // 6 rows of A by 32 columns.
-TEXT ·streamS6F16(SB), NOSPLIT, $0-8
+TEXT ·streamAcross512F16x6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -5597,9 +5597,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamSFar6F16(c *streamBlock)
+// func streamAcrossFar512F16x6(c *streamBlock)
 // 6 rows of A by 32 columns.
-TEXT ·streamSFar6F16(SB), NOSPLIT, $0-8
+TEXT ·streamAcrossFar512F16x6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -5761,9 +5761,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamS8F16(c *streamBlock)
+// func streamAcross512F16x8(c *streamBlock)
 // 8 rows of A by 32 columns.
-TEXT ·streamS8F16(SB), NOSPLIT, $0-8
+TEXT ·streamAcross512F16x8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -5953,9 +5953,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamSFar8F16(c *streamBlock)
+// func streamAcrossFar512F16x8(c *streamBlock)
 // 8 rows of A by 32 columns.
-TEXT ·streamSFar8F16(SB), NOSPLIT, $0-8
+TEXT ·streamAcrossFar512F16x8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -6145,9 +6145,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamP1Pairs(c *streamBlock)
+// func streamPanels512Pairsx1(c *streamBlock)
 // 1 rows of A by 128 columns.
-TEXT ·streamP1Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamPanels512Pairsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -6291,9 +6291,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamPFar1Pairs(c *streamBlock)
+// func streamPanelsFar512Pairsx1(c *streamBlock)
 // 1 rows of A by 128 columns.
-TEXT ·streamPFar1Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamPanelsFar512Pairsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -6437,9 +6437,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamP2Pairs(c *streamBlock)
+// func streamPanels512Pairsx2(c *streamBlock)
 // 2 rows of A by 128 columns.
-TEXT ·streamP2Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamPanels512Pairsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -6641,9 +6641,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamPFar2Pairs(c *streamBlock)
+// func streamPanelsFar512Pairsx2(c *streamBlock)
 // 2 rows of A by 128 columns.
-TEXT ·streamPFar2Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamPanelsFar512Pairsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -6845,9 +6845,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamP4Pairs(c *streamBlock)
+// func streamPanels512Pairsx4(c *streamBlock)
 // 4 rows of A by 64 columns.
-TEXT ·streamP4Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamPanels512Pairsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -7077,9 +7077,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamPFar4Pairs(c *streamBlock)
+// func streamPanelsFar512Pairsx4(c *streamBlock)
 // 4 rows of A by 64 columns.
-TEXT ·streamPFar4Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamPanelsFar512Pairsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -7309,9 +7309,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamP6Pairs(c *streamBlock)
+// func streamPanels512Pairsx6(c *streamBlock)
 // 6 rows of A by 32 columns.
-TEXT ·streamP6Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamPanels512Pairsx6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -7434,9 +7434,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamPFar6Pairs(c *streamBlock)
+// func streamPanelsFar512Pairsx6(c *streamBlock)
 // 6 rows of A by 32 columns.
-TEXT ·streamPFar6Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamPanelsFar512Pairsx6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -7559,9 +7559,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamP8Pairs(c *streamBlock)
+// func streamPanels512Pairsx8(c *streamBlock)
 // 8 rows of A by 32 columns.
-TEXT ·streamP8Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamPanels512Pairsx8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -7712,9 +7712,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamPFar8Pairs(c *streamBlock)
+// func streamPanelsFar512Pairsx8(c *streamBlock)
 // 8 rows of A by 32 columns.
-TEXT ·streamPFar8Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamPanelsFar512Pairsx8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -7865,9 +7865,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamP1Words(c *streamBlock)
+// func streamPanels512Wordsx1(c *streamBlock)
 // 1 rows of A by 128 columns.
-TEXT ·streamP1Words(SB), NOSPLIT, $0-8
+TEXT ·streamPanels512Wordsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -8011,9 +8011,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamPFar1Words(c *streamBlock)
+// func streamPanelsFar512Wordsx1(c *streamBlock)
 // 1 rows of A by 128 columns.
-TEXT ·streamPFar1Words(SB), NOSPLIT, $0-8
+TEXT ·streamPanelsFar512Wordsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -8157,9 +8157,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamP2Words(c *streamBlock)
+// func streamPanels512Wordsx2(c *streamBlock)
 // 2 rows of A by 128 columns.
-TEXT ·streamP2Words(SB), NOSPLIT, $0-8
+TEXT ·streamPanels512Wordsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -8361,9 +8361,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamPFar2Words(c *streamBlock)
+// func streamPanelsFar512Wordsx2(c *streamBlock)
 // 2 rows of A by 128 columns.
-TEXT ·streamPFar2Words(SB), NOSPLIT, $0-8
+TEXT ·streamPanelsFar512Wordsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -8565,9 +8565,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamP4Words(c *streamBlock)
+// func streamPanels512Wordsx4(c *streamBlock)
 // 4 rows of A by 64 columns.
-TEXT ·streamP4Words(SB), NOSPLIT, $0-8
+TEXT ·streamPanels512Wordsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -8797,9 +8797,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamPFar4Words(c *streamBlock)
+// func streamPanelsFar512Wordsx4(c *streamBlock)
 // 4 rows of A by 64 columns.
-TEXT ·streamPFar4Words(SB), NOSPLIT, $0-8
+TEXT ·streamPanelsFar512Wordsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -9029,9 +9029,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamP6Words(c *streamBlock)
+// func streamPanels512Wordsx6(c *streamBlock)
 // 6 rows of A by 32 columns.
-TEXT ·streamP6Words(SB), NOSPLIT, $0-8
+TEXT ·streamPanels512Wordsx6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -9154,9 +9154,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamPFar6Words(c *streamBlock)
+// func streamPanelsFar512Wordsx6(c *streamBlock)
 // 6 rows of A by 32 columns.
-TEXT ·streamPFar6Words(SB), NOSPLIT, $0-8
+TEXT ·streamPanelsFar512Wordsx6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -9279,9 +9279,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamP8Words(c *streamBlock)
+// func streamPanels512Wordsx8(c *streamBlock)
 // 8 rows of A by 32 columns.
-TEXT ·streamP8Words(SB), NOSPLIT, $0-8
+TEXT ·streamPanels512Wordsx8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -9432,9 +9432,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamPFar8Words(c *streamBlock)
+// func streamPanelsFar512Wordsx8(c *streamBlock)
 // 8 rows of A by 32 columns.
-TEXT ·streamPFar8Words(SB), NOSPLIT, $0-8
+TEXT ·streamPanelsFar512Wordsx8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -9585,9 +9585,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamP1BF16(c *streamBlock)
+// func streamPanels512BF16x1(c *streamBlock)
 // 1 rows of A by 128 columns.
-TEXT ·streamP1BF16(SB), NOSPLIT, $0-8
+TEXT ·streamPanels512BF16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -9736,9 +9736,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamPFar1BF16(c *streamBlock)
+// func streamPanelsFar512BF16x1(c *streamBlock)
 // 1 rows of A by 128 columns.
-TEXT ·streamPFar1BF16(SB), NOSPLIT, $0-8
+TEXT ·streamPanelsFar512BF16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -9887,9 +9887,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamP2BF16(c *streamBlock)
+// func streamPanels512BF16x2(c *streamBlock)
 // 2 rows of A by 128 columns.
-TEXT ·streamP2BF16(SB), NOSPLIT, $0-8
+TEXT ·streamPanels512BF16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -10096,9 +10096,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamPFar2BF16(c *streamBlock)
+// func streamPanelsFar512BF16x2(c *streamBlock)
 // 2 rows of A by 128 columns.
-TEXT ·streamPFar2BF16(SB), NOSPLIT, $0-8
+TEXT ·streamPanelsFar512BF16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -10305,9 +10305,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamP4BF16(c *streamBlock)
+// func streamPanels512BF16x4(c *streamBlock)
 // 4 rows of A by 64 columns.
-TEXT ·streamP4BF16(SB), NOSPLIT, $0-8
+TEXT ·streamPanels512BF16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -10540,9 +10540,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamPFar4BF16(c *streamBlock)
+// func streamPanelsFar512BF16x4(c *streamBlock)
 // 4 rows of A by 64 columns.
-TEXT ·streamPFar4BF16(SB), NOSPLIT, $0-8
+TEXT ·streamPanelsFar512BF16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -10775,9 +10775,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamP6BF16(c *streamBlock)
+// func streamPanels512BF16x6(c *streamBlock)
 // 6 rows of A by 32 columns.
-TEXT ·streamP6BF16(SB), NOSPLIT, $0-8
+TEXT ·streamPanels512BF16x6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -10901,9 +10901,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamPFar6BF16(c *streamBlock)
+// func streamPanelsFar512BF16x6(c *streamBlock)
 // 6 rows of A by 32 columns.
-TEXT ·streamPFar6BF16(SB), NOSPLIT, $0-8
+TEXT ·streamPanelsFar512BF16x6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -11027,9 +11027,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamP8BF16(c *streamBlock)
+// func streamPanels512BF16x8(c *streamBlock)
 // 8 rows of A by 32 columns.
-TEXT ·streamP8BF16(SB), NOSPLIT, $0-8
+TEXT ·streamPanels512BF16x8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -11181,9 +11181,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamPFar8BF16(c *streamBlock)
+// func streamPanelsFar512BF16x8(c *streamBlock)
 // 8 rows of A by 32 columns.
-TEXT ·streamPFar8BF16(SB), NOSPLIT, $0-8
+TEXT ·streamPanelsFar512BF16x8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -11335,9 +11335,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamP1F16(c *streamBlock)
+// func streamPanels512F16x1(c *streamBlock)
 // 1 rows of A by 128 columns.
-TEXT ·streamP1F16(SB), NOSPLIT, $0-8
+TEXT ·streamPanels512F16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -11476,9 +11476,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamPFar1F16(c *streamBlock)
+// func streamPanelsFar512F16x1(c *streamBlock)
 // 1 rows of A by 128 columns.
-TEXT ·streamPFar1F16(SB), NOSPLIT, $0-8
+TEXT ·streamPanelsFar512F16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -11617,9 +11617,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamP2F16(c *streamBlock)
+// func streamPanels512F16x2(c *streamBlock)
 // 2 rows of A by 128 columns.
-TEXT ·streamP2F16(SB), NOSPLIT, $0-8
+TEXT ·streamPanels512F16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -11816,9 +11816,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamPFar2F16(c *streamBlock)
+// func streamPanelsFar512F16x2(c *streamBlock)
 // 2 rows of A by 128 columns.
-TEXT ·streamPFar2F16(SB), NOSPLIT, $0-8
+TEXT ·streamPanelsFar512F16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -12015,9 +12015,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamP4F16(c *streamBlock)
+// func streamPanels512F16x4(c *streamBlock)
 // 4 rows of A by 64 columns.
-TEXT ·streamP4F16(SB), NOSPLIT, $0-8
+TEXT ·streamPanels512F16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -12244,9 +12244,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamPFar4F16(c *streamBlock)
+// func streamPanelsFar512F16x4(c *streamBlock)
 // 4 rows of A by 64 columns.
-TEXT ·streamPFar4F16(SB), NOSPLIT, $0-8
+TEXT ·streamPanelsFar512F16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -12473,9 +12473,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamP6F16(c *streamBlock)
+// func streamPanels512F16x6(c *streamBlock)
 // 6 rows of A by 32 columns.
-TEXT ·streamP6F16(SB), NOSPLIT, $0-8
+TEXT ·streamPanels512F16x6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -12597,9 +12597,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamPFar6F16(c *streamBlock)
+// func streamPanelsFar512F16x6(c *streamBlock)
 // 6 rows of A by 32 columns.
-TEXT ·streamPFar6F16(SB), NOSPLIT, $0-8
+TEXT ·streamPanelsFar512F16x6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -12721,9 +12721,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamP8F16(c *streamBlock)
+// func streamPanels512F16x8(c *streamBlock)
 // 8 rows of A by 32 columns.
-TEXT ·streamP8F16(SB), NOSPLIT, $0-8
+TEXT ·streamPanels512F16x8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -12873,9 +12873,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamPFar8F16(c *streamBlock)
+// func streamPanelsFar512F16x8(c *streamBlock)
 // 8 rows of A by 32 columns.
-TEXT ·streamPFar8F16(SB), NOSPLIT, $0-8
+TEXT ·streamPanelsFar512F16x8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -13025,9 +13025,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamS1Tiles(c *streamBlock)
+// func streamAcross512Tilesx1(c *streamBlock)
 // 1 rows of A by 64 columns.
-TEXT ·streamS1Tiles(SB), NOSPLIT, $8-8
+TEXT ·streamAcross512Tilesx1(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
@@ -13185,9 +13185,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamS2Tiles(c *streamBlock)
+// func streamAcross512Tilesx2(c *streamBlock)
 // 2 rows of A by 64 columns.
-TEXT ·streamS2Tiles(SB), NOSPLIT, $8-8
+TEXT ·streamAcross512Tilesx2(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
@@ -13394,9 +13394,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamS4Tiles(c *streamBlock)
+// func streamAcross512Tilesx4(c *streamBlock)
 // 4 rows of A by 64 columns.
-TEXT ·streamS4Tiles(SB), NOSPLIT, $8-8
+TEXT ·streamAcross512Tilesx4(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
@@ -13701,9 +13701,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamS6Tiles(c *streamBlock)
+// func streamAcross512Tilesx6(c *streamBlock)
 // 6 rows of A by 32 columns.
-TEXT ·streamS6Tiles(SB), NOSPLIT, $8-8
+TEXT ·streamAcross512Tilesx6(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
@@ -13970,9 +13970,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamS8Tiles(c *streamBlock)
+// func streamAcross512Tilesx8(c *streamBlock)
 // 8 rows of A by 32 columns.
-TEXT ·streamS8Tiles(SB), NOSPLIT, $8-8
+TEXT ·streamAcross512Tilesx8(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
@@ -14297,9 +14297,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func streamP1Tiles(c *streamBlock)
+// func streamPanels512Tilesx1(c *streamBlock)
 // 1 rows of A by 32 columns.
-TEXT ·streamP1Tiles(SB), NOSPLIT, $8-8
+TEXT ·streamPanels512Tilesx1(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
@@ -14387,9 +14387,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamP2Tiles(c *streamBlock)
+// func streamPanels512Tilesx2(c *streamBlock)
 // 2 rows of A by 32 columns.
-TEXT ·streamP2Tiles(SB), NOSPLIT, $8-8
+TEXT ·streamPanels512Tilesx2(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
@@ -14507,9 +14507,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func streamP4Tiles(c *streamBlock)
+// func streamPanels512Tilesx4(c *streamBlock)
 // 4 rows of A by 32 columns.
-TEXT ·streamP4Tiles(SB), NOSPLIT, $8-8
+TEXT ·streamPanels512Tilesx4(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
@@ -14687,9 +14687,9 @@ added0x2:
 	VZEROUPPER
 	RET
 
-// func stream256S1Words(c *streamBlock)
+// func streamAcross256Wordsx1(c *streamBlock)
 // 1 rows of A by 64 columns.
-TEXT ·stream256S1Words(SB), NOSPLIT, $0-8
+TEXT ·streamAcross256Wordsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -14910,9 +14910,9 @@ block0:
 	VZEROUPPER
 	RET
 
-// func stream256S2Words(c *streamBlock)
+// func streamAcross256Wordsx2(c *streamBlock)
 // 2 rows of A by 32 columns.
-TEXT ·stream256S2Words(SB), NOSPLIT, $0-8
+TEXT ·streamAcross256Wordsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -15097,9 +15097,9 @@ block0:
 	VZEROUPPER
 	RET
 
-// func stream256S4Words(c *streamBlock)
+// func streamAcross256Wordsx4(c *streamBlock)
 // 4 rows of A by 16 columns.
-TEXT ·stream256S4Words(SB), NOSPLIT, $0-8
+TEXT ·streamAcross256Wordsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -15249,9 +15249,9 @@ block0:
 	VZEROUPPER
 	RET
 
-// func stream256S1BF16(c *streamBlock)
+// func streamAcross256BF16x1(c *streamBlock)
 // 1 rows of A by 64 columns.
-TEXT ·stream256S1BF16(SB), NOSPLIT, $0-8
+TEXT ·streamAcross256BF16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -15485,9 +15485,9 @@ block0:
 	VZEROUPPER
 	RET
 
-// func stream256S2BF16(c *streamBlock)
+// func streamAcross256BF16x2(c *streamBlock)
 // 2 rows of A by 32 columns.
-TEXT ·stream256S2BF16(SB), NOSPLIT, $0-8
+TEXT ·streamAcross256BF16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -15678,9 +15678,9 @@ block0:
 	VZEROUPPER
 	RET
 
-// func stream256S4BF16(c *streamBlock)
+// func streamAcross256BF16x4(c *streamBlock)
 // 4 rows of A by 16 columns.
-TEXT ·stream256S4BF16(SB), NOSPLIT, $0-8
+TEXT ·streamAcross256BF16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -15833,9 +15833,9 @@ block0:
 	VZEROUPPER
 	RET
 
-// func stream256S1F16(c *streamBlock)
+// func streamAcross256F16x1(c *streamBlock)
 // 1 rows of A by 64 columns.
-TEXT ·stream256S1F16(SB), NOSPLIT, $0-8
+TEXT ·streamAcross256F16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -16054,9 +16054,9 @@ block0:
 	VZEROUPPER
 	RET
 
-// func stream256S2F16(c *streamBlock)
+// func streamAcross256F16x2(c *streamBlock)
 // 2 rows of A by 32 columns.
-TEXT ·stream256S2F16(SB), NOSPLIT, $0-8
+TEXT ·streamAcross256F16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -16240,9 +16240,9 @@ block0:
 	VZEROUPPER
 	RET
 
-// func stream256S4F16(c *streamBlock)
+// func streamAcross256F16x4(c *streamBlock)
 // 4 rows of A by 16 columns.
-TEXT ·stream256S4F16(SB), NOSPLIT, $0-8
+TEXT ·streamAcross256F16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), R10
@@ -16392,9 +16392,9 @@ block0:
 	VZEROUPPER
 	RET
 
-// func stream256P1Words(c *streamBlock)
+// func streamPanels256Wordsx1(c *streamBlock)
 // 1 rows of A by 24 columns.
-TEXT ·stream256P1Words(SB), NOSPLIT, $0-8
+TEXT ·streamPanels256Wordsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -16453,9 +16453,9 @@ added0x3:
 	VZEROUPPER
 	RET
 
-// func stream256P2Words(c *streamBlock)
+// func streamPanels256Wordsx2(c *streamBlock)
 // 2 rows of A by 24 columns.
-TEXT ·stream256P2Words(SB), NOSPLIT, $0-8
+TEXT ·streamPanels256Wordsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -16533,9 +16533,9 @@ added0x3:
 	VZEROUPPER
 	RET
 
-// func stream256P4Words(c *streamBlock)
+// func streamPanels256Wordsx4(c *streamBlock)
 // 4 rows of A by 24 columns.
-TEXT ·stream256P4Words(SB), NOSPLIT, $0-8
+TEXT ·streamPanels256Wordsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -16651,9 +16651,9 @@ added0x3:
 	VZEROUPPER
 	RET
 
-// func stream256P1BF16(c *streamBlock)
+// func streamPanels256BF16x1(c *streamBlock)
 // 1 rows of A by 24 columns.
-TEXT ·stream256P1BF16(SB), NOSPLIT, $0-8
+TEXT ·streamPanels256BF16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -16714,9 +16714,9 @@ added0x3:
 	VZEROUPPER
 	RET
 
-// func stream256P2BF16(c *streamBlock)
+// func streamPanels256BF16x2(c *streamBlock)
 // 2 rows of A by 24 columns.
-TEXT ·stream256P2BF16(SB), NOSPLIT, $0-8
+TEXT ·streamPanels256BF16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -16796,9 +16796,9 @@ added0x3:
 	VZEROUPPER
 	RET
 
-// func stream256P4BF16(c *streamBlock)
+// func streamPanels256BF16x4(c *streamBlock)
 // 4 rows of A by 24 columns.
-TEXT ·stream256P4BF16(SB), NOSPLIT, $0-8
+TEXT ·streamPanels256BF16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -16916,9 +16916,9 @@ added0x3:
 	VZEROUPPER
 	RET
 
-// func stream256P1F16(c *streamBlock)
+// func streamPanels256F16x1(c *streamBlock)
 // 1 rows of A by 24 columns.
-TEXT ·stream256P1F16(SB), NOSPLIT, $0-8
+TEXT ·streamPanels256F16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -16976,9 +16976,9 @@ added0x3:
 	VZEROUPPER
 	RET
 
-// func stream256P2F16(c *streamBlock)
+// func streamPanels256F16x2(c *streamBlock)
 // 2 rows of A by 24 columns.
-TEXT ·stream256P2F16(SB), NOSPLIT, $0-8
+TEXT ·streamPanels256F16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI
@@ -17055,9 +17055,9 @@ added0x3:
 	VZEROUPPER
 	RET
 
-// func stream256P4F16(c *streamBlock)
+// func streamPanels256F16x4(c *streamBlock)
 // 4 rows of A by 24 columns.
-TEXT ·stream256P4F16(SB), NOSPLIT, $0-8
+TEXT ·streamPanels256F16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ streamBlock_stride(DI), R9
 	MOVQ streamBlock_b(DI), SI

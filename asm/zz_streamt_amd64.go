@@ -7,219 +7,219 @@ package asm
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func streamT1Pairs(c *streamBlock)
+func streamAlong512Pairsx1(c *streamBlock)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamT2Pairs(c *streamBlock)
+func streamAlong512Pairsx2(c *streamBlock)
 
 // 4 rows of A by 32 columns.
 //
 //go:noescape
-func streamT4Pairs(c *streamBlock)
+func streamAlong512Pairsx4(c *streamBlock)
 
 // 6 rows of A by 16 columns.
 //
 //go:noescape
-func streamT6Pairs(c *streamBlock)
+func streamAlong512Pairsx6(c *streamBlock)
 
 // 8 rows of A by 16 columns.
 //
 //go:noescape
-func streamT8Pairs(c *streamBlock)
+func streamAlong512Pairsx8(c *streamBlock)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func streamT1Words(c *streamBlock)
+func streamAlong512Wordsx1(c *streamBlock)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamT2Words(c *streamBlock)
+func streamAlong512Wordsx2(c *streamBlock)
 
 // 4 rows of A by 32 columns.
 //
 //go:noescape
-func streamT4Words(c *streamBlock)
+func streamAlong512Wordsx4(c *streamBlock)
 
 // 6 rows of A by 16 columns.
 //
 //go:noescape
-func streamT6Words(c *streamBlock)
+func streamAlong512Wordsx6(c *streamBlock)
 
 // 8 rows of A by 16 columns.
 //
 //go:noescape
-func streamT8Words(c *streamBlock)
+func streamAlong512Wordsx8(c *streamBlock)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func streamT1BF16(c *streamBlock)
+func streamAlong512BF16x1(c *streamBlock)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamT2BF16(c *streamBlock)
+func streamAlong512BF16x2(c *streamBlock)
 
 // 4 rows of A by 32 columns.
 //
 //go:noescape
-func streamT4BF16(c *streamBlock)
+func streamAlong512BF16x4(c *streamBlock)
 
 // 6 rows of A by 16 columns.
 //
 //go:noescape
-func streamT6BF16(c *streamBlock)
+func streamAlong512BF16x6(c *streamBlock)
 
 // 8 rows of A by 16 columns.
 //
 //go:noescape
-func streamT8BF16(c *streamBlock)
+func streamAlong512BF16x8(c *streamBlock)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func streamT1F16(c *streamBlock)
+func streamAlong512F16x1(c *streamBlock)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamT2F16(c *streamBlock)
+func streamAlong512F16x2(c *streamBlock)
 
 // 4 rows of A by 32 columns.
 //
 //go:noescape
-func streamT4F16(c *streamBlock)
+func streamAlong512F16x4(c *streamBlock)
 
 // 6 rows of A by 16 columns.
 //
 //go:noescape
-func streamT6F16(c *streamBlock)
+func streamAlong512F16x6(c *streamBlock)
 
 // 8 rows of A by 16 columns.
 //
 //go:noescape
-func streamT8F16(c *streamBlock)
+func streamAlong512F16x8(c *streamBlock)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func streamTFar1Pairs(c *streamBlock)
+func streamAlongFar512Pairsx1(c *streamBlock)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamTFar2Pairs(c *streamBlock)
+func streamAlongFar512Pairsx2(c *streamBlock)
 
 // 4 rows of A by 32 columns.
 //
 //go:noescape
-func streamTFar4Pairs(c *streamBlock)
+func streamAlongFar512Pairsx4(c *streamBlock)
 
 // 6 rows of A by 16 columns.
 //
 //go:noescape
-func streamTFar6Pairs(c *streamBlock)
+func streamAlongFar512Pairsx6(c *streamBlock)
 
 // 8 rows of A by 16 columns.
 //
 //go:noescape
-func streamTFar8Pairs(c *streamBlock)
+func streamAlongFar512Pairsx8(c *streamBlock)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func streamTFar1Words(c *streamBlock)
+func streamAlongFar512Wordsx1(c *streamBlock)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamTFar2Words(c *streamBlock)
+func streamAlongFar512Wordsx2(c *streamBlock)
 
 // 4 rows of A by 32 columns.
 //
 //go:noescape
-func streamTFar4Words(c *streamBlock)
+func streamAlongFar512Wordsx4(c *streamBlock)
 
 // 6 rows of A by 16 columns.
 //
 //go:noescape
-func streamTFar6Words(c *streamBlock)
+func streamAlongFar512Wordsx6(c *streamBlock)
 
 // 8 rows of A by 16 columns.
 //
 //go:noescape
-func streamTFar8Words(c *streamBlock)
+func streamAlongFar512Wordsx8(c *streamBlock)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func streamT1Tiles(c *streamBlock)
+func streamAlong512Tilesx1(c *streamBlock)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func streamT2Tiles(c *streamBlock)
+func streamAlong512Tilesx2(c *streamBlock)
 
 // 4 rows of A by 16 columns.
 //
 //go:noescape
-func streamT4Tiles(c *streamBlock)
+func streamAlong512Tilesx4(c *streamBlock)
 
 // 6 rows of A by 16 columns.
 //
 //go:noescape
-func streamT6Tiles(c *streamBlock)
+func streamAlong512Tilesx6(c *streamBlock)
 
 // 8 rows of A by 16 columns.
 //
 //go:noescape
-func streamT8Tiles(c *streamBlock)
+func streamAlong512Tilesx8(c *streamBlock)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func stream256T1Words(c *streamBlock)
+func streamAlong256Wordsx1(c *streamBlock)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func stream256T2Words(c *streamBlock)
+func streamAlong256Wordsx2(c *streamBlock)
 
 // 4 rows of A by 16 columns.
 //
 //go:noescape
-func stream256T4Words(c *streamBlock)
+func streamAlong256Wordsx4(c *streamBlock)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func stream256T1BF16(c *streamBlock)
+func streamAlong256BF16x1(c *streamBlock)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func stream256T2BF16(c *streamBlock)
+func streamAlong256BF16x2(c *streamBlock)
 
 // 4 rows of A by 16 columns.
 //
 //go:noescape
-func stream256T4BF16(c *streamBlock)
+func streamAlong256BF16x4(c *streamBlock)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func stream256T1F16(c *streamBlock)
+func streamAlong256F16x1(c *streamBlock)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
-func stream256T2F16(c *streamBlock)
+func streamAlong256F16x2(c *streamBlock)
 
 // 4 rows of A by 16 columns.
 //
 //go:noescape
-func stream256T4F16(c *streamBlock)
+func streamAlong256F16x4(c *streamBlock)

@@ -5,9 +5,9 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// func streamT1Pairs(c *streamBlock)
+// func streamAlong512Pairsx1(c *streamBlock)
 // 1 rows of A by 32 columns.
-TEXT ·streamT1Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamAlong512Pairsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -364,9 +364,9 @@ added1x1:
 	VZEROUPPER
 	RET
 
-// func streamT2Pairs(c *streamBlock)
+// func streamAlong512Pairsx2(c *streamBlock)
 // 2 rows of A by 32 columns.
-TEXT ·streamT2Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamAlong512Pairsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -769,9 +769,9 @@ added1x1:
 	VZEROUPPER
 	RET
 
-// func streamT4Pairs(c *streamBlock)
+// func streamAlong512Pairsx4(c *streamBlock)
 // 4 rows of A by 32 columns.
-TEXT ·streamT4Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamAlong512Pairsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -1266,9 +1266,9 @@ added1x1:
 	VZEROUPPER
 	RET
 
-// func streamT6Pairs(c *streamBlock)
+// func streamAlong512Pairsx6(c *streamBlock)
 // 6 rows of A by 16 columns.
-TEXT ·streamT6Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamAlong512Pairsx6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -1569,9 +1569,9 @@ added0x1:
 	VZEROUPPER
 	RET
 
-// func streamT8Pairs(c *streamBlock)
+// func streamAlong512Pairsx8(c *streamBlock)
 // 8 rows of A by 16 columns.
-TEXT ·streamT8Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamAlong512Pairsx8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -1918,9 +1918,9 @@ added0x1:
 	VZEROUPPER
 	RET
 
-// func streamT1Words(c *streamBlock)
+// func streamAlong512Wordsx1(c *streamBlock)
 // 1 rows of A by 32 columns.
-TEXT ·streamT1Words(SB), NOSPLIT, $0-8
+TEXT ·streamAlong512Wordsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -2277,9 +2277,9 @@ added1x1:
 	VZEROUPPER
 	RET
 
-// func streamT2Words(c *streamBlock)
+// func streamAlong512Wordsx2(c *streamBlock)
 // 2 rows of A by 32 columns.
-TEXT ·streamT2Words(SB), NOSPLIT, $0-8
+TEXT ·streamAlong512Wordsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -2682,9 +2682,9 @@ added1x1:
 	VZEROUPPER
 	RET
 
-// func streamT4Words(c *streamBlock)
+// func streamAlong512Wordsx4(c *streamBlock)
 // 4 rows of A by 32 columns.
-TEXT ·streamT4Words(SB), NOSPLIT, $0-8
+TEXT ·streamAlong512Wordsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -3179,9 +3179,9 @@ added1x1:
 	VZEROUPPER
 	RET
 
-// func streamT6Words(c *streamBlock)
+// func streamAlong512Wordsx6(c *streamBlock)
 // 6 rows of A by 16 columns.
-TEXT ·streamT6Words(SB), NOSPLIT, $0-8
+TEXT ·streamAlong512Wordsx6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -3482,9 +3482,9 @@ added0x1:
 	VZEROUPPER
 	RET
 
-// func streamT8Words(c *streamBlock)
+// func streamAlong512Wordsx8(c *streamBlock)
 // 8 rows of A by 16 columns.
-TEXT ·streamT8Words(SB), NOSPLIT, $0-8
+TEXT ·streamAlong512Wordsx8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -3831,9 +3831,9 @@ added0x1:
 	VZEROUPPER
 	RET
 
-// func streamT1BF16(c *streamBlock)
+// func streamAlong512BF16x1(c *streamBlock)
 // 1 rows of A by 32 columns.
-TEXT ·streamT1BF16(SB), NOSPLIT, $0-8
+TEXT ·streamAlong512BF16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -4230,9 +4230,9 @@ added1x1:
 	VZEROUPPER
 	RET
 
-// func streamT2BF16(c *streamBlock)
+// func streamAlong512BF16x2(c *streamBlock)
 // 2 rows of A by 32 columns.
-TEXT ·streamT2BF16(SB), NOSPLIT, $0-8
+TEXT ·streamAlong512BF16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -4675,9 +4675,9 @@ added1x1:
 	VZEROUPPER
 	RET
 
-// func streamT4BF16(c *streamBlock)
+// func streamAlong512BF16x4(c *streamBlock)
 // 4 rows of A by 32 columns.
-TEXT ·streamT4BF16(SB), NOSPLIT, $0-8
+TEXT ·streamAlong512BF16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -5212,9 +5212,9 @@ added1x1:
 	VZEROUPPER
 	RET
 
-// func streamT6BF16(c *streamBlock)
+// func streamAlong512BF16x6(c *streamBlock)
 // 6 rows of A by 16 columns.
-TEXT ·streamT6BF16(SB), NOSPLIT, $0-8
+TEXT ·streamAlong512BF16x6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -5535,9 +5535,9 @@ added0x1:
 	VZEROUPPER
 	RET
 
-// func streamT8BF16(c *streamBlock)
+// func streamAlong512BF16x8(c *streamBlock)
 // 8 rows of A by 16 columns.
-TEXT ·streamT8BF16(SB), NOSPLIT, $0-8
+TEXT ·streamAlong512BF16x8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -5904,9 +5904,9 @@ added0x1:
 	VZEROUPPER
 	RET
 
-// func streamT1F16(c *streamBlock)
+// func streamAlong512F16x1(c *streamBlock)
 // 1 rows of A by 32 columns.
-TEXT ·streamT1F16(SB), NOSPLIT, $0-8
+TEXT ·streamAlong512F16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -6271,9 +6271,9 @@ added1x1:
 	VZEROUPPER
 	RET
 
-// func streamT2F16(c *streamBlock)
+// func streamAlong512F16x2(c *streamBlock)
 // 2 rows of A by 32 columns.
-TEXT ·streamT2F16(SB), NOSPLIT, $0-8
+TEXT ·streamAlong512F16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -6684,9 +6684,9 @@ added1x1:
 	VZEROUPPER
 	RET
 
-// func streamT4F16(c *streamBlock)
+// func streamAlong512F16x4(c *streamBlock)
 // 4 rows of A by 32 columns.
-TEXT ·streamT4F16(SB), NOSPLIT, $0-8
+TEXT ·streamAlong512F16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -7189,9 +7189,9 @@ added1x1:
 	VZEROUPPER
 	RET
 
-// func streamT6F16(c *streamBlock)
+// func streamAlong512F16x6(c *streamBlock)
 // 6 rows of A by 16 columns.
-TEXT ·streamT6F16(SB), NOSPLIT, $0-8
+TEXT ·streamAlong512F16x6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -7496,9 +7496,9 @@ added0x1:
 	VZEROUPPER
 	RET
 
-// func streamT8F16(c *streamBlock)
+// func streamAlong512F16x8(c *streamBlock)
 // 8 rows of A by 16 columns.
-TEXT ·streamT8F16(SB), NOSPLIT, $0-8
+TEXT ·streamAlong512F16x8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -7849,9 +7849,9 @@ added0x1:
 	VZEROUPPER
 	RET
 
-// func streamTFar1Pairs(c *streamBlock)
+// func streamAlongFar512Pairsx1(c *streamBlock)
 // 1 rows of A by 32 columns.
-TEXT ·streamTFar1Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamAlongFar512Pairsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -8184,9 +8184,9 @@ added1x1:
 	VZEROUPPER
 	RET
 
-// func streamTFar2Pairs(c *streamBlock)
+// func streamAlongFar512Pairsx2(c *streamBlock)
 // 2 rows of A by 32 columns.
-TEXT ·streamTFar2Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamAlongFar512Pairsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -8565,9 +8565,9 @@ added1x1:
 	VZEROUPPER
 	RET
 
-// func streamTFar4Pairs(c *streamBlock)
+// func streamAlongFar512Pairsx4(c *streamBlock)
 // 4 rows of A by 32 columns.
-TEXT ·streamTFar4Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamAlongFar512Pairsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -9038,9 +9038,9 @@ added1x1:
 	VZEROUPPER
 	RET
 
-// func streamTFar6Pairs(c *streamBlock)
+// func streamAlongFar512Pairsx6(c *streamBlock)
 // 6 rows of A by 16 columns.
-TEXT ·streamTFar6Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamAlongFar512Pairsx6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -9345,9 +9345,9 @@ added0x1:
 	VZEROUPPER
 	RET
 
-// func streamTFar8Pairs(c *streamBlock)
+// func streamAlongFar512Pairsx8(c *streamBlock)
 // 8 rows of A by 16 columns.
-TEXT ·streamTFar8Pairs(SB), NOSPLIT, $0-8
+TEXT ·streamAlongFar512Pairsx8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -9698,9 +9698,9 @@ added0x1:
 	VZEROUPPER
 	RET
 
-// func streamTFar1Words(c *streamBlock)
+// func streamAlongFar512Wordsx1(c *streamBlock)
 // 1 rows of A by 32 columns.
-TEXT ·streamTFar1Words(SB), NOSPLIT, $0-8
+TEXT ·streamAlongFar512Wordsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -10033,9 +10033,9 @@ added1x1:
 	VZEROUPPER
 	RET
 
-// func streamTFar2Words(c *streamBlock)
+// func streamAlongFar512Wordsx2(c *streamBlock)
 // 2 rows of A by 32 columns.
-TEXT ·streamTFar2Words(SB), NOSPLIT, $0-8
+TEXT ·streamAlongFar512Wordsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -10414,9 +10414,9 @@ added1x1:
 	VZEROUPPER
 	RET
 
-// func streamTFar4Words(c *streamBlock)
+// func streamAlongFar512Wordsx4(c *streamBlock)
 // 4 rows of A by 32 columns.
-TEXT ·streamTFar4Words(SB), NOSPLIT, $0-8
+TEXT ·streamAlongFar512Wordsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -10887,9 +10887,9 @@ added1x1:
 	VZEROUPPER
 	RET
 
-// func streamTFar6Words(c *streamBlock)
+// func streamAlongFar512Wordsx6(c *streamBlock)
 // 6 rows of A by 16 columns.
-TEXT ·streamTFar6Words(SB), NOSPLIT, $0-8
+TEXT ·streamAlongFar512Wordsx6(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -11194,9 +11194,9 @@ added0x1:
 	VZEROUPPER
 	RET
 
-// func streamTFar8Words(c *streamBlock)
+// func streamAlongFar512Wordsx8(c *streamBlock)
 // 8 rows of A by 16 columns.
-TEXT ·streamTFar8Words(SB), NOSPLIT, $0-8
+TEXT ·streamAlongFar512Wordsx8(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -11547,9 +11547,9 @@ added0x1:
 	VZEROUPPER
 	RET
 
-// func streamT1Tiles(c *streamBlock)
+// func streamAlong512Tilesx1(c *streamBlock)
 // 1 rows of A by 32 columns.
-TEXT ·streamT1Tiles(SB), NOSPLIT, $8-8
+TEXT ·streamAlong512Tilesx1(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
@@ -12064,9 +12064,9 @@ added1x1:
 	VZEROUPPER
 	RET
 
-// func streamT2Tiles(c *streamBlock)
+// func streamAlong512Tilesx2(c *streamBlock)
 // 2 rows of A by 32 columns.
-TEXT ·streamT2Tiles(SB), NOSPLIT, $8-8
+TEXT ·streamAlong512Tilesx2(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
@@ -12687,9 +12687,9 @@ added1x1:
 	VZEROUPPER
 	RET
 
-// func streamT4Tiles(c *streamBlock)
+// func streamAlong512Tilesx4(c *streamBlock)
 // 4 rows of A by 16 columns.
-TEXT ·streamT4Tiles(SB), NOSPLIT, $8-8
+TEXT ·streamAlong512Tilesx4(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
@@ -13120,9 +13120,9 @@ added0x1:
 	VZEROUPPER
 	RET
 
-// func streamT6Tiles(c *streamBlock)
+// func streamAlong512Tilesx6(c *streamBlock)
 // 6 rows of A by 16 columns.
-TEXT ·streamT6Tiles(SB), NOSPLIT, $8-8
+TEXT ·streamAlong512Tilesx6(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
@@ -13659,9 +13659,9 @@ added0x1:
 	VZEROUPPER
 	RET
 
-// func streamT8Tiles(c *streamBlock)
+// func streamAlong512Tilesx8(c *streamBlock)
 // 8 rows of A by 16 columns.
-TEXT ·streamT8Tiles(SB), NOSPLIT, $8-8
+TEXT ·streamAlong512Tilesx8(SB), NOSPLIT, $8-8
 	STMXCSR 0(SP)
 	MOVL $0x9fc0, 4(SP)
 	LDMXCSR 4(SP)
@@ -14304,9 +14304,9 @@ added0x1:
 	VZEROUPPER
 	RET
 
-// func stream256T1Words(c *streamBlock)
+// func streamAlong256Wordsx1(c *streamBlock)
 // 1 rows of A by 32 columns.
-TEXT ·stream256T1Words(SB), NOSPLIT, $0-8
+TEXT ·streamAlong256Wordsx1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -14977,9 +14977,9 @@ added3x1:
 	VZEROUPPER
 	RET
 
-// func stream256T2Words(c *streamBlock)
+// func streamAlong256Wordsx2(c *streamBlock)
 // 2 rows of A by 32 columns.
-TEXT ·stream256T2Words(SB), NOSPLIT, $0-8
+TEXT ·streamAlong256Wordsx2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -15806,9 +15806,9 @@ added3x1:
 	VZEROUPPER
 	RET
 
-// func stream256T4Words(c *streamBlock)
+// func streamAlong256Wordsx4(c *streamBlock)
 // 4 rows of A by 16 columns.
-TEXT ·stream256T4Words(SB), NOSPLIT, $0-8
+TEXT ·streamAlong256Wordsx4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -16387,9 +16387,9 @@ added1x1:
 	VZEROUPPER
 	RET
 
-// func stream256T1BF16(c *streamBlock)
+// func streamAlong256BF16x1(c *streamBlock)
 // 1 rows of A by 32 columns.
-TEXT ·stream256T1BF16(SB), NOSPLIT, $0-8
+TEXT ·streamAlong256BF16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -17318,9 +17318,9 @@ added3x1:
 	VZEROUPPER
 	RET
 
-// func stream256T2BF16(c *streamBlock)
+// func streamAlong256BF16x2(c *streamBlock)
 // 2 rows of A by 32 columns.
-TEXT ·stream256T2BF16(SB), NOSPLIT, $0-8
+TEXT ·streamAlong256BF16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -18533,9 +18533,9 @@ added3x1:
 	VZEROUPPER
 	RET
 
-// func stream256T4BF16(c *streamBlock)
+// func streamAlong256BF16x4(c *streamBlock)
 // 4 rows of A by 16 columns.
-TEXT ·stream256T4BF16(SB), NOSPLIT, $0-8
+TEXT ·streamAlong256BF16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -19436,9 +19436,9 @@ added1x1:
 	VZEROUPPER
 	RET
 
-// func stream256T1F16(c *streamBlock)
+// func streamAlong256F16x1(c *streamBlock)
 // 1 rows of A by 32 columns.
-TEXT ·stream256T1F16(SB), NOSPLIT, $0-8
+TEXT ·streamAlong256F16x1(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -20493,9 +20493,9 @@ added3x1:
 	VZEROUPPER
 	RET
 
-// func stream256T2F16(c *streamBlock)
+// func streamAlong256F16x2(c *streamBlock)
 // 2 rows of A by 32 columns.
-TEXT ·stream256T2F16(SB), NOSPLIT, $0-8
+TEXT ·streamAlong256F16x2(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
@@ -21834,9 +21834,9 @@ added3x1:
 	VZEROUPPER
 	RET
 
-// func stream256T4F16(c *streamBlock)
+// func streamAlong256F16x4(c *streamBlock)
 // 4 rows of A by 16 columns.
-TEXT ·stream256T4F16(SB), NOSPLIT, $0-8
+TEXT ·streamAlong256F16x4(SB), NOSPLIT, $0-8
 	MOVQ c+0(FP), DI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX

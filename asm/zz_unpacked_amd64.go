@@ -9,99 +9,99 @@ import "unsafe"
 // 1 vectors of columns, r rows of m at a time.
 //
 //go:noescape
-func unpacked1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+func unpacked512Wordsx1(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 // 1 vectors of columns, r rows of m at a time.
 //
 //go:noescape
-func unpackedShort1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+func unpackedShort512Wordsx1(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 // 1 vectors of columns, r rows of m at a time.
 //
 //go:noescape
-func unpackedAcross1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+func unpackedAcross512Wordsx1(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 // 1 vectors of columns, r rows of m at a time.
 //
 //go:noescape
-func unpackedAcrossShort1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+func unpackedAcrossShort512Wordsx1(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 // 2 vectors of columns, r rows of m at a time.
 //
 //go:noescape
-func unpacked2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+func unpacked512Wordsx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 // 2 vectors of columns, r rows of m at a time.
 //
 //go:noescape
-func unpackedShort2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+func unpackedShort512Wordsx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 // 2 vectors of columns, r rows of m at a time.
 //
 //go:noescape
-func unpackedAcross2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+func unpackedAcross512Wordsx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 // 2 vectors of columns, r rows of m at a time.
 //
 //go:noescape
-func unpackedAcrossShort2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+func unpackedAcrossShort512Wordsx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 // 3 vectors of columns, r rows of m at a time.
 //
 //go:noescape
-func unpacked3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+func unpacked512Wordsx3(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 // 3 vectors of columns, r rows of m at a time.
 //
 //go:noescape
-func unpackedShort3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+func unpackedShort512Wordsx3(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 // 3 vectors of columns, r rows of m at a time.
 //
 //go:noescape
-func unpackedAcross3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+func unpackedAcross512Wordsx3(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 // 3 vectors of columns, r rows of m at a time.
 //
 //go:noescape
-func unpackedAcrossShort3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+func unpackedAcrossShort512Wordsx3(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 // 1 vectors of columns, r rows of m at a time.
 //
 //go:noescape
-func unpacked1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+func unpacked256Wordsx1(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 // 1 vectors of columns, r rows of m at a time.
 //
 //go:noescape
-func unpackedShort1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+func unpackedShort256Wordsx1(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 // 1 vectors of columns, r rows of m at a time.
 //
 //go:noescape
-func unpackedAcross1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+func unpackedAcross256Wordsx1(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 // 1 vectors of columns, r rows of m at a time.
 //
 //go:noescape
-func unpackedAcrossShort1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+func unpackedAcrossShort256Wordsx1(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 // 2 vectors of columns, r rows of m at a time.
 //
 //go:noescape
-func unpacked2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+func unpacked256Wordsx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 // 2 vectors of columns, r rows of m at a time.
 //
 //go:noescape
-func unpackedShort2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+func unpackedShort256Wordsx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 // 2 vectors of columns, r rows of m at a time.
 //
 //go:noescape
-func unpackedAcross2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+func unpackedAcross256Wordsx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 // 2 vectors of columns, r rows of m at a time.
 //
 //go:noescape
-func unpackedAcrossShort2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+func unpackedAcrossShort256Wordsx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)

@@ -5,9 +5,9 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// func unpacked1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+// func unpacked512Wordsx1(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 1 vectors of columns, r rows of m at a time.
-TEXT ·unpacked1AVX512(SB), NOSPLIT, $0-88
+TEXT ·unpacked512Wordsx1(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	MOVQ $-1, DX
 	SHLQ CX, DX
@@ -529,9 +529,9 @@ add1:
 	JEQ put7
 	JMP put8
 
-// func unpackedShort1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+// func unpackedShort512Wordsx1(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 1 vectors of columns, r rows of m at a time.
-TEXT ·unpackedShort1AVX512(SB), NOSPLIT, $0-88
+TEXT ·unpackedShort512Wordsx1(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	MOVQ $-1, DX
 	SHLQ CX, DX
@@ -1053,9 +1053,9 @@ add1:
 	JEQ put7
 	JMP put8
 
-// func unpackedAcross1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+// func unpackedAcross512Wordsx1(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 1 vectors of columns, r rows of m at a time.
-TEXT ·unpackedAcross1AVX512(SB), NOSPLIT, $0-88
+TEXT ·unpackedAcross512Wordsx1(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	MOVQ $-1, DX
 	SHLQ CX, DX
@@ -1568,9 +1568,9 @@ add1:
 	JEQ put7
 	JMP put8
 
-// func unpackedAcrossShort1AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+// func unpackedAcrossShort512Wordsx1(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 1 vectors of columns, r rows of m at a time.
-TEXT ·unpackedAcrossShort1AVX512(SB), NOSPLIT, $0-88
+TEXT ·unpackedAcrossShort512Wordsx1(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	MOVQ $-1, DX
 	SHLQ CX, DX
@@ -2083,9 +2083,9 @@ add1:
 	JEQ put7
 	JMP put8
 
-// func unpacked2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+// func unpacked512Wordsx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 2 vectors of columns, r rows of m at a time.
-TEXT ·unpacked2AVX512(SB), NOSPLIT, $0-88
+TEXT ·unpacked512Wordsx2(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	MOVQ $-1, DX
 	SHLQ CX, DX
@@ -2739,9 +2739,9 @@ add1:
 	JEQ put7
 	JMP put8
 
-// func unpackedShort2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+// func unpackedShort512Wordsx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 2 vectors of columns, r rows of m at a time.
-TEXT ·unpackedShort2AVX512(SB), NOSPLIT, $0-88
+TEXT ·unpackedShort512Wordsx2(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	MOVQ $-1, DX
 	SHLQ CX, DX
@@ -3395,9 +3395,9 @@ add1:
 	JEQ put7
 	JMP put8
 
-// func unpackedAcross2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+// func unpackedAcross512Wordsx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 2 vectors of columns, r rows of m at a time.
-TEXT ·unpackedAcross2AVX512(SB), NOSPLIT, $0-88
+TEXT ·unpackedAcross512Wordsx2(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	MOVQ $-1, DX
 	SHLQ CX, DX
@@ -4042,9 +4042,9 @@ add1:
 	JEQ put7
 	JMP put8
 
-// func unpackedAcrossShort2AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+// func unpackedAcrossShort512Wordsx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 2 vectors of columns, r rows of m at a time.
-TEXT ·unpackedAcrossShort2AVX512(SB), NOSPLIT, $0-88
+TEXT ·unpackedAcrossShort512Wordsx2(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	MOVQ $-1, DX
 	SHLQ CX, DX
@@ -4689,9 +4689,9 @@ add1:
 	JEQ put7
 	JMP put8
 
-// func unpacked3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+// func unpacked512Wordsx3(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 3 vectors of columns, r rows of m at a time.
-TEXT ·unpacked3AVX512(SB), NOSPLIT, $0-88
+TEXT ·unpacked512Wordsx3(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	MOVQ $-1, DX
 	SHLQ CX, DX
@@ -5477,9 +5477,9 @@ add1:
 	JEQ put7
 	JMP put8
 
-// func unpackedShort3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+// func unpackedShort512Wordsx3(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 3 vectors of columns, r rows of m at a time.
-TEXT ·unpackedShort3AVX512(SB), NOSPLIT, $0-88
+TEXT ·unpackedShort512Wordsx3(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	MOVQ $-1, DX
 	SHLQ CX, DX
@@ -6265,9 +6265,9 @@ add1:
 	JEQ put7
 	JMP put8
 
-// func unpackedAcross3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+// func unpackedAcross512Wordsx3(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 3 vectors of columns, r rows of m at a time.
-TEXT ·unpackedAcross3AVX512(SB), NOSPLIT, $0-88
+TEXT ·unpackedAcross512Wordsx3(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	MOVQ $-1, DX
 	SHLQ CX, DX
@@ -7044,9 +7044,9 @@ add1:
 	JEQ put7
 	JMP put8
 
-// func unpackedAcrossShort3AVX512(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+// func unpackedAcrossShort512Wordsx3(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 3 vectors of columns, r rows of m at a time.
-TEXT ·unpackedAcrossShort3AVX512(SB), NOSPLIT, $0-88
+TEXT ·unpackedAcrossShort512Wordsx3(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	MOVQ $-1, DX
 	SHLQ CX, DX
@@ -7823,9 +7823,9 @@ add1:
 	JEQ put7
 	JMP put8
 
-// func unpacked1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+// func unpacked256Wordsx1(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 1 vectors of columns, r rows of m at a time.
-TEXT ·unpacked1AVX2(SB), NOSPLIT, $0-88
+TEXT ·unpacked256Wordsx1(SB), NOSPLIT, $0-88
 	MOVQ r+0(FP), AX
 	MOVQ m+8(FP), BX
 	MOVQ a+24(FP), R8
@@ -8177,9 +8177,9 @@ add1:
 	JEQ put5
 	JMP put6
 
-// func unpackedShort1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+// func unpackedShort256Wordsx1(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 1 vectors of columns, r rows of m at a time.
-TEXT ·unpackedShort1AVX2(SB), NOSPLIT, $0-88
+TEXT ·unpackedShort256Wordsx1(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	NEGQ CX
 	LEAQ ·firstWords<>+32(SB), DX
@@ -8541,9 +8541,9 @@ add1:
 	JEQ put5
 	JMP put6
 
-// func unpackedAcross1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+// func unpackedAcross256Wordsx1(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 1 vectors of columns, r rows of m at a time.
-TEXT ·unpackedAcross1AVX2(SB), NOSPLIT, $0-88
+TEXT ·unpackedAcross256Wordsx1(SB), NOSPLIT, $0-88
 	MOVQ r+0(FP), AX
 	MOVQ m+8(FP), BX
 	MOVQ a+24(FP), R8
@@ -8890,9 +8890,9 @@ add1:
 	JEQ put5
 	JMP put6
 
-// func unpackedAcrossShort1AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+// func unpackedAcrossShort256Wordsx1(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 1 vectors of columns, r rows of m at a time.
-TEXT ·unpackedAcrossShort1AVX2(SB), NOSPLIT, $0-88
+TEXT ·unpackedAcrossShort256Wordsx1(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	NEGQ CX
 	LEAQ ·firstWords<>+32(SB), DX
@@ -9249,9 +9249,9 @@ add1:
 	JEQ put5
 	JMP put6
 
-// func unpacked2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+// func unpacked256Wordsx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 2 vectors of columns, r rows of m at a time.
-TEXT ·unpacked2AVX2(SB), NOSPLIT, $0-88
+TEXT ·unpacked256Wordsx2(SB), NOSPLIT, $0-88
 	MOVQ r+0(FP), AX
 	MOVQ m+8(FP), BX
 	MOVQ a+24(FP), R8
@@ -9684,9 +9684,9 @@ add1:
 	JEQ put5
 	JMP put6
 
-// func unpackedShort2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+// func unpackedShort256Wordsx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 2 vectors of columns, r rows of m at a time.
-TEXT ·unpackedShort2AVX2(SB), NOSPLIT, $0-88
+TEXT ·unpackedShort256Wordsx2(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	NEGQ CX
 	LEAQ ·firstWords<>+32(SB), DX
@@ -10129,9 +10129,9 @@ add1:
 	JEQ put5
 	JMP put6
 
-// func unpackedAcross2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+// func unpackedAcross256Wordsx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 2 vectors of columns, r rows of m at a time.
-TEXT ·unpackedAcross2AVX2(SB), NOSPLIT, $0-88
+TEXT ·unpackedAcross256Wordsx2(SB), NOSPLIT, $0-88
 	MOVQ r+0(FP), AX
 	MOVQ m+8(FP), BX
 	MOVQ a+24(FP), R8
@@ -10559,9 +10559,9 @@ add1:
 	JEQ put5
 	JMP put6
 
-// func unpackedAcrossShort2AVX2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+// func unpackedAcrossShort256Wordsx2(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 // 2 vectors of columns, r rows of m at a time.
-TEXT ·unpackedAcrossShort2AVX2(SB), NOSPLIT, $0-88
+TEXT ·unpackedAcrossShort256Wordsx2(SB), NOSPLIT, $0-88
 	MOVQ last+72(FP), CX
 	NEGQ CX
 	LEAQ ·firstWords<>+32(SB), DX

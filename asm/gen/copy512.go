@@ -11,7 +11,7 @@ import "fmt"
 //	SI source   R9 stride   DX elements of K left   DI R10 R11 R12 panels   R13 offset in a panel
 //	K1 columns that exist (for pairs all, otherwise 0..15)   K2 columns 16..31   K3 columns of the second row of a pair
 func copy512(s *source, f form, width int) {
-	name := fmt.Sprintf("packS%d%s", width, f.name)
+	name := fmt.Sprintf("packAcross512%sx%d", f.name, width)
 	s.function(name, packSParams, 0, fmt.Sprintf("%d columns into panels of %d.", 32, width))
 	s.load("dst", "DI", "src", "SI", "stride", "R9", "n", "AX", "k", "DX", "panel", "BX")
 	s.mask("AX", "CX", "K1")

@@ -16,14 +16,6 @@ func edgeKernels(k kernel) (ks []edgeKernel) {
 	return ks
 }
 
-// prefix returns the start of the kernel's name.
-func (k edgeKernel) prefix() string {
-	if k.short {
-		return fmt.Sprintf("edgeShort%d", k.vecs)
-	}
-	return fmt.Sprintf("edge%d", k.vecs)
-}
-
 // stepA is rows of words of a step each, lda bytes apart, step bytes from one step to the next.
 type stepA struct {
 	rowsA
@@ -48,7 +40,7 @@ const edgeUnroll = 2
 //	R8 rows that are added, src or dst, or 0   R9 their pitch
 //	K1 or, of AVX2 and outside the loop, the first register of B: mask of the last vector
 func (k edgeKernel) mul(s *source) {
-	s.function(k.prefix()+k.name, "r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int", 0,
+	s.function(k.called("edge"), "r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int", 0,
 		fmt.Sprintf("r rows by %d vectors of columns.", k.vecs))
 	k.setMask(s)
 	s.load("r", "AX", "k", "CX", "a", "SI", "lda", "R12", "step", "R14", "b", "DI", "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")

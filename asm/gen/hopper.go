@@ -19,13 +19,13 @@ var hoppers = []hopper{
 	{name: "512x16", zmm: true, mr: 8, vecs: 4, sub: 32, products: 16, fraction: 25},
 	{name: "512x8", zmm: true, mr: 8, vecs: 4, sub: 32, products: 8, fraction: 25},
 	{name: "512x32", zmm: true, mr: 8, vecs: 4, sub: 32, products: 32, fraction: 13, result: 13},
-	{name: "512x16F16", zmm: true, mr: 8, vecs: 4, sub: 32, products: 16, fraction: 25, f16: true},
-	{name: "512x32F16", zmm: true, mr: 8, vecs: 4, sub: 32, products: 32, fraction: 13, f16: true},
+	{name: "512F16x16", zmm: true, mr: 8, vecs: 4, sub: 32, products: 16, fraction: 25, f16: true},
+	{name: "512F16x32", zmm: true, mr: 8, vecs: 4, sub: 32, products: 32, fraction: 13, f16: true},
 	{name: "256x16", mr: 4, vecs: 3, sub: 24, products: 16, fraction: 25},
 	{name: "256x8", mr: 4, vecs: 3, sub: 24, products: 8, fraction: 25},
 	{name: "256x32", mr: 4, vecs: 3, sub: 24, products: 32, fraction: 13, result: 13},
-	{name: "256x16F16", mr: 4, vecs: 3, sub: 24, products: 16, fraction: 25, f16: true},
-	{name: "256x32F16", mr: 4, vecs: 3, sub: 24, products: 32, fraction: 13, f16: true},
+	{name: "256F16x16", mr: 4, vecs: 3, sub: 24, products: 16, fraction: 25, f16: true},
+	{name: "256F16x32", mr: 4, vecs: 3, sub: 24, products: 32, fraction: 13, f16: true},
 }
 
 // hopperFile writes the kernels of Hopper's arithmetic.

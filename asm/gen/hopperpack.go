@@ -56,7 +56,7 @@ func (h hopperSide) name() string {
 //	largest 0   smallest 1   largest sum of a step 2   sums of the step under way 3 4 5   tmp 6 9   fractions 7   -1 8
 //	tf32: tmp 3 4 6   a bit 5   the bits that stay 7   half of their last, less a bit 10   NaN 11
 func (h hopperSide) scan(s *source, products int) {
-	s.function(fmt.Sprintf("scanHopper%s%d", h.name(), products), "values unsafe.Pointer, steps int, out *hopperScan", 0, "See hopperScan.")
+	s.function(fmt.Sprintf("scanHopper%sx%d", h.name(), products), "values unsafe.Pointer, steps int, out *hopperScan", 0, "See hopperScan.")
 	s.load("values", "SI", "steps", "CX", "out", "DI")
 	r := h.reg
 	for i := range 3 {

@@ -23,9 +23,9 @@ type kernel struct {
 }
 
 var kernels = []kernel{
-	{name: "AVX512BF16", doc: "8 × 32, a word is a pair of bf16", mr: 8, vecs: 2, unroll: 4, zmm: true, dot: true},
-	{name: "AVX512", doc: "8 × 32, a word is a float32", mr: 8, vecs: 2, unroll: 4, zmm: true, folds: 2},
-	{name: "AVX2", doc: "4 × 24, a word is a float32", mr: 4, vecs: 3, unroll: 4},
+	{name: "512Pairs", doc: "8 × 32, a word is a pair of bf16", mr: 8, vecs: 2, unroll: 4, zmm: true, dot: true},
+	{name: "512Words", doc: "8 × 32, a word is a float32", mr: 8, vecs: 2, unroll: 4, zmm: true, folds: 2},
+	{name: "256Words", doc: "4 × 24, a word is a float32", mr: 4, vecs: 3, unroll: 4},
 }
 
 func (k kernel) reg(i int) string {

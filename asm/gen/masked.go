@@ -10,6 +10,14 @@ type masked struct {
 	at    int // the register of the mask of AVX2
 }
 
+// called returns the kernel's name.
+func (k masked) called(role string) string {
+	if k.short {
+		role += "Short"
+	}
+	return fmt.Sprintf("%s%sx%d", role, k.name, k.vecs)
+}
+
 // setMask sets the mask of the last vector from the columns in it, which parameter last counts; it clobbers CX and DX.
 func (k masked) setMask(s *source) {
 	if !k.masks() {

@@ -24,7 +24,7 @@ func (k kernel) mulPackT(s *source, f form) {
 	k.broadcasts = 2
 	a := panelA{"SI", k.mr}
 	line := packDepth * f.kpack * f.bytes // of a row of a block
-	s.function("mulPackT"+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing", 48, k.doc+".")
+	s.function("mulPackAlong512"+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing", 48, k.doc+".")
 	s.load("pack_B", "R15", "pack_Stride", "R13", "pack_K", "R8", "pack_Panel", "R12", "pack_Next", "DX")
 	s.op("LEAQ (R13*8), R9")
 	s.op("MOVQ R8, AX")

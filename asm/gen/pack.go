@@ -19,8 +19,8 @@ const (
 	packSParams = "dst, src unsafe.Pointer, stride, n, k, panel int"
 )
 
-// packers writes the packers. A packer with T in its name transposes: its source has K along the rows. One with
-// S copies: its source has K across the rows, stride bytes apart. The number is the width of a panel.
+// packers writes the packers. Along transposes: its source has K along the rows. Across copies: its
+// source has K across the rows, stride bytes apart. The size is the width of a panel.
 func packers(s *source) {
 	for _, width := range []int{8, 32} {
 		for _, f := range []form{pairs, words, bf16, f16} {

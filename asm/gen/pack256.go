@@ -20,17 +20,18 @@ func (f form) load256(s *source, addr string, y int) {
 
 // name256 returns the name of a packer of n rows or columns.
 func name256(what string, f form, width, n int) string {
-	if n == width {
-		return fmt.Sprintf("pack%s%d%s", what, width, f.name)
+	name := fmt.Sprintf("pack%s256%sx%d", what, f.name, width)
+	if n < width {
+		name += fmt.Sprint("x", n)
 	}
-	return fmt.Sprintf("pack%s%dx%d%s", what, width, n, f.name)
+	return name
 }
 
 // transpose256 writes a packer of one panel of 4 or 24 words from n rows of contiguous K, in blocks of 8; k is a multiple of 8.
 //
 //	SI source   R9 stride   R10 stride·3   DI dst   CX elements of K left   AX BX rows
 func transpose256(s *source, f form, width, n int) {
-	s.function(name256("T", f, width, n), "dst, src unsafe.Pointer, stride, k int", 0,
+	s.function(name256("Along", f, width, n), "dst, src unsafe.Pointer, stride, k int", 0,
 		fmt.Sprintf("A panel of %d from %d rows; k is a multiple of 8.", width, n))
 	s.load("dst", "DI", "src", "SI", "stride", "R9", "k", "CX")
 	s.op("LEAQ (R9)(R9*2), R10")
@@ -97,7 +98,7 @@ func quads256(s *source, n int) {
 
 // copy256x24 writes a packer of n columns from rows of K into a panel of 24.
 func copy256x24(s *source, f form, n int) {
-	s.function(name256("S", f, 24, n), "dst, src unsafe.Pointer, stride, k int", 0, fmt.Sprintf("A panel of 24 from %d columns.", n))
+	s.function(name256("Across", f, 24, n), "dst, src unsafe.Pointer, stride, k int", 0, fmt.Sprintf("A panel of 24 from %d columns.", n))
 	s.load("dst", "DI", "src", "SI", "stride", "R9", "k", "CX")
 	for v := n / 8; v < 3; v++ {
 		s.op("VXORPS Y%d, Y%d, Y%d", v, v, v)
@@ -124,7 +125,7 @@ func copy256x24(s *source, f form, n int) {
 //
 //	SI source   R9 stride   CX steps of K left   DI R10 R11 R12 panels   R13 offset in a panel
 func copy256x4(s *source, f form) {
-	s.function("packS4"+f.name, "dst, src unsafe.Pointer, stride, k, panel int", 0, "16 columns into four panels of 4.")
+	s.function(name256("Across", f, 4, 4), "dst, src unsafe.Pointer, stride, k, panel int", 0, "16 columns into four panels of 4.")
 	s.load("dst", "DI", "src", "SI", "stride", "R9", "k", "CX", "panel", "R12")
 	s.op("LEAQ (DI)(R12*1), R10")
 	s.op("LEAQ (DI)(R12*2), R11")

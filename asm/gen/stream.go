@@ -5,8 +5,8 @@ import "fmt"
 // The stream kernels multiply 1, 2, 4, 6 or 8 rows of one panel of A by columns of B that are used once, so that reading B is
 // all that counts. What a call needs stands in a streamBlock, which DI points at: see stream_amd64.go.
 //
-// S reads rows of K as they lie, by as many columns as there are. T reads rows along K, of up to four slots, each a vector of
-// columns. P reads stored panels, by as many columns as there are accumulators. What ends in Far prefetches to the
+// Across reads rows of K as they lie, by as many columns as there are. Along reads rows along K, of up to four slots, each a vector of
+// columns. Panels reads stored panels, by as many columns as there are accumulators. Far prefetches to the
 // second-level cache.
 
 // streamRows are the numbers of rows of A for which there are kernels; those of AVX2 have up to 4.
@@ -63,11 +63,7 @@ func (k stream) kernel() kernel {
 
 // function opens the function of the kernel.
 func (k stream) function(s *source, what string, columns int) {
-	name := "stream"
-	if k.ymm {
-		name = "stream256"
-	}
-	s.function(fmt.Sprintf("%s%s%d%s", name, what, k.rows, k.name), "c *streamBlock", 0, fmt.Sprintf("%d rows of A by %d columns.", k.rows, columns))
+	s.function(fmt.Sprintf("stream%s%s%sx%d", what, k.kernel().name[:3], k.name, k.rows), "c *streamBlock", 0, fmt.Sprintf("%d rows of A by %d columns.", k.rows, columns))
 	s.load("c", "DI")
 }
 
@@ -263,7 +259,7 @@ func (k stream) straight(s *source) {
 
 // straightStart opens a kernel for rows of K.
 func (k stream) straightStart(s *source) {
-	k.function(s, "S"+k.suffix(), k.vecs*k.kernel().bytes()/4)
+	k.function(s, "Across"+k.suffix(), k.vecs*k.kernel().bytes()/4)
 	k.straightFields(s)
 }
 
@@ -362,7 +358,7 @@ func (k stream) load(s *source, addr string, reg int) {
 func (k stream) panels(s *source) {
 	one := k
 	one.vecs = k.kernel().vecs
-	k.function(s, "P"+k.suffix(), k.vecs*k.kernel().bytes()/4)
+	k.function(s, "Panels"+k.suffix(), k.vecs*k.kernel().bytes()/4)
 	s.op("MOVQ streamBlock_stride(DI), R9")
 	s.op("MOVQ streamBlock_b(DI), SI")
 	s.op("MOVQ streamBlock_k(DI), CX")

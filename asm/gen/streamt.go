@@ -39,7 +39,7 @@ func (k stream) transposed(s *source) {
 	}
 	first := func(slot int) int { return k.kernel().registers() - 8 + slot*k.rows }
 	addr := func(int) string { return "(AX)" }
-	k.function(s, "T"+k.suffix(), k.vecs*k.kernel().bytes()/4)
+	k.function(s, "Along"+k.suffix(), k.vecs*k.kernel().bytes()/4)
 	for g := range k.vecs {
 		s.startSlot(g)
 		if k.grouped() {

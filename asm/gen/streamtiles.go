@@ -27,7 +27,7 @@ const (
 func (k stream) tiles(s *source) {
 	columns := 16 * k.vecs
 	mask := func(v int) string { return fmt.Sprintf("K%d", 1+v) }
-	k.tileStart(s, "S", columns)
+	k.tileStart(s, "Across", columns)
 	k.straightFields(s)
 	s.op("VPXORD Z29, Z29, Z29")
 	s.slot(0, "a", 0, "DX")
@@ -65,7 +65,7 @@ func (k stream) tiles(s *source) {
 
 // tileStart opens a kernel for tiles: it sets MXCSR, R14 to the room, and K7 to the odd elements.
 func (k stream) tileStart(s *source, what string, columns int) {
-	s.function(fmt.Sprintf("stream%s%dTiles", what, k.rows), "c *streamBlock", 8, fmt.Sprintf("%d rows of A by %d columns.", k.rows, columns))
+	s.function(fmt.Sprintf("stream%s512Tilesx%d", what, k.rows), "c *streamBlock", 8, fmt.Sprintf("%d rows of A by %d columns.", k.rows, columns))
 	s.op("STMXCSR 0(SP)")
 	s.op("MOVL $%#x, 4(SP)", mxcsrTiles)
 	s.op("LDMXCSR 4(SP)")

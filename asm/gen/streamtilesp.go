@@ -20,7 +20,7 @@ const (
 func (k stream) tilesStored(s *source) {
 	vecs := k.vecs
 	n := k.rows * vecs
-	k.tileStart(s, "P", 16*vecs)
+	k.tileStart(s, "Panels", 16*vecs)
 	s.op("MOVQ streamBlock_b(DI), SI")
 	s.op("MOVQ streamBlock_k(DI), CX")
 	s.slot(0, "a", 0, "DX")

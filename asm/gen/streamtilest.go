@@ -19,7 +19,7 @@ const (
 func (k stream) tilesAlong(s *source) {
 	first := alongLast - k.rows
 	addr := func(int) string { return "(AX)" }
-	k.tileStart(s, "T", 16*k.vecs)
+	k.tileStart(s, "Along", 16*k.vecs)
 	for g := range k.vecs {
 		s.startSlot(g)
 	}

@@ -11,7 +11,7 @@ import "fmt"
 //	SI offset in a row   DI dst   CX elements of K left   BX 0 or, in the second pass, 64
 //	K1 rows that exist in this pass   K2 in the next   K3 elements that exist
 func transpose512(s *source, f form, width int) {
-	s.function(fmt.Sprintf("packT%d%s", width, f.name), packTParams, 8*width, fmt.Sprintf("One panel of %d.", width))
+	s.function(fmt.Sprintf("packAlong512%sx%d", f.name, width), packTParams, 8*width, fmt.Sprintf("One panel of %d.", width))
 	s.load("src", "AX", "stride", "R9", "rows", "R10")
 	s.op("XORQ BX, BX")
 	s.label("table")

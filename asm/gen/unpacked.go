@@ -11,7 +11,7 @@ type unpackedKernel struct {
 // unpackedKernels returns the kernels of all shapes, up to the largest tile that leaves registers for a row of B and what else
 // there is: the broadcast words of A and, with AVX2, the mask.
 func unpackedKernels() (ks []unpackedKernel) {
-	for _, k := range []kernel{{name: "AVX512", mr: 8, vecs: 3, zmm: true}, {name: "AVX2", mr: 6, vecs: 2}} {
+	for _, k := range []kernel{{name: "512Words", mr: 8, vecs: 3, zmm: true}, {name: "256Words", mr: 6, vecs: 2}} {
 		most := k.vecs
 		for k.vecs = 1; k.vecs <= most; k.vecs++ {
 			for _, across := range []bool{false, true} {
@@ -22,18 +22,6 @@ func unpackedKernels() (ks []unpackedKernel) {
 		}
 	}
 	return ks
-}
-
-// prefix returns the start of the kernel's name.
-func (k unpackedKernel) prefix() string {
-	name := "unpacked"
-	if k.across {
-		name += "Across"
-	}
-	if k.short {
-		name += "Short"
-	}
-	return fmt.Sprintf("%s%d", name, k.vecs)
 }
 
 // crossA is rows of words of a step each, side by side; ld is a register for the bytes from one to the next.
@@ -57,7 +45,11 @@ const unpackedAhead = 4
 //	BX rows left   CX steps left   SI A   DX its fifth row   DI B   R8 A of the tile   R9 ldb   R10 dst   R11 ldd   R12 lda   R13 3·lda
 //	AX bytes from A of a tile to that of the next   K1 or the last register of AVX2: mask of the last vector
 func (k unpackedKernel) mul(s *source) {
-	s.function(k.prefix()+k.name, "r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int", 0,
+	role := "unpacked"
+	if k.across {
+		role += "Across"
+	}
+	s.function(k.called(role), "r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int", 0,
 		fmt.Sprintf("%d vectors of columns, r rows of m at a time.", k.vecs))
 	k.setMask(s)
 	s.load("r", "AX", "m", "BX")
