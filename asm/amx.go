@@ -31,7 +31,7 @@ func goAMX() functions {
 	}
 	shape := &Kernel{MR: amxMR, NR: amxNR, KPack: 2}
 	rounds := roundGeneric(shape, mulTiles, rowsTiles, BF16)
-	f.strip = func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, _ Ahead, to store) {
+	f.strip = func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to store) {
 		if to&storeBF16 != 0 {
 			rounds.mul(k, m, a, b, src, lds, dst, ldd)
 		} else {

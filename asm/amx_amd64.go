@@ -4,8 +4,8 @@ package asm
 
 import "unsafe"
 
-// stripAMX is the strip kernel for all that it may store. It brings nothing closer.
-func stripAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, _ Ahead, to store) {
+// stripAMX is the strip kernel for all that it may store.
+func stripAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to store) {
 	switch to {
 	case storePast:
 		mulPastAMX(k, m, a, b, src, lds, dst, ldd)

@@ -16,10 +16,3 @@ func setFar(far bool) (restore func()) {
 	farB = far
 	return func() { farB = was }
 }
-
-// setFour says whether 3 and 4 rows by panels take a kernel of their own, and returns what takes that back.
-func setFour(four bool) (restore func()) {
-	was := panelsPace
-	panelsPace.four = four
-	return func() { panelsPace = was }
-}

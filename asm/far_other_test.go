@@ -7,6 +7,3 @@ func fars(k *Kernel, t Type, kContiguous bool) int { return 1 }
 
 // setFar says where rows are prefetched to, for the kernels that have a choice; here none has.
 func setFar(far bool) (restore func()) { return func() {} }
-
-// setFour is for those, too.
-func setFour(four bool) (restore func()) { return func() {} }

@@ -93,24 +93,6 @@ func (a Arithmetic) String() string {
 // The assembly cannot be preempted, so keep a call under about 100 µs.
 type KernelFunc func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 
-// An Ahead is memory that will be read soon: rows of so many chunks of 128 bytes. While a kernel multiplies, it brings them
-// closer, row after row, until all is done or the call is over: of each tile, MR of the first 2·MR turns of AheadSteps steps
-// of K fetch C (of the first MR, if K is short), and every turn after them a chunk, until the tile has fetched Each of them. It
-// reads nothing that a program could notice, so the memory may end inside a chunk.
-type Ahead struct {
-	Base   unsafe.Pointer
-	Pitch  int // bytes from one row to the next
-	Rows   int // 0 for nothing to do
-	Chunks int // at least 1
-	Each   int // chunks beside a tile, at most, or 0 for no limit
-}
-
-// AheadChunk is the size in bytes of a chunk of an [Ahead], and AheadSteps how many steps of K go by before the next.
-const (
-	AheadChunk = 128
-	AheadSteps = 4
-)
-
 // A store is what strip kernels store: float32, in the caches, or as the bits say.
 type store int
 
@@ -122,8 +104,8 @@ const (
 
 // functions are what computes for a kernel, by role. Where one is nil there is none, but for packers their plain-Go twin.
 type functions struct {
-	// The strip kernels: see [KernelFunc], [Ahead] and [RowsFunc].
-	strip  func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next Ahead, to store)
+	// The strip kernels: see [KernelFunc] and [RowsFunc].
+	strip  func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to store)
 	rows   func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
 	stores store // what strip and rows do besides float32 in the caches
 
@@ -188,33 +170,16 @@ type Kernel struct {
 	finishB [numTypes]func(p hopperPanel, depth int)
 }
 
-// MulAhead is Mul, and brings next closer if the kernel can and next is not nil.
-func (k *Kernel) MulAhead(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) {
-	if k.Ahead() {
-		k.strip(words, m, a, b, src, lds, dst, ldd, next.orNone(), 0)
-	} else {
-		k.Mul(words, m, a, b, src, lds, dst, ldd)
-	}
-}
-
-// orNone returns what p points to.
-func (p *Ahead) orNone() (next Ahead) {
-	if p != nil {
-		next = *p
-	}
-	return next
-}
-
 // PastLine is what dst and ldd must be multiples of, in bytes, for MulPast to store past the caches.
 const PastLine = 64
 
-// MulPast is MulAhead for a dst that is larger than the caches and read by nobody soon: if the kernel can, and the lines of
+// MulPast is Mul for a dst that is larger than the caches and read by nobody soon: if the kernel can, and the lines of
 // dst are whole, it stores them past the caches, which saves reading them first. src must not be dst.
-func (k *Kernel) MulPast(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) {
+func (k *Kernel) MulPast(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	if to := k.past(dst, ldd); to != 0 {
-		k.strip(words, m, a, b, src, lds, dst, ldd, next.orNone(), to)
+		k.strip(words, m, a, b, src, lds, dst, ldd, to)
 	} else {
-		k.MulAhead(words, m, a, b, src, lds, dst, ldd, next)
+		k.Mul(words, m, a, b, src, lds, dst, ldd)
 	}
 }
 
@@ -228,9 +193,6 @@ func (k *Kernel) past(dst unsafe.Pointer, ldd int) store {
 
 // Onto reports whether Mul, and all of the same contract but those that round or store past the caches, take an odd lds.
 func (k *Kernel) Onto() bool { return k.Arithmetic == Native && (k.step != amxStep || k.ISA == "Go") }
-
-// Ahead reports whether MulAhead brings anything closer.
-func (k *Kernel) Ahead() bool { return k.strip != nil && k.step != amxStep }
 
 // Fetch returns how long it takes to bring a panel of A, where it lies in rows, closer from the last cache, and to bring and pack
 // one of B. A tile of the same depth takes 4. AMX multiplies faster than operands come;

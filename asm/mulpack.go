@@ -6,10 +6,10 @@ import "unsafe"
 // [Kernel.PackB] does to Panel with NR columns of K elements. K is a multiple of KPack, and 0 for nothing to do. Rows of K lie
 // Stride bytes apart from B on or, with KContiguous, columns. No other operand may overlap the panel.
 //
-// B should be in a cache. What will be packed later is brought closer meanwhile. Of rows of K that is a chunk of [AheadChunk] bytes
+// B should be in a cache. What will be packed later is brought closer meanwhile. Of rows of K that is a chunk of [PackChunk] bytes
 // for every 4 bytes that a column has, from Next on, Pitch bytes apart: rows of 16-bit elements are half a chunk long in one
 // panel, so that half as many chunks serve two. Of columns it is as many as long as those of B, from Next on, Stride apart.
-// Like what an [Ahead] fetches it need not exist.
+// It need not exist.
 type Packing struct {
 	B           unsafe.Pointer
 	Stride      int
@@ -19,6 +19,9 @@ type Packing struct {
 	Next        unsafe.Pointer
 	Pitch       int
 }
+
+// PackChunk is the bytes that are brought closer of a row of K at a time.
+const PackChunk = 128
 
 // PackSteps is how many steps of K a kernel multiplies while it packs one word of K of a [Packing]. What is not packed when the
 // tiles end is packed after them, and takes time of its own.

@@ -3,6 +3,7 @@ package asm
 import (
 	"bytes"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -58,6 +59,41 @@ func newPackMemory(t *testing.T, kern *Kernel) packMemory {
 	}
 }
 
+// aheadBytes is the size of the memory that [nextPanels] point into, a multiple of every page.
+const aheadBytes = 64 << 10
+
+// lowestPointer is the lowest address that the runtime takes for a pointer, and is never mapped.
+const lowestPointer = 4096
+
+// nextPanels returns what is brought closer, in one of nextKinds ways, in mem, which holds aheadBytes, and far from it: a prefetch
+// never faults, so that nothing but time may depend on where it points.
+func nextPanels(mem guarded, dst unsafe.Pointer, kind int) (next unsafe.Pointer, pitch int) {
+	first, lowest := mem.first(aheadBytes), unsafe.Add(unsafe.Pointer(nil), lowestPointer)
+	switch kind {
+	case 0:
+		return nil, 0
+	case 1:
+		return first, 256
+	case 2:
+		return unsafe.Add(first, 1), 129
+	case 3:
+		return mem.last(aheadBytes), -8192
+	case 4:
+		return mem.last(1), 1
+	case 5: // in the page after mem that faults on any access or, where there are no such pages, after what is asked of mem
+		return unsafe.Add(first, aheadBytes+64), 100
+	case 6:
+		return lowest, 1 << 20
+	case 7:
+		return lowest, -1 << 12
+	case 8:
+		return lowest, 1 << (bits.UintSize - 4) // no addresses at all
+	}
+	return dst, 128
+}
+
+const nextKinds = 10
+
 // A mulPackCase is one call of MulPack.
 type mulPackCase struct {
 	kern     *Kernel
@@ -67,7 +103,7 @@ type mulPackCase struct {
 	along    bool // its columns lie along K
 	stride   int
 	source   int  // see sources
-	next     int  // which of the [aheads] is brought closer
+	next     int  // which of [nextPanels] is brought closer
 	atEnd    bool // all operands lie at the end of their memory, otherwise at its start
 }
 
@@ -116,9 +152,7 @@ func (c mulPackCase) check(mem packMemory, r *rand.Rand, word func(r *rand.Rand,
 	kept := slices.Concat(read...)
 	panelBefore, dstBefore := bytes.Clone(mem.panel.mem), bytes.Clone(mem.dst.mem)
 	pack := Packing{B: rows, Stride: c.stride, KContiguous: c.along, K: c.k, Panel: panel}
-	if next := aheads(mem.next, dst)[c.next].next; next != nil {
-		pack.Next, pack.Pitch = next.Base, next.Pitch
-	}
+	pack.Next, pack.Pitch = nextPanels(mem.next, dst, c.next)
 	before := pack
 	run := func(f packFunc) (panelAfter, dstAfter []byte) {
 		copy(mem.panel.mem, panelBefore)
@@ -167,7 +201,6 @@ func TestMulPack(t *testing.T) {
 
 func testMulPack(t *testing.T, kern *Kernel, typ Type, along bool) {
 	mem := newPackMemory(t, kern)
-	kinds := len(aheads(mem.next, nil))
 	r := rand.New(rand.NewPCG(47, uint64(typ)))
 	twin := func(mul KernelFunc) packFunc {
 		return func(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing) {
@@ -189,7 +222,7 @@ func testMulPack(t *testing.T, kern *Kernel, typ Type, along bool) {
 				}
 				c := mulPackCase{
 					kern: kern, typ: typ, words: words, m: m, k: k * kern.KPack, along: along,
-					source: r.IntN(sources(kern)), next: r.IntN(kinds), atEnd: r.IntN(2) == 0,
+					source: r.IntN(sources(kern)), next: r.IntN(nextKinds), atEnd: r.IntN(2) == 0,
 				}
 				if along {
 					if k%5 > 0 {

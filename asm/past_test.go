@@ -44,7 +44,7 @@ func TestMulPast(t *testing.T) {
 			if i%2 == 0 {
 				from = src.last(m * kern.MR * kern.NR * 4)
 			}
-			kern.MulPast(k, m, pa, pb, from, lds, at(dst), ldd, nil)
+			kern.MulPast(k, m, pa, pb, from, lds, at(dst), ldd)
 			kern.Mul(k, m, pa, pb, from, lds, at(want), ldd)
 			if !slices.Equal(words(dst), words(want)) {
 				t.Fatalf("k=%d m=%d ldd=%d offset=%d source=%v: not what Mul makes", k, m, ldd, off, from != nil)

@@ -103,7 +103,7 @@ func (k *Kernel) complete() {
 	case k.Mul != nil:
 	case f.strip != nil:
 		k.Mul = func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-			f.strip(k, m, a, b, src, lds, dst, ldd, Ahead{}, 0)
+			f.strip(k, m, a, b, src, lds, dst, ldd, 0)
 		}
 	case k.err == nil:
 		k.err = errPurego

@@ -23,14 +23,14 @@ func storeOf(t Type) store {
 	return 0
 }
 
-// MulRound is [Kernel.MulAhead] for a dst of type t, for which Rounds is true: each sum is rounded once more. With past it is
+// MulRound is [Kernel.Mul] for a dst of type t, for which Rounds is true: each sum is rounded once more. With past it is
 // [Kernel.MulPast]. src is float32.
-func (k *Kernel) MulRound(t Type, past bool, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next *Ahead) {
+func (k *Kernel) MulRound(t Type, past bool, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 	to := storeOf(t)
 	if past {
 		to |= k.past(dst, ldd)
 	}
-	k.strip(words, m, a, b, src, lds, dst, ldd, next.orNone(), to)
+	k.strip(words, m, a, b, src, lds, dst, ldd, to)
 }
 
 // RowsRound returns the RowsFunc that multiplies as those of [Kernel.Rows] do and stores dst in elements of type t, rounded, as

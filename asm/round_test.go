@@ -124,11 +124,7 @@ func TestMulRound(t *testing.T) {
 		c.turns(t, func(r *rand.Rand, k, m int, src unsafe.Pointer, lds int) error {
 			a, b := c.a.last(m*kern.PanelA(k)), c.b.last(kern.PanelB(k))
 			past := r.IntN(2) == 0
-			var next *Ahead
-			if r.IntN(2) == 0 {
-				next = &Ahead{Base: a, Pitch: 300, Rows: r.IntN(20), Chunks: 1 + r.IntN(2), Each: 1 + r.IntN(9)}
-			}
-			got := func(dst unsafe.Pointer) { kern.MulRound(typ, past, k, m, a, b, src, lds, dst, c.ldd, next) }
+			got := func(dst unsafe.Pointer) { kern.MulRound(typ, past, k, m, a, b, src, lds, dst, c.ldd) }
 			for i, mul := range []KernelFunc{kern.Mul, kern.Ref} {
 				want := func(dst unsafe.Pointer) {
 					roundGeneric(kern, mul, nil, typ).mul(k, m, a, b, src, lds, dst, c.ldd)

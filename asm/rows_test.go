@@ -236,3 +236,13 @@ func anyWord(r *rand.Rand, kpack int) uint32 {
 	special := []uint32{0, 0x8000, 0x3c00, 0x7c00, 0xfc00, 0x7c01, 0x7dff, 0x7e00, 0xfe01, 0x0001, 0x83ff, 0x0400, 0x7bff, 0x7f80, 0xff80, 0x7f81, 0x7fc0}
 	return special[r.IntN(len(special))]<<16 | special[r.IntN(len(special))]
 }
+
+// differ returns the first index at which x and y differ, or -1.
+func differ(x, y []uint32) int {
+	for i := range x {
+		if x[i] != y[i] {
+			return i
+		}
+	}
+	return -1
+}

@@ -9,7 +9,7 @@ import "unsafe"
 // 8 × 32, a word is a pair of bf16.
 //
 //go:noescape
-func mul512Pairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next Ahead, to store)
+func mul512Pairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to store)
 
 // 8 × 32, a word is a pair of bf16, A in rows.
 //
@@ -29,7 +29,7 @@ func peak512Pairs(n int)
 // 8 × 32, a word is a float32.
 //
 //go:noescape
-func mul512Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next Ahead, to store)
+func mul512Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to store)
 
 // 8 × 32, a word is a float32, A in rows.
 //
@@ -49,7 +49,7 @@ func peak512Words(n int)
 // 4 × 24, a word is a float32.
 //
 //go:noescape
-func mul256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, next Ahead, to store)
+func mul256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to store)
 
 // 4 × 24, a word is a float32, A in rows.
 //

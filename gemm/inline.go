@@ -212,21 +212,15 @@ func (in *slab) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph ph
 	}
 }
 
-// wholeTiles returns how many tiles of so many columns are not for edges: the last edge is as
-// high as a tile can be, or half as high and one of two, as few rows wait for each other's products.
+// wholeTiles returns how many tiles of so many columns are not for edges.
 func (in *slab) wholeTiles(cols int) int {
-	k := in.kernel
-	rest := in.m % k.MR
-	switch whole := in.m / k.MR; {
+	switch {
 	case in.edge == nil:
 		return in.tilesA
-	case cols < k.NR:
+	case cols < in.kernel.NR:
 		return 0
-	case 0 < rest && rest < k.MR/2 && whole > 0:
-		return whole - 1
-	default:
-		return whole
 	}
+	return in.m / in.kernel.MR
 }
 
 // edgesInRows multiplies the rows from row on of A, which is read where it lies, words

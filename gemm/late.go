@@ -17,8 +17,6 @@ type group struct {
 	acc, chain unsafe.Pointer // accumulators, strip after strip; the same of an unfinished block, or nil
 	stripBytes int            // from one strip to the next
 	ph         phase
-	next, then feed // to bring closer: what is packed next, what is copied
-	call       int  // of then
 }
 
 // multiplyGroup multiplies a group.
@@ -35,10 +33,8 @@ func (p *product) multiplyGroup(g *group, t *spin.Turn) {
 		col := g.from + j*k.NR
 		s := strip{
 			row: g.row, col: col, rows: g.rows, cols: min(k.NR, g.to-col),
-			acc:  unsafe.Add(g.acc, j*g.stripBytes),
-			next: g.next.share(j), then: g.then.share(g.call + j),
+			acc: unsafe.Add(g.acc, j*g.stripBytes), chain: forward(g.chain, j*g.stripBytes),
 		}
-		s.chain = forward(g.chain, j*g.stripBytes)
 		p.multiply(&s, words, g.a, unsafe.Add(b, j*panelB), g.ph)
 		t.Did(flopsOf(g.rows, s.cols, g.n))
 	}
@@ -57,15 +53,9 @@ func (r *ring) computeBare(g *group, t *spin.Turn, col, from, to, slabAt int) {
 	}
 	for j := from; j < to; j += width {
 		end := min(j+width, to)
-		panels := ceilDiv(end-j, nr)
 		stripAt := slabAt + r.stripOf(from, j)
 		g.stripBytes = r.stripOf(0, nr)
 		g.from, g.to, g.acc, g.chain = col+j, col+end, unsafe.Add(r.acc, stripAt), forward(r.chain, stripAt)
-		g.next = feed{}
-		if next := j + nr; next < to {
-			g.next = feedOf(r.reads(col+next, col+min(end+nr, to), g.k0, g.n), max(1, panels-1))
-		}
 		r.multiplyGroup(g, t)
-		g.call += panels
 	}
 }

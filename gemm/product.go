@@ -56,7 +56,6 @@ type strip struct {
 	row, col, rows, cols int
 	acc                  unsafe.Pointer
 	chain                unsafe.Pointer // those of a block of K after the first, if it takes several steps
-	next, then           asm.Ahead      // to bring closer
 	pack                 asm.Packing    // the next panel of B
 }
 
@@ -195,50 +194,30 @@ func (p *product) packers(words, m int, s *strip) int {
 
 // mul calls the microkernel for m tiles, a bounded number at a time. src and lds are
 // for the kernel, dst is where the tiles go, in rows ldd bytes apart. As
-// many tiles as it takes pack what s names; of the others the first half brings closer
-// what s names first, the second what comes then.
+// many tiles as it takes pack what s names.
 func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, s *strip, how way) {
 	k := p.kernel
-	pitch := k.NR * 4
 	most := max(1, callLimit(k)/tileFlops(k, max(1, words)))
-	next, second := &s.next, 0
-	if n := p.packers(words, m, s); n > 0 {
-		k.MulPack(p.b.elem, words, n, a, b, src, lds, dst, ldd, &s.pack)
-		s.pack.K = 0
-		if m -= n; m == 0 {
-			return
-		}
-		a, dst, src = unsafe.Add(a, n*k.PanelA(words)), unsafe.Add(dst, n*k.MR*ldd), forward(src, n*k.MR*pitch)
-	}
-	if s.then.Rows > 0 {
-		second = m / 2
-	}
-	for m > 0 {
+	for packs := p.packers(words, m, s); m > 0; packs = 0 {
 		n := min(m, most)
-		if m > second {
-			n = min(n, m-second)
-		}
-		if turns := words/asm.AheadSteps - 2*k.MR; next != nil && next.Rows*next.Chunks <= n*turns {
-			next.Each = ceilDiv(next.Rows*next.Chunks, n) // few at a time, as they hold up the lines of A
-		}
-		switch how {
-		case wayPlain:
-			k.MulAhead(words, n, a, b, src, lds, dst, ldd, next)
-		case wayPast:
-			k.MulPast(words, n, a, b, src, lds, dst, ldd, next)
-		case wayRound:
-			k.MulRound(p.c.elem, p.past, words, n, a, b, src, lds, dst, ldd, next)
+		switch {
+		case packs > 0:
+			n = packs
+			k.MulPack(p.b.elem, words, n, a, b, src, lds, dst, ldd, &s.pack)
+			s.pack.K = 0
+		case how == wayPlain:
+			k.Mul(words, n, a, b, src, lds, dst, ldd)
+		case how == wayPast:
+			k.MulPast(words, n, a, b, src, lds, dst, ldd)
+		case how == wayRound:
+			k.MulRound(p.c.elem, p.past, words, n, a, b, src, lds, dst, ldd)
 		}
 		if m -= n; m == 0 {
-			break // nothing lies behind the last tile
-		}
-		next = nil
-		if m == second {
-			next = &s.then
+			return // nothing lies behind the last tile
 		}
 		a = unsafe.Add(a, n*k.PanelA(words))
 		dst = unsafe.Add(dst, n*k.MR*ldd)
-		src = forward(src, n*k.MR*pitch)
+		src = forward(src, n*k.MR*k.NR*4)
 	}
 }
 

@@ -137,15 +137,12 @@ func (r *ring) Compute(stage, item, cta, slab int) {
 	a := unsafe.Pointer(unsafe.SliceData(r.slotA(stage, cta)[at/k.MR*k.PanelA(words):]))
 	ph := r.phaseAt(k0, depth)
 	slabAt := (cta*r.rowSlabs*r.slabRows + at) * r.bn * 4
-	calls := ceilDiv(r.slabCols, k.NR)
-	next := r.feed(item+r.depth, r.ctas*r.rowSlabs*r.colSlabs*calls)
-	call := (cta*r.rowSlabs*r.colSlabs + slab) * calls
 	var t spin.Turn
 	t.Begin()
 	if r.bare() {
 		g := group{
 			row: first + at, rows: rows, k0: k0, n: depth, a: a,
-			ph: ph, then: next, call: call,
+			ph: ph,
 		}
 		r.computeBare(&g, &t, col, from, to, slabAt)
 		return
@@ -155,7 +152,7 @@ func (r *ring) Compute(stage, item, cta, slab int) {
 		stripAt := slabAt + r.stripOf(from, j)
 		s := strip{
 			row: first + at, col: col + j, rows: rows, cols: min(k.NR, to-j),
-			acc: unsafe.Add(r.acc, stripAt), chain: forward(r.chain, stripAt), next: next.share(call + (j-from)/k.NR),
+			acc: unsafe.Add(r.acc, stripAt), chain: forward(r.chain, stripAt),
 		}
 		r.multiply(&s, words, a, unsafe.Add(b, j/k.NR*k.PanelB(words)), ph)
 		t.Did(flopsOf(rows, s.cols, depth))

@@ -68,10 +68,6 @@ func (st *stream) multiplyGroups(mem unsafe.Pointer, t *spin.Turn, step, from, t
 			chain:      forward(chain, (col-from)/k.NR*st.bytesStrip(st.g)),
 			stripBytes: st.bytesStrip(st.g), ph: st.phaseAt(k0, n),
 		}
-		if step+1 < st.steps {
-			k0, n := st.blockOf(step + 1)
-			g.next = feedOf(st.reads(col, end, k0, n), ceilDiv(end-col, k.NR))
-		}
 		st.multiplyGroup(&g, t)
 	}
 }
@@ -157,11 +153,7 @@ func (st *stream) computeStored(mem unsafe.Pointer, t *spin.Turn, item, col, n i
 		a := st.blockA(step)
 		words := st.words(depth)
 		for j := 0; j < n; j += width {
-			var next asm.Ahead
-			if j+width < n {
-				next = line(st.packed.at(k0, col+j+width), st.packed.panel(depth))
-			}
-			st.panel(words, min(width, n-j), a, st.packed.at(k0, col+j), st.packed.panel(depth), unsafe.Add(dst, j*4), ldd, add, &next)
+			st.panel(words, min(width, n-j), a, st.packed.at(k0, col+j), st.packed.panel(depth), unsafe.Add(dst, j*4), ldd, add)
 			t.Did(flopsOf(st.m, min(width, n-j), depth))
 		}
 		add = true
@@ -171,8 +163,8 @@ func (st *stream) computeStored(mem unsafe.Pointer, t *spin.Turn, item, col, n i
 
 // panel multiplies all of A by n columns of B, of one panel if those of A are
 // more than one. The kernel for the first panel of A reads B from memory as fast
-// as it can, and leaves it in a cache for the others, which bring the next closer.
-func (st *stream) panel(words, n int, a, b unsafe.Pointer, sizeB int, dst unsafe.Pointer, ldd int, add bool, next *asm.Ahead) {
+// as it can, and leaves it in a cache for the others.
+func (st *stream) panel(words, n int, a, b unsafe.Pointer, sizeB int, dst unsafe.Pointer, ldd int, add bool) {
 	k, src := st.kernel, dst
 	if !add {
 		src = nil
@@ -185,7 +177,7 @@ func (st *stream) panel(words, n int, a, b unsafe.Pointer, sizeB int, dst unsafe
 			k.StreamPanels(st.b.elem)(words, rows, n, a, b, sizeB, dst, ldd, add)
 		case whole > 0:
 			tiles = whole
-			k.MulAhead(words, tiles, a, b, src, -ldd, dst, ldd, next)
+			k.Mul(words, tiles, a, b, src, -ldd, dst, ldd)
 		default:
 			k.Edge()(rows, n, words, a, 4, k.MR*4, b, src, -ldd, dst, ldd)
 		}

@@ -30,7 +30,7 @@ func (p *product) reach() int {
 
 // sharesChunks reports whether rows of K of two pieces fit a chunk.
 func (p *product) sharesChunks() bool {
-	return !p.b.packed && !p.b.trans && 2*p.kernel.NR*p.b.elem.Size() <= asm.AheadChunk
+	return !p.b.packed && !p.b.trans && 2*p.kernel.NR*p.b.elem.Size() <= asm.PackChunk
 }
 
 // pack completes the panel of now, and makes the products of s pack that of next
@@ -49,44 +49,31 @@ func (w *sweep) pack(p *product, now, next, later piece, s *strip) {
 		w.packed = next.n - next.n%k.PackDepth(p.b.elem, p.b.trans)
 	}
 	if w.packed == 0 {
-		s.next = p.chunks(next)
 		return
 	}
 	s.pack.K, s.pack.KContiguous, s.pack.Panel = w.packed, p.b.trans, next.panel
 	s.pack.B, s.pack.Stride = p.rowsB(next.k0, 0, next.col)
-	ahead := p.chunks(later)
-	if s.rows >= restTiles*p.kernel.MR {
-		s.next = ahead
-		ahead.Rows = 0
+	s.pack.Next, s.pack.Pitch = s.pack.B, s.pack.Stride // which is near already
+	if later.n > 0 {
+		s.pack.Next, s.pack.Pitch = p.chunks(later)
 	}
-	if ahead.Rows == 0 {
-		ahead.Base, ahead.Pitch = s.pack.B, s.pack.Stride // which is near already
-	}
-	s.pack.Next, s.pack.Pitch = ahead.Base, ahead.Pitch
 }
 
-// chunks returns the memory of a piece, or of its share of what it has in common
-// with the one before. Where its rows do not begin with a line of the cache, the
-// first line has been brought with the piece before it, and it brings the line in
+// chunks returns the first chunk of a piece, or of its share of what it has in common
+// with the one before, and the bytes to the next. Where its rows do not begin with a line of the
+// cache, the first line has been brought with the piece before it, and it brings the line in
 // which they end.
-func (p *product) chunks(b piece) asm.Ahead {
-	if b.n == 0 {
-		return asm.Ahead{}
-	}
-	at, pitch := p.rowsB(b.k0, 0, b.col)
-	size := p.b.elem.Size()
+func (p *product) chunks(b piece) (at unsafe.Pointer, pitch int) {
+	at, pitch = p.rowsB(b.k0, 0, b.col)
+	size, row := p.b.elem.Size(), b.cols
 	switch {
 	case p.b.packed:
-		return asm.Ahead{Base: at, Pitch: asm.AheadChunk, Rows: ceilDiv(b.n*pitch, asm.AheadChunk), Chunks: 1}
+		return at, asm.PackChunk
 	case p.b.trans:
-		at = unsafe.Add(at, min(lineBytes, b.n*size)-1)
-		return asm.Ahead{Base: at, Pitch: pitch, Rows: b.cols, Chunks: ceilDiv(b.n*size, asm.AheadChunk)}
-	case p.sharesChunks() && b.cols == p.kernel.NR:
-		// The piece before has brought one half, or this one does.
-		b.n /= 2
-		if b.col/p.kernel.NR%2 == 1 {
-			at, _ = p.rowsB(b.k0, b.n, b.col-p.kernel.NR)
-		}
+		row = b.n
+	case p.sharesChunks() && b.cols == p.kernel.NR && b.col/p.kernel.NR%2 == 1:
+		// The piece before has brought one half, and this one brings the other.
+		at, _ = p.rowsB(b.k0, b.n/2, b.col-p.kernel.NR)
 	}
-	return asm.Ahead{Base: unsafe.Add(at, min(lineBytes, b.cols*size)-1), Pitch: pitch, Rows: b.n, Chunks: 1}
+	return unsafe.Add(at, min(lineBytes, row*size)-1), pitch
 }

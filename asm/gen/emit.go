@@ -65,7 +65,6 @@ func (s *source) text(name, params, flags string, frame int, doc string) {
 
 // structs are the types of parameters of more than a word, and their fields, of a word each.
 var structs = map[string][]string{
-	"Ahead":   {"Base", "Pitch", "Rows", "Chunks", "Each"},
 	"Packing": {"B", "Stride", "KContiguous", "K", "Panel", "Next", "Pitch"},
 }
 

@@ -155,16 +155,13 @@ func TestVZEROUPPER(t *testing.T) {
 	}
 }
 
-// TestAhead checks that the kernels fetch ahead as the package says they do.
-func TestAhead(t *testing.T) {
+// TestPacking checks that the kernels pack as the package says they do.
+func TestPacking(t *testing.T) {
 	check := func(name string, generated, said int) {
 		if generated != said {
 			t.Errorf("%s: %d, the package says %d", name, generated, said)
 		}
 	}
-	check("AheadChunk", 1<<chunkShift, asm.AheadChunk)
+	check("PackChunk", packChunk, asm.PackChunk)
 	check("PackSteps", packSteps, asm.PackSteps)
-	for _, k := range kernels {
-		check("AheadSteps of "+k.name, k.unroll, asm.AheadSteps)
-	}
 }

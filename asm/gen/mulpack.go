@@ -6,6 +6,9 @@ import "fmt"
 // divides the steps of a turn.
 const packSteps = 2
 
+// packChunk is the bytes that are prefetched of a row of K.
+const packChunk = 128
+
 // packing writes the kernels that pack a panel of B while they multiply another.
 func packing(s *source) {
 	kernels[0].mulPack(s, pairs)
@@ -102,7 +105,7 @@ func (k kernel) packWord(s *source, f form, n int) {
 	}
 	s.op("ADDQ $%d, R12", k.rowB())
 	if f.bytes*f.kpack == 4 || n%2 == 0 {
-		for o := 0; o < 1<<chunkShift; o += 64 {
+		for o := 0; o < packChunk; o += 64 {
 			s.op("PREFETCHT1 %d(DX)", o)
 		}
 		s.op("ADDQ AX, DX")

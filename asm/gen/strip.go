@@ -20,13 +20,9 @@ func strips(s *source) {
 	s.words("uppers", uppers())
 }
 
-// Where a strip kernel keeps what, from SP on: chunks in a row of an Ahead, the bytes from its end to the next, and the chunks beside a tile;
-// the end of the rows of C to prefetch, and their pitch.
+// Where a strip kernel keeps what, from SP on: the end of the rows of C to prefetch, and their pitch.
 const (
-	chunksAt = 8 * iota
-	betweenAt
-	eachAt
-	endAt
+	endAt = 8 * iota
 	pitchAt
 	stripFrame
 )
@@ -39,15 +35,12 @@ const (
 // C comes from L3 or memory and its rows are too short and too far apart for the processor to fetch ahead, so the first turns
 // of the loop over K prefetch a row each of the tile that will be stored and of the next tile of src, or of this one if it is added. All rows
 // at once would hold up the loads of A and B, and fetching past the strip would take lines from the core that writes them. Nor do
-// turns follow each other that fetch, unless there are too few for what the caller asked for: lines on their way from L3 fill the
-// buffers that lines of A need.
-// The turns that follow prefetch what the caller asked for, and the rest, most of them, nothing: two more loads in every turn
-// cost 2 % of the speed.
+// turns follow each other that fetch: lines on their way from L3 fill the buffers that lines of A need. The rest, most of them,
+// fetch nothing: two more loads in every turn cost 2 % of the speed.
 //
 //	BX tiles left   CX steps left   SI A   DI B   R8 src   R10 dst   R11 ldd
 //	R9 lds or, while it multiplies, from the first line of a row of dst to the second
-//	AX row of src to prefetch   R13 their pitch   DX row of dst to prefetch, chunks left to this tile
-//	R15 what to prefetch ahead   R14 rows left   R12 chunks left in the row   or of A in rows its registers
+//	AX row of src to prefetch   R13 their pitch   DX row of dst to prefetch   R12 R14 R15 of A in rows its registers
 //
 // What goes past the caches is stored there, a line at a time, and not prefetched: B is in its place, which is there.
 func (k kernel) strip(s *source, rows bool) {
@@ -59,8 +52,7 @@ func (k kernel) strip(s *source, rows bool) {
 		s.function("rows"+k.name, params+", lda int, to store", stripFrame, k.doc+", A in rows.")
 		s.load("lda", "R12")
 	} else {
-		s.function("mul"+k.name, params+" int, next Ahead, to store", stripFrame, k.doc+".")
-		k.aheadStart(s)
+		s.function("mul"+k.name, params+" int, to store", stripFrame, k.doc+".")
 	}
 	s.load("m", "BX", "a", "SI", "src", "R8", "dst", "R10", "ldd", "R11")
 	if rows {
@@ -108,21 +100,10 @@ func (k kernel) strip(s *source, rows bool) {
 	s.op("ADDQ %d(SP), DX", pitchAt)
 	k.turn(s, a)
 	s.op("JL rest")
-	if !rows {
-		s.op("TESTQ R14, R14")
-		s.op("JZ pause")
-		s.op("CMPQ CX, $%d", 4*k.mr*k.unroll)
-		s.op("JL go")
-		s.label("pause")
-	}
 	k.turn(s, a)
 	s.op("JL rest")
-	s.label("go")
 	s.op("CMPQ DX, %d(SP)", endAt)
 	s.op("JNE first")
-	if !rows {
-		k.aheadLoop(s, a)
-	}
 
 	k.loop(s, a)
 	s.label("store")
@@ -151,44 +132,6 @@ func (k kernel) loadPitch(s *source) {
 
 // stores reports whether strip kernels store anything but float32 to the caches.
 func (k kernel) stores() bool { return k.zmm }
-
-// aheadStart sets the registers for what is to be prefetched.
-func (k kernel) aheadStart(s *source) {
-	s.load("next_Base", "R15", "next_Rows", "R14", "next_Chunks", "R12")
-	s.op("MOVQ R12, %d(SP)", chunksAt)
-	s.load("next_Pitch", "AX", "next_Each", "DX")
-	s.op("MOVQ DX, %d(SP)", eachAt)
-	s.op("MOVQ R12, R13")
-	s.op("SHLQ $%d, R13", chunkShift)
-	s.op("SUBQ R13, AX")
-	s.op("MOVQ AX, %d(SP)", betweenAt)
-}
-
-// aheadLoop writes the turns that prefetch, which go on to the loop that follows or, where K ends, to rest.
-func (k kernel) aheadLoop(s *source, a operandA) {
-	s.op("TESTQ R14, R14")
-	s.op("JZ loop")
-	s.op("MOVQ %d(SP), DX", eachAt)
-	s.label("ahead")
-	for o := 0; o < 1<<chunkShift; o += 64 {
-		s.op("PREFETCHT1 %d(R15)", o)
-	}
-	s.op("ADDQ $%d, R15", 1<<chunkShift)
-	s.op("DECQ R12")
-	s.op("JNZ along")
-	s.op("ADDQ %d(SP), R15", betweenAt)
-	s.op("MOVQ %d(SP), R12", chunksAt)
-	s.op("DECQ R14")
-	s.op("JZ loop")
-	s.label("along")
-	k.turn(s, a)
-	s.op("JL rest")
-	s.op("DECQ DX")
-	s.op("JNZ ahead")
-}
-
-// chunkShift is the logarithm of the size of an Ahead's chunks.
-const chunkShift = 7
 
 // storeTile adds src to the accumulators if that is due, and stores them: to dst as they are, added to dst, or as the parameter says.
 func (k kernel) storeTile(s *source) {
