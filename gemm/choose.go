@@ -44,16 +44,21 @@ func choose(q *problem) Plan {
 	return q.planRing()
 }
 
-// alone reports whether the product stays with its caller. Rows that workers would wait for B with count as more.
-func (q *problem) alone(workers int) bool {
+// alone reports whether the product stays with its caller, of such a crowd.
+func (q *problem) alone(c crowd) bool {
 	if q.dotted() {
 		return q.dotBytes() < 2*dotShare
 	}
+	return q.counted(c) <= q.on.shared[c]
+}
+
+// counted returns the flops as which the product counts there. Rows for which workers would wait for B are more.
+func (q *problem) counted(c crowd) float64 {
 	rows := q.m + q.on.fetchRows
-	if workers > 2 {
+	if c > two {
 		rows = max(rows, q.on.leastRows[q.formB])
 	}
-	return 2*float64(rows)*float64(q.n)*float64(q.k) <= q.on.shared[q.crowd(workers)]
+	return 2 * float64(rows) * float64(q.n) * float64(q.k)
 }
 
 // sharesColumns reports whether workers had better share out the columns of a B that is read once.
@@ -92,7 +97,7 @@ func (q *problem) near(g *Plan, workers int) bool {
 	sizeA, l2 := float64(q.m)*float64(g.depth*q.elem.Size()), float64(workers*q.on.l2)
 	each := q.each(g, workers)
 	switch {
-	case workers == 1 && q.alone(1), each > 0 && q.flops() <= each*float64(workers):
+	case workers == 1 && q.alone(one), each > 0 && q.flops() <= each*float64(workers):
 		return true
 	case each > 0:
 		return workers == 2 && g.a == panelsOfA && q.n <= ownPanels*q.kernel.NR && q.kernel.Arithmetic == Native // A is packed once for all columns

@@ -16,20 +16,6 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files of decisions anew")
 
-// pretended are the machines that the golden decisions are of, with the kernels that they choose.
-var pretended = []struct {
-	name        string
-	bf16, words string // kernels, of bf16 and of other types
-	machine     machine
-}{
-	{"zen3", "avx2", "avx2", machine{name: "zen3", l2: 512 << 10, l3: 32 << 20}},
-	{"zen4", "avx512bf16", "avx512", machine{name: "zen4", l2: 1 << 20, l3: 32 << 20}},
-	{"zen5", "avx512bf16", "avx512", machine{name: "zen5", l2: 1 << 20, l3: 32 << 20}},
-	{"intel", "avx512", "avx512", machine{name: "intel", l2: 2 << 20, l3: 48 << 20}},
-	{"amx", "amx", "avx512", machine{name: "intel", l2: 2 << 20, l3: 260 << 20}},
-	{"go", "go", "go", machine{name: "other", l2: 1 << 20, l3: 32 << 20}},
-}
-
 // goldenShapes are M, N and K of the products.
 func goldenShapes() (shapes [][3]int) {
 	for _, n := range []int{8, 16, 24, 32, 48, 64, 80, 96, 100, 128, 160, 192, 256, 384, 512, 768, 1000, 1024, 1536, 2048, 4096} {
@@ -54,7 +40,7 @@ func goldenShapes() (shapes [][3]int) {
 // and gunzip -c gemm/testdata/golden/zen5.txt.gz shows it: for every number of workers how the product is
 // computed, and how it is cut.
 func TestGolden(t *testing.T) {
-	for _, m := range pretended {
+	for _, m := range machines {
 		t.Run(m.name, func(t *testing.T) {
 			if err := asm.Named(m.words).Supported(); err != nil {
 				t.Skip(err) // what it lacks decides, too
@@ -62,10 +48,7 @@ func TestGolden(t *testing.T) {
 			defer pretend(func(on *machine) { *on = m.machine })()
 			var lines []string
 			for _, elem := range []asm.Type{asm.BF16, asm.F32, asm.F16} {
-				k := asm.Named(m.words)
-				if elem == asm.BF16 {
-					k = asm.Named(m.bf16)
-				}
+				k := m.kernel(elem)
 				for _, layout := range []string{"NN", "NT", "TN", "NP"} {
 					lines = append(lines, goldenLines(k, elem, layout)...)
 				}
@@ -151,90 +134,11 @@ func compareGolden(t *testing.T, file string, lines []string) {
 
 // decided says what is decided.
 func decided(k *asm.Kernel, elem asm.Type, layout string, shape [3]int, workers int) string {
-	m, n, depth := shape[0], shape[1], shape[2]
-	a := view{rows: m, cols: depth, stride: depth, elem: elem}
-	b := view{rows: depth, cols: n, stride: n, elem: elem}
-	c := view{rows: m, cols: n, stride: n, elem: asm.F32}
-	if layout[0] == 'T' {
-		a.stride, a.trans = m, true
-	}
-	switch layout[1] {
-	case 'T':
-		b.stride, b.trans = depth, true
-	case 'P':
-		b = view{rows: depth, cols: n, elem: elem, packed: true}
-	}
-	in := &slab{product: product{a: a, b: b, c: c, problem: problem{k: depth, kernel: k, on: here.tuned(k)}, alpha: 1}}
-	if b.packed {
-		in.packed = packing{kernel: k, elem: elem, k: depth, n: n, bk: stageElements(k, elem)}
-	}
-	s := &settings{workers: workers, procs: workers, alpha: 1, splitK: 1}
-	if p := &in.product; p.c.cols == 1 && p.c.rows*p.a.cols >= vectorLeast && !p.b.packed {
-		p.turn(s)
-		p.c, p.a = p.c.row(), p.a.row()
-	}
-	return describe(in, s)
-}
-
-// describe says how a product is computed.
-func describe(in *slab, s *settings) string {
-	e, _ := New()
-	q := &in.problem
-	in.pose(s)
-	if in.unpacked = in.tiny(); in.unpacked != nil {
-		return "caller unpacked"
-	}
-	g := e.plan(q, s)
-	a, b := g.a.String(), "first"
-	switch {
-	case g.b == unpackedB:
-		b = ""
-		a = "unpacked"
-	case g.b == streamedB:
-		a = "few"
-		b = ""
-	case g.b == dotsOfB:
-		a, b = "dots", ""
-	case g.b == storedB:
-		b = "·stored"
-	case g.group > 1:
-		b = fmt.Sprint("·group", g.group)
-	default:
-		b = "·first"
-	}
-	if q.sumsInC(g) && g.sums != inScratch && b != "" {
-		b += " inC"
-	}
-	switch g.share {
-	case byCaller:
-		return "caller " + a + b
-	case bySlabs:
-		cut := fmt.Sprintf("slabs %s w%d %dx%d/%d", a+b, g.workers, g.slabs.rows, g.slabs.cols, g.slabs.count)
-		if g.slabs.ranges > 1 {
-			cut += fmt.Sprintf(" k%d/%d", g.slabs.span, g.slabs.ranges)
-		}
-		return cut
-	case byColumns:
-		mode := map[sourceB]string{packedB: "panels", storedB: "panels", behindB: "swept", sweptB: "pieces", alongB: "along", streamedB: "inplace"}[g.b]
-		if g.b == streamedB && q.formB == inPanels {
-			mode = "stored"
-		}
-		c := &g.columns
-		group := c.block
-		if g.b == sweptB || g.group > 1 {
-			group = g.group * q.kernel.NR
-		}
-		return fmt.Sprintf("columns %s %d/%d/%d k%d %d/%d", mode, c.cols, c.block, group, g.depth, c.items, c.slabs)
-	}
-	r := &g.ring
-	b = "slots"
-	switch {
-	case g.b == storedB:
-		b = "stored"
-	case g.b == packedB && q.crowd(q.workers) == wide && !q.narrow():
-		b = "each"
-	case g.b == packedB:
-		b = "late"
-	}
-	return fmt.Sprintf("ring %s %dx%dx%dx%d d%d slabs %dx%d", b, r.ctas, r.bm, r.bn, r.bk, r.depth, r.slabRows, r.slabCols)
+	a := Question{M: shape[0], N: shape[1], K: shape[2], Type: elem, Out: asm.F32, TransA: layout[0] == 'T', TransB: layout[1] == 'T', Packed: layout[1] == 'P'}
+	p := a.product(k)
+	p.on = here.tuned(k)
+	s := settings{alpha: 1, workers: workers, procs: workers}
+	p.pose(&s)
+	var e Engine
+	return e.plan(&p.problem, &s).String()
 }

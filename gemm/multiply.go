@@ -146,17 +146,16 @@ func (s *settings) prepare(p *product, opts []Option) error {
 		return err
 	}
 	if p.c.trans && !p.b.packed {
-		p.turn(s)
+		p.turn()
+		s.tile[0], s.tile[1] = s.tile[1], s.tile[0]
 	}
 	p.kernel, p.on, p.alpha, p.beta = k, here.tuned(k), s.alpha, s.beta
 	p.k = p.a.cols
 	if err := s.cutParts(p); err != nil {
 		return err
 	}
-	if p.c.cols == 1 && p.c.stride == 1 && p.c.rows*p.a.cols >= vectorLeast && !p.b.packed && s.unnamed() {
-		// A matrix by a vector, which is a row by the transpose of the matrix.
-		p.turn(s)
-		p.c, p.a = p.c.row(), p.a.row()
+	if s.unnamed() {
+		p.vector()
 	}
 	p.pose(s)
 	return nil
@@ -187,10 +186,17 @@ func (s *settings) cutParts(p *product) error {
 // multiplied by a vector.
 const vectorLeast = 1 << 10
 
+// vector makes the product of a matrix by a vector that of a row by the transpose of the matrix.
+func (p *product) vector() {
+	if p.c.cols == 1 && p.c.stride == 1 && p.c.rows*p.a.cols >= vectorLeast && !p.b.packed {
+		p.turn()
+		p.c, p.a = p.c.row(), p.a.row()
+	}
+}
+
 // turn makes the product C' = B'·A'. Products of elements commute, so the bits stay.
-func (p *product) turn(s *settings) {
+func (p *product) turn() {
 	p.c, p.a, p.b = p.c.t(), p.b.t(), p.a.t()
-	s.tile[0], s.tile[1] = s.tile[1], s.tile[0]
 	p.turned = !p.turned
 }
 

@@ -109,12 +109,11 @@ type planned struct {
 
 // plan returns how to compute q. A product that is worth sharing asks how many there are to share it.
 func (e *Engine) plan(q *problem, s *settings) *Plan {
-	if q.asked.any || s.workers != 1 && !q.alone(fewWorkers+1) {
-		q.workers, q.procs = s.workerCount(), s.processors()
-	}
-	q.waits = s.ctx != nil
-	if !q.asked.any && q.alone(q.atOnce()) {
-		q.workers, q.waits = 1, false
+	if q.asked.any || !q.alone(many) {
+		q.workers, q.procs, q.waits = s.workerCount(), s.processors(), s.ctx != nil
+		if workers := q.atOnce(); !q.asked.any && q.alone(q.crowd(workers)) {
+			q.workers, q.waits = 1, false
+		}
 	}
 	at := &e.plans[q.hash()%uint(len(e.plans))]
 	if last := at.Load(); last != nil && last.problem == *q {
@@ -125,12 +124,9 @@ func (e *Engine) plan(q *problem, s *settings) *Plan {
 	return &now.plan
 }
 
-// hash returns a number that problems have which are equal, and few others.
+// hash returns a number that problems have which are equal, and few others. A small product notices multiplications
+// that wait for each other.
 func (q *problem) hash() uint {
-	h := uint(0)
-	for _, v := range [...]int{q.m, q.n, q.k, q.workers, int(q.elem)<<4 | int(q.formB), q.pitchA, q.pitchC} {
-		h = (h ^ uint(v)) * 0x9e3779b1
-		h ^= h >> 15
-	}
-	return h
+	h := uint(q.m)*0x9e3779b1 + uint(q.n)*0x85ebca6b + uint(q.k)*0xc2b2ae35 + uint(q.workers)*0x27d4eb2f + uint(q.elem)*0x165667b1 + uint(q.formB)*0x61c88647
+	return h>>20 ^ h>>9
 }

@@ -3,6 +3,7 @@
 //	gemmbench [compare] [flags]   compare ring depths, sizes, types, arithmetics, kernels, workers, callers, tiles
 //	gemmbench peak [flags]        what each kernel reaches from registers alone
 //	gemmbench kernels [flags]     which kernels run here, which is chosen, and why
+//	gemmbench explain [flags]     how a product is computed, here or on another machine, and why
 //	gemmbench neighbour [flags]   what products cost others in the same process
 //	gemmbench info [flags]        the machine and the build
 //	gemmbench help [command]
@@ -70,6 +71,7 @@ var commands = []command{
 	{"compare", "compare ring depths, sizes, types, arithmetics, kernels, workers, callers, tiles (the default)", setupCompare},
 	{"peak", "measure what each kernel reaches from registers alone", setupPeak},
 	{"kernels", "list the kernels: which run here, which is chosen, and why", setupKernels},
+	{"explain", "say how a product is computed, here or on another machine, and why not otherwise", setupExplain},
 	{"neighbour", "measure what products cost others in the same process: sleepers, idle cores, other callers", setupNeighbour},
 	{"info", "describe the machine and the build", setupInfo},
 }
@@ -119,7 +121,7 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 			return c.run(ctx, args, stdout, stderr)
 		}
 	}
-	return usagef("unknown command %q; commands: compare, peak, kernels, neighbour, info, help", name)
+	return usagef("unknown command %q; commands: compare, peak, kernels, explain, neighbour, info, help", name)
 }
 
 func (c command) run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -192,7 +194,7 @@ func help(args []string, w io.Writer) error {
 				return c.help(w)
 			}
 		}
-		return usagef("help: unknown command %q; commands: compare, peak, kernels, neighbour, info, help", args[0])
+		return usagef("help: unknown command %q; commands: compare, peak, kernels, explain, neighbour, info, help", args[0])
 	}
 	var text strings.Builder
 	text.WriteString("Gemmbench measures matrix products.\n\nUsage:\n\n")
@@ -224,6 +226,7 @@ Examples:
   gemmbench -depth 1,3 -trace t && go tool trace t    # and t.json for ui.perfetto.dev
   gemmbench -size 2048 -count 10 -format benchfmt -o new.txt && benchstat -col /depth new.txt
   gemmbench -size 64,256,1024,2048 -workers 1,2 -depth 0 -format svg -o plot.svg
+  gemmbench explain -size 16x1024x1024 -workers 2 -machine zen4
   gemmbench neighbour -part sleeper -size 128,2048 -duration 5s
 `)
 	return writeHelp(w, text.String())

@@ -14,7 +14,11 @@ func TestBadArguments(t *testing.T) {
 		args string // separated by spaces; _ stands for an empty one
 		want string
 	}{
-		{"frobnicate", `unknown command "frobnicate"; commands: compare, peak, kernels, neighbour, info, help`},
+		{"frobnicate", `unknown command "frobnicate"; commands: compare, peak, kernels, explain, neighbour, info, help`},
+		{"explain -size 8x8", `explain: -size: "8x8" is not one size`},
+		{"explain -machine z80", `Explain: there is no machine "z80"; machines: zen3, zen4, zen5, intel, amx, go`},
+		{"explain -trans XY", `explain: -trans: "XY" is not NN, NT, TN or TT`},
+		{"explain -dtype e4m3", `explain: -dtype: "e4m3" is not one of bf16, f16, f32`},
 		{"compare -frobnicate", "flag provided but not defined: -frobnicate"},
 		{"-frobnicate", "flag provided but not defined: -frobnicate"},
 		{"-size 64 extra", `unexpected argument "extra"`},

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"example.com/leafhopper/gemm"
+)
+
+// setupExplain declares the flags of the command explain: those of one product, and of a machine.
+func setupExplain(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) error {
+	var q gemm.Question
+	size := fs.String("size", "1024", "`size` of the product: N for m = n = k, or MxNxK")
+	dtype := fs.String("dtype", "bf16", "`type` of A and B: bf16, f16 or f32")
+	out := fs.String("out", "f32", "`type` of C: "+typeList(outputs))
+	trans := fs.String("trans", "NN", "NN, NT, TN or TT: which of A and B lies transposed in memory")
+	fs.BoolVar(&q.Packed, "prepacked", false, "B is packed")
+	fs.IntVar(&q.Workers, "workers", 0, "worker `count`; 0 is all")
+	fs.StringVar(&q.Machine, "machine", "", "`machine` to pretend: "+strings.Join(gemm.Machines(), ", ")+" (default: this one)")
+	fs.StringVar(&q.Kernel, "kernel", "", "`kernel`, see gemmbench kernels (default: the best)")
+	return func(_ context.Context, stdout, _ io.Writer) error {
+		shapes, err := parseShapes(*size)
+		if err != nil || len(shapes) != 1 {
+			return usagef("explain: -size: %q is not one size", *size)
+		}
+		q.M, q.N, q.K = shapes[0][0], shapes[0][1], shapes[0][2]
+		in, err := parseType(types[:3])(*dtype)
+		if err != nil {
+			return usagef("explain: -dtype: %w", err)
+		}
+		to, err := parseType(outputs)(*out)
+		if err != nil {
+			return usagef("explain: -out: %w", err)
+		}
+		q.Type, q.Out = in[0], to[0]
+		switch t := strings.ToUpper(*trans); t {
+		case "NN", "NT", "TN", "TT":
+			q.TransA, q.TransB = t[0] == 'T', t[1] == 'T'
+		default:
+			return usagef("explain: -trans: %q is not NN, NT, TN or TT", *trans)
+		}
+		if q.Workers < 0 || q.Workers > gemm.MaxWorkers {
+			return usagef("explain: -workers: %d is outside 0..%d", q.Workers, gemm.MaxWorkers)
+		}
+		text, err := gemm.Explain(q)
+		if err != nil {
+			return usageError{err}
+		}
+		if _, err := fmt.Fprint(stdout, text); err != nil {
+			return usagef("explain: writing the result: %w", err)
+		}
+		return nil
+	}
+}

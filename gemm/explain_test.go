@@ -1,0 +1,49 @@
+package gemm_test
+
+import (
+	"strings"
+	"testing"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/gemm"
+)
+
+// TestExplain asks about products of all kinds on every machine, and about what there is not.
+func TestExplain(t *testing.T) {
+	for _, machine := range append(gemm.Machines(), "") {
+		for i, size := range [][3]int{{8, 8, 8}, {300, 1, 300}, {16, 1024, 1024}, {1, 1, 100_000}, {700, 700, 700}, {4096, 4096, 4096}} {
+			q := gemm.Question{M: size[0], N: size[1], K: size[2], Type: asm.F32, Out: asm.F32, TransB: i%2 == 1, Packed: i == 4, Workers: i, Machine: machine}
+			text, err := gemm.Explain(q)
+			if lines := strings.Count(text, "\n"); err != nil || lines < 7 || lines > 12 {
+				t.Errorf("%+v: %d lines, error %v:\n%s", q, lines, err, text)
+			}
+		}
+	}
+	for want, q := range map[string]gemm.Question{
+		`gemm: Explain: 0x1x1 has a size less than 1`:                                          {N: 1, K: 1},
+		`gemm: Explain: there is no machine "z80"; machines: zen3, zen4, zen5, intel, amx, go`: {M: 1, N: 1, K: 1, Machine: "z80"},
+		`gemm: native arithmetic does not multiply e4m3; WithArithmetic(Hopper) does`:          {M: 1, N: 1, K: 1, Type: asm.E4M3},
+	} {
+		if _, err := gemm.Explain(q); err == nil || err.Error() != want {
+			t.Errorf("%+v: error %v, want %s", q, err, want)
+		}
+	}
+}
+
+// TestPlanKept computes a product with the plan that Explain knows, and again with the same one.
+func TestPlanKept(t *testing.T) {
+	a, b, c := gemm.NewMatrix[float32](64, 512), gemm.NewMatrix[float32](512, 512), gemm.NewMatrix[float32](64, 512)
+	var first, again gemm.Stats
+	for _, st := range []*gemm.Stats{&first, &again} {
+		if err := gemm.Multiply(c, a, b, gemm.WithWorkers(1), gemm.WithStats(st)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if first.Plan == nil || first.Plan != again.Plan {
+		t.Errorf("the plans are %v and %v", first.Plan, again.Plan)
+	}
+	text, err := gemm.Explain(gemm.Question{M: 64, N: 512, K: 512, Type: asm.F32, Out: asm.F32, Workers: 1})
+	if err != nil || !strings.Contains(text, first.Plan.String()) {
+		t.Errorf("error %v: no %v in\n%s", err, first.Plan, text)
+	}
+}
