@@ -46,32 +46,7 @@ func rowsPastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer
 //go:noescape
 func rowsRoundPastAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int)
 
-// Strips of 1 × 2 tiles, and beside them the next panels of B.
-//
-//go:noescape
-func sweepAMX(s *Sweep)
-
 // 4 independent TDPBF16PS a turn, n turns.
 //
 //go:noescape
 func peakAMX(n int)
-
-// 1 to 16 rows of contiguous K into tiles of 16 lines.
-//
-//go:noescape
-func packAlong512Tiles(dst, src unsafe.Pointer, stride, rows, k int)
-
-// 128 columns of pairs of rows into 4 panels.
-//
-//go:noescape
-func packAcross512Pairsx32x4(dst, src unsafe.Pointer, stride, k, panel int)
-
-// 256 columns of pairs of rows into 8 panels.
-//
-//go:noescape
-func packAcross512Pairsx32x8(dst, src unsafe.Pointer, stride, k, panel int)
-
-// 1 to 16 columns into tiles of 16 lines.
-//
-//go:noescape
-func packAcross512Tiles(dst, src unsafe.Pointer, stride, n, k int)

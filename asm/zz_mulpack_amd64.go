@@ -26,11 +26,6 @@ func mulPackAcross512Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsa
 //go:noescape
 func mulPackAlong512Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 
-// 4 × 24, a word is a float32.
-//
-//go:noescape
-func mulPackAcross256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
-
 // 8 × 32, a word is a float32.
 //
 //go:noescape
@@ -41,11 +36,6 @@ func mulPackAcross512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 //go:noescape
 func mulPackAlong512BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 
-// 4 × 24, a word is a float32.
-//
-//go:noescape
-func mulPackAcross256BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
-
 // 8 × 32, a word is a float32.
 //
 //go:noescape
@@ -55,6 +45,16 @@ func mulPackAcross512F16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe
 //
 //go:noescape
 func mulPackAlong512F16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+
+// 4 × 24, a word is a float32.
+//
+//go:noescape
+func mulPackAcross256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
+
+// 4 × 24, a word is a float32.
+//
+//go:noescape
+func mulPackAcross256BF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing)
 
 // 4 × 24, a word is a float32.
 //

@@ -1,5 +1,7 @@
 package main
 
+import "strings"
+
 // The AMX kernel. A tile is 16 rows of 64 bytes; TDPBF16PS adds to 16 × 16 float32 the product of 16 rows of A, 32 bf16
 // each, by 16 words of K of 16 columns of B. Two tile registers hold C, for one panel of A after the other:
 //
@@ -43,6 +45,32 @@ const (
 	heldA = 4
 	heldB = 5
 )
+
+// amxStrips are the strip kernels, of panels of A or of A in rows.
+var amxStrips = []struct {
+	name string
+	a    *sideA
+	c    sideC
+	doc  string
+}{
+	{"mulAMX", &panelsOfA, toCache, ""},
+	{"rowsAMX", &rowsOfA, toCache, ""},
+	{"mulPastAMX", &panelsOfA, toMemory, ", stored past the caches"},
+	{"mulRoundAMX", &panelsOfA, shortCache, ", rounded to bf16"},
+	{"mulRoundPastAMX", &panelsOfA, shortMemory, ", rounded to bf16, stored past the caches"},
+	{"rowsRoundAMX", &rowsOfA, shortCache, ", rounded to bf16"},
+	{"rowsPastAMX", &rowsOfA, toMemory, ", stored past the caches"},
+	{"rowsRoundPastAMX", &rowsOfA, shortMemory, ", rounded to bf16, stored past the caches"},
+}
+
+func writeAMX(s *source) {
+	for _, k := range amxStrips {
+		amxMul(s, k.name, k.a, &k.c, k.doc)
+	}
+	amxPeak(s)
+	s.tiles()
+	s.words("uppers", uppers())
+}
 
 // A sideA is how a kernel finds A: in panels, or in rows where they lie.
 type sideA struct {
@@ -133,16 +161,14 @@ func prefetchC(s *source) {
 	}
 }
 
-// amxMul writes a strip kernel; see KernelFunc for its contract, and Kernel.MulPast and Kernel.MulRound for those of the others.
-func amxMul(s *source, name string, c *sideC, doc string) {
-	s.splitFunction(name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int", amxFrame, "1 × 2 tiles"+doc+".")
-	amxStrip(s, &panelsOfA, c)
-}
-
-// amxRows writes a kernel that reads A in rows; see RowsFunc and Kernel.RowsRound.
-func amxRows(s *source, name string, c *sideC, doc string) {
-	s.splitFunction(name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int", amxFrame, "1 × 2 tiles, A in rows"+doc+".")
-	amxStrip(s, &rowsOfA, c)
+// amxMul writes a strip kernel; see KernelFunc and RowsFunc for its contract, and Kernel.MulPast and Kernel.MulRound for those of the others.
+func amxMul(s *source, name string, a *sideA, c *sideC, doc string) {
+	params := "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int"
+	if a == &rowsOfA {
+		params, doc = strings.TrimSuffix(params, " int")+", lda int", ", A in rows"+doc
+	}
+	s.splitFunction(name, params, amxFrame, "1 × 2 tiles"+doc+".")
+	amxStrip(s, a, c)
 }
 
 // amxStrip writes the rest of a strip kernel. The tile registers belong to the thread, so they are configured and released
@@ -409,25 +435,4 @@ func (s *source) tiles() {
 		config[24+tile/2] = 16<<8 | 16 // rows, in bytes
 	}
 	s.words("tiles", config)
-}
-
-// amx writes the AMX kernel and the packers of its A.
-func amx(s *source) {
-	amxMul(s, "mulAMX", &toCache, "")
-	amxRows(s, "rowsAMX", &toCache, "")
-	amxMul(s, "mulPastAMX", &toMemory, ", stored past the caches")
-	amxMul(s, "mulRoundAMX", &shortCache, ", rounded to bf16")
-	amxMul(s, "mulRoundPastAMX", &shortMemory, ", rounded to bf16, stored past the caches")
-	amxRows(s, "rowsRoundAMX", &shortCache, ", rounded to bf16")
-	amxRows(s, "rowsPastAMX", &toMemory, ", stored past the caches")
-	amxRows(s, "rowsRoundPastAMX", &shortMemory, ", rounded to bf16, stored past the caches")
-	amxSweep(s)
-	amxPeak(s)
-	packLines(s)
-	packWide(s, 4)
-	packWide(s, 8)
-	packPairs16(s)
-	s.tiles()
-	s.words("interleave", interleave())
-	s.words("uppers", uppers())
 }

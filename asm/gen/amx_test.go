@@ -67,7 +67,8 @@ func TestAMXEncoding(t *testing.T) {
 func TestAMXMnemonics(t *testing.T) {
 	memoryForm := regexp.MustCompile(`(-?\d*)\((\w+)\)\((\w+)\*(\d)\)`)
 	n := 0
-	for line := range strings.Lines(string(generate()["zz_amx_amd64.s"])) {
+	files := generate()
+	for line := range strings.Lines(string(files["zz_amx_amd64.s"]) + string(files["zz_amxsweep_amd64.s"])) {
 		code, mnemonic, found := strings.Cut(strings.TrimSpace(line), " // ")
 		if !found || !strings.HasPrefix(code, "BYTE $0xC4") { // a VEX prefix; for the others see TestBytesHaveMnemonics
 			continue

@@ -9,6 +9,15 @@ import "fmt"
 // where each row lies on a page of its own (an Emerald Rapids, by plain loads: 30 against 16 GB/s). There, prefetches of rows to come make it slower:
 // rows whole pages apart share a set of the first cache.
 
+func writeAMXPacks(s *source) {
+	packLines(s)
+	packPairs16(s)
+	for _, panels := range []int{4, 8} {
+		packWide(s, panels)
+	}
+	s.words("interleave", interleave())
+}
+
 // packLines writes a packer of one tile row from rows of contiguous K: a copy of lines.
 //
 //	SI source   R9 stride   R10 rows   CX elements of K left   DI tile

@@ -13,6 +13,12 @@ const (
 	sweepPiece = 2 * sweepPanel
 )
 
+func writeAMXSweep(s *source) {
+	amxSweep(s)
+	s.tiles()
+	s.words("interleave", interleave())
+}
+
 // amxSweep writes the kernel.
 //
 //	BX panels of A left   CX pairs to pack beside a block   DX A   DI panel to pack   SI pair to pack

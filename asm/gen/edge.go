@@ -5,15 +5,17 @@ import "fmt"
 // An edgeKernel multiplies the first rows and columns of a tile, as many vectors of them as its name says; see EdgeFunc.
 type edgeKernel struct{ masked }
 
-// edgeKernels returns the kernels of a microkernel.
-func edgeKernels(k kernel) (ks []edgeKernel) {
-	most := k.vecs
-	for k.width, k.vecs = most, 1; k.vecs <= most; k.vecs++ {
-		for _, short := range []bool{false, true} {
-			ks = append(ks, edgeKernel{masked{k, short, k.mr * most}})
+// writeEdges writes those of all kernels, for each number of vectors, short or not.
+func writeEdges(s *source) {
+	for _, k := range kernels {
+		most := k.vecs
+		for k.width, k.vecs = most, 1; k.vecs <= most; k.vecs++ {
+			for _, short := range []bool{false, true} {
+				edgeKernel{masked{k, short, k.mr * most}}.mul(s)
+			}
 		}
 	}
-	return ks
+	s.words("firstWords", firstWords())
 }
 
 // stepA is rows of words of a step each, lda bytes apart, step bytes from one step to the next.
@@ -129,14 +131,4 @@ func (k edgeKernel) step(s *source, a operandA, r, u int) {
 		s.op("VMOVUPS %d(DI), %s", u*k.rowB()+v*k.bytes(), k.column(b0+v, v))
 	}
 	k.products(s, a, r, b0, bcast, spare)
-}
-
-// edges writes these kernels.
-func edges(s *source) {
-	for _, k := range kernels {
-		for _, e := range edgeKernels(k) {
-			e.mul(s)
-		}
-	}
-	s.words("firstWords", firstWords())
 }

@@ -2,6 +2,12 @@ package main
 
 import "fmt"
 
+func writeLanes(s *source) {
+	for _, k := range kernels {
+		k.lanes(s)
+	}
+}
+
 // lanes writes the kernel that goes on with as many chains as a panel of B has columns, in the lanes of vectors; see LanesFunc.
 //
 //	CX steps left   SI A   R8 to its next step   DI B   R9 to its next step   R10 sums   R11, R12 what comes next

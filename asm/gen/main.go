@@ -12,21 +12,28 @@ import (
 	"os"
 )
 
-// A family is the functions of zz_NAME_amd64.s, which zz_NAME_amd64.go declares.
+// A family is the functions of zz_NAME_amd64.s, which zz_NAME_amd64.go declares. It is written by NAME.go, which begins with the table of
+// what there is.
 type family struct {
 	name  string
 	write func(s *source)
 }
 
 var families = []family{
-	{"kernels", strips},
-	{"mulpack", packing},
-	{"edge", edges},
-	{"unpacked", unpacked},
-	{"stream", streams},
-	{"streamt", streamsAlong},
-	{"pack", packers},
-	{"amx", amx},
+	{"strip", writeStrips},
+	{"lanes", writeLanes},
+	{"mulpack", writeMulPacks},
+	{"edge", writeEdges},
+	{"unpacked", writeUnpacked},
+	{"streamacross", writeStreamsAcross},
+	{"streamalong", writeStreamsAlong},
+	{"streampanels", writeStreamsPanels},
+	{"streamtiles", writeStreamsTiles},
+	{"pack512", writePacks512},
+	{"pack256", writePacks256},
+	{"amx", writeAMX},
+	{"amxpack", writeAMXPacks},
+	{"amxsweep", writeAMXSweep},
 	{"hopper", hopperFile},
 	{"hopperwide", wides},
 }

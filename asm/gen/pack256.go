@@ -2,19 +2,19 @@ package main
 
 import "fmt"
 
-// The AVX2 packers make panels of 4 or 24 words from as many rows or columns, or, of 24, from 8 or 16; other edges are left to
-// their Go twin, because AVX2 has no masks that cost nothing.
+// packs256 are the packers with AVX2, of panels of so many words from so many rows or columns.
+var packs256 = []struct{ width, n int }{{4, 4}, {24, 8}, {24, 16}, {24, 24}}
 
-// load256 loads 8 words from addr into vector y.
-func (f form) load256(s *source, addr string, y int) {
-	switch f {
-	case words:
-		s.op("VMOVUPS %s, Y%d", addr, y)
-	case bf16:
-		s.op("VPMOVZXWD %s, Y%d", addr, y)
-		s.op("VPSLLD $16, Y%d, Y%d", y, y)
-	case f16:
-		s.op("VCVTPH2PS %s, Y%d", addr, y)
+func writePacks256(s *source) {
+	for _, f := range asWords {
+		for _, p := range packs256 {
+			transpose256(s, f, p.width, p.n)
+			if p.width == 4 {
+				copy256x4(s, f)
+			} else {
+				copy256x24(s, f, p.n)
+			}
+		}
 	}
 }
 

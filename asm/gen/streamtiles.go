@@ -8,6 +8,19 @@ import "fmt"
 // step rounds to nearest even, and exceptions (bits 7 to 12) are masked.
 const mxcsrTiles = 1<<15 | 0x3f<<7 | 1<<6
 
+// The stream kernels for tiles: across and along K, and for panels, of few rows of A, as AMX itself is faster at more.
+var (
+	tilesAcross = streamTable{{forms: []form{bf16}, rows: streamRows, most: 4, all: 16, far: near}}
+	tilesAlong  = streamTable{{forms: []form{pairs}, rows: streamRows, most: 2, all: 4, far: near}}
+	tilesPanels = streamTable{{forms: []form{bf16}, rows: streamFew, most: 2, all: 8, far: near}}
+)
+
+func writeStreamsTiles(s *source) {
+	tilesAcross.write(func(k stream) { k.tiles(s) })
+	tilesPanels.write(func(k stream) { k.tilesStored(s) })
+	tilesAlong.write(func(k stream) { k.tilesAlong(s) })
+}
+
 // Where a kernel for tiles keeps, in the room of its block, the even and then the odd elements of A, a line of each for every
 // row, and the sums: for rows of K those of the odd elements, and for rows along K the accumulators.
 const (
@@ -148,4 +161,184 @@ func (k stream) tileSource(s *source, mask func(v int) string) {
 		s.op("VADDPS Z29, Z%d, Z%d", z, z)
 	}
 	s.label("store")
+}
+
+// Registers of tilesStored.
+const (
+	storedOdd  = 8   // the first sum of odd elements, after those of even ones
+	storedAcc  = 16  // the first accumulator
+	storedB    = 24  // the even elements of a word, then the odd ones
+	storedA    = 28  // a word of A, by turns
+	storedStep = 128 // bytes of a word of K of a panel
+)
+
+// tilesStored writes the kernel for a panel, k words deep, which is a whole number of tiles. Both sums and the accumulators
+// are in registers, so it goes through the words of B once.
+//
+//	DI streamBlock   R14 room   SI B   R11 what is prefetched   DX A   CX words left, of a tile AX   R8 word of A in the room   K7 odd elements
+//	Z0-Z7 sums of even elements   Z8-Z15 of odd ones   Z16-Z23 accumulators   Z24-Z27 B   Z28-Z31 A
+//	0(SP) the caller's MXCSR   4(SP) that of the kernel
+func (k stream) tilesStored(s *source) {
+	vecs := k.vecs
+	n := k.rows * vecs
+	k.tileStart(s, "Panels", 16*vecs)
+	s.op("MOVQ streamBlock_b(DI), SI")
+	s.op("MOVQ streamBlock_k(DI), CX")
+	s.slot(0, "a", 0, "DX")
+	k.aimAhead(s)
+	addr := func(v int) string { return fmt.Sprintf("%d(AX)", tileLine*v) }
+	k.accumulators(s, 0, storedAcc, vecs, addr, nil)
+	s.label("tile")
+	k.widenTile(s, "DX")
+	for z := range n {
+		k.kernel().zero(s, z)
+		k.kernel().zero(s, storedOdd+z)
+	}
+	s.op("MOVQ R14, R8")
+	s.op("MOVQ $%d, AX", tileStep/2)
+	s.label("loop")
+	for v := range vecs {
+		even, odd := storedB+v, storedB+vecs+v
+		s.op("VMOVDQU32 %d(SI), Z%d", tileLine*v, even)
+		s.op("VMOVDQU16.Z Z%d, K7, Z%d", even, odd)
+		s.op("VPSLLD $16, Z%d, Z%d", even, even)
+		s.op("PREFETCHT0 %d(R11)", tileLine*v)
+	}
+	for i := range 2 * k.rows {
+		half, row := i/k.rows, i%k.rows
+		a := storedA + i%4
+		s.op("VBROADCASTSS %d(R8), Z%d", tileLine*i, a)
+		for v := range vecs {
+			s.op("VFMADD231PS Z%d, Z%d, Z%d", a, storedB+vecs*half+v, storedOdd*half+row*vecs+v)
+		}
+	}
+	s.op("ADDQ $%d, SI", storedStep)
+	s.op("ADDQ $%d, R11", storedStep)
+	s.op("ADDQ $4, R8")
+	s.op("DECQ AX")
+	s.op("JNZ loop")
+	for z := range n {
+		s.op("VADDPS Z%d, Z%d, Z%d", storedOdd+z, z, z)
+		s.op("VADDPS Z%d, Z%d, Z%d", storedAcc+z, z, storedAcc+z)
+	}
+	s.op("ADDQ $%d, DX", tileA)
+	s.op("SUBQ $%d, CX", tileStep/2)
+	s.op("JNZ tile")
+	s.op("LDMXCSR 0(SP)")
+	k.addSource(s, 0, storedAcc, vecs, addr)
+	k.store(s, 0, storedAcc, vecs, addr, nil)
+	k.tileEnd(s)
+}
+
+// Registers of tilesAlong.
+const (
+	alongOdd  = 16 // the first sum of odd elements
+	alongTmp  = 24
+	alongLast = 32 // after the last sum of even elements
+)
+
+// tilesAlong writes the kernel for rows along K, of which a tile takes a line. vecs is the number of slots.
+//
+// The sums of a tile are independent of those before, so it takes no second slot to have enough of them. GB/s of 128 MB on Zen 5
+// with one and with two slots: one row of A 31 and 32, four 32 and 27, eight 19 and 16.
+//
+//	DI streamBlock   R14 room   and the registers of the slots   K7 odd elements
+//	0(SP) the caller's MXCSR   4(SP) that of the kernel
+func (k stream) tilesAlong(s *source) {
+	first := alongLast - k.rows
+	addr := func(int) string { return "(AX)" }
+	k.tileStart(s, "Along", 16*k.vecs)
+	for g := range k.vecs {
+		s.startSlot(g)
+	}
+	s.label("start")
+	for g := range k.vecs {
+		k.accumulators(s, g, first, 1, addr, nil)
+		for i := range k.rows {
+			s.op("VMOVAPS Z%d, %s", first+i, k.sum(g, i))
+		}
+	}
+	s.startSums()
+	s.label("loop")
+	for g := range k.vecs {
+		k.slotTiles(s, g)
+		s.nextA(g, tileA)
+		s.nextB(g, tileLine)
+	}
+	s.endBlock()
+	s.op("LDMXCSR 0(SP)")
+	for g := range k.vecs {
+		for i := range k.rows {
+			s.op("VMOVAPS %s, Z%d", k.sum(g, i), g*k.rows+i)
+		}
+		k.addSource(s, g, g*k.rows, 1, addr)
+	}
+	for g := k.vecs - 1; g >= 0; g-- {
+		k.store(s, g, g*k.rows, 1, addr, nil)
+		s.begun(g, k.rows)
+	}
+	s.op("LDMXCSR 4(SP)")
+	s.op("CMPQ streamBlock_k(DI), $0")
+	s.op("JNE start")
+	for g := range k.vecs {
+		s.endSlot(g)
+	}
+	k.tileEnd(s)
+}
+
+// sum returns where the accumulators of row i of a slot are.
+func (k stream) sum(slot, i int) string {
+	return fmt.Sprintf("%d(R14)", tileSums+tileLine*(slot*k.rows+i))
+}
+
+// slotTiles multiplies a block of a slot. Eight rows leave no register for the sums of the even elements before those of the odd
+// ones are done.
+//
+//	Z0-Z15 B   Z16-Z23 under way, then sums of odd elements   Z24-Z26 under way   Z24-Z31 sums of even elements
+func (k stream) slotTiles(s *source, slot int) {
+	first := alongLast - k.rows
+	apart := first < alongTmp+3
+	half := func(b, sums, line int) {
+		for i := range k.rows {
+			s.op("VFMADD231PS.BCST %d(R14), Z%d, Z%d", line+tileLine*i, b, sums+i)
+		}
+	}
+	even := func(w int) {
+		s.op("VPSLLD $16, Z%d, Z%d", w, w)
+		half(w, first, 4*w)
+	}
+	zero := func(sums int) {
+		for i := range k.rows {
+			k.kernel().zero(s, sums+i)
+		}
+	}
+	k.widenTile(s, slotRegs[slot].a)
+	k.lanes(s, slot)
+	zero(alongOdd)
+	if !apart {
+		zero(first)
+	}
+	for l := range 4 {
+		quad(s, k.kernel().reg, 4*l, alongTmp, byWords)
+		for w := 4 * l; w < 4*l+4; w++ {
+			s.slot(slot, "rows", w, "AX")
+			s.op("PREFETCHT0 (AX)(%s*1)", slotRegs[slot].fetch)
+			s.op("VMOVDQU16.Z Z%d, K7, Z%d", w, alongTmp+2)
+			half(alongTmp+2, alongOdd, tileLine*k.rows+4*w)
+			if !apart {
+				even(w)
+			}
+		}
+	}
+	if apart {
+		zero(first)
+		for w := range 16 {
+			even(w)
+		}
+	}
+	for i := range k.rows {
+		s.op("VADDPS Z%d, Z%d, Z%d", alongOdd+i, first+i, first+i)
+		s.op("VADDPS %s, Z%d, Z%d", k.sum(slot, i), first+i, first+i)
+		s.op("VMOVAPS Z%d, %s", first+i, k.sum(slot, i))
+	}
 }

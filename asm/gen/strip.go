@@ -9,12 +9,11 @@ const (
 	storeF16  = 4
 )
 
-// strips writes the strip kernels and the loops that measure their peaks.
-func strips(s *source) {
+// writeStrips writes the strip kernels of all kernels and the loops that measure their peaks.
+func writeStrips(s *source) {
 	for _, k := range kernels {
 		k.strip(s, false)
 		k.strip(s, true)
-		k.lanes(s)
 		k.peak(s)
 	}
 	s.words("uppers", uppers())

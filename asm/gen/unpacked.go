@@ -8,20 +8,22 @@ type unpackedKernel struct {
 	across bool // K lies across the rows of A
 }
 
-// unpackedKernels returns the kernels of all shapes, up to the largest tile that leaves registers for a row of B and what else
-// there is: the broadcast words of A and, with AVX2, the mask.
-func unpackedKernels() (ks []unpackedKernel) {
-	for _, k := range []kernel{{name: "512Words", mr: 8, vecs: 3, zmm: true}, {name: "256Words", mr: 6, vecs: 2}} {
+// unpackeds are the largest of these kernels, whose tiles leave registers for a row of B and what else there is: the broadcast words of
+// A and, with AVX2, the mask. There is one for each smaller number of vectors, K along or across the rows of A, and short or not.
+var unpackeds = []kernel{{name: "512Words", mr: 8, vecs: 3, zmm: true}, {name: "256Words", mr: 6, vecs: 2}}
+
+func writeUnpacked(s *source) {
+	for _, k := range unpackeds {
 		most := k.vecs
 		for k.vecs = 1; k.vecs <= most; k.vecs++ {
 			for _, across := range []bool{false, true} {
 				for _, short := range []bool{false, true} {
-					ks = append(ks, unpackedKernel{masked{k, short, k.registers() - 1}, across})
+					unpackedKernel{masked{k, short, k.registers() - 1}, across}.mul(s)
 				}
 			}
 		}
 	}
-	return ks
+	s.words("firstWords", firstWords())
 }
 
 // crossA is rows of words of a step each, side by side; ld is a register for the bytes from one to the next.
@@ -127,12 +129,4 @@ func (k unpackedKernel) row(s *source, a operandA, r int) {
 	}
 	s.op("ADDQ R9, DI")
 	k.products(s, a, r, b0, bcast, spare)
-}
-
-// unpacked writes these kernels.
-func unpacked(s *source) {
-	for _, k := range unpackedKernels() {
-		k.mul(s)
-	}
-	s.words("firstWords", firstWords())
 }

@@ -16,11 +16,6 @@ func mul512Pairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer
 //go:noescape
 func rows512Pairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
 
-// 2 vectors of chains.
-//
-//go:noescape
-func lanes512Pairs(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
-
 // 24 independent multiply-adds a turn, n turns.
 //
 //go:noescape
@@ -36,11 +31,6 @@ func mul512Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer
 //go:noescape
 func rows512Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
 
-// 2 vectors of chains.
-//
-//go:noescape
-func lanes512Words(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
-
 // 24 independent multiply-adds a turn, n turns.
 //
 //go:noescape
@@ -55,11 +45,6 @@ func mul256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer
 //
 //go:noescape
 func rows256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
-
-// 3 vectors of chains.
-//
-//go:noescape
-func lanes256Words(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
 
 // 12 independent multiply-adds a turn, n turns.
 //

@@ -157,31 +157,6 @@ func streamAlongFar512Wordsx8(c *streamBlock)
 // 1 rows of A by 32 columns.
 //
 //go:noescape
-func streamAlong512Tilesx1(c *streamBlock)
-
-// 2 rows of A by 32 columns.
-//
-//go:noescape
-func streamAlong512Tilesx2(c *streamBlock)
-
-// 4 rows of A by 16 columns.
-//
-//go:noescape
-func streamAlong512Tilesx4(c *streamBlock)
-
-// 6 rows of A by 16 columns.
-//
-//go:noescape
-func streamAlong512Tilesx6(c *streamBlock)
-
-// 8 rows of A by 16 columns.
-//
-//go:noescape
-func streamAlong512Tilesx8(c *streamBlock)
-
-// 1 rows of A by 32 columns.
-//
-//go:noescape
 func streamAlong256Wordsx1(c *streamBlock)
 
 // 2 rows of A by 32 columns.

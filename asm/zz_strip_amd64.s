@@ -1600,43 +1600,6 @@ done:
 	VZEROUPPER
 	RET
 
-// func lanes512Pairs(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
-// 2 vectors of chains.
-TEXT ·lanes512Pairs(SB), NOSPLIT, $0-64
-	MOVQ k+0(FP), CX
-	MOVQ a+8(FP), SI
-	MOVQ stepA+16(FP), R8
-	MOVQ b+24(FP), DI
-	MOVQ stepB+32(FP), R9
-	MOVQ sums+40(FP), R10
-	MOVQ nextA+48(FP), R11
-	MOVQ nextB+56(FP), R12
-	VMOVUPS 0(R10), Z0
-	VMOVUPS 64(R10), Z1
-	PCALIGN $32
-
-loop:
-	VMOVUPS 0(SI), Z2
-	VMOVUPS 0(DI), Z4
-	BYTE $0x62; BYTE $0xF2; BYTE $0x5E; BYTE $0x48; BYTE $0x52; BYTE $0xC2 // VDPBF16PS Z2, Z4, Z0
-	VMOVUPS 64(SI), Z3
-	VMOVUPS 64(DI), Z5
-	BYTE $0x62; BYTE $0xF2; BYTE $0x56; BYTE $0x48; BYTE $0x52; BYTE $0xCB // VDPBF16PS Z3, Z5, Z1
-	PREFETCHT1 0(R11)
-	PREFETCHT1 0(R12)
-	PREFETCHT1 64(R11)
-	PREFETCHT1 64(R12)
-	ADDQ $128, R11
-	ADDQ $128, R12
-	ADDQ R8, SI
-	ADDQ R9, DI
-	DECQ CX
-	JNZ loop
-	VMOVUPS Z0, 0(R10)
-	VMOVUPS Z1, 64(R10)
-	VZEROUPPER
-	RET
-
 // func peak512Pairs(n int)
 // 24 independent multiply-adds a turn, n turns.
 TEXT ·peak512Pairs(SB), NOSPLIT, $0-8
@@ -3308,43 +3271,6 @@ done:
 	VZEROUPPER
 	RET
 
-// func lanes512Words(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
-// 2 vectors of chains.
-TEXT ·lanes512Words(SB), NOSPLIT, $0-64
-	MOVQ k+0(FP), CX
-	MOVQ a+8(FP), SI
-	MOVQ stepA+16(FP), R8
-	MOVQ b+24(FP), DI
-	MOVQ stepB+32(FP), R9
-	MOVQ sums+40(FP), R10
-	MOVQ nextA+48(FP), R11
-	MOVQ nextB+56(FP), R12
-	VMOVUPS 0(R10), Z0
-	VMOVUPS 64(R10), Z1
-	PCALIGN $32
-
-loop:
-	VMOVUPS 0(SI), Z2
-	VMOVUPS 0(DI), Z4
-	VFMADD231PS Z2, Z4, Z0
-	VMOVUPS 64(SI), Z3
-	VMOVUPS 64(DI), Z5
-	VFMADD231PS Z3, Z5, Z1
-	PREFETCHT1 0(R11)
-	PREFETCHT1 0(R12)
-	PREFETCHT1 64(R11)
-	PREFETCHT1 64(R12)
-	ADDQ $128, R11
-	ADDQ $128, R12
-	ADDQ R8, SI
-	ADDQ R9, DI
-	DECQ CX
-	JNZ loop
-	VMOVUPS Z0, 0(R10)
-	VMOVUPS Z1, 64(R10)
-	VZEROUPPER
-	RET
-
 // func peak512Words(n int)
 // 24 independent multiply-adds a turn, n turns.
 TEXT ·peak512Words(SB), NOSPLIT, $0-8
@@ -4286,48 +4212,6 @@ stored:
 	SUBQ CX, SI
 	DECQ BX
 	JNZ tile
-	VZEROUPPER
-	RET
-
-// func lanes256Words(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
-// 3 vectors of chains.
-TEXT ·lanes256Words(SB), NOSPLIT, $0-64
-	MOVQ k+0(FP), CX
-	MOVQ a+8(FP), SI
-	MOVQ stepA+16(FP), R8
-	MOVQ b+24(FP), DI
-	MOVQ stepB+32(FP), R9
-	MOVQ sums+40(FP), R10
-	MOVQ nextA+48(FP), R11
-	MOVQ nextB+56(FP), R12
-	VMOVUPS 0(R10), Y0
-	VMOVUPS 32(R10), Y1
-	VMOVUPS 64(R10), Y2
-	PCALIGN $32
-
-loop:
-	VMOVUPS 0(SI), Y3
-	VMOVUPS 0(DI), Y6
-	VFMADD231PS Y3, Y6, Y0
-	VMOVUPS 32(SI), Y4
-	VMOVUPS 32(DI), Y7
-	VFMADD231PS Y4, Y7, Y1
-	VMOVUPS 64(SI), Y5
-	VMOVUPS 64(DI), Y8
-	VFMADD231PS Y5, Y8, Y2
-	PREFETCHT1 0(R11)
-	PREFETCHT1 0(R12)
-	PREFETCHT1 64(R11)
-	PREFETCHT1 64(R12)
-	ADDQ $96, R11
-	ADDQ $96, R12
-	ADDQ R8, SI
-	ADDQ R9, DI
-	DECQ CX
-	JNZ loop
-	VMOVUPS Y0, 0(R10)
-	VMOVUPS Y1, 32(R10)
-	VMOVUPS Y2, 64(R10)
 	VZEROUPPER
 	RET
 

@@ -2,27 +2,14 @@ package main
 
 import "fmt"
 
-// streamsAlong writes the stream kernels for rows along K.
-func streamsAlong(s *source) {
-	for _, f := range []form{pairs, words, bf16, f16} {
-		for _, rows := range streamRows {
-			stream{f, rows, min(2, 8/rows), false, false}.transposed(s)
-		}
-	}
-	for _, f := range []form{pairs, words} {
-		for _, rows := range streamRows {
-			stream{f, rows, min(2, 8/rows), false, true}.transposed(s)
-		}
-	}
-	for _, rows := range streamRows {
-		stream{pairs, rows, max(1, min(2, 4/rows)), false, false}.tilesAlong(s)
-	}
-	for _, f := range []form{words, bf16, f16} {
-		for _, rows := range streamRows[:3] {
-			stream{f, rows, min(4, 8/rows), true, false}.transposed(s)
-		}
-	}
+// streamsAlong are the stream kernels for rows along K.
+var streamsAlong = streamTable{
+	{forms: anyForm, rows: streamRows, most: 2, all: 8, far: near},
+	{forms: []form{pairs, words}, rows: streamRows, most: 2, all: 8, far: far},
+	{forms: asWords, rows: streamFew, most: 4, all: 8, ymm: true, far: near},
 }
+
+func writeStreamsAlong(s *source) { streamsAlong.write(func(k stream) { k.transposed(s) }) }
 
 // transposed writes the kernel for rows along K, by blocks of 64 bytes or, of AVX-512, of 16 words. vecs is the number of slots,
 // each a vector of columns. When a block of sums ends, for all slots at once, they are added to their totals in memory.
@@ -301,4 +288,66 @@ func quad(s *source, reg func(i int) string, r, tmp int, unpack [2][2]string) {
 			s.op("%s %s, %s, %s", unpack[1][h], reg(tmp+i), reg(r+2+i), reg(r+2*i+h))
 		}
 	}
+}
+
+// slots256 multiplies a block of all slots, whose accumulators start at the registers that first returns. It takes 16 bytes of
+// each row at a time, the fifth row's beside the first's and so on, and transposes the words of four rows within the lanes.
+// Pairs of bf16 are transposed as words, and f16 so far that only the halves of a lane are in the wrong one.
+//
+//	Y0-Y3 B   Y4 Y5 under way   Y6 upper halves   Y7 A   Y8-Y15 accumulators
+func (k stream) slots256(s *source, first func(slot int) int) {
+	if k.form == bf16 {
+		s.op("VPCMPEQD Y6, Y6, Y6")
+		s.op("VPSLLD $16, Y6, Y6")
+	}
+	unpack := byWords
+	if k.form == f16 {
+		unpack = byHalves
+	}
+	depth, steps := 64/k.bytes, 16/k.bytes // of K in a block, and at a time
+	for at := 0; at < depth; at += steps {
+		for slot := range k.vecs {
+			regs := slotRegs[slot]
+			addr := fmt.Sprintf("%d(AX)(%s*1)", at*k.bytes, regs.offset)
+			for i := range 8 {
+				s.slot(slot, "rows", i%2*4+i/2, "AX")
+				if i%2 == 0 {
+					s.op("VMOVUPS %s, X%d", addr, i/2)
+				} else {
+					s.op("VINSERTF128 $1, %s, Y%d, Y%d", addr, i/2, i/2)
+				}
+				if i/2 == at/steps {
+					s.op("PREFETCHT0 (AX)(%s*1)", regs.fetch)
+				}
+			}
+			quad(s, k.kernel().reg, 0, 4, unpack)
+			for step := range steps {
+				b := k.widened(s, step)
+				for i := range k.rows {
+					s.op("VBROADCASTSS %d(%s), Y7", 4*(k.kernel().mr*(at+step)+i), regs.a)
+					k.kernel().multiply(s, first(slot)+i, 7, b)
+				}
+			}
+		}
+	}
+}
+
+// widened returns the register for a step of K of 16 bytes of each row.
+func (k stream) widened(s *source, step int) int {
+	from, to := step/2, 4+step%2
+	switch {
+	case k.form == words:
+		return step
+	case k.form == bf16 && step%2 == 0:
+		s.op("VPSLLD $16, Y%d, Y%d", from, to)
+	case k.form == bf16:
+		s.op("VPAND Y%d, Y6, Y%d", from, to)
+	case step%2 == 0:
+		s.op("VPERMQ $0xd8, Y%d, Y%d", from, from)
+		s.op("VCVTPH2PS X%d, Y%d", from, to)
+	default:
+		s.op("VEXTRACTF128 $1, Y%d, X%d", from, to)
+		s.op("VCVTPH2PS X%d, Y%d", to, to)
+	}
+	return to
 }

@@ -12,36 +12,10 @@ var (
 	words = form{"Words", 4, 1} // float32, copied
 	bf16  = form{"BF16", 2, 1}  // bf16, widened
 	f16   = form{"F16", 2, 1}   // f16, widened
-)
 
-const (
-	packTParams = "dst, src unsafe.Pointer, stride, rows, k int"
-	packSParams = "dst, src unsafe.Pointer, stride, n, k, panel int"
+	anyForm = []form{pairs, words, bf16, f16}
+	asWords = []form{words, bf16, f16} // what AVX2 multiplies
 )
-
-// packers writes the packers. Along transposes: its source has K along the rows. Across copies: its
-// source has K across the rows, stride bytes apart. The size is the width of a panel.
-func packers(s *source) {
-	for _, width := range []int{8, 32} {
-		for _, f := range []form{pairs, words, bf16, f16} {
-			transpose512(s, f, width)
-		}
-	}
-	for _, width := range []int{8, 32} {
-		for _, f := range []form{pairs, words, bf16, f16} {
-			copy512(s, f, width)
-		}
-	}
-	for _, f := range []form{words, bf16, f16} {
-		transpose256(s, f, 4, 4)
-		copy256x4(s, f)
-		for n := 8; n <= 24; n += 8 {
-			transpose256(s, f, 24, n)
-			copy256x24(s, f, n)
-		}
-	}
-	s.words("interleave", interleave())
-}
 
 // load512 loads 16 words from addr into vector z, those selected by mask; the others become zero and are not read. For
 // pairs the mask counts elements, otherwise words. An empty mask loads all.
@@ -68,4 +42,20 @@ func (s *source) mask(n, tmp, k string) {
 	s.op("MOVQ $-1, %s", tmp)
 	s.op("BZHIQ %s, %s, %s", n, tmp, tmp)
 	s.op("KMOVQ %s, %s", tmp, k)
+}
+
+// The AVX2 packers make panels of 4 or 24 words from as many rows or columns, or, of 24, from 8 or 16; other edges are left to
+// their Go twin, because AVX2 has no masks that cost nothing.
+
+// load256 loads 8 words from addr into vector y.
+func (f form) load256(s *source, addr string, y int) {
+	switch f {
+	case words:
+		s.op("VMOVUPS %s, Y%d", addr, y)
+	case bf16:
+		s.op("VPMOVZXWD %s, Y%d", addr, y)
+		s.op("VPSLLD $16, Y%d, Y%d", y, y)
+	case f16:
+		s.op("VCVTPH2PS %s, Y%d", addr, y)
+	}
 }

@@ -1,0 +1,76 @@
+package main
+
+import "fmt"
+
+// streamsPanels are the stream kernels for panels.
+var streamsPanels = streamTable{
+	{forms: anyForm, rows: streamRows, most: 8, all: 16, far: nearAndFar},
+	{forms: asWords, rows: streamFew, most: 3, all: 12, ymm: true, far: near},
+}
+
+func writeStreamsPanels(s *source) { streamsPanels.write(func(k stream) { k.panels(s) }) }
+
+// load loads a vector of words from memory where elements of 16 bits that are not pairs are narrow.
+func (k stream) load(s *source, addr string, reg int) {
+	switch {
+	case k.kpack == 2:
+		s.op("VMOVUPS %s, %s", addr, k.kernel().reg(reg))
+	case k.ymm:
+		k.load256(s, addr, reg)
+	default:
+		k.load512(s, addr, "", reg)
+	}
+}
+
+// panels writes the kernel for panels that lie stride bytes apart. Where it reads several, a stride of 0 says that there is one only.
+//
+//	DI streamBlock   R9 stride   R10 3·stride   SI B   R11 what is prefetched   DX A   CX words left
+func (k stream) panels(s *source) {
+	one := k
+	one.vecs = k.kernel().vecs
+	k.function(s, "Panels"+k.suffix(), k.vecs*k.kernel().bytes()/4)
+	s.op("MOVQ streamBlock_stride(DI), R9")
+	s.op("MOVQ streamBlock_b(DI), SI")
+	s.op("MOVQ streamBlock_k(DI), CX")
+	s.slot(0, "a", 0, "DX")
+	k.aimAhead(s)
+	if k.vecs > one.vecs {
+		s.op("TESTQ R9, R9")
+		s.op("JZ one")
+		s.op("LEAQ (R9)(R9*2), R10")
+		k.panelsLoop(s, "loop")
+		s.ret()
+		s.label("one")
+	}
+	one.panelsLoop(s, "single")
+	s.ret()
+}
+
+// panelsLoop writes the loop over K of a kernel for panels under a label, for as many as there are accumulators.
+func (k stream) panelsLoop(s *source, label string) {
+	kern := k.kernel()
+	addr := func(v int) string { return fmt.Sprintf("%d(AX)", v*kern.bytes()) }
+	k.accumulators(s, 0, 0, k.vecs, addr, nil)
+	s.label(label)
+	var bs []int
+	var fetch []string
+	b, _, _ := k.registers()
+	vec := kern.bytes() * k.bytes * k.kpack / 4 // of a vector in memory
+	for v := range k.vecs {
+		at := []string{"", "(R9*1)", "(R9*2)", "(R10*1)"}[v/kern.vecs]
+		o := v % kern.vecs * vec
+		k.load(s, fmt.Sprintf("%d(SI)%s", o, at), b+v)
+		bs = append(bs, b+v)
+		if o%64 == 0 {
+			fetch = append(fetch, fmt.Sprintf("%d(R11)%s", o, at))
+		}
+	}
+	k.rank1(s, bs, 4, fetch...)
+	s.op("ADDQ $%d, SI", kern.vecs*vec)
+	s.op("ADDQ $%d, R11", kern.vecs*vec)
+	s.op("ADDQ $%d, DX", 4*kern.mr)
+	s.op("DECQ CX")
+	s.op("JNZ %s", label)
+	k.addSource(s, 0, 0, k.vecs, addr)
+	k.store(s, 0, 0, k.vecs, addr, nil)
+}
