@@ -36,6 +36,7 @@ var families = []family{
 	{"amxsweep", writeAMXSweep},
 	{"hopper", hopperFile},
 	{"hopperwide", wides},
+	{"activate", activations},
 }
 
 // generate returns the generated files by name.
