@@ -32,8 +32,8 @@ func sameFloats(x, y float32) bool {
 	return math.Float32bits(x) == math.Float32bits(y) || x != x && y != y
 }
 
-// TestActivate compares the passes with their twin, over rows of all widths between memory that may not be touched, in place and
-// not, and for all kinds of vectors.
+// TestActivate compares the passes with their twin, over rows of all widths between memory that may not be touched,
+// in place and not, and for all kinds of vectors.
 func TestActivate(t *testing.T) {
 	eachVectors(t, func(t *testing.T) {
 		const most = 70 // rows
@@ -75,7 +75,8 @@ func TestActivate(t *testing.T) {
 				from, lds = to, ldd
 			}
 			copy(want, dst.mem)
-			at := unsafe.Add(unsafe.Pointer(unsafe.SliceData(want)), uintptr(to)-uintptr(unsafe.Pointer(unsafe.SliceData(dst.mem))))
+			start := func(mem []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(mem)) }
+			at := unsafe.Add(start(want), uintptr(to)-uintptr(start(dst.mem)))
 			expected := from
 			if from == to {
 				expected = at
@@ -89,7 +90,8 @@ func TestActivate(t *testing.T) {
 			for i := 0; i < len(dst.mem); i += 4 {
 				g, w := *(*float32)(unsafe.Pointer(&dst.mem[i])), *(*float32)(unsafe.Pointer(&want[i]))
 				if !sameFloats(g, w) {
-					t.Fatalf("pass %d over %d rows of %d, vector %+v: byte %d holds %v, the twin has %v", how, rows, cols, v, i, g, w)
+					t.Fatalf("pass %d over %d rows of %d, vector %+v: byte %d holds %v, the twin has %v",
+						how, rows, cols, v, i, g, w)
 				}
 			}
 		}
@@ -120,7 +122,8 @@ func compareActivation(t *testing.T, f Activation, xs, buffer []float32) []float
 	Activate(unsafe.Pointer(&ys[0]), 0, unsafe.Pointer(&xs[0]), 0, 1, len(xs), Vector{}, f)
 	for i, x := range xs {
 		if want := activate(x, f); !sameFloats(ys[i], want) {
-			t.Fatalf("%v(%v) = %v (%#x), the twin has %v (%#x)", f, x, ys[i], math.Float32bits(ys[i]), want, math.Float32bits(want))
+			t.Fatalf("%v(%v) = %v (%#x), the twin has %v (%#x)",
+				f, x, ys[i], math.Float32bits(ys[i]), want, math.Float32bits(want))
 		}
 	}
 	return ys

@@ -9,8 +9,8 @@ import (
 
 var manyArguments = flag.Bool("activate", false, "give activations ten million arguments, not a sample")
 
-// arguments calls f with some floats of every exponent, with those around which the activations change, and with many whose size
-// matters; and with their negatives.
+// arguments calls f with some floats of every exponent, with those around which the activations change, and with many
+// whose size matters; and with their negatives.
 func arguments(f func(x float32)) {
 	both := func(x float32) { f(x); f(-x) }
 	r := rand.New(rand.NewPCG(40, 1))
@@ -19,7 +19,8 @@ func arguments(f func(x float32)) {
 			both(math.Float32frombits(e<<23 | m))
 		}
 	}
-	for _, edge := range []float32{expLeast, expMost, tanhMost, siluMost, geluTanhMost, erfMost, geluMost, ln2 / 2, 88.722839} {
+	edges := []float32{expLeast, expMost, 88.722839, ln2 / 2, tanhMost, siluMost, geluTanhMost, erfMost, geluMost}
+	for _, edge := range edges {
 		for i := range uint32(9) {
 			both(math.Float32frombits(math.Float32bits(edge) + i - 4))
 		}

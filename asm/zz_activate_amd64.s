@@ -5,9 +5,9 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// func applyAVX512(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, cols int, v unsafe.Pointer, vrow, vcol, how int)
+// func applyAVX512(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, cols int, v unsafe.Pointer, vrow, vcol, how int, consts unsafe.Pointer)
 // applyGeneric, for rows and cols that are positive.
-TEXT ·applyAVX512(SB), NOSPLIT, $64-80
+TEXT ·applyAVX512(SB), NOSPLIT, $96-88
 	MOVQ dst+0(FP), DI
 	MOVQ ldd+8(FP), R8
 	MOVQ src+16(FP), SI
@@ -24,6 +24,7 @@ TEXT ·applyAVX512(SB), NOSPLIT, $64-80
 	SHLQ CX, R12
 	NOTQ R12
 	KMOVW R12, K1
+	MOVQ consts+80(FP), R12
 	CMPQ AX, $1
 	JEQ relu
 	CMPQ AX, $2
@@ -87,7 +88,7 @@ identitystore:
 	JMP identitynext
 
 relu:
-	VBROADCASTSS ·activateConst+0(SB), Z8
+	VBROADCASTSS 0(R12), Z8
 
 relurow:
 	MOVQ R10, R11
@@ -136,12 +137,12 @@ relustore:
 	JMP relunext
 
 gelu:
-	VBROADCASTSS ·activateConst+0(SB), Z8
-	VBROADCASTSS ·activateConst+32(SB), Z9
-	VBROADCASTSS ·activateConst+96(SB), Z10
-	VBROADCASTSS ·activateConst+672(SB), Z11
-	VBROADCASTSS ·activateConst+608(SB), Z12
-	VBROADCASTSS ·activateConst+640(SB), Z13
+	VBROADCASTSS 0(R12), Z8
+	VBROADCASTSS 32(R12), Z9
+	VBROADCASTSS 96(R12), Z10
+	VBROADCASTSS 672(R12), Z11
+	VBROADCASTSS 608(R12), Z12
+	VBROADCASTSS 640(R12), Z13
 	VMOVUPS ·erfTable+0(SB), Z24
 	VMOVUPS ·erfTable+64(SB), Z25
 	VMOVUPS ·erfTable+128(SB), Z26
@@ -215,21 +216,21 @@ gelustore:
 	JMP gelunext
 
 gelutanh:
-	VBROADCASTSS ·activateConst+0(SB), Z8
-	VBROADCASTSS ·activateConst+672(SB), Z9
-	VBROADCASTSS ·activateConst+512(SB), Z10
-	VBROADCASTSS ·activateConst+544(SB), Z11
-	VBROADCASTSS ·activateConst+576(SB), Z12
-	VBROADCASTSS ·activateConst+96(SB), Z13
-	VBROADCASTSS ·activateConst+128(SB), Z14
-	VBROADCASTSS ·activateConst+224(SB), Z15
-	VBROADCASTSS ·activateConst+160(SB), Z16
-	VBROADCASTSS ·activateConst+192(SB), Z17
-	VBROADCASTSS ·activateConst+256(SB), Z18
-	VBROADCASTSS ·activateConst+288(SB), Z19
-	VBROADCASTSS ·activateConst+320(SB), Z20
-	VBROADCASTSS ·activateConst+352(SB), Z21
-	VBROADCASTSS ·activateConst+64(SB), Z22
+	VBROADCASTSS 0(R12), Z8
+	VBROADCASTSS 672(R12), Z9
+	VBROADCASTSS 512(R12), Z10
+	VBROADCASTSS 544(R12), Z11
+	VBROADCASTSS 576(R12), Z12
+	VBROADCASTSS 96(R12), Z13
+	VBROADCASTSS 128(R12), Z14
+	VBROADCASTSS 224(R12), Z15
+	VBROADCASTSS 160(R12), Z16
+	VBROADCASTSS 192(R12), Z17
+	VBROADCASTSS 256(R12), Z18
+	VBROADCASTSS 288(R12), Z19
+	VBROADCASTSS 320(R12), Z20
+	VBROADCASTSS 352(R12), Z21
+	VBROADCASTSS 64(R12), Z22
 
 gelutanhrow:
 	MOVQ R10, R11
@@ -301,19 +302,19 @@ gelutanhstore:
 	JMP gelutanhnext
 
 silu:
-	VBROADCASTSS ·activateConst+0(SB), Z8
-	VBROADCASTSS ·activateConst+672(SB), Z9
-	VBROADCASTSS ·activateConst+480(SB), Z10
-	VBROADCASTSS ·activateConst+96(SB), Z11
-	VBROADCASTSS ·activateConst+128(SB), Z12
-	VBROADCASTSS ·activateConst+224(SB), Z13
-	VBROADCASTSS ·activateConst+160(SB), Z14
-	VBROADCASTSS ·activateConst+192(SB), Z15
-	VBROADCASTSS ·activateConst+256(SB), Z16
-	VBROADCASTSS ·activateConst+288(SB), Z17
-	VBROADCASTSS ·activateConst+320(SB), Z18
-	VBROADCASTSS ·activateConst+352(SB), Z19
-	VBROADCASTSS ·activateConst+64(SB), Z20
+	VBROADCASTSS 0(R12), Z8
+	VBROADCASTSS 672(R12), Z9
+	VBROADCASTSS 480(R12), Z10
+	VBROADCASTSS 96(R12), Z11
+	VBROADCASTSS 128(R12), Z12
+	VBROADCASTSS 224(R12), Z13
+	VBROADCASTSS 160(R12), Z14
+	VBROADCASTSS 192(R12), Z15
+	VBROADCASTSS 256(R12), Z16
+	VBROADCASTSS 288(R12), Z17
+	VBROADCASTSS 320(R12), Z18
+	VBROADCASTSS 352(R12), Z19
+	VBROADCASTSS 64(R12), Z20
 
 silurow:
 	MOVQ R10, R11
@@ -382,19 +383,19 @@ silustore:
 	JMP silunext
 
 sigmoid:
-	VBROADCASTSS ·activateConst+64(SB), Z8
-	VBROADCASTSS ·activateConst+384(SB), Z9
-	VBROADCASTSS ·activateConst+704(SB), Z10
-	VBROADCASTSS ·activateConst+96(SB), Z11
-	VBROADCASTSS ·activateConst+128(SB), Z12
-	VBROADCASTSS ·activateConst+224(SB), Z13
-	VBROADCASTSS ·activateConst+160(SB), Z14
-	VBROADCASTSS ·activateConst+192(SB), Z15
-	VBROADCASTSS ·activateConst+256(SB), Z16
-	VBROADCASTSS ·activateConst+288(SB), Z17
-	VBROADCASTSS ·activateConst+320(SB), Z18
-	VBROADCASTSS ·activateConst+352(SB), Z19
-	VBROADCASTSS ·activateConst+64(SB), Z20
+	VBROADCASTSS 64(R12), Z8
+	VBROADCASTSS 384(R12), Z9
+	VBROADCASTSS 704(R12), Z10
+	VBROADCASTSS 96(R12), Z11
+	VBROADCASTSS 128(R12), Z12
+	VBROADCASTSS 224(R12), Z13
+	VBROADCASTSS 160(R12), Z14
+	VBROADCASTSS 192(R12), Z15
+	VBROADCASTSS 256(R12), Z16
+	VBROADCASTSS 288(R12), Z17
+	VBROADCASTSS 320(R12), Z18
+	VBROADCASTSS 352(R12), Z19
+	VBROADCASTSS 64(R12), Z20
 
 sigmoidrow:
 	MOVQ R10, R11
@@ -463,11 +464,11 @@ sigmoidstore:
 	JMP sigmoidnext
 
 tanh:
-	VBROADCASTSS ·activateConst+416(SB), Z8
-	VBROADCASTSS ·activateConst+448(SB), Z9
-	VBROADCASTSS ·activateConst+96(SB), Z10
-	VBROADCASTSS ·activateConst+672(SB), Z11
-	VBROADCASTSS ·activateConst+704(SB), Z12
+	VBROADCASTSS 416(R12), Z8
+	VBROADCASTSS 448(R12), Z9
+	VBROADCASTSS 96(R12), Z10
+	VBROADCASTSS 672(R12), Z11
+	VBROADCASTSS 704(R12), Z12
 	VMOVUPS ·tanhTable+0(SB), Z24
 	VMOVUPS ·tanhTable+64(SB), Z25
 	VMOVUPS ·tanhTable+128(SB), Z26
@@ -592,9 +593,9 @@ scalestore:
 	VMOVUPS Z0, K1, (DI)(CX*4)
 	JMP scalenext
 
-// func applyAVX2(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, cols int, v unsafe.Pointer, vrow, vcol, how int)
+// func applyAVX2(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, cols int, v unsafe.Pointer, vrow, vcol, how int, consts unsafe.Pointer)
 // applyGeneric, for rows and cols that are positive.
-TEXT ·applyAVX2(SB), NOSPLIT, $64-80
+TEXT ·applyAVX2(SB), NOSPLIT, $96-88
 	MOVQ dst+0(FP), DI
 	MOVQ ldd+8(FP), R8
 	MOVQ src+16(FP), SI
@@ -609,7 +610,9 @@ TEXT ·applyAVX2(SB), NOSPLIT, $64-80
 	ANDQ $7, CX
 	LEAQ ·firstWords<>+32(SB), R12
 	NEGQ CX
-	LEAQ (R12)(CX*4), R12
+	VMOVDQU (R12)(CX*4), Y0
+	VMOVDQU Y0, mask-96(SP)
+	MOVQ consts+80(FP), R12
 	CMPQ AX, $1
 	JEQ relu
 	CMPQ AX, $2
@@ -664,19 +667,19 @@ identitynext:
 	RET
 
 identitypart:
-	VMOVDQU (R12), Y7
+	VMOVDQU mask-96(SP), Y7
 	VMASKMOVPS (SI)(CX*4), Y7, Y0
 	VMASKMOVPS (R11), Y7, Y6
 	VADDPS Y6, Y0, Y0
 	JMP identityboth
 
 identitystore:
-	VMOVDQU (R12), Y7
+	VMOVDQU mask-96(SP), Y7
 	VMASKMOVPS Y0, Y7, (DI)(CX*4)
 	JMP identitynext
 
 relu:
-	VBROADCASTSS ·activateConst+0(SB), Y8
+	VBROADCASTSS 0(R12), Y8
 
 relurow:
 	MOVQ R10, R11
@@ -716,24 +719,24 @@ relunext:
 	RET
 
 relupart:
-	VMOVDQU (R12), Y7
+	VMOVDQU mask-96(SP), Y7
 	VMASKMOVPS (SI)(CX*4), Y7, Y0
 	VMASKMOVPS (R11), Y7, Y6
 	VADDPS Y6, Y0, Y0
 	JMP reluboth
 
 relustore:
-	VMOVDQU (R12), Y7
+	VMOVDQU mask-96(SP), Y7
 	VMASKMOVPS Y0, Y7, (DI)(CX*4)
 	JMP relunext
 
 gelu:
-	VBROADCASTSS ·activateConst+0(SB), Y8
-	VBROADCASTSS ·activateConst+32(SB), Y9
-	VBROADCASTSS ·activateConst+96(SB), Y10
-	VBROADCASTSS ·activateConst+672(SB), Y11
-	VBROADCASTSS ·activateConst+608(SB), Y12
-	VBROADCASTSS ·activateConst+640(SB), Y13
+	VBROADCASTSS 0(R12), Y8
+	VBROADCASTSS 32(R12), Y9
+	VBROADCASTSS 96(R12), Y10
+	VBROADCASTSS 672(R12), Y11
+	VBROADCASTSS 608(R12), Y12
+	VBROADCASTSS 640(R12), Y13
 
 gelurow:
 	MOVQ R10, R11
@@ -805,26 +808,26 @@ gelunext:
 	RET
 
 gelupart:
-	VMOVDQU (R12), Y7
+	VMOVDQU mask-96(SP), Y7
 	VMASKMOVPS (SI)(CX*4), Y7, Y0
 	VMASKMOVPS (R11), Y7, Y6
 	VADDPS Y6, Y0, Y0
 	JMP geluboth
 
 gelustore:
-	VMOVDQU (R12), Y7
+	VMOVDQU mask-96(SP), Y7
 	VMASKMOVPS Y0, Y7, (DI)(CX*4)
 	JMP gelunext
 
 gelutanh:
-	VBROADCASTSS ·activateConst+0(SB), Y8
-	VBROADCASTSS ·activateConst+672(SB), Y9
-	VBROADCASTSS ·activateConst+512(SB), Y10
-	VBROADCASTSS ·activateConst+544(SB), Y11
-	VBROADCASTSS ·activateConst+576(SB), Y12
-	VBROADCASTSS ·activateConst+96(SB), Y13
-	VBROADCASTSS ·activateConst+128(SB), Y14
-	VBROADCASTSS ·activateConst+224(SB), Y15
+	VBROADCASTSS 0(R12), Y8
+	VBROADCASTSS 672(R12), Y9
+	VBROADCASTSS 512(R12), Y10
+	VBROADCASTSS 544(R12), Y11
+	VBROADCASTSS 576(R12), Y12
+	VBROADCASTSS 96(R12), Y13
+	VBROADCASTSS 128(R12), Y14
+	VBROADCASTSS 224(R12), Y15
 
 gelutanhrow:
 	MOVQ R10, R11
@@ -854,25 +857,25 @@ gelutanhboth:
 	VMOVAPS Y13, Y2
 	VFMADD231PS Y14, Y3, Y2
 	VSUBPS Y13, Y2, Y5
-	VFNMADD231PS ·activateConst+160(SB), Y5, Y3
-	VFNMADD231PS ·activateConst+192(SB), Y5, Y3
+	VFNMADD231PS 160(R12), Y5, Y3
+	VFNMADD231PS 192(R12), Y5, Y3
 	VMOVAPS Y15, Y4
-	VFMADD213PS ·activateConst+256(SB), Y3, Y4
-	VFMADD213PS ·activateConst+288(SB), Y3, Y4
-	VFMADD213PS ·activateConst+320(SB), Y3, Y4
-	VFMADD213PS ·activateConst+352(SB), Y3, Y4
+	VFMADD213PS 256(R12), Y3, Y4
+	VFMADD213PS 288(R12), Y3, Y4
+	VFMADD213PS 320(R12), Y3, Y4
+	VFMADD213PS 352(R12), Y3, Y4
 	VMULPS Y3, Y3, Y6
 	VFMADD213PS Y3, Y6, Y4
-	VADDPS ·activateConst+64(SB), Y4, Y4
+	VADDPS 64(R12), Y4, Y4
 	VPSRAD $1, Y2, Y5
 	VPSUBD Y5, Y2, Y2
 	VPSLLD $23, Y5, Y5
-	VPADDD ·activateConst+64(SB), Y5, Y5
+	VPADDD 64(R12), Y5, Y5
 	VMULPS Y5, Y4, Y4
 	VPSLLD $23, Y2, Y2
-	VPADDD ·activateConst+64(SB), Y2, Y2
+	VPADDD 64(R12), Y2, Y2
 	VMULPS Y2, Y4, Y4
-	VADDPS ·activateConst+64(SB), Y4, Y6
+	VADDPS 64(R12), Y4, Y6
 	VDIVPS Y6, Y4, Y4
 	VMAXPS Y0, Y8, Y0
 	VFNMADD231PS Y4, Y1, Y0
@@ -894,26 +897,26 @@ gelutanhnext:
 	RET
 
 gelutanhpart:
-	VMOVDQU (R12), Y7
+	VMOVDQU mask-96(SP), Y7
 	VMASKMOVPS (SI)(CX*4), Y7, Y0
 	VMASKMOVPS (R11), Y7, Y6
 	VADDPS Y6, Y0, Y0
 	JMP gelutanhboth
 
 gelutanhstore:
-	VMOVDQU (R12), Y7
+	VMOVDQU mask-96(SP), Y7
 	VMASKMOVPS Y0, Y7, (DI)(CX*4)
 	JMP gelutanhnext
 
 silu:
-	VBROADCASTSS ·activateConst+0(SB), Y8
-	VBROADCASTSS ·activateConst+672(SB), Y9
-	VBROADCASTSS ·activateConst+480(SB), Y10
-	VBROADCASTSS ·activateConst+96(SB), Y11
-	VBROADCASTSS ·activateConst+128(SB), Y12
-	VBROADCASTSS ·activateConst+224(SB), Y13
-	VBROADCASTSS ·activateConst+160(SB), Y14
-	VBROADCASTSS ·activateConst+192(SB), Y15
+	VBROADCASTSS 0(R12), Y8
+	VBROADCASTSS 672(R12), Y9
+	VBROADCASTSS 480(R12), Y10
+	VBROADCASTSS 96(R12), Y11
+	VBROADCASTSS 128(R12), Y12
+	VBROADCASTSS 224(R12), Y13
+	VBROADCASTSS 160(R12), Y14
+	VBROADCASTSS 192(R12), Y15
 
 silurow:
 	MOVQ R10, R11
@@ -943,22 +946,22 @@ siluboth:
 	VFNMADD231PS Y14, Y5, Y3
 	VFNMADD231PS Y15, Y5, Y3
 	VMOVAPS Y13, Y4
-	VFMADD213PS ·activateConst+256(SB), Y3, Y4
-	VFMADD213PS ·activateConst+288(SB), Y3, Y4
-	VFMADD213PS ·activateConst+320(SB), Y3, Y4
-	VFMADD213PS ·activateConst+352(SB), Y3, Y4
+	VFMADD213PS 256(R12), Y3, Y4
+	VFMADD213PS 288(R12), Y3, Y4
+	VFMADD213PS 320(R12), Y3, Y4
+	VFMADD213PS 352(R12), Y3, Y4
 	VMULPS Y3, Y3, Y6
 	VFMADD213PS Y3, Y6, Y4
-	VADDPS ·activateConst+64(SB), Y4, Y4
+	VADDPS 64(R12), Y4, Y4
 	VPSRAD $1, Y2, Y5
 	VPSUBD Y5, Y2, Y2
 	VPSLLD $23, Y5, Y5
-	VPADDD ·activateConst+64(SB), Y5, Y5
+	VPADDD 64(R12), Y5, Y5
 	VMULPS Y5, Y4, Y4
 	VPSLLD $23, Y2, Y2
-	VPADDD ·activateConst+64(SB), Y2, Y2
+	VPADDD 64(R12), Y2, Y2
 	VMULPS Y2, Y4, Y4
-	VADDPS ·activateConst+64(SB), Y4, Y6
+	VADDPS 64(R12), Y4, Y6
 	VDIVPS Y6, Y4, Y4
 	VMAXPS Y0, Y8, Y0
 	VFNMADD231PS Y4, Y1, Y0
@@ -980,26 +983,26 @@ silunext:
 	RET
 
 silupart:
-	VMOVDQU (R12), Y7
+	VMOVDQU mask-96(SP), Y7
 	VMASKMOVPS (SI)(CX*4), Y7, Y0
 	VMASKMOVPS (R11), Y7, Y6
 	VADDPS Y6, Y0, Y0
 	JMP siluboth
 
 silustore:
-	VMOVDQU (R12), Y7
+	VMOVDQU mask-96(SP), Y7
 	VMASKMOVPS Y0, Y7, (DI)(CX*4)
 	JMP silunext
 
 sigmoid:
-	VBROADCASTSS ·activateConst+64(SB), Y8
-	VBROADCASTSS ·activateConst+384(SB), Y9
-	VBROADCASTSS ·activateConst+704(SB), Y10
-	VBROADCASTSS ·activateConst+96(SB), Y11
-	VBROADCASTSS ·activateConst+128(SB), Y12
-	VBROADCASTSS ·activateConst+224(SB), Y13
-	VBROADCASTSS ·activateConst+160(SB), Y14
-	VBROADCASTSS ·activateConst+192(SB), Y15
+	VBROADCASTSS 64(R12), Y8
+	VBROADCASTSS 384(R12), Y9
+	VBROADCASTSS 704(R12), Y10
+	VBROADCASTSS 96(R12), Y11
+	VBROADCASTSS 128(R12), Y12
+	VBROADCASTSS 224(R12), Y13
+	VBROADCASTSS 160(R12), Y14
+	VBROADCASTSS 192(R12), Y15
 
 sigmoidrow:
 	MOVQ R10, R11
@@ -1028,10 +1031,10 @@ sigmoidboth:
 	VFNMADD231PS Y14, Y5, Y3
 	VFNMADD231PS Y15, Y5, Y3
 	VMOVAPS Y13, Y4
-	VFMADD213PS ·activateConst+256(SB), Y3, Y4
-	VFMADD213PS ·activateConst+288(SB), Y3, Y4
-	VFMADD213PS ·activateConst+320(SB), Y3, Y4
-	VFMADD213PS ·activateConst+352(SB), Y3, Y4
+	VFMADD213PS 256(R12), Y3, Y4
+	VFMADD213PS 288(R12), Y3, Y4
+	VFMADD213PS 320(R12), Y3, Y4
+	VFMADD213PS 352(R12), Y3, Y4
 	VMULPS Y3, Y3, Y6
 	VFMADD213PS Y3, Y6, Y4
 	VADDPS Y8, Y4, Y4
@@ -1064,23 +1067,23 @@ sigmoidnext:
 	RET
 
 sigmoidpart:
-	VMOVDQU (R12), Y7
+	VMOVDQU mask-96(SP), Y7
 	VMASKMOVPS (SI)(CX*4), Y7, Y0
 	VMASKMOVPS (R11), Y7, Y6
 	VADDPS Y6, Y0, Y0
 	JMP sigmoidboth
 
 sigmoidstore:
-	VMOVDQU (R12), Y7
+	VMOVDQU mask-96(SP), Y7
 	VMASKMOVPS Y0, Y7, (DI)(CX*4)
 	JMP sigmoidnext
 
 tanh:
-	VBROADCASTSS ·activateConst+416(SB), Y8
-	VBROADCASTSS ·activateConst+448(SB), Y9
-	VBROADCASTSS ·activateConst+96(SB), Y10
-	VBROADCASTSS ·activateConst+672(SB), Y11
-	VBROADCASTSS ·activateConst+704(SB), Y12
+	VBROADCASTSS 416(R12), Y8
+	VBROADCASTSS 448(R12), Y9
+	VBROADCASTSS 96(R12), Y10
+	VBROADCASTSS 672(R12), Y11
+	VBROADCASTSS 704(R12), Y12
 
 tanhrow:
 	MOVQ R10, R11
@@ -1159,14 +1162,14 @@ tanhnext:
 	RET
 
 tanhpart:
-	VMOVDQU (R12), Y7
+	VMOVDQU mask-96(SP), Y7
 	VMASKMOVPS (SI)(CX*4), Y7, Y0
 	VMASKMOVPS (R11), Y7, Y6
 	VADDPS Y6, Y0, Y0
 	JMP tanhboth
 
 tanhstore:
-	VMOVDQU (R12), Y7
+	VMOVDQU mask-96(SP), Y7
 	VMASKMOVPS Y0, Y7, (DI)(CX*4)
 	JMP tanhnext
 
@@ -1209,14 +1212,14 @@ scalenext:
 	RET
 
 scalepart:
-	VMOVDQU (R12), Y7
+	VMOVDQU mask-96(SP), Y7
 	VMASKMOVPS (SI)(CX*4), Y7, Y0
 	VMASKMOVPS (R11), Y7, Y6
 	VMULPS Y6, Y0, Y0
 	JMP scaleboth
 
 scalestore:
-	VMOVDQU (R12), Y7
+	VMOVDQU mask-96(SP), Y7
 	VMASKMOVPS Y0, Y7, (DI)(CX*4)
 	JMP scalenext
 

@@ -77,6 +77,7 @@ func testAllocations[O gemm.Output, I gemm.Element](t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var st gemm.Stats
+	values := make([]float32, 150)
 	for _, n := range []int{0, 5, 32, 150} {
 		a, b, c := gemm.NewMatrix[I](n, n), gemm.NewMatrix[I](n, n), gemm.NewMatrix[O](n, n)
 		var anyA, anyB, anyC gemm.AnyMatrix = a, b, c
@@ -88,6 +89,10 @@ func testAllocations[O gemm.Output, I gemm.Element](t *testing.T) {
 			"options": func() error {
 				return gemm.Multiply(c, a, b, gemm.WithAlpha(2), gemm.WithBeta(-1), gemm.WithDepth(2), gemm.WithTile(64, 64, 64),
 					gemm.WithKernel("go"), gemm.WithContext(ctx), gemm.WithStats(&st))
+			},
+			"epilogue": func() error {
+				return gemm.Multiply(c, a, b, gemm.WithBeta(-1), gemm.WithScales(values[:1], values[:n]), gemm.WithBias(values[:n]),
+					gemm.WithRowBias(values[:n]), gemm.WithActivation(gemm.GELU))
 			},
 			"engine":    func() error { return e.Multiply(c, a, b) },
 			"interface": func() error { return e.Multiply(anyC, anyA, anyB) },

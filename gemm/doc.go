@@ -1,9 +1,9 @@
 // Package gemm multiplies matrices of bfloat16, half precision and float32 at
 // the speed of the machine, and those and fp8 with the bits of a Hopper GPU.
 //
-//	C = alpha·A·B + beta·C
+//	C = f(alpha·A·B + beta·C + bias)
 //
-// A is M x K, B is K x N and C is M x N. [Multiply] is all that most programs
+// A is M x K, B is K x N and C is M x N. Without options that is C = A·B. [Multiply] is all that most programs
 // need; an [Engine] has its own workers, memory and default options.
 //
 // # Conventions
@@ -21,7 +21,7 @@
 // into blocks of 256 elements, or of 512 of bfloat16, each is summed from zero in the order of K, as the kernel's instruction
 // does, and the sums of blocks are added in their order, to nearest even. Then alpha·acc + beta·C is computed in float32, each operation
 // rounded, and rounded once more, to nearest even, if C has 16 bits. Before that
-// last rounding an element differs from the exact value by at most
+// last rounding an element, if there is nothing but alpha and beta, differs from the exact value by at most
 //
 //	(block + K/block + 8)·2^-24 · (|alpha|·|A|·|B| + |beta|·|C|)
 //
@@ -36,10 +36,28 @@
 // alpha multiplies them too: C becomes beta·C, or NaN everywhere if alpha is NaN or
 // infinite (BLAS leaves alpha out then).
 //
+// # Epilogues
+//
+// What else becomes of the sums of an element of row i and column j, before it is rounded
+// to C's type, is computed in this order, in float32, to nearest even after every step, in
+// both arithmetics:
+//
+//	acc·sb[j]·sa[i], or acc·(sa·sb) if both are a single value   WithScales
+//	· alpha + beta·C                                             WithAlpha, WithBeta
+//	+ bias[j]                                                    WithBias
+//	+ rowBias[i]                                                 WithRowBias
+//	f                                                            WithActivation
+//
+// So do the epilogues of cuBLASLt, as recorded of scales and of a bias of columns; what a
+// GPU makes of beta·C and of activations is not recorded. An option that is not given is
+// no step. Hidden layers so take little longer than their products:
+//
+//	err := gemm.Multiply(y, x, weights, gemm.WithBias(bias), gemm.WithActivation(gemm.GELU))
+//
 // # Same bits
 //
 // For one kernel, K being summed in blocks, an element of C depends on its row of A, its column of B, its
-// old value, alpha and beta, and on nothing else: not on the number of workers,
+// old value and what the epilogue has for it, and on nothing else: not on the number of workers,
 // the depth of the ring, the tile, the layout of the operands or the size of the
 // matrices around it. Kernels differ in how they round. The kernel is chosen by machine
 // and type; [WithKernel], or the environment variable LEAFHOPPER_KERNEL, pins it. Features
@@ -119,7 +137,7 @@
 //	end here                      kernel: accumulators += panel of A · panel of B
 //	                                    |
 //	                                    v after the last stage
-//	                              epilogue: alpha, beta, rounding, clipped to C
+//	                              epilogue: scales, alpha, beta, bias, activation, rounding, clipped to C
 //
 // Copying is packing: a slot holds its part of A and B in the order in which the
 // kernel reads it, padded with zeros to whole register tiles. Every worker does

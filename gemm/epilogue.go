@@ -43,12 +43,12 @@ const oldRows = 16
 func (p *product) store(to, acc unsafe.Pointer, pitch, rows, cols int) {
 	ldc := p.c.pitch()
 	if p.c.elem == asm.F32 {
-		asm.Combine(to, ldc, acc, pitch, rows, cols, p.alpha, p.beta)
+		p.complete(to, to, ldc, acc, pitch, rows, cols)
 		return
 	}
 	if p.beta == 0 {
-		if p.alpha != 1 {
-			asm.Combine(acc, pitch, acc, pitch, rows, cols, p.alpha, 0)
+		if !p.plain {
+			p.complete(to, acc, pitch, acc, pitch, rows, cols)
 		}
 		asm.RoundRows(p.c.elem, to, ldc, acc, pitch, rows, cols, p.past)
 		if p.past {
@@ -77,7 +77,7 @@ func (p *product) storeOnOld(to, acc unsafe.Pointer, pitch, rows, cols int) {
 		to, acc, some := unsafe.Add(to, i*ldc), unsafe.Add(acc, i*pitch), min(rows-i, oldRows)
 		asm.CopyRows(stored, width*2, to, ldc, some, 2*cols)
 		p.decode(wide[:some*width], stored)
-		asm.Combine(sums, width*4, acc, pitch, some, cols, p.alpha, p.beta)
+		p.complete(to, sums, width*4, acc, pitch, some, cols)
 		asm.RoundRows(p.c.elem, to, ldc, sums, width*4, some, cols, false)
 	}
 }

@@ -222,6 +222,36 @@ func ExampleWithSplitK() {
 	// 2 0.001953125
 }
 
+// A layer of a network is one call: y = gelu(x·W' + bias), where W has a row for each output, as
+// PyTorch's Linear has it.
+func ExampleWithActivation() {
+	x := gemm.Of(1, 3, []float32{1, -2, 0.5})
+	w := gemm.Of(2, 3, []float32{0.5, 0.25, -1, 1, 1, 2})
+	y := gemm.NewMatrix[float32](1, 2)
+	err := gemm.Multiply(y, x, w.T(), gemm.WithBias([]float32{1, -0.5}), gemm.WithActivation(gemm.GELU))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.4f\n", y.Data)
+	// Output: [0.3457 -0.1543]
+}
+
+// Numbers of 8 bits have little range, so each row of activations and each column of weights is
+// divided by a scale before it is rounded. WithScales multiplies by the scales again, as
+// torch._scaled_mm does with use_fast_accum, bit for bit.
+func ExampleWithScales() {
+	x, scaleX := gemm.NewMatrix[fp8.E4M3](2, 2), []float32{0.001, 100}
+	w, scaleW := gemm.NewMatrix[fp8.E4M3](2, 2), []float32{1, 0.5}
+	fp8.EncodeE4M3(x.Data, []float32{1, 2, 3, 4})
+	fp8.EncodeE4M3(w.Data, []float32{1, -1, 0.5, 2})
+	y := gemm.NewMatrix[bf16.BF16](2, 2)
+	if err := gemm.Multiply(y, x, w, gemm.WithArithmetic(gemm.Hopper), gemm.WithScales(scaleX, scaleW)); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(y.Data)
+	// Output: [0.002 0.0015 500 250]
+}
+
 // 8-bit inputs, which may be of two types, have Hopper's arithmetic only.
 func ExampleEngine_Multiply() {
 	e, err := gemm.New(gemm.WithArithmetic(gemm.Hopper))

@@ -155,7 +155,8 @@ func (in *slab) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph ph
 	last := in.tilesA * k.MR * pitch // bytes of the accumulators before those of the last tile, which overlaps
 	dst, ldd := acc, pitch
 	toC := in.room.acc == 0 && in.direct() && in.edge != nil
-	direct := toC || ph.last && in.direct() && (cols == k.NR || in.edge != nil)
+	finishes := ph.last && in.finish.inC && in.edge != nil
+	direct := toC || finishes || ph.last && in.direct() && (cols == k.NR || in.edge != nil)
 	rounds := ph.last && in.rounds() && cols == k.NR
 	if direct || rounds {
 		dst, ldd = in.c.at(0, col), in.c.pitch()
@@ -167,7 +168,7 @@ func (in *slab) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph ph
 		from = ldd
 	}
 	rows := in.rows
-	past := in.past && src != dst && (uintptr(dst)|uintptr(ldd))%asm.PastLine == 0
+	past := in.past && !finishes && src != dst && (uintptr(dst)|uintptr(ldd))%asm.PastLine == 0
 	switch {
 	case rounds:
 		rows = k.RowsRound(in.c.elem, past)
@@ -179,9 +180,16 @@ func (in *slab) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph ph
 	if flops := tileFlops(k, words); each*flops > callFlops {
 		each = max(1, callFlops/flops)
 	}
+	if finishes {
+		each = min(each, finishRows/k.MR)
+	}
 	for at := 0; at < whole; at += each {
-		rows(words, min(each, whole-at), unsafe.Add(a, at*k.MR*lda), b, forward(src, at*k.MR*from), lds, unsafe.Add(dst, at*k.MR*ldd), ldd, lda)
-		in.turn.Did(flopsOf(k.MR*min(each, whole-at), cols, n))
+		some, dst := min(each, whole-at), unsafe.Add(dst, at*k.MR*ldd)
+		rows(words, some, unsafe.Add(a, at*k.MR*lda), b, forward(src, at*k.MR*from), lds, dst, ldd, lda)
+		if finishes {
+			in.completeC(dst, some*k.MR, cols)
+		}
+		in.turn.Did(flopsOf(k.MR*some, cols, n))
 	}
 	switch {
 	case in.edge != nil:
@@ -189,6 +197,9 @@ func (in *slab) tiles(k0, n, col, cols, before int, b, acc unsafe.Pointer, ph ph
 			dst, ldd = acc, pitch // nor do those for edges
 		}
 		in.edgesInRows(whole*k.MR, cols, words, k0, b, src, from, lds, dst, ldd)
+		if finishes {
+			in.completeC(unsafe.Add(dst, whole*k.MR*ldd), in.m-whole*k.MR, cols)
+		}
 	case in.rest > 0:
 		to := last
 		if direct || rounds {

@@ -15,11 +15,13 @@ import (
 // Multiply computes C = alpha·A·B + beta·C for an M x K matrix A, a K x N
 // matrix B and an M x N matrix C, each possibly a transposed view. alpha is 1
 // and beta is 0 unless [WithAlpha] and [WithBeta] say otherwise; with beta 0 the
-// old C is never read. Products are accumulated in float32; a 16-bit C is
-// rounded once, to nearest even, at the end. NaN and Inf propagate as IEEE 754
-// says: no zero is skipped, not even alpha = 0, nor the sums of K = 0, which are 0.
+// old C is never read. [WithScales], [WithBias], [WithRowBias] and [WithActivation] say
+// what else becomes of the sums, in the order of the package's Epilogues. Products are
+// accumulated in float32; a 16-bit C is rounded once, to nearest even, at the end. NaN
+// and Inf propagate as IEEE 754 says: no zero is skipped, not even alpha = 0, nor the
+// sums of K = 0, which are 0.
 //
-// The bits of the result depend on the operands, alpha, beta, the kernel and, in Hopper's
+// The bits of the result depend on the operands, what the options make of their sums, the kernel and, in Hopper's
 // arithmetic, [WithSplitK] and [WithPromotion], not on the number of workers, the depth of the ring or the tile.
 //
 // Multiply returns an error, before it writes anything, if
@@ -27,6 +29,7 @@ import (
 //   - C shares memory with A or B;
 //   - B is nil, or a [Packed] that is zero or made for another kernel or arithmetic;
 //   - an option is out of its range, or two options exclude each other;
+//   - scales or a bias have not as many values as there are rows or columns;
 //   - the kernel that [WithKernel] or LEAFHOPPER_KERNEL names is unknown, cannot run
 //     here (also because GODEBUG turns its features off) or does not multiply the
 //     operands' type;
@@ -141,6 +144,9 @@ func (s *settings) prepare(p *product, opts []Option) error {
 	if err := check(&p.c, &p.a, &p.b); err != nil {
 		return err
 	}
+	if err := s.checkVectors(p.c.rows, p.c.cols); err != nil {
+		return err
+	}
 	k, err := s.selectKernel(p.a.elem, p.packed.kernel)
 	if err != nil {
 		return err
@@ -157,6 +163,7 @@ func (s *settings) prepare(p *product, opts []Option) error {
 	if s.unnamed() {
 		p.vector()
 	}
+	p.setFinish(s)
 	p.pose(s)
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync/atomic"
 
 	"example.com/leafhopper/asm"
@@ -14,13 +15,14 @@ import (
 // given to. Options are plain values: building and passing them allocates
 // nothing.
 type Option struct {
-	kind  optionKind
-	n     [3]int
-	f     float32
-	s     string
-	ctx   context.Context
-	stats *Stats
-	trace *Trace
+	kind    optionKind
+	n       [3]int
+	f       float32
+	s       string
+	ctx     context.Context
+	stats   *Stats
+	trace   *Trace
+	vectors [2]*float32 // of n[0] and n[1] elements
 }
 
 type optionKind uint8
@@ -38,6 +40,10 @@ const (
 	optSplitK
 	optPromotion
 	optTrace
+	optScales
+	optBias
+	optRowBias
+	optActivation
 )
 
 // WithAlpha sets the factor of the product. The default is 1. It multiplies the sums of
@@ -140,6 +146,9 @@ const (
 // settings is what the options amount to.
 type settings struct {
 	alpha, beta    float32
+	finishes       bool // a small product had better not look at these:
+	vectors        [numVectors]vector
+	activation     Activation
 	ctx            context.Context
 	kernel         string
 	arithmetic     Arithmetic
@@ -212,6 +221,18 @@ func (s *settings) set(o *Option) error {
 			return fmt.Errorf("gemm: WithArithmetic: %v is neither %v nor %v", a, Native, Hopper)
 		}
 		s.arithmetic = Arithmetic(o.n[0])
+	case optScales:
+		s.finishes, s.vectors[scalesA], s.vectors[scalesB] = true, o.vector(0), o.vector(1)
+	case optBias:
+		s.finishes, s.vectors[biasCols] = true, o.vector(0)
+	case optRowBias:
+		s.finishes, s.vectors[biasRows] = true, o.vector(0)
+	case optActivation:
+		f := Activation(o.n[0])
+		if !slices.Contains(asm.Activations(), f) {
+			return fmt.Errorf("gemm: WithActivation: %v is none of %v", f, asm.Activations())
+		}
+		s.finishes, s.activation = true, f
 	default:
 		return fmt.Errorf("gemm: zero Option")
 	}

@@ -15,7 +15,7 @@ type problem struct {
 	transA, transC         bool
 	formB                  form
 	lineA, lineB           uint8 // bytes of a cache line before the first element
-	plain                  bool  // alpha is 1 and beta 0
+	plain                  bool  // alpha is 1, beta 0 and C the sums
 	part                   int   // elements of K in a part, if Hopper's arithmetic splits or promotes it
 	workers                int   // goroutines that may compute
 	procs                  int   // of which so many run at once
@@ -121,7 +121,7 @@ func (p *product) pose(s *settings) {
 	case p.b.trans:
 		q.formB = alongK
 	}
-	q.plain = p.alpha == 1 && p.beta == 0
+	q.plain = p.alpha == 1 && p.beta == 0 && !p.finish.any
 	q.workers, q.procs = 1, 1
 	if !s.unnamed() {
 		q.asked = asked{depth: s.depth, m: s.tile[0], n: s.tile[1], k: s.tile[2], any: true}

@@ -11,6 +11,7 @@ type product struct {
 	problem
 	c, a, b     view
 	alpha, beta float32
+	finish      finish
 	packed      packing // B, if it is packed
 	past        bool    // C is larger than the caches
 	turned      bool    // the caller has C' = B'·A'
@@ -76,7 +77,7 @@ func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, ph phase) {
 		dst, lds = s.acc, lds|1
 	}
 	done := 0
-	if ph.last && !apart && (p.direct() || p.rounds()) && s.cols == k.NR {
+	if ph.last && !apart && (p.direct() || p.rounds() || p.finish.inC) && s.cols == k.NR {
 		done = s.rows / k.MR
 		p.multiplyWhole(s, words, done, a, b, src, lds)
 		if done == panels {
@@ -154,6 +155,8 @@ func (p *product) multiplyWhole(s *strip, words, tiles int, a, b, src unsafe.Poi
 			}
 			a, src = unsafe.Add(a, done*k.PanelA(words)), forward(src, done*k.MR*pitch)
 		}
+	case p.finish.inC:
+		how = wayFinish
 	case p.past:
 		how = wayPast
 	}
@@ -182,9 +185,10 @@ func tileFlops(k *asm.Kernel, words int) int { return 2 * k.KPack * k.MR * k.NR 
 type way uint8
 
 const (
-	wayPlain way = iota
-	wayPast      // dst is C, which is larger than the caches
-	wayRound     // dst is C, which has 16 bits
+	wayPlain  way = iota
+	wayPast       // dst is C, which is larger than the caches
+	wayRound      // dst is C, which has 16 bits
+	wayFinish     // dst is C, where sums are to be completed
 )
 
 // packers returns how many of m tiles pack what s names.
@@ -198,6 +202,9 @@ func (p *product) packers(words, m int, s *strip) int {
 func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, s *strip, how way) {
 	k := p.kernel
 	most := max(1, callLimit(k)/tileFlops(k, max(1, words)))
+	if how == wayFinish {
+		most = min(most, finishRows/k.MR)
+	}
 	for packs := p.packers(words, m, s); m > 0; packs = 0 {
 		n := min(m, most)
 		switch {
@@ -205,12 +212,15 @@ func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 			n = packs
 			k.MulPack(p.b.elem, words, n, a, b, src, lds, dst, ldd, &s.pack)
 			s.pack.K = 0
-		case how == wayPlain:
+		case how == wayPlain, how == wayFinish:
 			k.Mul(words, n, a, b, src, lds, dst, ldd)
 		case how == wayPast:
 			k.MulPast(words, n, a, b, src, lds, dst, ldd)
 		case how == wayRound:
 			k.MulRound(p.c.elem, p.past, words, n, a, b, src, lds, dst, ldd)
+		}
+		if how == wayFinish {
+			p.completeC(dst, n*k.MR, k.NR)
 		}
 		if m -= n; m == 0 {
 			return // nothing lies behind the last tile

@@ -2,14 +2,17 @@ package main
 
 import "fmt"
 
-// applyConsts are the rows of activateConst, which the steps of an activator name; see asm/activate.go for what they are.
+// applyConsts are the rows of activateConst, which the steps of an activator name; see asm/activate.go for what they
+// are.
 var applyConsts = []string{
 	"0", "0.5", "1", "rounding", "log2e", "ln2", "ln2Rest", "exp6", "exp5", "exp4", "exp3", "exp2",
-	"expLeast", "tanhMost", "tanhUnit", "siluMost", "geluTanhMost", "geluTanh1", "geluTanh3", "geluMost", "geluUnit", "size", "sign",
+	"expLeast", "tanhMost", "tanhUnit", "siluMost", "geluTanhMost", "geluTanh1", "geluTanh3",
+	"geluMost", "geluUnit", "size", "sign",
 }
 
-// An activator writes a function of package asm that passes over rows: one loop for each step, between whose load and store a vector
-// of elements is in register x. The eight registers from x on are for what it becomes, the others for constants.
+// An activator writes a function of package asm that passes over rows: one loop for each step, between whose load and
+// store a vector of elements is in register x. The eight registers from x on are for what it becomes, the others for
+// constants.
 type activator struct {
 	*source
 	zmm  bool
@@ -76,7 +79,7 @@ func (a activator) constant(name string) string {
 func constantAt(name string) string {
 	for i, c := range applyConsts {
 		if c == name {
-			return fmt.Sprintf("·activateConst+%d(SB)", 32*i)
+			return fmt.Sprintf("%d(R12)", 32*i)
 		}
 	}
 	panic("asm/gen: no constant " + name)
@@ -119,7 +122,8 @@ var loops = []loop{ // by number
 	{"identity", "VADDPS", nil, func(a activator) {}, "", 0},
 	{"relu", "VADDPS", []string{"0"}, func(a activator) { a.v("VMAXPS", x, "0", x) }, "", 0},
 	{"gelu", "VADDPS", []string{"0", "0.5", "rounding", "size", "geluMost", "geluUnit"}, activator.gelu, "erfTable", 6},
-	{"gelutanh", "VADDPS", append([]string{"0", "size", "geluTanhMost", "geluTanh1", "geluTanh3"}, expConsts...), activator.geluTanh, "", 0},
+	{"gelutanh", "VADDPS", append([]string{"0", "size", "geluTanhMost", "geluTanh1", "geluTanh3"}, expConsts...),
+		activator.geluTanh, "", 0},
 	{"silu", "VADDPS", append([]string{"0", "size", "siluMost"}, expConsts...), activator.silu, "", 0},
 	{"sigmoid", "VADDPS", append([]string{"1", "expLeast", "sign"}, expConsts...), activator.sigmoid, "", 0},
 	{"tanh", "VADDPS", []string{"tanhMost", "tanhUnit", "rounding", "size", "sign"}, activator.tanh, "tanhTable", 8},
@@ -252,16 +256,19 @@ func (a activator) tanh() {
 
 // write writes the function.
 //
-//	DI dst   R8 ldd   SI src   R9 lds   BX rows left   DX cols   CX columns behind   R10 the Vector's row   R11 where in it
-//	R13 bytes to its next lanes, or 0   R12 or K1 mask of the last columns
+//	DI dst   R8 ldd   SI src   R9 lds   BX rows left   DX cols   CX columns behind
+//	R10 the Vector's row   R11 where in it
+//	R13 bytes to its next lanes, or 0   R12 constants   K1 mask of the last columns
 func (a *activator) write() {
 	name := "applyAVX2"
 	if a.zmm {
 		name = "applyAVX512"
 	}
-	a.function(name, "dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, cols int, v unsafe.Pointer, vrow, vcol, how int", 64,
-		"applyGeneric, for rows and cols that are positive.")
-	a.load("dst", "DI", "ldd", "R8", "src", "SI", "lds", "R9", "rows", "BX", "cols", "DX", "v", "R10", "vcol", "R13", "how", "AX")
+	const params = "dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, cols int, " +
+		"v unsafe.Pointer, vrow, vcol, how int, consts unsafe.Pointer"
+	a.function(name, params, 96, "applyGeneric, for rows and cols that are positive.")
+	a.load("dst", "DI", "ldd", "R8", "src", "SI", "lds", "R9", "rows", "BX", "cols", "DX")
+	a.load("v", "R10", "vcol", "R13", "how", "AX")
 	a.op("IMULQ $%d, R13", a.lanes())
 	a.op("MOVQ DX, CX")
 	a.op("ANDQ $%d, CX", a.lanes()-1)
@@ -273,8 +280,10 @@ func (a *activator) write() {
 	} else {
 		a.op("LEAQ ·firstWords<>+32(SB), R12")
 		a.op("NEGQ CX")
-		a.op("LEAQ (R12)(CX*4), R12")
+		a.op("VMOVDQU (R12)(CX*4), Y0")
+		a.op("VMOVDQU Y0, mask-96(SP)")
 	}
+	a.load("consts", "R12")
 	for i, l := range loops[1:] {
 		a.op("CMPQ AX, $%d", i+1)
 		a.op("JEQ %s", l.name)
@@ -326,7 +335,7 @@ func (a *activator) loop(l loop) {
 		a.op("VMOVUPS.Z (SI)(CX*4), K1, %s", a.reg(x))
 		a.op("%s (R11), %s, K1, %s", l.first, a.reg(x), a.reg(x))
 	} else {
-		a.op("VMOVDQU (R12), Y7")
+		a.op("VMOVDQU mask-96(SP), Y7")
 		a.op("VMASKMOVPS (SI)(CX*4), Y7, Y0")
 		a.op("VMASKMOVPS (R11), Y7, Y6")
 		a.op("%s Y6, Y0, Y0", l.first)
@@ -336,7 +345,7 @@ func (a *activator) loop(l loop) {
 	if a.zmm {
 		a.op("VMOVUPS %s, K1, (DI)(CX*4)", a.reg(x))
 	} else {
-		a.op("VMOVDQU (R12), Y7")
+		a.op("VMOVDQU mask-96(SP), Y7")
 		a.op("VMASKMOVPS Y0, Y7, (DI)(CX*4)")
 	}
 	a.op("JMP %s", label("next"))

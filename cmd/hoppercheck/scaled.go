@@ -34,40 +34,31 @@ func scaled(p *golden.ScaledProduct) product {
 	return x
 }
 
-// replayScaled computes p from the accumulators of gemm: scales, bias and the rounding of C are steps of float32, none
-// of them fused.
+// replayScaled computes p.
 func replayScaled(ctx context.Context, p *golden.ScaledProduct, parts int) (string, error) {
-	c, err := accumulate(ctx, p, parts)
+	var data []byte
+	var err error
+	if p.Out == "bf16" {
+		c := gemm.NewMatrix[bf16.BF16](p.M, p.N)
+		err = multiplyScaled(ctx, c, p, parts)
+		for _, v := range c.Data {
+			data = binary.LittleEndian.AppendUint16(data, v.Bits())
+		}
+	} else {
+		c := gemm.NewMatrix[float32](p.M, p.N)
+		err = multiplyScaled(ctx, c, p, parts)
+		for _, v := range c.Data {
+			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
+		}
+	}
 	if err != nil {
 		return "", err
-	}
-	data := make([]byte, 0, 4*len(c.Data))
-	for i := range p.M {
-		for j := range p.N {
-			v := c.Data[i*c.Stride+j]
-			switch p.Scales {
-			case "tensor":
-				v *= float32(golden.TensorScales[0] * golden.TensorScales[1])
-			case "row":
-				v = float32(v * golden.ScaleElement(uint32(j), golden.SeedScaleB))
-				v *= golden.ScaleElement(uint32(i), golden.SeedScaleA)
-			}
-			if p.Bias {
-				v = float32(v) + bf16.FromFloat32(golden.Element(uint32(j), golden.SeedBias)).Float32()
-			}
-			if p.Out == "bf16" {
-				data = binary.LittleEndian.AppendUint16(data, bf16.FromFloat32(v).Bits())
-			} else {
-				data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
-			}
-		}
 	}
 	return differC(p.Out, data, p.Row, len(p.Row)/p.N, p.CRC), nil
 }
 
-// accumulate returns A·B in f32.
-func accumulate(ctx context.Context, p *golden.ScaledProduct, parts int) (gemm.Matrix[float32], error) {
-	c := gemm.NewMatrix[float32](p.M, p.N)
+// multiplyScaled sets C to p.
+func multiplyScaled(ctx context.Context, c gemm.AnyMatrix, p *golden.ScaledProduct, parts int) error {
 	var a, b gemm.AnyMatrix
 	e4m3 := func(i, seed uint32) fp8.E4M3 { return fp8.E4M3FromFloat32(golden.Element(i, seed)) }
 	e5m2 := func(i, seed uint32) fp8.E5M2 { return fp8.E5M2FromFloat32(golden.Element(i, seed)) }
@@ -85,10 +76,12 @@ func accumulate(ctx context.Context, p *golden.ScaledProduct, parts int) (gemm.M
 	}
 	e, err := gemm.New(gemm.WithArithmetic(gemm.Hopper))
 	if err != nil {
-		return c, err
+		return err
 	}
 	defer e.Close()
-	return c, e.Multiply(c, a, b, gemm.WithSplitK(parts), gemm.WithPromotion(p.Promotion()), gemm.WithContext(ctx))
+	scaleA, scaleB, bias := p.ScalesAndBias()
+	return e.Multiply(c, a, b, gemm.WithSplitK(parts), gemm.WithPromotion(p.Promotion()), gemm.WithContext(ctx),
+		gemm.WithScales(scaleA, scaleB), gemm.WithBias(bias))
 }
 
 // differC says how C, as bytes of a type, differs from the GPU's first row and checksum, or "".

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"example.com/leafhopper/bf16"
 )
 
 // A ScaledProduct is one recorded product of cuBLAS on tensor cores that take tf32 or fp8:
@@ -73,6 +75,28 @@ func ScaleElement(i, seed uint32) float32 {
 
 // TensorScales are the scales of all of A and all of B.
 var TensorScales = [2]float32{0.3, 1.7}
+
+// ScalesAndBias returns the scales of A and of B and the bias of the product, each nil if it has none.
+func (p *ScaledProduct) ScalesAndBias() (a, b, bias []float32) {
+	each := func(n int, f func(i uint32) float32) []float32 {
+		v := make([]float32, n)
+		for i := range v {
+			v[i] = f(uint32(i))
+		}
+		return v
+	}
+	switch p.Scales {
+	case "tensor":
+		a, b = TensorScales[:1], TensorScales[1:]
+	case "row":
+		a = each(p.M, func(i uint32) float32 { return ScaleElement(i, SeedScaleA) })
+		b = each(p.N, func(i uint32) float32 { return ScaleElement(i, SeedScaleB) })
+	}
+	if p.Bias {
+		bias = each(p.N, func(i uint32) float32 { return bf16.FromFloat32(Element(i, SeedBias)).Float32() })
+	}
+	return a, b, bias
+}
 
 type scaledFields struct {
 	A         *string `json:"a"`
