@@ -74,7 +74,7 @@ func (s *streamKernel) blocks(c *streamBlock, blocks, m, n int, a, b unsafe.Poin
 	}
 	start := func(slot *streamSlot, j int) {
 		columns := min(n-j, vec)
-		slot.a, slot.used, slot.offset, slot.fetch, slot.turn = a, 0, 0, ahead, 0
+		slot.a, slot.used, slot.offset, slot.fetch = a, 0, 0, ahead
 		for r := range vec {
 			slot.rows[r] = unsafe.Add(b, (j+min(r, columns-1))*stride)
 		}

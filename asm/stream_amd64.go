@@ -40,9 +40,8 @@ type streamSlot struct {
 	dst  [8]unsafe.Pointer  // and after
 	rows [16]unsafe.Pointer // along: the columns of B
 
-	// along: how far in bytes A has been read, and the columns have been read and prefetched, and how far into the field rows those are that
-	// have their turn to be, if all have not at once. They go forward with each call.
-	used, offset, fetch, turn int
+	// along: how far in bytes A has been read, and the columns have been read and prefetched. They go forward with each call.
+	used, offset, fetch int
 }
 
 // The blocks of the stream kernels, measured on Zen 5.

@@ -13,12 +13,10 @@ TEXT ·streamAlong512Pairsx1(SB), NOSPLIT, $0-8
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI), R13
 
 start:
 	VPXORD Z24, Z24, Z24
@@ -99,23 +97,29 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
@@ -141,35 +145,35 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
 	ADDQ $512, DX
 	ADDQ $64, SI
-	ADDQ $32, R12
-	CMPQ R12, $128
-	JLT same0
-	XORQ R12, R12
-	ADDQ $256, R10
+	ADDQ $64, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
-
-same0:
 	CMPQ streamBlock_lone(DI), $0
 	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -244,23 +248,29 @@ same0:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI)(R13*1), AX
-	PREFETCHT0 0(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x09 // VDPBF16PS.BCST (R9), Z16, Z25
-	PREFETCHT0 64(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x08 // VDPBF16PS.BCST 32(R9), Z17, Z25
-	PREFETCHT0 128(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x10 // VDPBF16PS.BCST 64(R9), Z18, Z25
-	PREFETCHT0 192(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x18 // VDPBF16PS.BCST 96(R9), Z19, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI)(R13*1), AX
-	PREFETCHT0 0(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x20 // VDPBF16PS.BCST 128(R9), Z4, Z25
-	PREFETCHT0 64(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x28 // VDPBF16PS.BCST 160(R9), Z5, Z25
-	PREFETCHT0 128(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x30 // VDPBF16PS.BCST 192(R9), Z6, Z25
-	PREFETCHT0 192(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x38 // VDPBF16PS.BCST 224(R9), Z7, Z25
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
@@ -286,35 +296,35 @@ same0:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI)(R13*1), AX
-	PREFETCHT0 0(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x40 // VDPBF16PS.BCST 256(R9), Z16, Z25
-	PREFETCHT0 64(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x48 // VDPBF16PS.BCST 288(R9), Z17, Z25
-	PREFETCHT0 128(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x50 // VDPBF16PS.BCST 320(R9), Z18, Z25
-	PREFETCHT0 192(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x49; BYTE $0x58 // VDPBF16PS.BCST 352(R9), Z19, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI)(R13*1), AX
-	PREFETCHT0 0(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x60 // VDPBF16PS.BCST 384(R9), Z12, Z25
-	PREFETCHT0 64(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x68 // VDPBF16PS.BCST 416(R9), Z13, Z25
-	PREFETCHT0 128(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x70 // VDPBF16PS.BCST 448(R9), Z14, Z25
-	PREFETCHT0 192(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x49; BYTE $0x78 // VDPBF16PS.BCST 480(R9), Z15, Z25
 	ADDQ $512, R9
 	ADDQ $64, BX
-	ADDQ $32, R13
-	CMPQ R13, $128
-	JLT same1
-	XORQ R13, R13
-	ADDQ $256, R11
+	ADDQ $64, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
-
-same1:
 
 next:
 	DECQ streamBlock_k(DI)
@@ -355,12 +365,10 @@ added1x1:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ R13, (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ R12, (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -372,12 +380,10 @@ TEXT ·streamAlong512Pairsx2(SB), NOSPLIT, $0-8
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI), R13
 
 start:
 	VPXORD Z24, Z24, Z24
@@ -460,30 +466,36 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x01 // VDPBF16PS.BCST 4(DX), Z16, Z25
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x09 // VDPBF16PS.BCST 36(DX), Z17, Z25
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x11 // VDPBF16PS.BCST 68(DX), Z18, Z25
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x19 // VDPBF16PS.BCST 100(DX), Z19, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x21 // VDPBF16PS.BCST 132(DX), Z4, Z25
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x29 // VDPBF16PS.BCST 164(DX), Z5, Z25
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x31 // VDPBF16PS.BCST 196(DX), Z6, Z25
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x39 // VDPBF16PS.BCST 228(DX), Z7, Z25
 	VUNPCKLPS Z11, Z10, Z16
@@ -510,43 +522,43 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x41 // VDPBF16PS.BCST 260(DX), Z16, Z25
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x49 // VDPBF16PS.BCST 292(DX), Z17, Z25
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x51 // VDPBF16PS.BCST 324(DX), Z18, Z25
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x59 // VDPBF16PS.BCST 356(DX), Z19, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x61 // VDPBF16PS.BCST 388(DX), Z12, Z25
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x69 // VDPBF16PS.BCST 420(DX), Z13, Z25
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x71 // VDPBF16PS.BCST 452(DX), Z14, Z25
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x79 // VDPBF16PS.BCST 484(DX), Z15, Z25
 	ADDQ $512, DX
 	ADDQ $64, SI
-	ADDQ $32, R12
-	CMPQ R12, $128
-	JLT same0
-	XORQ R12, R12
-	ADDQ $256, R10
+	ADDQ $64, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
-
-same0:
 	CMPQ streamBlock_lone(DI), $0
 	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -621,30 +633,36 @@ same0:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI)(R13*1), AX
-	PREFETCHT0 0(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x11 // VDPBF16PS.BCST (R9), Z16, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x01 // VDPBF16PS.BCST 4(R9), Z16, Z27
-	PREFETCHT0 64(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x08 // VDPBF16PS.BCST 32(R9), Z17, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x09 // VDPBF16PS.BCST 36(R9), Z17, Z27
-	PREFETCHT0 128(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x10 // VDPBF16PS.BCST 64(R9), Z18, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x11 // VDPBF16PS.BCST 68(R9), Z18, Z27
-	PREFETCHT0 192(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x18 // VDPBF16PS.BCST 96(R9), Z19, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x19 // VDPBF16PS.BCST 100(R9), Z19, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI)(R13*1), AX
-	PREFETCHT0 0(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x20 // VDPBF16PS.BCST 128(R9), Z4, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x21 // VDPBF16PS.BCST 132(R9), Z4, Z27
-	PREFETCHT0 64(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x28 // VDPBF16PS.BCST 160(R9), Z5, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x29 // VDPBF16PS.BCST 164(R9), Z5, Z27
-	PREFETCHT0 128(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x30 // VDPBF16PS.BCST 192(R9), Z6, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x31 // VDPBF16PS.BCST 196(R9), Z6, Z27
-	PREFETCHT0 192(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x38 // VDPBF16PS.BCST 224(R9), Z7, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x39 // VDPBF16PS.BCST 228(R9), Z7, Z27
 	VUNPCKLPS Z11, Z10, Z16
@@ -671,43 +689,43 @@ same0:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI)(R13*1), AX
-	PREFETCHT0 0(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x40 // VDPBF16PS.BCST 256(R9), Z16, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x41 // VDPBF16PS.BCST 260(R9), Z16, Z27
-	PREFETCHT0 64(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x48 // VDPBF16PS.BCST 288(R9), Z17, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x49 // VDPBF16PS.BCST 292(R9), Z17, Z27
-	PREFETCHT0 128(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x50 // VDPBF16PS.BCST 320(R9), Z18, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x51 // VDPBF16PS.BCST 324(R9), Z18, Z27
-	PREFETCHT0 192(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x51; BYTE $0x58 // VDPBF16PS.BCST 352(R9), Z19, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x59; BYTE $0x59 // VDPBF16PS.BCST 356(R9), Z19, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI)(R13*1), AX
-	PREFETCHT0 0(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x60 // VDPBF16PS.BCST 384(R9), Z12, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x61 // VDPBF16PS.BCST 388(R9), Z12, Z27
-	PREFETCHT0 64(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x68 // VDPBF16PS.BCST 416(R9), Z13, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x69 // VDPBF16PS.BCST 420(R9), Z13, Z27
-	PREFETCHT0 128(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x70 // VDPBF16PS.BCST 448(R9), Z14, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x71 // VDPBF16PS.BCST 452(R9), Z14, Z27
-	PREFETCHT0 192(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x51; BYTE $0x78 // VDPBF16PS.BCST 480(R9), Z15, Z26
 	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x59; BYTE $0x79 // VDPBF16PS.BCST 484(R9), Z15, Z27
 	ADDQ $512, R9
 	ADDQ $64, BX
-	ADDQ $32, R13
-	CMPQ R13, $128
-	JLT same1
-	XORQ R13, R13
-	ADDQ $256, R11
+	ADDQ $64, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
-
-same1:
 
 next:
 	DECQ streamBlock_k(DI)
@@ -760,12 +778,10 @@ added1x1:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ R13, (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ R12, (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -777,12 +793,10 @@ TEXT ·streamAlong512Pairsx4(SB), NOSPLIT, $0-8
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI), R13
 
 start:
 	VPXORD Z24, Z24, Z24
@@ -869,44 +883,50 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x01 // VDPBF16PS.BCST 4(DX), Z16, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST 8(DX), Z16, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x03 // VDPBF16PS.BCST 12(DX), Z16, Z27
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x09 // VDPBF16PS.BCST 36(DX), Z17, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x0A // VDPBF16PS.BCST 40(DX), Z17, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x0B // VDPBF16PS.BCST 44(DX), Z17, Z27
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x11 // VDPBF16PS.BCST 68(DX), Z18, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x12 // VDPBF16PS.BCST 72(DX), Z18, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x13 // VDPBF16PS.BCST 76(DX), Z18, Z27
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x19 // VDPBF16PS.BCST 100(DX), Z19, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x1A // VDPBF16PS.BCST 104(DX), Z19, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x1B // VDPBF16PS.BCST 108(DX), Z19, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x21 // VDPBF16PS.BCST 132(DX), Z4, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x22 // VDPBF16PS.BCST 136(DX), Z4, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x23 // VDPBF16PS.BCST 140(DX), Z4, Z27
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x29 // VDPBF16PS.BCST 164(DX), Z5, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x2A // VDPBF16PS.BCST 168(DX), Z5, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x2B // VDPBF16PS.BCST 172(DX), Z5, Z27
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x31 // VDPBF16PS.BCST 196(DX), Z6, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x32 // VDPBF16PS.BCST 200(DX), Z6, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x33 // VDPBF16PS.BCST 204(DX), Z6, Z27
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x39 // VDPBF16PS.BCST 228(DX), Z7, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x3A // VDPBF16PS.BCST 232(DX), Z7, Z26
@@ -935,59 +955,59 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x41 // VDPBF16PS.BCST 260(DX), Z16, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x42 // VDPBF16PS.BCST 264(DX), Z16, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x43 // VDPBF16PS.BCST 268(DX), Z16, Z27
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x49 // VDPBF16PS.BCST 292(DX), Z17, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x4A // VDPBF16PS.BCST 296(DX), Z17, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x4B // VDPBF16PS.BCST 300(DX), Z17, Z27
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x51 // VDPBF16PS.BCST 324(DX), Z18, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x52 // VDPBF16PS.BCST 328(DX), Z18, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x53 // VDPBF16PS.BCST 332(DX), Z18, Z27
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x59 // VDPBF16PS.BCST 356(DX), Z19, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x5A // VDPBF16PS.BCST 360(DX), Z19, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x5B // VDPBF16PS.BCST 364(DX), Z19, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x61 // VDPBF16PS.BCST 388(DX), Z12, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x62 // VDPBF16PS.BCST 392(DX), Z12, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x63 // VDPBF16PS.BCST 396(DX), Z12, Z27
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x69 // VDPBF16PS.BCST 420(DX), Z13, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x6A // VDPBF16PS.BCST 424(DX), Z13, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x6B // VDPBF16PS.BCST 428(DX), Z13, Z27
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x71 // VDPBF16PS.BCST 452(DX), Z14, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x72 // VDPBF16PS.BCST 456(DX), Z14, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x73 // VDPBF16PS.BCST 460(DX), Z14, Z27
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x79 // VDPBF16PS.BCST 484(DX), Z15, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x7A // VDPBF16PS.BCST 488(DX), Z15, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x7B // VDPBF16PS.BCST 492(DX), Z15, Z27
 	ADDQ $512, DX
 	ADDQ $64, SI
-	ADDQ $32, R12
-	CMPQ R12, $128
-	JLT same0
-	XORQ R12, R12
-	ADDQ $256, R10
+	ADDQ $64, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
-
-same0:
 	CMPQ streamBlock_lone(DI), $0
 	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -1062,44 +1082,50 @@ same0:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI)(R13*1), AX
-	PREFETCHT0 0(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x21 // VDPBF16PS.BCST (R9), Z16, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x01 // VDPBF16PS.BCST 4(R9), Z16, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x02 // VDPBF16PS.BCST 8(R9), Z16, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x03 // VDPBF16PS.BCST 12(R9), Z16, Z31
-	PREFETCHT0 64(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x08 // VDPBF16PS.BCST 32(R9), Z17, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x09 // VDPBF16PS.BCST 36(R9), Z17, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x0A // VDPBF16PS.BCST 40(R9), Z17, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x0B // VDPBF16PS.BCST 44(R9), Z17, Z31
-	PREFETCHT0 128(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x10 // VDPBF16PS.BCST 64(R9), Z18, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x11 // VDPBF16PS.BCST 68(R9), Z18, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x12 // VDPBF16PS.BCST 72(R9), Z18, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x13 // VDPBF16PS.BCST 76(R9), Z18, Z31
-	PREFETCHT0 192(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x18 // VDPBF16PS.BCST 96(R9), Z19, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x19 // VDPBF16PS.BCST 100(R9), Z19, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x1A // VDPBF16PS.BCST 104(R9), Z19, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x1B // VDPBF16PS.BCST 108(R9), Z19, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI)(R13*1), AX
-	PREFETCHT0 0(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x20 // VDPBF16PS.BCST 128(R9), Z4, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x21 // VDPBF16PS.BCST 132(R9), Z4, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x22 // VDPBF16PS.BCST 136(R9), Z4, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x23 // VDPBF16PS.BCST 140(R9), Z4, Z31
-	PREFETCHT0 64(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x28 // VDPBF16PS.BCST 160(R9), Z5, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x29 // VDPBF16PS.BCST 164(R9), Z5, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x2A // VDPBF16PS.BCST 168(R9), Z5, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x2B // VDPBF16PS.BCST 172(R9), Z5, Z31
-	PREFETCHT0 128(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x30 // VDPBF16PS.BCST 192(R9), Z6, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x31 // VDPBF16PS.BCST 196(R9), Z6, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x32 // VDPBF16PS.BCST 200(R9), Z6, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x33 // VDPBF16PS.BCST 204(R9), Z6, Z31
-	PREFETCHT0 192(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x38 // VDPBF16PS.BCST 224(R9), Z7, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x39 // VDPBF16PS.BCST 228(R9), Z7, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x3A // VDPBF16PS.BCST 232(R9), Z7, Z30
@@ -1128,59 +1154,59 @@ same0:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI)(R13*1), AX
-	PREFETCHT0 0(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x40 // VDPBF16PS.BCST 256(R9), Z16, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x41 // VDPBF16PS.BCST 260(R9), Z16, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x42 // VDPBF16PS.BCST 264(R9), Z16, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x43 // VDPBF16PS.BCST 268(R9), Z16, Z31
-	PREFETCHT0 64(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x48 // VDPBF16PS.BCST 288(R9), Z17, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x49 // VDPBF16PS.BCST 292(R9), Z17, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x4A // VDPBF16PS.BCST 296(R9), Z17, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x4B // VDPBF16PS.BCST 300(R9), Z17, Z31
-	PREFETCHT0 128(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x50 // VDPBF16PS.BCST 320(R9), Z18, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x51 // VDPBF16PS.BCST 324(R9), Z18, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x52 // VDPBF16PS.BCST 328(R9), Z18, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x53 // VDPBF16PS.BCST 332(R9), Z18, Z31
-	PREFETCHT0 192(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x61; BYTE $0x58 // VDPBF16PS.BCST 352(R9), Z19, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x69; BYTE $0x59 // VDPBF16PS.BCST 356(R9), Z19, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x71; BYTE $0x5A // VDPBF16PS.BCST 360(R9), Z19, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x79; BYTE $0x5B // VDPBF16PS.BCST 364(R9), Z19, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI)(R13*1), AX
-	PREFETCHT0 0(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x60 // VDPBF16PS.BCST 384(R9), Z12, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x61 // VDPBF16PS.BCST 388(R9), Z12, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x62 // VDPBF16PS.BCST 392(R9), Z12, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x63 // VDPBF16PS.BCST 396(R9), Z12, Z31
-	PREFETCHT0 64(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x68 // VDPBF16PS.BCST 416(R9), Z13, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x69 // VDPBF16PS.BCST 420(R9), Z13, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x6A // VDPBF16PS.BCST 424(R9), Z13, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x6B // VDPBF16PS.BCST 428(R9), Z13, Z31
-	PREFETCHT0 128(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x70 // VDPBF16PS.BCST 448(R9), Z14, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x71 // VDPBF16PS.BCST 452(R9), Z14, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x72 // VDPBF16PS.BCST 456(R9), Z14, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x73 // VDPBF16PS.BCST 460(R9), Z14, Z31
-	PREFETCHT0 192(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x61; BYTE $0x78 // VDPBF16PS.BCST 480(R9), Z15, Z28
 	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x69; BYTE $0x79 // VDPBF16PS.BCST 484(R9), Z15, Z29
 	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x71; BYTE $0x7A // VDPBF16PS.BCST 488(R9), Z15, Z30
 	BYTE $0x62; BYTE $0x42; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x79; BYTE $0x7B // VDPBF16PS.BCST 492(R9), Z15, Z31
 	ADDQ $512, R9
 	ADDQ $64, BX
-	ADDQ $32, R13
-	CMPQ R13, $128
-	JLT same1
-	XORQ R13, R13
-	ADDQ $256, R11
+	ADDQ $64, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
-
-same1:
 
 next:
 	DECQ streamBlock_k(DI)
@@ -1257,12 +1283,10 @@ added1x1:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ R13, (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ R12, (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -1274,7 +1298,6 @@ TEXT ·streamAlong512Pairsx6(SB), NOSPLIT, $0-8
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
 
 start:
 	VPXORD Z24, Z24, Z24
@@ -1359,58 +1382,64 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x01 // VDPBF16PS.BCST 4(DX), Z16, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST 8(DX), Z16, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x03 // VDPBF16PS.BCST 12(DX), Z16, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x04 // VDPBF16PS.BCST 16(DX), Z16, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x05 // VDPBF16PS.BCST 20(DX), Z16, Z29
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x09 // VDPBF16PS.BCST 36(DX), Z17, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x0A // VDPBF16PS.BCST 40(DX), Z17, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x0B // VDPBF16PS.BCST 44(DX), Z17, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x0C // VDPBF16PS.BCST 48(DX), Z17, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x0D // VDPBF16PS.BCST 52(DX), Z17, Z29
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x11 // VDPBF16PS.BCST 68(DX), Z18, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x12 // VDPBF16PS.BCST 72(DX), Z18, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x13 // VDPBF16PS.BCST 76(DX), Z18, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x14 // VDPBF16PS.BCST 80(DX), Z18, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x15 // VDPBF16PS.BCST 84(DX), Z18, Z29
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x19 // VDPBF16PS.BCST 100(DX), Z19, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x1A // VDPBF16PS.BCST 104(DX), Z19, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x1B // VDPBF16PS.BCST 108(DX), Z19, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x1C // VDPBF16PS.BCST 112(DX), Z19, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x1D // VDPBF16PS.BCST 116(DX), Z19, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x21 // VDPBF16PS.BCST 132(DX), Z4, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x22 // VDPBF16PS.BCST 136(DX), Z4, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x23 // VDPBF16PS.BCST 140(DX), Z4, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x24 // VDPBF16PS.BCST 144(DX), Z4, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x25 // VDPBF16PS.BCST 148(DX), Z4, Z29
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x29 // VDPBF16PS.BCST 164(DX), Z5, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x2A // VDPBF16PS.BCST 168(DX), Z5, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x2B // VDPBF16PS.BCST 172(DX), Z5, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x2C // VDPBF16PS.BCST 176(DX), Z5, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x2D // VDPBF16PS.BCST 180(DX), Z5, Z29
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x31 // VDPBF16PS.BCST 196(DX), Z6, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x32 // VDPBF16PS.BCST 200(DX), Z6, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x33 // VDPBF16PS.BCST 204(DX), Z6, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x34 // VDPBF16PS.BCST 208(DX), Z6, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x35 // VDPBF16PS.BCST 212(DX), Z6, Z29
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x39 // VDPBF16PS.BCST 228(DX), Z7, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x3A // VDPBF16PS.BCST 232(DX), Z7, Z26
@@ -1441,58 +1470,64 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x41 // VDPBF16PS.BCST 260(DX), Z16, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x42 // VDPBF16PS.BCST 264(DX), Z16, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x43 // VDPBF16PS.BCST 268(DX), Z16, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x44 // VDPBF16PS.BCST 272(DX), Z16, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x45 // VDPBF16PS.BCST 276(DX), Z16, Z29
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x49 // VDPBF16PS.BCST 292(DX), Z17, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x4A // VDPBF16PS.BCST 296(DX), Z17, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x4B // VDPBF16PS.BCST 300(DX), Z17, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x4C // VDPBF16PS.BCST 304(DX), Z17, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x4D // VDPBF16PS.BCST 308(DX), Z17, Z29
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x51 // VDPBF16PS.BCST 324(DX), Z18, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x52 // VDPBF16PS.BCST 328(DX), Z18, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x53 // VDPBF16PS.BCST 332(DX), Z18, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x54 // VDPBF16PS.BCST 336(DX), Z18, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x55 // VDPBF16PS.BCST 340(DX), Z18, Z29
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x59 // VDPBF16PS.BCST 356(DX), Z19, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x5A // VDPBF16PS.BCST 360(DX), Z19, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x5A; BYTE $0x5B // VDPBF16PS.BCST 364(DX), Z19, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x62; BYTE $0x5C // VDPBF16PS.BCST 368(DX), Z19, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x5D // VDPBF16PS.BCST 372(DX), Z19, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x61 // VDPBF16PS.BCST 388(DX), Z12, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x62 // VDPBF16PS.BCST 392(DX), Z12, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x63 // VDPBF16PS.BCST 396(DX), Z12, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x64 // VDPBF16PS.BCST 400(DX), Z12, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x65 // VDPBF16PS.BCST 404(DX), Z12, Z29
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x69 // VDPBF16PS.BCST 420(DX), Z13, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x6A // VDPBF16PS.BCST 424(DX), Z13, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x6B // VDPBF16PS.BCST 428(DX), Z13, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x6C // VDPBF16PS.BCST 432(DX), Z13, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x6D // VDPBF16PS.BCST 436(DX), Z13, Z29
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x71 // VDPBF16PS.BCST 452(DX), Z14, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x72 // VDPBF16PS.BCST 456(DX), Z14, Z26
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x5A; BYTE $0x73 // VDPBF16PS.BCST 460(DX), Z14, Z27
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x62; BYTE $0x74 // VDPBF16PS.BCST 464(DX), Z14, Z28
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x75 // VDPBF16PS.BCST 468(DX), Z14, Z29
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x79 // VDPBF16PS.BCST 484(DX), Z15, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x7A // VDPBF16PS.BCST 488(DX), Z15, Z26
@@ -1501,15 +1536,9 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x7D // VDPBF16PS.BCST 500(DX), Z15, Z29
 	ADDQ $512, DX
 	ADDQ $64, SI
-	ADDQ $32, R12
-	CMPQ R12, $128
-	JLT same0
-	XORQ R12, R12
-	ADDQ $256, R10
+	ADDQ $64, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
-
-same0:
 	DECQ streamBlock_k(DI)
 	JZ sums
 	DECQ streamBlock_left(DI)
@@ -1565,7 +1594,6 @@ added0x1:
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ R12, (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -1577,7 +1605,6 @@ TEXT ·streamAlong512Pairsx8(SB), NOSPLIT, $0-8
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
 
 start:
 	VPXORD Z24, Z24, Z24
@@ -1664,8 +1691,8 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST (DX), Z16, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x01 // VDPBF16PS.BCST 4(DX), Z16, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x02 // VDPBF16PS.BCST 8(DX), Z16, Z26
@@ -1674,7 +1701,8 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x05 // VDPBF16PS.BCST 20(DX), Z16, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x06 // VDPBF16PS.BCST 24(DX), Z16, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x07 // VDPBF16PS.BCST 28(DX), Z16, Z31
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x08 // VDPBF16PS.BCST 32(DX), Z17, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x09 // VDPBF16PS.BCST 36(DX), Z17, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x0A // VDPBF16PS.BCST 40(DX), Z17, Z26
@@ -1683,7 +1711,8 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x0D // VDPBF16PS.BCST 52(DX), Z17, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x0E // VDPBF16PS.BCST 56(DX), Z17, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x0F // VDPBF16PS.BCST 60(DX), Z17, Z31
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x10 // VDPBF16PS.BCST 64(DX), Z18, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x11 // VDPBF16PS.BCST 68(DX), Z18, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x12 // VDPBF16PS.BCST 72(DX), Z18, Z26
@@ -1692,7 +1721,8 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x15 // VDPBF16PS.BCST 84(DX), Z18, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x16 // VDPBF16PS.BCST 88(DX), Z18, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x17 // VDPBF16PS.BCST 92(DX), Z18, Z31
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x18 // VDPBF16PS.BCST 96(DX), Z19, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x19 // VDPBF16PS.BCST 100(DX), Z19, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x1A // VDPBF16PS.BCST 104(DX), Z19, Z26
@@ -1701,8 +1731,8 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x1D // VDPBF16PS.BCST 116(DX), Z19, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x1E // VDPBF16PS.BCST 120(DX), Z19, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x1F // VDPBF16PS.BCST 124(DX), Z19, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x20 // VDPBF16PS.BCST 128(DX), Z4, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x21 // VDPBF16PS.BCST 132(DX), Z4, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x22 // VDPBF16PS.BCST 136(DX), Z4, Z26
@@ -1711,7 +1741,8 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x25 // VDPBF16PS.BCST 148(DX), Z4, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x26 // VDPBF16PS.BCST 152(DX), Z4, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x5E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x27 // VDPBF16PS.BCST 156(DX), Z4, Z31
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x28 // VDPBF16PS.BCST 160(DX), Z5, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x29 // VDPBF16PS.BCST 164(DX), Z5, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x2A // VDPBF16PS.BCST 168(DX), Z5, Z26
@@ -1720,7 +1751,8 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x2D // VDPBF16PS.BCST 180(DX), Z5, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x2E // VDPBF16PS.BCST 184(DX), Z5, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x56; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x2F // VDPBF16PS.BCST 188(DX), Z5, Z31
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x30 // VDPBF16PS.BCST 192(DX), Z6, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x31 // VDPBF16PS.BCST 196(DX), Z6, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x32 // VDPBF16PS.BCST 200(DX), Z6, Z26
@@ -1729,7 +1761,8 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x35 // VDPBF16PS.BCST 212(DX), Z6, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x36 // VDPBF16PS.BCST 216(DX), Z6, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x4E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x37 // VDPBF16PS.BCST 220(DX), Z6, Z31
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x38 // VDPBF16PS.BCST 224(DX), Z7, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x39 // VDPBF16PS.BCST 228(DX), Z7, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x46; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x3A // VDPBF16PS.BCST 232(DX), Z7, Z26
@@ -1762,8 +1795,8 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x40 // VDPBF16PS.BCST 256(DX), Z16, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x41 // VDPBF16PS.BCST 260(DX), Z16, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x42 // VDPBF16PS.BCST 264(DX), Z16, Z26
@@ -1772,7 +1805,8 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x45 // VDPBF16PS.BCST 276(DX), Z16, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x46 // VDPBF16PS.BCST 280(DX), Z16, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x7E; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x47 // VDPBF16PS.BCST 284(DX), Z16, Z31
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x48 // VDPBF16PS.BCST 288(DX), Z17, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x49 // VDPBF16PS.BCST 292(DX), Z17, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x4A // VDPBF16PS.BCST 296(DX), Z17, Z26
@@ -1781,7 +1815,8 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x4D // VDPBF16PS.BCST 308(DX), Z17, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x4E // VDPBF16PS.BCST 312(DX), Z17, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x76; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x4F // VDPBF16PS.BCST 316(DX), Z17, Z31
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x50 // VDPBF16PS.BCST 320(DX), Z18, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x51 // VDPBF16PS.BCST 324(DX), Z18, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x52 // VDPBF16PS.BCST 328(DX), Z18, Z26
@@ -1790,7 +1825,8 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x55 // VDPBF16PS.BCST 340(DX), Z18, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x56 // VDPBF16PS.BCST 344(DX), Z18, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x6E; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x57 // VDPBF16PS.BCST 348(DX), Z18, Z31
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x42; BYTE $0x58 // VDPBF16PS.BCST 352(DX), Z19, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x4A; BYTE $0x59 // VDPBF16PS.BCST 356(DX), Z19, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x52; BYTE $0x5A // VDPBF16PS.BCST 360(DX), Z19, Z26
@@ -1799,8 +1835,8 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x6A; BYTE $0x5D // VDPBF16PS.BCST 372(DX), Z19, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x72; BYTE $0x5E // VDPBF16PS.BCST 376(DX), Z19, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x66; BYTE $0x50; BYTE $0x52; BYTE $0x7A; BYTE $0x5F // VDPBF16PS.BCST 380(DX), Z19, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x60 // VDPBF16PS.BCST 384(DX), Z12, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x61 // VDPBF16PS.BCST 388(DX), Z12, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x62 // VDPBF16PS.BCST 392(DX), Z12, Z26
@@ -1809,7 +1845,8 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x65 // VDPBF16PS.BCST 404(DX), Z12, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x66 // VDPBF16PS.BCST 408(DX), Z12, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x1E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x67 // VDPBF16PS.BCST 412(DX), Z12, Z31
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x68 // VDPBF16PS.BCST 416(DX), Z13, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x69 // VDPBF16PS.BCST 420(DX), Z13, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x6A // VDPBF16PS.BCST 424(DX), Z13, Z26
@@ -1818,7 +1855,8 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x6D // VDPBF16PS.BCST 436(DX), Z13, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x6E // VDPBF16PS.BCST 440(DX), Z13, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x16; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x6F // VDPBF16PS.BCST 444(DX), Z13, Z31
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x70 // VDPBF16PS.BCST 448(DX), Z14, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x71 // VDPBF16PS.BCST 452(DX), Z14, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x72 // VDPBF16PS.BCST 456(DX), Z14, Z26
@@ -1827,7 +1865,8 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x6A; BYTE $0x75 // VDPBF16PS.BCST 468(DX), Z14, Z29
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x72; BYTE $0x76 // VDPBF16PS.BCST 472(DX), Z14, Z30
 	BYTE $0x62; BYTE $0x62; BYTE $0x0E; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x77 // VDPBF16PS.BCST 476(DX), Z14, Z31
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x42; BYTE $0x78 // VDPBF16PS.BCST 480(DX), Z15, Z24
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x4A; BYTE $0x79 // VDPBF16PS.BCST 484(DX), Z15, Z25
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x52; BYTE $0x7A // VDPBF16PS.BCST 488(DX), Z15, Z26
@@ -1838,15 +1877,9 @@ loop:
 	BYTE $0x62; BYTE $0x62; BYTE $0x06; BYTE $0x58; BYTE $0x52; BYTE $0x7A; BYTE $0x7F // VDPBF16PS.BCST 508(DX), Z15, Z31
 	ADDQ $512, DX
 	ADDQ $64, SI
-	ADDQ $32, R12
-	CMPQ R12, $128
-	JLT same0
-	XORQ R12, R12
-	ADDQ $256, R10
+	ADDQ $64, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
-
-same0:
 	DECQ streamBlock_k(DI)
 	JZ sums
 	DECQ streamBlock_left(DI)
@@ -1914,7 +1947,6 @@ added0x1:
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ R12, (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -1926,12 +1958,10 @@ TEXT ·streamAlong512Wordsx1(SB), NOSPLIT, $0-8
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI), R13
 
 start:
 	VPXORD Z24, Z24, Z24
@@ -2012,23 +2042,29 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST (DX), Z16, Z24
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 32(DX), Z17, Z24
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 64(DX), Z18, Z24
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 96(DX), Z19, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 128(DX), Z4, Z24
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 160(DX), Z5, Z24
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 192(DX), Z6, Z24
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 224(DX), Z7, Z24
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
@@ -2054,35 +2090,35 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 256(DX), Z16, Z24
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 288(DX), Z17, Z24
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 320(DX), Z18, Z24
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 352(DX), Z19, Z24
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 384(DX), Z12, Z24
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 416(DX), Z13, Z24
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 448(DX), Z14, Z24
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 480(DX), Z15, Z24
 	ADDQ $512, DX
 	ADDQ $64, SI
-	ADDQ $32, R12
-	CMPQ R12, $128
-	JLT same0
-	XORQ R12, R12
-	ADDQ $256, R10
+	ADDQ $64, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
-
-same0:
 	CMPQ streamBlock_lone(DI), $0
 	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -2157,23 +2193,29 @@ same0:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI)(R13*1), AX
-	PREFETCHT0 0(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST (R9), Z16, Z25
-	PREFETCHT0 64(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 32(R9), Z17, Z25
-	PREFETCHT0 128(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 64(R9), Z18, Z25
-	PREFETCHT0 192(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 96(R9), Z19, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI)(R13*1), AX
-	PREFETCHT0 0(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 128(R9), Z4, Z25
-	PREFETCHT0 64(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 160(R9), Z5, Z25
-	PREFETCHT0 128(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 192(R9), Z6, Z25
-	PREFETCHT0 192(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 224(R9), Z7, Z25
 	VUNPCKLPS Z11, Z10, Z16
 	VUNPCKHPS Z11, Z10, Z17
@@ -2199,35 +2241,35 @@ same0:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI)(R13*1), AX
-	PREFETCHT0 0(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 256(R9), Z16, Z25
-	PREFETCHT0 64(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 288(R9), Z17, Z25
-	PREFETCHT0 128(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 320(R9), Z18, Z25
-	PREFETCHT0 192(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 352(R9), Z19, Z25
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI)(R13*1), AX
-	PREFETCHT0 0(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 384(R9), Z12, Z25
-	PREFETCHT0 64(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 416(R9), Z13, Z25
-	PREFETCHT0 128(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 448(R9), Z14, Z25
-	PREFETCHT0 192(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 480(R9), Z15, Z25
 	ADDQ $512, R9
 	ADDQ $64, BX
-	ADDQ $32, R13
-	CMPQ R13, $128
-	JLT same1
-	XORQ R13, R13
-	ADDQ $256, R11
+	ADDQ $64, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
-
-same1:
 
 next:
 	DECQ streamBlock_k(DI)
@@ -2268,12 +2310,10 @@ added1x1:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ R13, (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ R12, (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -2285,12 +2325,10 @@ TEXT ·streamAlong512Wordsx2(SB), NOSPLIT, $0-8
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI), R13
 
 start:
 	VPXORD Z24, Z24, Z24
@@ -2373,30 +2411,36 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST (DX), Z16, Z24
 	VFMADD231PS.BCST 4(DX), Z16, Z25
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 32(DX), Z17, Z24
 	VFMADD231PS.BCST 36(DX), Z17, Z25
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 64(DX), Z18, Z24
 	VFMADD231PS.BCST 68(DX), Z18, Z25
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 96(DX), Z19, Z24
 	VFMADD231PS.BCST 100(DX), Z19, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 128(DX), Z4, Z24
 	VFMADD231PS.BCST 132(DX), Z4, Z25
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 160(DX), Z5, Z24
 	VFMADD231PS.BCST 164(DX), Z5, Z25
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 192(DX), Z6, Z24
 	VFMADD231PS.BCST 196(DX), Z6, Z25
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 224(DX), Z7, Z24
 	VFMADD231PS.BCST 228(DX), Z7, Z25
 	VUNPCKLPS Z11, Z10, Z16
@@ -2423,43 +2467,43 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 256(DX), Z16, Z24
 	VFMADD231PS.BCST 260(DX), Z16, Z25
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 288(DX), Z17, Z24
 	VFMADD231PS.BCST 292(DX), Z17, Z25
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 320(DX), Z18, Z24
 	VFMADD231PS.BCST 324(DX), Z18, Z25
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 352(DX), Z19, Z24
 	VFMADD231PS.BCST 356(DX), Z19, Z25
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 384(DX), Z12, Z24
 	VFMADD231PS.BCST 388(DX), Z12, Z25
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 416(DX), Z13, Z24
 	VFMADD231PS.BCST 420(DX), Z13, Z25
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 448(DX), Z14, Z24
 	VFMADD231PS.BCST 452(DX), Z14, Z25
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 480(DX), Z15, Z24
 	VFMADD231PS.BCST 484(DX), Z15, Z25
 	ADDQ $512, DX
 	ADDQ $64, SI
-	ADDQ $32, R12
-	CMPQ R12, $128
-	JLT same0
-	XORQ R12, R12
-	ADDQ $256, R10
+	ADDQ $64, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
-
-same0:
 	CMPQ streamBlock_lone(DI), $0
 	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -2534,30 +2578,36 @@ same0:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI)(R13*1), AX
-	PREFETCHT0 0(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST (R9), Z16, Z26
 	VFMADD231PS.BCST 4(R9), Z16, Z27
-	PREFETCHT0 64(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 32(R9), Z17, Z26
 	VFMADD231PS.BCST 36(R9), Z17, Z27
-	PREFETCHT0 128(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 64(R9), Z18, Z26
 	VFMADD231PS.BCST 68(R9), Z18, Z27
-	PREFETCHT0 192(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 96(R9), Z19, Z26
 	VFMADD231PS.BCST 100(R9), Z19, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI)(R13*1), AX
-	PREFETCHT0 0(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 128(R9), Z4, Z26
 	VFMADD231PS.BCST 132(R9), Z4, Z27
-	PREFETCHT0 64(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 160(R9), Z5, Z26
 	VFMADD231PS.BCST 164(R9), Z5, Z27
-	PREFETCHT0 128(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 192(R9), Z6, Z26
 	VFMADD231PS.BCST 196(R9), Z6, Z27
-	PREFETCHT0 192(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 224(R9), Z7, Z26
 	VFMADD231PS.BCST 228(R9), Z7, Z27
 	VUNPCKLPS Z11, Z10, Z16
@@ -2584,43 +2634,43 @@ same0:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI)(R13*1), AX
-	PREFETCHT0 0(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 256(R9), Z16, Z26
 	VFMADD231PS.BCST 260(R9), Z16, Z27
-	PREFETCHT0 64(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 288(R9), Z17, Z26
 	VFMADD231PS.BCST 292(R9), Z17, Z27
-	PREFETCHT0 128(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 320(R9), Z18, Z26
 	VFMADD231PS.BCST 324(R9), Z18, Z27
-	PREFETCHT0 192(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 352(R9), Z19, Z26
 	VFMADD231PS.BCST 356(R9), Z19, Z27
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI)(R13*1), AX
-	PREFETCHT0 0(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 384(R9), Z12, Z26
 	VFMADD231PS.BCST 388(R9), Z12, Z27
-	PREFETCHT0 64(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 416(R9), Z13, Z26
 	VFMADD231PS.BCST 420(R9), Z13, Z27
-	PREFETCHT0 128(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 448(R9), Z14, Z26
 	VFMADD231PS.BCST 452(R9), Z14, Z27
-	PREFETCHT0 192(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 480(R9), Z15, Z26
 	VFMADD231PS.BCST 484(R9), Z15, Z27
 	ADDQ $512, R9
 	ADDQ $64, BX
-	ADDQ $32, R13
-	CMPQ R13, $128
-	JLT same1
-	XORQ R13, R13
-	ADDQ $256, R11
+	ADDQ $64, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
-
-same1:
 
 next:
 	DECQ streamBlock_k(DI)
@@ -2673,12 +2723,10 @@ added1x1:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ R13, (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ R12, (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -2690,12 +2738,10 @@ TEXT ·streamAlong512Wordsx4(SB), NOSPLIT, $0-8
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
 	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI), R13
 
 start:
 	VPXORD Z24, Z24, Z24
@@ -2782,44 +2828,50 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST (DX), Z16, Z24
 	VFMADD231PS.BCST 4(DX), Z16, Z25
 	VFMADD231PS.BCST 8(DX), Z16, Z26
 	VFMADD231PS.BCST 12(DX), Z16, Z27
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 32(DX), Z17, Z24
 	VFMADD231PS.BCST 36(DX), Z17, Z25
 	VFMADD231PS.BCST 40(DX), Z17, Z26
 	VFMADD231PS.BCST 44(DX), Z17, Z27
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 64(DX), Z18, Z24
 	VFMADD231PS.BCST 68(DX), Z18, Z25
 	VFMADD231PS.BCST 72(DX), Z18, Z26
 	VFMADD231PS.BCST 76(DX), Z18, Z27
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 96(DX), Z19, Z24
 	VFMADD231PS.BCST 100(DX), Z19, Z25
 	VFMADD231PS.BCST 104(DX), Z19, Z26
 	VFMADD231PS.BCST 108(DX), Z19, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 128(DX), Z4, Z24
 	VFMADD231PS.BCST 132(DX), Z4, Z25
 	VFMADD231PS.BCST 136(DX), Z4, Z26
 	VFMADD231PS.BCST 140(DX), Z4, Z27
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 160(DX), Z5, Z24
 	VFMADD231PS.BCST 164(DX), Z5, Z25
 	VFMADD231PS.BCST 168(DX), Z5, Z26
 	VFMADD231PS.BCST 172(DX), Z5, Z27
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 192(DX), Z6, Z24
 	VFMADD231PS.BCST 196(DX), Z6, Z25
 	VFMADD231PS.BCST 200(DX), Z6, Z26
 	VFMADD231PS.BCST 204(DX), Z6, Z27
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 224(DX), Z7, Z24
 	VFMADD231PS.BCST 228(DX), Z7, Z25
 	VFMADD231PS.BCST 232(DX), Z7, Z26
@@ -2848,59 +2900,59 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 256(DX), Z16, Z24
 	VFMADD231PS.BCST 260(DX), Z16, Z25
 	VFMADD231PS.BCST 264(DX), Z16, Z26
 	VFMADD231PS.BCST 268(DX), Z16, Z27
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 288(DX), Z17, Z24
 	VFMADD231PS.BCST 292(DX), Z17, Z25
 	VFMADD231PS.BCST 296(DX), Z17, Z26
 	VFMADD231PS.BCST 300(DX), Z17, Z27
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 320(DX), Z18, Z24
 	VFMADD231PS.BCST 324(DX), Z18, Z25
 	VFMADD231PS.BCST 328(DX), Z18, Z26
 	VFMADD231PS.BCST 332(DX), Z18, Z27
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 352(DX), Z19, Z24
 	VFMADD231PS.BCST 356(DX), Z19, Z25
 	VFMADD231PS.BCST 360(DX), Z19, Z26
 	VFMADD231PS.BCST 364(DX), Z19, Z27
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 384(DX), Z12, Z24
 	VFMADD231PS.BCST 388(DX), Z12, Z25
 	VFMADD231PS.BCST 392(DX), Z12, Z26
 	VFMADD231PS.BCST 396(DX), Z12, Z27
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 416(DX), Z13, Z24
 	VFMADD231PS.BCST 420(DX), Z13, Z25
 	VFMADD231PS.BCST 424(DX), Z13, Z26
 	VFMADD231PS.BCST 428(DX), Z13, Z27
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 448(DX), Z14, Z24
 	VFMADD231PS.BCST 452(DX), Z14, Z25
 	VFMADD231PS.BCST 456(DX), Z14, Z26
 	VFMADD231PS.BCST 460(DX), Z14, Z27
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 480(DX), Z15, Z24
 	VFMADD231PS.BCST 484(DX), Z15, Z25
 	VFMADD231PS.BCST 488(DX), Z15, Z26
 	VFMADD231PS.BCST 492(DX), Z15, Z27
 	ADDQ $512, DX
 	ADDQ $64, SI
-	ADDQ $32, R12
-	CMPQ R12, $128
-	JLT same0
-	XORQ R12, R12
-	ADDQ $256, R10
+	ADDQ $64, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
-
-same0:
 	CMPQ streamBlock_lone(DI), $0
 	JNE next
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
@@ -2975,44 +3027,50 @@ same0:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI)(R13*1), AX
-	PREFETCHT0 0(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST (R9), Z16, Z28
 	VFMADD231PS.BCST 4(R9), Z16, Z29
 	VFMADD231PS.BCST 8(R9), Z16, Z30
 	VFMADD231PS.BCST 12(R9), Z16, Z31
-	PREFETCHT0 64(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 32(R9), Z17, Z28
 	VFMADD231PS.BCST 36(R9), Z17, Z29
 	VFMADD231PS.BCST 40(R9), Z17, Z30
 	VFMADD231PS.BCST 44(R9), Z17, Z31
-	PREFETCHT0 128(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 64(R9), Z18, Z28
 	VFMADD231PS.BCST 68(R9), Z18, Z29
 	VFMADD231PS.BCST 72(R9), Z18, Z30
 	VFMADD231PS.BCST 76(R9), Z18, Z31
-	PREFETCHT0 192(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 96(R9), Z19, Z28
 	VFMADD231PS.BCST 100(R9), Z19, Z29
 	VFMADD231PS.BCST 104(R9), Z19, Z30
 	VFMADD231PS.BCST 108(R9), Z19, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI)(R13*1), AX
-	PREFETCHT0 0(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 128(R9), Z4, Z28
 	VFMADD231PS.BCST 132(R9), Z4, Z29
 	VFMADD231PS.BCST 136(R9), Z4, Z30
 	VFMADD231PS.BCST 140(R9), Z4, Z31
-	PREFETCHT0 64(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 160(R9), Z5, Z28
 	VFMADD231PS.BCST 164(R9), Z5, Z29
 	VFMADD231PS.BCST 168(R9), Z5, Z30
 	VFMADD231PS.BCST 172(R9), Z5, Z31
-	PREFETCHT0 128(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 192(R9), Z6, Z28
 	VFMADD231PS.BCST 196(R9), Z6, Z29
 	VFMADD231PS.BCST 200(R9), Z6, Z30
 	VFMADD231PS.BCST 204(R9), Z6, Z31
-	PREFETCHT0 192(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 224(R9), Z7, Z28
 	VFMADD231PS.BCST 228(R9), Z7, Z29
 	VFMADD231PS.BCST 232(R9), Z7, Z30
@@ -3041,59 +3099,59 @@ same0:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI)(R13*1), AX
-	PREFETCHT0 0(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 256(R9), Z16, Z28
 	VFMADD231PS.BCST 260(R9), Z16, Z29
 	VFMADD231PS.BCST 264(R9), Z16, Z30
 	VFMADD231PS.BCST 268(R9), Z16, Z31
-	PREFETCHT0 64(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 288(R9), Z17, Z28
 	VFMADD231PS.BCST 292(R9), Z17, Z29
 	VFMADD231PS.BCST 296(R9), Z17, Z30
 	VFMADD231PS.BCST 300(R9), Z17, Z31
-	PREFETCHT0 128(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 320(R9), Z18, Z28
 	VFMADD231PS.BCST 324(R9), Z18, Z29
 	VFMADD231PS.BCST 328(R9), Z18, Z30
 	VFMADD231PS.BCST 332(R9), Z18, Z31
-	PREFETCHT0 192(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 352(R9), Z19, Z28
 	VFMADD231PS.BCST 356(R9), Z19, Z29
 	VFMADD231PS.BCST 360(R9), Z19, Z30
 	VFMADD231PS.BCST 364(R9), Z19, Z31
-	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI)(R13*1), AX
-	PREFETCHT0 0(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 384(R9), Z12, Z28
 	VFMADD231PS.BCST 388(R9), Z12, Z29
 	VFMADD231PS.BCST 392(R9), Z12, Z30
 	VFMADD231PS.BCST 396(R9), Z12, Z31
-	PREFETCHT0 64(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 416(R9), Z13, Z28
 	VFMADD231PS.BCST 420(R9), Z13, Z29
 	VFMADD231PS.BCST 424(R9), Z13, Z30
 	VFMADD231PS.BCST 428(R9), Z13, Z31
-	PREFETCHT0 128(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 448(R9), Z14, Z28
 	VFMADD231PS.BCST 452(R9), Z14, Z29
 	VFMADD231PS.BCST 456(R9), Z14, Z30
 	VFMADD231PS.BCST 460(R9), Z14, Z31
-	PREFETCHT0 192(AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT0 (AX)(R11*1)
 	VFMADD231PS.BCST 480(R9), Z15, Z28
 	VFMADD231PS.BCST 484(R9), Z15, Z29
 	VFMADD231PS.BCST 488(R9), Z15, Z30
 	VFMADD231PS.BCST 492(R9), Z15, Z31
 	ADDQ $512, R9
 	ADDQ $64, BX
-	ADDQ $32, R13
-	CMPQ R13, $128
-	JLT same1
-	XORQ R13, R13
-	ADDQ $256, R11
+	ADDQ $64, R11
 	CMPQ R11, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R11
-
-same1:
 
 next:
 	DECQ streamBlock_k(DI)
@@ -3170,12 +3228,10 @@ added1x1:
 	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ R13, (streamBlock_slots+1*streamSlot__size+streamSlot_turn+0)(DI)
 	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ R12, (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -3187,7 +3243,6 @@ TEXT ·streamAlong512Wordsx6(SB), NOSPLIT, $0-8
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
 
 start:
 	VPXORD Z24, Z24, Z24
@@ -3272,58 +3327,64 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST (DX), Z16, Z24
 	VFMADD231PS.BCST 4(DX), Z16, Z25
 	VFMADD231PS.BCST 8(DX), Z16, Z26
 	VFMADD231PS.BCST 12(DX), Z16, Z27
 	VFMADD231PS.BCST 16(DX), Z16, Z28
 	VFMADD231PS.BCST 20(DX), Z16, Z29
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 32(DX), Z17, Z24
 	VFMADD231PS.BCST 36(DX), Z17, Z25
 	VFMADD231PS.BCST 40(DX), Z17, Z26
 	VFMADD231PS.BCST 44(DX), Z17, Z27
 	VFMADD231PS.BCST 48(DX), Z17, Z28
 	VFMADD231PS.BCST 52(DX), Z17, Z29
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 64(DX), Z18, Z24
 	VFMADD231PS.BCST 68(DX), Z18, Z25
 	VFMADD231PS.BCST 72(DX), Z18, Z26
 	VFMADD231PS.BCST 76(DX), Z18, Z27
 	VFMADD231PS.BCST 80(DX), Z18, Z28
 	VFMADD231PS.BCST 84(DX), Z18, Z29
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 96(DX), Z19, Z24
 	VFMADD231PS.BCST 100(DX), Z19, Z25
 	VFMADD231PS.BCST 104(DX), Z19, Z26
 	VFMADD231PS.BCST 108(DX), Z19, Z27
 	VFMADD231PS.BCST 112(DX), Z19, Z28
 	VFMADD231PS.BCST 116(DX), Z19, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 128(DX), Z4, Z24
 	VFMADD231PS.BCST 132(DX), Z4, Z25
 	VFMADD231PS.BCST 136(DX), Z4, Z26
 	VFMADD231PS.BCST 140(DX), Z4, Z27
 	VFMADD231PS.BCST 144(DX), Z4, Z28
 	VFMADD231PS.BCST 148(DX), Z4, Z29
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 160(DX), Z5, Z24
 	VFMADD231PS.BCST 164(DX), Z5, Z25
 	VFMADD231PS.BCST 168(DX), Z5, Z26
 	VFMADD231PS.BCST 172(DX), Z5, Z27
 	VFMADD231PS.BCST 176(DX), Z5, Z28
 	VFMADD231PS.BCST 180(DX), Z5, Z29
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 192(DX), Z6, Z24
 	VFMADD231PS.BCST 196(DX), Z6, Z25
 	VFMADD231PS.BCST 200(DX), Z6, Z26
 	VFMADD231PS.BCST 204(DX), Z6, Z27
 	VFMADD231PS.BCST 208(DX), Z6, Z28
 	VFMADD231PS.BCST 212(DX), Z6, Z29
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 224(DX), Z7, Z24
 	VFMADD231PS.BCST 228(DX), Z7, Z25
 	VFMADD231PS.BCST 232(DX), Z7, Z26
@@ -3354,58 +3415,64 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 256(DX), Z16, Z24
 	VFMADD231PS.BCST 260(DX), Z16, Z25
 	VFMADD231PS.BCST 264(DX), Z16, Z26
 	VFMADD231PS.BCST 268(DX), Z16, Z27
 	VFMADD231PS.BCST 272(DX), Z16, Z28
 	VFMADD231PS.BCST 276(DX), Z16, Z29
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 288(DX), Z17, Z24
 	VFMADD231PS.BCST 292(DX), Z17, Z25
 	VFMADD231PS.BCST 296(DX), Z17, Z26
 	VFMADD231PS.BCST 300(DX), Z17, Z27
 	VFMADD231PS.BCST 304(DX), Z17, Z28
 	VFMADD231PS.BCST 308(DX), Z17, Z29
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 320(DX), Z18, Z24
 	VFMADD231PS.BCST 324(DX), Z18, Z25
 	VFMADD231PS.BCST 328(DX), Z18, Z26
 	VFMADD231PS.BCST 332(DX), Z18, Z27
 	VFMADD231PS.BCST 336(DX), Z18, Z28
 	VFMADD231PS.BCST 340(DX), Z18, Z29
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 352(DX), Z19, Z24
 	VFMADD231PS.BCST 356(DX), Z19, Z25
 	VFMADD231PS.BCST 360(DX), Z19, Z26
 	VFMADD231PS.BCST 364(DX), Z19, Z27
 	VFMADD231PS.BCST 368(DX), Z19, Z28
 	VFMADD231PS.BCST 372(DX), Z19, Z29
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 384(DX), Z12, Z24
 	VFMADD231PS.BCST 388(DX), Z12, Z25
 	VFMADD231PS.BCST 392(DX), Z12, Z26
 	VFMADD231PS.BCST 396(DX), Z12, Z27
 	VFMADD231PS.BCST 400(DX), Z12, Z28
 	VFMADD231PS.BCST 404(DX), Z12, Z29
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 416(DX), Z13, Z24
 	VFMADD231PS.BCST 420(DX), Z13, Z25
 	VFMADD231PS.BCST 424(DX), Z13, Z26
 	VFMADD231PS.BCST 428(DX), Z13, Z27
 	VFMADD231PS.BCST 432(DX), Z13, Z28
 	VFMADD231PS.BCST 436(DX), Z13, Z29
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 448(DX), Z14, Z24
 	VFMADD231PS.BCST 452(DX), Z14, Z25
 	VFMADD231PS.BCST 456(DX), Z14, Z26
 	VFMADD231PS.BCST 460(DX), Z14, Z27
 	VFMADD231PS.BCST 464(DX), Z14, Z28
 	VFMADD231PS.BCST 468(DX), Z14, Z29
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 480(DX), Z15, Z24
 	VFMADD231PS.BCST 484(DX), Z15, Z25
 	VFMADD231PS.BCST 488(DX), Z15, Z26
@@ -3414,15 +3481,9 @@ loop:
 	VFMADD231PS.BCST 500(DX), Z15, Z29
 	ADDQ $512, DX
 	ADDQ $64, SI
-	ADDQ $32, R12
-	CMPQ R12, $128
-	JLT same0
-	XORQ R12, R12
-	ADDQ $256, R10
+	ADDQ $64, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
-
-same0:
 	DECQ streamBlock_k(DI)
 	JZ sums
 	DECQ streamBlock_left(DI)
@@ -3478,7 +3539,6 @@ added0x1:
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ R12, (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI)
 	VZEROUPPER
 	RET
 
@@ -3490,7 +3550,6 @@ TEXT ·streamAlong512Wordsx8(SB), NOSPLIT, $0-8
 	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
 	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI), R12
 
 start:
 	VPXORD Z24, Z24, Z24
@@ -3577,8 +3636,8 @@ loop:
 	VSHUFF32X4 $0xdd, Z6, Z2, Z6
 	VSHUFF32X4 $0x88, Z7, Z3, Z19
 	VSHUFF32X4 $0xdd, Z7, Z3, Z7
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST (DX), Z16, Z24
 	VFMADD231PS.BCST 4(DX), Z16, Z25
 	VFMADD231PS.BCST 8(DX), Z16, Z26
@@ -3587,7 +3646,8 @@ loop:
 	VFMADD231PS.BCST 20(DX), Z16, Z29
 	VFMADD231PS.BCST 24(DX), Z16, Z30
 	VFMADD231PS.BCST 28(DX), Z16, Z31
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 32(DX), Z17, Z24
 	VFMADD231PS.BCST 36(DX), Z17, Z25
 	VFMADD231PS.BCST 40(DX), Z17, Z26
@@ -3596,7 +3656,8 @@ loop:
 	VFMADD231PS.BCST 52(DX), Z17, Z29
 	VFMADD231PS.BCST 56(DX), Z17, Z30
 	VFMADD231PS.BCST 60(DX), Z17, Z31
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 64(DX), Z18, Z24
 	VFMADD231PS.BCST 68(DX), Z18, Z25
 	VFMADD231PS.BCST 72(DX), Z18, Z26
@@ -3605,7 +3666,8 @@ loop:
 	VFMADD231PS.BCST 84(DX), Z18, Z29
 	VFMADD231PS.BCST 88(DX), Z18, Z30
 	VFMADD231PS.BCST 92(DX), Z18, Z31
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 96(DX), Z19, Z24
 	VFMADD231PS.BCST 100(DX), Z19, Z25
 	VFMADD231PS.BCST 104(DX), Z19, Z26
@@ -3614,8 +3676,8 @@ loop:
 	VFMADD231PS.BCST 116(DX), Z19, Z29
 	VFMADD231PS.BCST 120(DX), Z19, Z30
 	VFMADD231PS.BCST 124(DX), Z19, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 128(DX), Z4, Z24
 	VFMADD231PS.BCST 132(DX), Z4, Z25
 	VFMADD231PS.BCST 136(DX), Z4, Z26
@@ -3624,7 +3686,8 @@ loop:
 	VFMADD231PS.BCST 148(DX), Z4, Z29
 	VFMADD231PS.BCST 152(DX), Z4, Z30
 	VFMADD231PS.BCST 156(DX), Z4, Z31
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 160(DX), Z5, Z24
 	VFMADD231PS.BCST 164(DX), Z5, Z25
 	VFMADD231PS.BCST 168(DX), Z5, Z26
@@ -3633,7 +3696,8 @@ loop:
 	VFMADD231PS.BCST 180(DX), Z5, Z29
 	VFMADD231PS.BCST 184(DX), Z5, Z30
 	VFMADD231PS.BCST 188(DX), Z5, Z31
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 192(DX), Z6, Z24
 	VFMADD231PS.BCST 196(DX), Z6, Z25
 	VFMADD231PS.BCST 200(DX), Z6, Z26
@@ -3642,7 +3706,8 @@ loop:
 	VFMADD231PS.BCST 212(DX), Z6, Z29
 	VFMADD231PS.BCST 216(DX), Z6, Z30
 	VFMADD231PS.BCST 220(DX), Z6, Z31
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 224(DX), Z7, Z24
 	VFMADD231PS.BCST 228(DX), Z7, Z25
 	VFMADD231PS.BCST 232(DX), Z7, Z26
@@ -3675,8 +3740,8 @@ loop:
 	VSHUFF32X4 $0xdd, Z14, Z10, Z14
 	VSHUFF32X4 $0x88, Z15, Z11, Z19
 	VSHUFF32X4 $0xdd, Z15, Z11, Z15
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+64)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 256(DX), Z16, Z24
 	VFMADD231PS.BCST 260(DX), Z16, Z25
 	VFMADD231PS.BCST 264(DX), Z16, Z26
@@ -3685,7 +3750,8 @@ loop:
 	VFMADD231PS.BCST 276(DX), Z16, Z29
 	VFMADD231PS.BCST 280(DX), Z16, Z30
 	VFMADD231PS.BCST 284(DX), Z16, Z31
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+72)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 288(DX), Z17, Z24
 	VFMADD231PS.BCST 292(DX), Z17, Z25
 	VFMADD231PS.BCST 296(DX), Z17, Z26
@@ -3694,7 +3760,8 @@ loop:
 	VFMADD231PS.BCST 308(DX), Z17, Z29
 	VFMADD231PS.BCST 312(DX), Z17, Z30
 	VFMADD231PS.BCST 316(DX), Z17, Z31
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+80)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 320(DX), Z18, Z24
 	VFMADD231PS.BCST 324(DX), Z18, Z25
 	VFMADD231PS.BCST 328(DX), Z18, Z26
@@ -3703,7 +3770,8 @@ loop:
 	VFMADD231PS.BCST 340(DX), Z18, Z29
 	VFMADD231PS.BCST 344(DX), Z18, Z30
 	VFMADD231PS.BCST 348(DX), Z18, Z31
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+88)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 352(DX), Z19, Z24
 	VFMADD231PS.BCST 356(DX), Z19, Z25
 	VFMADD231PS.BCST 360(DX), Z19, Z26
@@ -3712,8 +3780,8 @@ loop:
 	VFMADD231PS.BCST 372(DX), Z19, Z29
 	VFMADD231PS.BCST 376(DX), Z19, Z30
 	VFMADD231PS.BCST 380(DX), Z19, Z31
-	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI)(R12*1), AX
-	PREFETCHT0 0(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+96)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 384(DX), Z12, Z24
 	VFMADD231PS.BCST 388(DX), Z12, Z25
 	VFMADD231PS.BCST 392(DX), Z12, Z26
@@ -3722,7 +3790,8 @@ loop:
 	VFMADD231PS.BCST 404(DX), Z12, Z29
 	VFMADD231PS.BCST 408(DX), Z12, Z30
 	VFMADD231PS.BCST 412(DX), Z12, Z31
-	PREFETCHT0 64(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+104)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 416(DX), Z13, Z24
 	VFMADD231PS.BCST 420(DX), Z13, Z25
 	VFMADD231PS.BCST 424(DX), Z13, Z26
@@ -3731,7 +3800,8 @@ loop:
 	VFMADD231PS.BCST 436(DX), Z13, Z29
 	VFMADD231PS.BCST 440(DX), Z13, Z30
 	VFMADD231PS.BCST 444(DX), Z13, Z31
-	PREFETCHT0 128(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+112)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 448(DX), Z14, Z24
 	VFMADD231PS.BCST 452(DX), Z14, Z25
 	VFMADD231PS.BCST 456(DX), Z14, Z26
@@ -3740,7 +3810,8 @@ loop:
 	VFMADD231PS.BCST 468(DX), Z14, Z29
 	VFMADD231PS.BCST 472(DX), Z14, Z30
 	VFMADD231PS.BCST 476(DX), Z14, Z31
-	PREFETCHT0 192(AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+120)(DI), AX
+	PREFETCHT0 (AX)(R10*1)
 	VFMADD231PS.BCST 480(DX), Z15, Z24
 	VFMADD231PS.BCST 484(DX), Z15, Z25
 	VFMADD231PS.BCST 488(DX), Z15, Z26
@@ -3751,15 +3822,9 @@ loop:
 	VFMADD231PS.BCST 508(DX), Z15, Z31
 	ADDQ $512, DX
 	ADDQ $64, SI
-	ADDQ $32, R12
-	CMPQ R12, $128
-	JLT same0
-	XORQ R12, R12
-	ADDQ $256, R10
+	ADDQ $64, R10
 	CMPQ R10, streamBlock_near(DI)
 	CMOVQEQ streamBlock_next(DI), R10
-
-same0:
 	DECQ streamBlock_k(DI)
 	JZ sums
 	DECQ streamBlock_left(DI)
@@ -3827,7 +3892,6 @@ added0x1:
 	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
 	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
 	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
-	MOVQ R12, (streamBlock_slots+0*streamSlot__size+streamSlot_turn+0)(DI)
 	VZEROUPPER
 	RET
 

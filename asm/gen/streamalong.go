@@ -29,9 +29,6 @@ func (k stream) transposed(s *source) {
 	k.function(s, "Along"+k.suffix(), k.vecs*k.kernel().bytes()/4)
 	for g := range k.vecs {
 		s.startSlot(g)
-		if k.grouped() {
-			s.slot(g, "turn", 0, turnRegs[g])
-		}
 	}
 	s.label("start")
 	for i := range k.vecs * k.rows {
@@ -51,11 +48,7 @@ func (k stream) transposed(s *source) {
 			k.slot512(s, g, first(g))
 		}
 		s.nextA(g, block/k.bytes/k.kpack*4*k.kernel().mr)
-		if k.grouped() {
-			s.nextTurn(g)
-		} else {
-			s.nextB(g, block)
-		}
+		s.nextB(g, block)
 	}
 	if !k.ymm && k.vecs > 1 {
 		s.label("next")
@@ -72,9 +65,6 @@ func (k stream) transposed(s *source) {
 	s.op("JNE start")
 	for g := k.vecs - 1; g >= 0; g-- {
 		s.endSlot(g)
-		if k.grouped() {
-			s.op("MOVQ %s, %s", turnRegs[g], s.slotField(g, "turn", 0))
-		}
 	}
 	s.ret()
 }
@@ -115,16 +105,12 @@ func (s *source) startSlot(slot int) {
 	s.slot(slot, "fetch", 0, slotRegs[slot].fetch)
 }
 
-// nextA goes on by so many bytes in A, nextB in the rows of B, and nextFetch in what is prefetched of them.
+// nextA goes on by so many bytes in A, and nextB in the rows of B and in what is prefetched of them.
 func (s *source) nextA(slot, a int) { s.op("ADDQ $%d, %s", a, slotRegs[slot].a) }
 
 func (s *source) nextB(slot, block int) {
 	s.op("ADDQ $%d, %s", block, slotRegs[slot].offset)
-	s.nextFetch(slot, block)
-}
-
-func (s *source) nextFetch(slot, n int) {
-	s.op("ADDQ $%d, %s", n, slotRegs[slot].fetch)
+	s.op("ADDQ $%d, %s", block, slotRegs[slot].fetch)
 	s.op("CMPQ %s, streamBlock_near(DI)", slotRegs[slot].fetch)
 	s.op("CMOVQEQ streamBlock_next(DI), %s", slotRegs[slot].fetch)
 }
@@ -163,14 +149,7 @@ func (k stream) slot512(s *source, slot, first int) {
 // word multiplies a word of each row of A and a vector of B, and prefetches, unless that was done before.
 func (k stream) word(s *source, slot, first, w, b int) {
 	regs := slotRegs[slot]
-	switch {
-	case k.grouped():
-		line := w % fetchLines
-		if line == 0 {
-			s.op("MOVQ %s(%s*1), AX", s.slotField(slot, "rows", w/fetchLines), turnRegs[slot])
-		}
-		s.op("PREFETCHT0 %d(AX)(%s*1)", 64*line, regs.fetch)
-	case !k.early():
+	if !k.early() {
 		s.slot(slot, "rows", w, "AX")
 		k.fetchRow(s, slot)
 	}
@@ -188,27 +167,6 @@ func (k stream) word(s *source, slot, first, w, b int) {
 func (k stream) fetchRow(s *source, slot int) {
 	s.op("%s (AX)(%s*1)", k.prefetch(), slotRegs[slot].fetch)
 }
-
-// grouped reports whether fetchLines lines of a row are prefetched one after the other, of other rows in each block until all have had
-// their turn. Processors look for streams themselves, and Intel's find them so. Blocks of half a line gained nothing.
-func (k stream) grouped() bool { return !k.ymm && !k.far && k.bytes*k.kpack == 4 }
-
-const fetchLines = 4 // streamPiece bytes
-
-// nextTurn is nextB for blocks of a line if prefetches are grouped: other rows have their turn.
-func (s *source) nextTurn(slot int) {
-	turn, same := turnRegs[slot], fmt.Sprintf("same%d", slot)
-	s.op("ADDQ $64, %s", slotRegs[slot].offset)
-	s.op("ADDQ $%d, %s", 8*16/fetchLines, turn)
-	s.op("CMPQ %s, $%d", turn, 8*16)
-	s.op("JLT %s", same)
-	s.op("XORQ %s, %s", turn, turn)
-	s.nextFetch(slot, 64*fetchLines)
-	s.label(same)
-}
-
-// turnRegs are the registers that hold, for each slot, the place among the rows of those that have their turn.
-var turnRegs = []string{"R12", "R13"}
 
 // early reports whether a row is prefetched where it is read. To the second-level cache that is faster, unless the products take so long
 // that there is time for it between them.
