@@ -11,9 +11,9 @@ import (
 //	memory   block 0, block 1, block 2, ...       panel   element 0 of every block
 //	                                                      element 1 of every block, ...
 const (
-	dotMost   = 16 // most elements of C
-	dotBlocks = 8  // fewest blocks of K
-	dotStep   = 4  // most elements from one of a vector to the next
+	dotMost   = 8 // most elements of C, half as many of pairs
+	dotBlocks = 8 // fewest blocks of K
+	dotStep   = 4 // most elements from one of a vector to the next
 	// Steps of K between two times that vectors are packed, for one element of C: meanwhile comes closer what is packed next, in the
 	// time that packing it would wait for memory.
 	dotSteps = 48
