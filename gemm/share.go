@@ -7,7 +7,7 @@ import (
 	"example.com/leafhopper/asm"
 )
 
-// partial is the memory of what is computed so.
+// partial is the memory for the sums of ranges of K, see mostRanges.
 type partial struct {
 	sums unsafe.Pointer // [sums of the first range, or block, and of every block after that][m][n]
 	left []atomic.Int32 // ranges that are not computed, of each part of C
