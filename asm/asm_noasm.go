@@ -6,4 +6,4 @@ package asm
 const assembled = false
 
 // No kernel has functions in assembly.
-var avx512BF16, avx512, avx2, amx functions
+var avx512BF16, avx512, avx2, amx, hopper512, hopper256 functions

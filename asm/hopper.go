@@ -145,9 +145,9 @@ func (s *hopperShape) bytes(side hopperSide, words int) int {
 func registerHopper(c cpu) []*Kernel {
 	all := [numTypes]bool{BF16: true, F16: true, F32: true, E4M3: true, E5M2: true}
 	ks := []*Kernel{
-		{Name: "hopper-avx512", ISA: "AVX-512", exact: &hopperShape512, err: c.lacks(isaAVX512)},
-		{Name: "hopper-avx2", ISA: "AVX2+F16C", exact: &hopperShape256, err: c.lacks(isaAVX2)},
-		{Name: "hopper-go", ISA: "Go", exact: &hopperShapeGo, Peak: peakHopperGo, PeakFlops: peakHopperGoFlops},
+		{Name: "hopper-avx512", ISA: "AVX-512", needs: isaAVX512, exact: &hopperShape512, functions: hopper512},
+		{Name: "hopper-avx2", ISA: "AVX2+F16C", needs: isaAVX2, exact: &hopperShape256, functions: hopper256},
+		{Name: "hopper-go", ISA: "Go", exact: &hopperShapeGo, functions: functions{peak: peakHopperGo, flops: peakHopperGoFlops}},
 	}
 	for _, k := range ks {
 		s := k.exact
@@ -159,19 +159,20 @@ func registerHopper(c cpu) []*Kernel {
 			mulExact(s, depth, m, a, b, src, lds, dst, ldd, true)
 		}
 		for t := range Type(numTypes) {
+			if k.finishB[t] != nil {
+				continue
+			}
 			for slot, kContiguous := range []bool{false, true} {
 				k.packA[t][slot] = packHopperGo(s, t, sideA, kContiguous)
 				k.packB[t][slot] = packHopperGo(s, t, sideB, kContiguous)
 			}
 			k.finishB[t] = func(p hopperPanel, depth int) { s.finishGo(p, t, sideB, depth) }
 		}
-		assembleHopper(k)
-		switch {
-		case k.Name == "hopper-go":
+		k.err, k.MulF16 = c.lacks(k.needs), k.mulF16
+		if k.Name == "hopper-go" {
 			k.Mul, k.MulF16 = k.Ref, k.RefF16
-		case k.Mul == nil && k.err == nil:
-			k.err = errPurego
 		}
+		k.complete()
 		k.Ref = s.adding(k.Ref)
 		if k.Mul != nil {
 			k.Mul = s.adding(k.Mul)

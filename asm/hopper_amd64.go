@@ -27,12 +27,6 @@ type hopperCall struct {
 	infinite int // set to 1 if an accumulator in f16 became infinite, after which it is wrong
 }
 
-// Flops in a turn of a peak loop: vectors × lanes × 2.
-const (
-	peakHopper512Flops = 8 * 16 * 2
-	peakHopper256Flops = 6 * 8 * 2
-)
-
 // A hopperCode is the assembly of a kernel. The functions are called by their names, not through variables, which would
 // move their arguments to the heap.
 type hopperCode struct {
@@ -40,19 +34,36 @@ type hopperCode struct {
 	zmm bool // AVX-512, otherwise AVX2
 }
 
-// assembleHopper gives k its assembly.
-func assembleHopper(k *Kernel) {
-	switch k.Name {
-	case "hopper-avx512":
-		c := hopperCode{k.exact, true}
-		k.Mul, k.MulF16 = c.mul, c.mulF16
-		k.Peak, k.PeakFlops = peakHopper512, peakHopper512Flops
-	case "hopper-avx2":
-		c := hopperCode{k.exact, false}
-		k.Mul, k.MulF16 = c.mul, c.mulF16
-		k.Peak, k.PeakFlops = peakHopper256, peakHopper256Flops
+// The kernels of Hopper's arithmetic, by role. The packers of values are those of the native kernel that has panels as wide.
+var (
+	hopper512 = hopperCode{&hopperShape512, true}.functions(&avx512, 32, 64, peakHopper512, 8*16*2)
+	hopper256 = hopperCode{&hopperShape256, false}.functions(&avx2, 16, 24, peakHopper256, 6*8*2)
+)
+
+// functions returns what c does for a kernel, whose packers pack the values of groups of rows, or columns, as native does. flops are
+// those of a turn of the peak loop: vectors × lanes × 2.
+func (c hopperCode) functions(native *functions, groupA, groupB int, peak func(n int), flops int) functions {
+	f := functions{mul: c.mul, mulF16: c.mulF16, peak: peak, flops: flops}
+	for t := range Type(numTypes) {
+		wide := widened(t)
+		for slot, kContiguous := range []bool{false, true} {
+			a, b := c.packer(t, sideA, groupA), c.packer(t, sideB, groupB)
+			a.partwise(kContiguous, native.packA[wide][slot])
+			if !kContiguous {
+				a.values = a.widening(false, a.straight(c.zmm, wide, native.packA[wide][slot]))
+			}
+			b.partwise(kContiguous, native.packB[wide][slot])
+			f.packA[t][slot], f.packB[t][slot], f.finishB[t] = a.packFunc(kContiguous), b.packFunc(kContiguous), b.finish
+		}
 	}
-	assembleHopperPackers(k)
+	return f
+}
+
+// packer returns a packer of one side, to which it leaves how values are packed.
+func (c hopperCode) packer(t Type, side hopperSide, group int) *hopperPacker {
+	p := &hopperPacker{hopperShape: c.hopperShape, t: t, side: side, group: group}
+	p.finish = func(panel hopperPanel, depth int) { p.finishAssembly(c.zmm, panel, depth) }
+	return p
 }
 
 // steps calls the assembly for steps of products products.

@@ -106,3 +106,25 @@ func (c *hopperPacker) finishAssembly(zmm bool, p hopperPanel, depth int) {
 		c.exponents(zmm, unsafe.Add(p.exponents, k0*row), unsafe.Add(p.values, k0*sub*4), min(depth-k0, finishChunk), normal, base, depth*sub*4)
 	}
 }
+
+// straight returns values for panels of A from rows of K, of which several are packed at once: all that there are, or with AVX2
+// whole groups.
+func (c *hopperPacker) straight(zmm bool, t Type, rest PackFunc) func(dst, src unsafe.Pointer, stride, n, k, depth int) {
+	size := t.Size()
+	pack512 := map[Type]packAcross512{BF16: packAcross512BF16x8, F16: packAcross512F16x8, F32: packAcross512Wordsx8}[t]
+	pack256 := map[Type]packAcross256{BF16: packAcross256BF16x4, F16: packAcross256F16x4, F32: packAcross256Wordsx4}[t]
+	return func(dst, src unsafe.Pointer, stride, n, k, depth int) {
+		if !zmm && n < c.group {
+			c.parts(dst, n, depth, func(part unsafe.Pointer, i, n int) { rest(part, unsafe.Add(src, i*size), stride, n, k) })
+			return
+		}
+		for k0 := 0; k0 < k; k0 += packChunk {
+			to, from := unsafe.Add(dst, headerBytes+k0*c.mr*4), unsafe.Add(src, k0*stride)
+			if zmm {
+				pack512(to, from, stride, n, min(k-k0, packChunk), c.bytes(sideA, depth))
+			} else {
+				pack256(to, from, stride, min(k-k0, packChunk), c.bytes(sideA, depth))
+			}
+		}
+	}
+}

@@ -109,6 +109,10 @@ type functions struct {
 	rows   func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
 	stores store // what strip and rows do besides float32 in the caches
 
+	// What Hopper's arithmetic has instead: see Kernel.Mul and MulF16, and what makes the rest of a panel of B from its values.
+	mul, mulF16 KernelFunc
+	finishB     [numTypes]func(p hopperPanel, depth int)
+
 	packA, packB [numTypes][2]PackFunc // by orientation, see packSlot
 	mulPack      [numTypes][2]mulPackFunc
 	stream       [numTypes]streamFuncs
@@ -166,8 +170,6 @@ type Kernel struct {
 	inRows []RowsFunc   // what rows of functions does, by store; for A of type words
 	step   int          // what the depth of a native kernel's panels is a multiple of, if not 1
 	exact  *hopperShape // of panels for exact arithmetic, otherwise nil
-	// finishB makes the rest of such a panel of B from its values.
-	finishB [numTypes]func(p hopperPanel, depth int)
 }
 
 // PastLine is what dst and ldd must be multiples of, in bytes, for MulPast to store past the caches.

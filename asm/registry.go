@@ -101,6 +101,8 @@ func (k *Kernel) complete() {
 	}
 	switch {
 	case k.Mul != nil:
+	case f.mul != nil:
+		k.Mul = f.mul
 	case f.strip != nil:
 		k.Mul = func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 			f.strip(k, m, a, b, src, lds, dst, ldd, 0)
