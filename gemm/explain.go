@@ -76,8 +76,7 @@ func Explain(a Question) (string, error) {
 		}
 	}
 	p := a.product(k)
-	p.on = on.tuned(k)
-	p.pose(&s)
+	p.survey(on, &s)
 	q := &p.problem
 	if q.workers = a.Workers; q.workers == 0 {
 		q.workers = here.cores()
@@ -110,6 +109,7 @@ func (a *Question) product(k *asm.Kernel) *product {
 		p.b.stride = a.K
 	}
 	p.vector()
+	p.pose()
 	return p
 }
 

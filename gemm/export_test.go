@@ -54,6 +54,9 @@ func (e *Engine) prepared(c, a, b AnyMatrix, opts []Option) (*slab, *settings, e
 	s := e.defaults
 	in := slab{product: product{c: c.view(), a: a.view(), b: b.view(), packed: b.packing()}}
 	err := s.prepare(&in.product, opts)
+	if err == nil {
+		in.survey(here, &s)
+	}
 	return &in, &s, err
 }
 
@@ -67,10 +70,10 @@ func PathOf(e *Engine, c, a, b AnyMatrix, opts ...Option) (path Path, err error)
 	if err != nil {
 		return path, err
 	}
-	if in.tiny() != nil {
+	if s.unnamed() && in.tiny() != nil {
 		return Path{&tinyPlan}, nil
 	}
-	return Path{e.plan(&in.problem, s)}, nil
+	return Path{e.plan(&in.product, s)}, nil
 }
 
 // What tests ask about it.
@@ -177,8 +180,9 @@ func StreamColumns(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 func PlaceSlabs(k *asm.Kernel, t asm.Type, m, n, depth, workers int) (slabs int) {
 	for _, b := range []view{{packed: true}, {trans: true}, {}} {
 		b.rows, b.cols, b.stride, b.elem = depth, n, n, t
-		p := product{a: view{rows: m, cols: depth, stride: depth, elem: t}, b: b, c: view{rows: m, cols: n, stride: n}, problem: problem{k: depth, kernel: k, on: here.tuned(k)}}
-		p.pose(&settings{})
+		p := product{a: view{rows: m, cols: depth, stride: depth, elem: t}, b: b, c: view{rows: m, cols: n, stride: n}, problem: problem{k: depth, kernel: k}}
+		p.pose()
+		p.survey(here, &settings{})
 		p.workers, p.procs = workers, workers
 		if g := choose(&p.problem); g.share == bySlabs {
 			slabs = g.slabs.count

@@ -136,9 +136,7 @@ func compareGolden(t *testing.T, file string, lines []string) {
 func decided(k *asm.Kernel, elem asm.Type, layout string, shape [3]int, workers int) string {
 	a := Question{M: shape[0], N: shape[1], K: shape[2], Type: elem, Out: asm.F32, TransA: layout[0] == 'T', TransB: layout[1] == 'T', Packed: layout[1] == 'P'}
 	p := a.product(k)
-	p.on = here.tuned(k)
 	s := settings{alpha: 1, workers: workers, procs: workers}
-	p.pose(&s)
 	var e Engine
-	return e.plan(&p.problem, &s).String()
+	return e.plan(p, &s).String()
 }

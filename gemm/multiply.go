@@ -106,8 +106,11 @@ func (e *Engine) compute(in *slab, s *settings) error {
 			return err
 		}
 	default:
-		if in.unpacked = in.tiny(); in.unpacked == nil {
-			if plan = e.plan(&in.problem, s); plan.share != byCaller {
+		if s.unnamed() {
+			in.unpacked = in.tiny()
+		}
+		if in.unpacked == nil {
+			if plan = e.plan(&in.product, s); plan.share != byCaller {
 				return e.grid(in, s, plan, start)
 			}
 			in.layout(plan, in.n)
@@ -155,7 +158,7 @@ func (s *settings) prepare(p *product, opts []Option) error {
 		p.turn()
 		s.tile[0], s.tile[1] = s.tile[1], s.tile[0]
 	}
-	p.kernel, p.on, p.alpha, p.beta = k, here.tuned(k), s.alpha, s.beta
+	p.kernel, p.alpha, p.beta = k, s.alpha, s.beta
 	p.k = p.a.cols
 	if err := s.cutParts(p); err != nil {
 		return err
@@ -164,7 +167,7 @@ func (s *settings) prepare(p *product, opts []Option) error {
 		p.vector()
 	}
 	p.setFinish(s)
-	p.pose(s)
+	p.pose()
 	return nil
 }
 

@@ -107,8 +107,10 @@ type planned struct {
 	plan Plan
 }
 
-// plan returns how to compute q. A product that is worth sharing asks how many there are to share it.
-func (e *Engine) plan(q *problem, s *settings) *Plan {
+// plan returns how to compute p. A product that is worth sharing asks how many there are to share it.
+func (e *Engine) plan(p *product, s *settings) *Plan {
+	p.survey(here, s)
+	q := &p.problem
 	if q.asked.any || !q.alone(many) {
 		q.workers, q.procs, q.waits = s.workerCount(), s.processors(), s.ctx != nil
 		if workers := q.atOnce(); !q.asked.any && q.alone(q.crowd(workers)) {

@@ -107,13 +107,11 @@ func (q *problem) held(workers, times int) bool {
 	return times > 0 && q.sizeB() <= workers*q.on.l2/times
 }
 
-// pose makes p's problem, but for who computes it.
-func (p *product) pose(s *settings) {
+// pose makes p's problem, as far as a product that is too small to think about needs it.
+func (p *product) pose() {
 	q := &p.problem
 	q.m, q.n = p.c.rows, p.c.cols
 	q.elem, q.elemB, q.out = p.a.elem, p.b.elem, p.c.elem
-	q.pitchA, q.pitchB, q.pitchC = p.a.pitch(), p.b.pitch(), p.c.pitch()
-	q.lineA, q.lineB = uint8(uintptr(p.a.ptr)%lineBytes), uint8(uintptr(p.b.ptr)%lineBytes)
 	q.transA, q.transC = p.a.trans, p.c.trans
 	switch {
 	case p.b.packed:
@@ -122,6 +120,14 @@ func (p *product) pose(s *settings) {
 		q.formB = alongK
 	}
 	q.plain = p.alpha == 1 && p.beta == 0 && !p.finish.any
+}
+
+// survey adds what else decisions need, for a caller who computes alone.
+func (p *product) survey(on *machine, s *settings) {
+	q := &p.problem
+	q.on = on.tuned(q.kernel)
+	q.pitchA, q.pitchB, q.pitchC = p.a.pitch(), p.b.pitch(), p.c.pitch()
+	q.lineA, q.lineB = uint8(uintptr(p.a.ptr)%lineBytes), uint8(uintptr(p.b.ptr)%lineBytes)
 	q.workers, q.procs = 1, 1
 	if !s.unnamed() {
 		q.asked = asked{depth: s.depth, m: s.tile[0], n: s.tile[1], k: s.tile[2], any: true}

@@ -35,7 +35,6 @@ func testStreamMemory(t *testing.T) {
 				for _, v := range []view{{elem: b}, {elem: b, trans: true}, {elem: b, packed: true}} {
 					forStreamShapes(k, a, v, func(p *product, workers int) {
 						var st stream
-						p.pose(&settings{alpha: 1})
 						p.workers, p.procs = workers, workers
 						g := p.planColumns()
 						err := st.init(p, &g)
@@ -75,7 +74,7 @@ func forStreamShapes(kernel *asm.Kernel, elem asm.Type, b view, f func(p *produc
 	for _, m := range []int{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 25, 32, 33, 48, 63, 64, 65, 127, 128, 300, 511, 512} {
 		for _, n := range []int{1, 31, 32, 33, 95, 97, 256, 300, 511, 1000, 1025, 4097, 8192, 10007, 20000, 300_001} {
 			for _, k := range []int{1, 2, 3, 16, 17, 63, 64, 65, 127, 128, 255, 256, 257, 512, 513, 1024, 4096, longest} {
-				p := product{problem: problem{k: k, kernel: kernel, on: here.tuned(kernel)}, alpha: 1, b: b, c: view{rows: m, cols: n}}
+				p := product{problem: problem{k: k, kernel: kernel}, alpha: 1, b: b, c: view{rows: m, cols: n}}
 				p.a = view{
 					ptr:  unsafe.Pointer(unsafe.SliceData(data)),
 					elem: elem, rows: m, cols: k, stride: k, len: m * k,
@@ -87,6 +86,8 @@ func forStreamShapes(kernel *asm.Kernel, elem asm.Type, b view, f func(p *produc
 				if b.packed {
 					p.packed = packing{kernel: kernel, elem: b.elem, k: k, n: n, bk: stageElements(kernel, b.elem)}
 				}
+				p.pose()
+				p.survey(here, &settings{})
 				for _, workers := range []int{1, 2, 5, 64} {
 					if most := &p.on.columns[p.crowd(workers)].most; m <= max(most[inRows], most[alongK], most[inPanels]) {
 						f(&p, workers)
