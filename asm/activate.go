@@ -84,7 +84,7 @@ func apply(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, cols int,
 	}
 }
 
-// applyGeneric is the twin of applyAVX512 and applyAVX2.
+// applyGeneric is the twin of apply512 and apply256.
 func applyGeneric(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, cols int, v Vector, how pass) {
 	for i := range rows {
 		to := unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd)), cols)

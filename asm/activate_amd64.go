@@ -13,9 +13,9 @@ var hasAVX512, hasAVX2 = machine().lacks(isaAVX512) == nil, machine().lacks(isaA
 func applyVectors(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, cols int, v Vector, how pass) bool {
 	switch {
 	case hasAVX512:
-		applyAVX512(dst, ldd, src, lds, rows, cols, v.At, v.Row, v.Col, int(how), unsafe.Pointer(&activateConst))
+		apply512(dst, ldd, src, lds, rows, cols, v.At, v.Row, v.Col, int(how), unsafe.Pointer(&activateConst))
 	case hasAVX2:
-		applyAVX2(dst, ldd, src, lds, rows, cols, v.At, v.Row, v.Col, int(how), unsafe.Pointer(&activateConst))
+		apply256(dst, ldd, src, lds, rows, cols, v.At, v.Row, v.Col, int(how), unsafe.Pointer(&activateConst))
 	default:
 		return false
 	}

@@ -73,7 +73,7 @@
 // The assembly, and the declarations of its functions, are written by the program in gen; build tag purego leaves them out. A
 // function is called ROLE HOW SET WHAT xSIZE, as packAcross512BF16x32 is, of which some leave out some:
 //
-//	ROLE  mul, rows (A in rows), lanes, mulPack, edge, unpacked, stream, pack, sweep, scan, exponents, tame, wide, peak
+//	ROLE  mul, rows (A in rows), lanes, mulPack, edge, unpacked, stream, pack, sweep, scan, exponents, tame, wide, apply, peak
 //	HOW   Along, Across (K runs along the rows of the source, or across them), Panels, Short, Far, Past, Round, Hopper
 //	SET   512 (AVX-512), 256 (AVX2), AMX
 //	WHAT  B holds: Pairs (of bf16), Words (float32), BF16, F16 (widened), Tiles (multiplied as AMX does); or A, B, a panel's side
@@ -82,7 +82,8 @@
 // To add a kernel: write what it does in the file of its family in gen and add it to the table there, run go generate, and name the
 // function in the functions of its kernel in asm_amd64.go, whose roles kernel.go explains; a family of its own is a line in gen/main.go.
 // The tests of a role compare every kernel that has it with its plain-Go twin, bit for bit: kernel_test.go those of mul, and
-// the test file that is called like the role the others. TestStale proves that the files are what the generator writes.
+// the test file that is called like the role the others. TestStale proves that the files are what the generator writes, and TestNames
+// that names follow the grammar.
 package asm
 
 //go:generate go run ./gen

@@ -9,9 +9,9 @@ import "unsafe"
 // applyGeneric, for rows and cols that are positive.
 //
 //go:noescape
-func applyAVX512(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, cols int, v unsafe.Pointer, vrow, vcol, how int, consts unsafe.Pointer)
+func apply512(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, cols int, v unsafe.Pointer, vrow, vcol, how int, consts unsafe.Pointer)
 
 // applyGeneric, for rows and cols that are positive.
 //
 //go:noescape
-func applyAVX2(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, cols int, v unsafe.Pointer, vrow, vcol, how int, consts unsafe.Pointer)
+func apply256(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, cols int, v unsafe.Pointer, vrow, vcol, how int, consts unsafe.Pointer)

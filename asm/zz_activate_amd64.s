@@ -5,9 +5,9 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// func applyAVX512(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, cols int, v unsafe.Pointer, vrow, vcol, how int, consts unsafe.Pointer)
+// func apply512(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, cols int, v unsafe.Pointer, vrow, vcol, how int, consts unsafe.Pointer)
 // applyGeneric, for rows and cols that are positive.
-TEXT ·applyAVX512(SB), NOSPLIT, $96-88
+TEXT ·apply512(SB), NOSPLIT, $96-88
 	MOVQ dst+0(FP), DI
 	MOVQ ldd+8(FP), R8
 	MOVQ src+16(FP), SI
@@ -593,9 +593,9 @@ scalestore:
 	VMOVUPS Z0, K1, (DI)(CX*4)
 	JMP scalenext
 
-// func applyAVX2(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, cols int, v unsafe.Pointer, vrow, vcol, how int, consts unsafe.Pointer)
+// func apply256(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, cols int, v unsafe.Pointer, vrow, vcol, how int, consts unsafe.Pointer)
 // applyGeneric, for rows and cols that are positive.
-TEXT ·applyAVX2(SB), NOSPLIT, $96-88
+TEXT ·apply256(SB), NOSPLIT, $96-88
 	MOVQ dst+0(FP), DI
 	MOVQ ldd+8(FP), R8
 	MOVQ src+16(FP), SI

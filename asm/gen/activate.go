@@ -260,9 +260,9 @@ func (a activator) tanh() {
 //	R10 the Vector's row   R11 where in it
 //	R13 bytes to its next lanes, or 0   R12 constants   K1 mask of the last columns
 func (a *activator) write() {
-	name := "applyAVX2"
+	name := "apply256"
 	if a.zmm {
-		name = "applyAVX512"
+		name = "apply512"
 	}
 	const params = "dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, cols int, " +
 		"v unsafe.Pointer, vrow, vcol, how int, consts unsafe.Pointer"

@@ -380,30 +380,6 @@ func amxBlocks(s *source, a *sideA, name string) {
 	s.op("JNZ %s", name)
 }
 
-// Where a strip kernel keeps whether src is added, and then its pitch.
-const added, addedPitch = "24(SP)", "16(SP)"
-
-// loadC writes the load of a tile of C from R8, which the second moves on to the rows of the next panel. It changes AX.
-func loadC(s *source, tile int) {
-	if tile == 0 {
-		s.load("lds", "AX")
-	}
-	s.tile(tileLoad, tile, memory{"R8", "AX", 1, 64 * tile})
-	if tile == 1 {
-		s.op("SHLQ $4, AX")
-		s.op("ADDQ AX, R8")
-	}
-}
-
-// wholeLines writes the test, for zero, whether the rows of dst are whole lines of the cache and tiles are stored there as they are. It
-// changes AX.
-func wholeLines(s *source) {
-	s.op("MOVQ R10, AX")
-	s.op("ORQ R11, AX")
-	s.op("ORQ %s, AX", added)
-	s.op("TESTQ $63, AX")
-}
-
 // amxPeak writes the register-only loop: four accumulators, of tiles that are zero.
 func amxPeak(s *source) {
 	s.function("peakAMX", "n int", 0, "4 independent TDPBF16PS a turn, n turns.")
@@ -424,15 +400,4 @@ func amxPeak(s *source) {
 	s.label("done")
 	s.releaseTiles()
 	s.ret()
-}
-
-// tiles writes the configuration of the tile registers, palette 1: all eight have 16 rows of 64 bytes.
-func (s *source) tiles() {
-	config := make([]uint16, 32)
-	config[0] = 1
-	for tile := range 8 {
-		config[8+tile] = 64            // bytes of a row
-		config[24+tile/2] = 16<<8 | 16 // rows, in bytes
-	}
-	s.words("tiles", config)
 }

@@ -76,3 +76,27 @@ func (c *sideC) rows(s *source, adds bool) {
 		s.op("ADDQ R11, R10")
 	}
 }
+
+// Where a strip kernel keeps whether src is added, and then its pitch.
+const added, addedPitch = "24(SP)", "16(SP)"
+
+// loadC writes the load of a tile of C from R8, which the second moves on to the rows of the next panel. It changes AX.
+func loadC(s *source, tile int) {
+	if tile == 0 {
+		s.load("lds", "AX")
+	}
+	s.tile(tileLoad, tile, memory{"R8", "AX", 1, 64 * tile})
+	if tile == 1 {
+		s.op("SHLQ $4, AX")
+		s.op("ADDQ AX, R8")
+	}
+}
+
+// wholeLines writes the test, for zero, whether the rows of dst are whole lines of the cache and tiles are stored there as they are. It
+// changes AX.
+func wholeLines(s *source) {
+	s.op("MOVQ R10, AX")
+	s.op("ORQ R11, AX")
+	s.op("ORQ %s, AX", added)
+	s.op("TESTQ $63, AX")
+}

@@ -109,3 +109,14 @@ func (s *source) dotTile(dst, a, b int) {
 func (s *source) zeroTile(tile int)       { s.raw(tilezero(tile), "TILEZERO TMM%d", tile) }
 func (s *source) configTiles(base string) { s.raw(ldtilecfg(base), "LDTILECFG (%s)", base) }
 func (s *source) releaseTiles()           { s.raw(tilerelease(), "TILERELEASE") }
+
+// tiles writes the configuration of the tile registers, palette 1: all eight have 16 rows of 64 bytes.
+func (s *source) tiles() {
+	config := make([]uint16, 32)
+	config[0] = 1
+	for tile := range 8 {
+		config[8+tile] = 64            // bytes of a row
+		config[24+tile/2] = 16<<8 | 16 // rows, in bytes
+	}
+	s.words("tiles", config)
+}

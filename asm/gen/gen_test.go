@@ -38,6 +38,27 @@ func TestStale(t *testing.T) {
 	}
 }
 
+// TestNames holds the names of all functions to the grammar in the documentation of package asm.
+func TestNames(t *testing.T) {
+	name := regexp.MustCompile(`^(mul|rows|lanes|mulPack|edge|unpacked|stream|pack|sweep|scan|exponents|tame|wide|widen|apply|peak)` +
+		`(Along|Across|Panels|Short|Far|Past|Round|Hopper)*(512|256|AMX)(Pairs8?|Words8?|BF16|F16|E4M3|E5M2|Tiles|A|B)?(x\d+)*$`)
+	declared := regexp.MustCompile(`(?m)^func (\w+)\(`)
+	n := 0
+	for file, text := range generate() {
+		if !strings.HasSuffix(file, ".go") {
+			continue
+		}
+		for _, m := range declared.FindAllSubmatch(text, -1) {
+			if n++; !name.Match(m[1]) {
+				t.Errorf("%s: %s is not called as others are", file, m[1])
+			}
+		}
+	}
+	if n < 100 {
+		t.Errorf("%d functions, want at least 100", n)
+	}
+}
+
 // TestEVEX compares the encoder with an assembler.
 func TestEVEX(t *testing.T) {
 	f, err := os.Open("testdata/avx512bf16.txt")
