@@ -37,7 +37,7 @@ func TestAnywhere(t *testing.T) {
 		routes[products[r.IntN(len(products))](t, r)]++
 	}
 	t.Logf("products by route: %v", routes)
-	for _, route := range []string{"inline", "place", "stream", "ring"} {
+	for _, route := range []string{"caller", "slabs", "columns", "ring"} {
 		if routes[route] == 0 && !few {
 			t.Errorf("of %d products none took the route %q: %v", turns, route, routes)
 		}

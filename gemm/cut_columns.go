@@ -37,7 +37,7 @@ const (
 	sweepLeast   = 5        // rows for a kernel that sweeps, or reads columns as rows: fewer are multiplied where B lies
 	behindPanels = 16       // panels of a block of K before the next
 	restTiles    = 8        // tiles of rows from which A takes the time to fetch a panel of a whole stage
-	piecePanels  = 2        // panels of B in a piece
+	sweptPanels  = 2        // panels of B in a piece
 )
 
 // planColumns returns how workers share out the columns of B.
@@ -165,12 +165,12 @@ func (q *problem) cutColumns(g *Plan) {
 			block = 1
 		}
 	case behindB:
-		block = max(1, min(behindPanels, (scratchBytes-q.sweepBytes(g))/(q.sumsEach(g)*strip)))
+		block = max(1, min(behindPanels, (scratchBytes-q.behindBytes(g))/(q.sumsEach(g)*strip)))
 		cols = min(share, block)
 	case sweptB:
-		block, g.group = max(1, broomAcc/(q.sumsEach(g)*strip)/piecePanels)*piecePanels, piecePanels
+		block, g.group = max(1, broomAcc/(q.sumsEach(g)*strip)/sweptPanels)*sweptPanels, sweptPanels
 		slabs := max(swept, ceilDiv(panels, max(1, widest/ceilDiv(q.m, k.NR))))
-		cols = min(roundUp(ceilDiv(panels, slabs), piecePanels), block)
+		cols = min(roundUp(ceilDiv(panels, slabs), sweptPanels), block)
 	case streamedB:
 		if q.formB == inPanels {
 			unit := 1
@@ -244,9 +244,9 @@ func (q *problem) stripCols(g *Plan) int {
 	return q.kernel.NR
 }
 
-// sweepBytes returns the bytes of two panels, and sumsEach how many strips of sums a panel of columns has: those
+// behindBytes returns the bytes of two panels, and sumsEach how many strips of sums a panel of columns has: those
 // of a block of K are apart if it takes several steps.
-func (q *problem) sweepBytes(g *Plan) int { return 2 * q.kernel.PanelB(q.words(g.depth)) }
+func (q *problem) behindBytes(g *Plan) int { return 2 * q.kernel.PanelB(q.words(g.depth)) }
 
 func (q *problem) sumsEach(g *Plan) int {
 	if g.columns.each > 1 && g.columns.steps > g.columns.each {

@@ -145,14 +145,21 @@
 // product done, and helpers join when they can.
 //
 // A caller who names neither a depth nor a tile gets the shortest way that a
-// product allows, with the same bits; [Stats] names it. Small products are computed
-// by the caller alone (inline); those whose A stays in a cache, or for one or two workers
-// comes from one soon enough, by workers that read A where it lies and share C out in
-// slabs (place), or out of a deep K ranges of whole blocks; of either, float32 that is small, thin or does not divide into panels is not
-// packed; those of few rows by workers that stream B past an A that the ring holds whole
-// (stream), unless so many share a small B that their caches keep it (place); and in larger
-// ones (ring) a few workers pack B as they come to multiply it, so that the ring carries A
-// alone. Many workers with AMX do the same for wide products, each for its slabs.
+// product allows, with the same bits: a [Plan], which [Stats] carries and [Explain] explains.
+// It says who shares the product:
+//
+//	caller    it computes alone what takes less time than to hand it over
+//	columns   A has few rows, so that reading B is the work: each worker takes other
+//	          columns of B, past an A that slots hold whole
+//	slabs     what a slab of C needs comes from caches soon enough for each worker to
+//	          fetch and to pack it for itself; out of a deep K it is a range of blocks
+//	ring      A is packed once for all, and B, unless few workers pack it themselves as
+//	          they multiply, or many with AMX by a wide C
+//
+// where A comes from, and B, where sums wait for more of K, and how C, B or K is cut. It
+// follows from the sizes, types and layouts, the workers, and what was measured of the
+// kernel on the machine. Float32 that is small, thin or does not divide into panels is
+// not packed at all.
 //
 // # Memory
 //

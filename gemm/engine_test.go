@@ -66,7 +66,7 @@ func TestStats(t *testing.T) {
 	if st = verify[float32, float32](t, s); !st.Inline || st.Workers != 1 || st.Depth != 0 || st.Elapsed <= 0 {
 		t.Errorf("%+v: want an inline product", st)
 	}
-	if want := fmt.Sprintf("kernel go, inline, %v", st.Elapsed); st.String() != want {
+	if want := fmt.Sprintf("kernel go, caller, %v", st.Elapsed); st.String() != want {
 		t.Errorf("%q, want %q", st, want)
 	}
 	o := build[float32, float32](t, size(9, 9, 9))

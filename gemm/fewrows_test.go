@@ -116,7 +116,7 @@ func testFewRowsShared[O gemm.Output, I gemm.Element](t *testing.T) {
 			routes[st.Route] = true
 			o.free()
 		}
-		if !routes["place"] || !routes["stream"] {
+		if !routes["slabs"] || !routes["columns"] {
 			t.Errorf("the routes are %v", routes)
 		}
 	})

@@ -164,7 +164,7 @@ func testFinish(t *testing.T, check func(*testing.T, spec, finishing) gemm.Stats
 			t.Fatalf("%+v\n%+v", s, e)
 		}
 	}
-	if turns > 10 && (!routes["inline"] || !routes["place"] || !routes["ring"]) {
+	if turns > 10 && (!routes["caller"] || !routes["slabs"] || !routes["ring"]) {
 		t.Errorf("only the ways %v", routes)
 	}
 }

@@ -25,10 +25,10 @@ type way struct {
 func ways(t *testing.T) []way {
 	two := []gemm.Option{gemm.WithWorkers(2)}
 	ways := []way{
-		{"inline", 8, 8, 8, nil},
+		{"caller", 8, 8, 8, nil},
 		{"ring", 50, 70, 40, []gemm.Option{gemm.WithTile(16, 32, 8), gemm.WithDepth(2), gemm.WithWorkers(3)}},
-		{"place", 96, 112, 128, two},
-		{"stream", 2, 600, 500, two},
+		{"slabs", 96, 112, 128, two},
+		{"columns", 2, 600, 500, two},
 		{"without K", 100, 20, 0, nil},
 	}
 	for _, w := range ways {

@@ -26,7 +26,7 @@ func checkShared[I gemm.Element](t *testing.T, opts []gemm.Option, products []sh
 			routes[sameAsRing[float32, I](t, s).Route]++
 		})
 	}
-	if routes["place"] == 0 || routes["stream"] == 0 {
+	if routes["slabs"] == 0 || routes["columns"] == 0 {
 		t.Errorf("the routes are %v", routes)
 	}
 }

@@ -36,7 +36,7 @@ func testPast[O gemm.Output](t *testing.T) {
 		if kern.Arithmetic != asm.Native || slowKernel(kern.Name) {
 			t.Skip("takes seconds")
 		}
-		for workers, route := range map[int]string{1: "ring", 6: "place"} {
+		for workers, route := range map[int]string{1: "ring", 6: "slabs"} {
 			if !kern.Accepts(asm.BF16) || kern.Rows(asm.BF16) == nil {
 				route = "ring" // A has to be packed
 			}

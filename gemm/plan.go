@@ -66,7 +66,7 @@ const (
 )
 
 var (
-	sharingNames = [...]string{"inline", "place", "stream", "ring"}
+	sharingNames = [...]string{"caller", "slabs", "columns", "ring"}
 	sourceANames = [...]string{"rows", "panels", "slots"}
 	sourceBNames = [...]string{"unpacked", "streamed", "along", "stored", "packed", "behind", "swept", "slots", "dots"}
 	keeperNames  = [...]string{"registers", "C", "scratch", "engine"}

@@ -14,11 +14,11 @@ import (
 // run is what an engine keeps for a product on a grid: the programs of the routes,
 // of which each product needs one, and the grid whose workers execute it.
 type run struct {
-	ring   ring
-	stream stream
-	place  place
-	grid   pipeline.Grid
-	memory *tile.Slots
+	ring    ring
+	columns columnGrid
+	slabs   slabGrid
+	grid    pipeline.Grid
+	memory  *tile.Slots
 }
 
 // grid computes the product on a grid, as g says.
@@ -34,11 +34,11 @@ func (e *Engine) grid(in *slab, s *settings, g *Plan, start time.Time) error {
 	var prog program
 	switch g.share {
 	case bySlabs:
-		prog, err = r.slabs(e, in, g, &st)
+		prog, err = r.startSlabs(e, in, g, &st)
 	case byColumns:
-		prog, err = r.columns(e, &in.product, g, &st)
+		prog, err = r.startColumns(e, &in.product, g, &st)
 	default:
-		prog, err = r.onRing(e, &in.product, g, &st)
+		prog, err = r.startRing(e, &in.product, g, &st)
 	}
 	if err == nil {
 		err = r.execute(e, s, prog, &st)
@@ -53,8 +53,8 @@ func (e *Engine) grid(in *slab, s *settings, g *Plan, start time.Time) error {
 	return err
 }
 
-func (r *run) slabs(e *Engine, in *slab, g *Plan, st *Stats) (program, error) {
-	pl, c := &r.place, &g.slabs
+func (r *run) startSlabs(e *Engine, in *slab, g *Plan, st *Stats) (program, error) {
+	pl, c := &r.slabs, &g.slabs
 	pl.slab = *in
 	pl.layout(g, c.cols)
 	if c.ranges > 1 {
@@ -68,8 +68,8 @@ func (r *run) slabs(e *Engine, in *slab, g *Plan, st *Stats) (program, error) {
 	return pl, nil
 }
 
-func (r *run) columns(e *Engine, p *product, g *Plan, st *Stats) (program, error) {
-	w := &r.stream
+func (r *run) startColumns(e *Engine, p *product, g *Plan, st *Stats) (program, error) {
+	w := &r.columns
 	if err := w.init(p, g); err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (r *run) columns(e *Engine, p *product, g *Plan, st *Stats) (program, error
 	return w, nil
 }
 
-func (r *run) onRing(e *Engine, p *product, g *Plan, st *Stats) (program, error) {
+func (r *run) startRing(e *Engine, p *product, g *Plan, st *Stats) (program, error) {
 	w := &r.ring
 	if err := w.init(p, g); err != nil {
 		return nil, err
@@ -152,11 +152,11 @@ func (r *run) release(e *Engine) {
 		e.slots.Put(r.memory)
 	}
 	r.memory = nil
-	if r.place.kernel != nil {
-		r.place.slab, r.place.sums = slab{}, nil
+	if r.slabs.kernel != nil {
+		r.slabs.slab, r.slabs.sums = slab{}, nil
 	}
-	if r.stream.kernel != nil {
-		r.stream = stream{}
+	if r.columns.kernel != nil {
+		r.columns = columnGrid{}
 	}
 	if r.ring.kernel != nil {
 		r.ring = ring{}

@@ -71,7 +71,7 @@ func testShare[O gemm.Output, I gemm.Element](t *testing.T) {
 						for _, workers := range []int{1, tc.workers} {
 							st, got := multiply(false, packed, workers)
 							same(t, got, want, s.n)
-							shared := st.Route == "place" && st.TileK < tc.k
+							shared := st.Route == "slabs" && st.TileK < tc.k
 							if shared && (workers == 1 || k.Arithmetic != asm.Native) {
 								t.Errorf("shares K: %v", st)
 							}

@@ -222,7 +222,7 @@ func TestCounts(t *testing.T) {
 	a := make([]bf16.BF16, tall)
 	column := gemm.Matrix[bf16.BF16]{Rows: 1, Cols: tall, Stride: tall, Data: a}.T()
 	path, err := gemm.PathOf(testEngine, gemm.NewMatrix[bf16.BF16](tall, 2), column, gemm.NewMatrix[bf16.BF16](1, 2), gemm.WithKernel("gobf16"), gemm.WithWorkers(1))
-	if err != nil || path.Route() == "inline" {
+	if err != nil || path.Route() == "caller" {
 		t.Errorf("%dx1 by 1x2: %s, error %v", tall, path.Route(), err)
 	}
 	data := make([]fp8.E4M3, 2*long)
@@ -230,7 +230,7 @@ func TestCounts(t *testing.T) {
 		a := gemm.Matrix[fp8.E4M3]{Rows: 1, Cols: k, Stride: k, Data: data}
 		b := gemm.Matrix[fp8.E4M3]{Rows: 2, Cols: k, Stride: k, Data: data}.T()
 		path, err := gemm.PathOf(testEngine, gemm.NewMatrix[float32](1, 2), a, b, gemm.WithArithmetic(gemm.Hopper), gemm.WithKernel("hopper-go"))
-		if stream := path.Route() == "stream"; err != nil || stream != (k == long/500) {
+		if stream := path.Route() == "columns"; err != nil || stream != (k == long/500) {
 			t.Errorf("1x%d by %dx2: %s, error %v", k, k, path.Route(), err)
 		}
 	}

@@ -8,16 +8,16 @@ import (
 // Stats describes how one Multiply ran; see [WithStats].
 type Stats struct {
 	Kernel  string // name of the microkernel
-	Route   string // "inline", "place", "stream" or "ring": see "How a product is cut" in the package comment
+	Route   string // "caller", "slabs", "columns" or "ring": see "How a product is cut" in the package comment
 	Plan    *Plan  // how it was computed
-	Inline  bool   // Route is "inline": computed by the caller alone
+	Inline  bool   // Route is "caller": computed by the caller alone
 	Workers int    // goroutines allowed to compute, the caller's included; on a ring as many as asked for
-	Depth   int    // stages of the ring; 0 without a ring, inline or in place
+	Depth   int    // stages of the ring; 0 if the caller computes alone, or slabs
 	// TileM x TileN are the rows and columns of a tile of C: of a CTA on a ring, and
 	// elsewhere of what a worker computes at a time. TileK is the elements of K in a
-	// stage of a ring, and otherwise K, or in place a part of it. All are 0 inline.
+	// stage of a ring, and otherwise K, or of slabs a part of it. All are 0 if the caller computes alone.
 	TileM, TileN, TileK int
-	Tiles               int   // that C is cut into; 0 inline
+	Tiles               int   // that C is cut into; 0 if the caller computes alone
 	Stages              int   // stages filled and consumed
 	Bytes               int64 // bytes written to slots by the copier
 
@@ -34,7 +34,7 @@ type Stats struct {
 // String returns the statistics on one line.
 func (s Stats) String() string {
 	if s.Inline {
-		return fmt.Sprintf("kernel %s, inline, %v", s.Kernel, s.Elapsed)
+		return fmt.Sprintf("kernel %s, %s, %v", s.Kernel, s.Route, s.Elapsed)
 	}
 	ring := ""
 	if s.Depth > 0 {

@@ -13,18 +13,18 @@ func TestStatsString(t *testing.T) {
 		st   gemm.Stats
 		want string
 	}{
-		{gemm.Stats{Kernel: "avx2", Inline: true, Elapsed: time.Millisecond}, "kernel avx2, inline, 1ms"},
+		{gemm.Stats{Kernel: "avx2", Inline: true, Route: "caller", Elapsed: time.Millisecond}, "kernel avx2, caller, 1ms"},
 		{
 			gemm.Stats{Kernel: "amx", Route: "ring", Workers: 1, Depth: 1, TileM: 64, TileN: 32, TileK: 16, Tiles: 1, Stages: 1, Bytes: 5, Elapsed: time.Second, Copy: time.Millisecond},
 			"kernel amx, ring, 1 worker, tile 64x32x16, 1 tile, depth 1, 1 stage, 5 bytes copied, 1s (copy 1ms, producer wait 0s, consumer wait 0s)",
 		},
 		{
-			gemm.Stats{Kernel: "go", Route: "stream", Workers: 2, Depth: 3, TileM: 8, TileN: 8, TileK: 8, Tiles: 4, Stages: 6},
-			"kernel go, stream, 2 workers, tile 8x8x8, 4 tiles, depth 3, 6 stages, 0 bytes copied, 0s (copy 0s, producer wait 0s, consumer wait 0s)",
+			gemm.Stats{Kernel: "go", Route: "columns", Workers: 2, Depth: 3, TileM: 8, TileN: 8, TileK: 8, Tiles: 4, Stages: 6},
+			"kernel go, columns, 2 workers, tile 8x8x8, 4 tiles, depth 3, 6 stages, 0 bytes copied, 0s (copy 0s, producer wait 0s, consumer wait 0s)",
 		},
 		{
-			gemm.Stats{Kernel: "go", Route: "place", Workers: 2, TileM: 8, TileN: 9, TileK: 7, Tiles: 4},
-			"kernel go, place, 2 workers, tile 8x9x7, 4 tiles, 0s (copy 0s, producer wait 0s, consumer wait 0s)",
+			gemm.Stats{Kernel: "go", Route: "slabs", Workers: 2, TileM: 8, TileN: 9, TileK: 7, Tiles: 4},
+			"kernel go, slabs, 2 workers, tile 8x9x7, 4 tiles, 0s (copy 0s, producer wait 0s, consumer wait 0s)",
 		},
 	} {
 		if got := tc.st.String(); got != tc.want {
@@ -45,11 +45,11 @@ func TestStatsRoute(t *testing.T) {
 		opts    []gemm.Option
 		want    string
 	}{
-		{0, 3, 3, nil, "inline"},
-		{3, 3, 0, nil, "inline"},
-		{3, 3, 3, nil, "inline"},
-		{256, 256, 256, []gemm.Option{gemm.WithWorkers(2)}, map[bool]string{true: "place", false: "ring"}[k.Rows(asm.F32) != nil]},
-		{4, 600, 2000, []gemm.Option{gemm.WithWorkers(2), gemm.WithKernel("go")}, "stream"},
+		{0, 3, 3, nil, "caller"},
+		{3, 3, 0, nil, "caller"},
+		{3, 3, 3, nil, "caller"},
+		{256, 256, 256, []gemm.Option{gemm.WithWorkers(2)}, map[bool]string{true: "slabs", false: "ring"}[k.Rows(asm.F32) != nil]},
+		{4, 600, 2000, []gemm.Option{gemm.WithWorkers(2), gemm.WithKernel("go")}, "columns"},
 		{200, 200, 200, []gemm.Option{gemm.WithDepth(2)}, "ring"},
 		{20, 20, 20, []gemm.Option{gemm.WithDepth(2)}, "ring"},
 		{20, 20, 20, []gemm.Option{gemm.WithTile(8, 8, 8)}, "ring"},
@@ -59,8 +59,8 @@ func TestStatsRoute(t *testing.T) {
 		if err := gemm.Multiply(c, a, b, append(tc.opts, gemm.WithStats(&st))...); err != nil {
 			t.Fatal(err)
 		}
-		ring := tc.want == "ring" || tc.want == "stream"
-		if st.Route != tc.want || st.Inline != (tc.want == "inline") || (st.Depth > 0) != ring || (st.Stages > 0) != ring {
+		ring := tc.want == "ring" || tc.want == "columns"
+		if st.Route != tc.want || st.Inline != (tc.want == "caller") || (st.Depth > 0) != ring || (st.Stages > 0) != ring {
 			t.Errorf("%d x %d x %d: %+v; want %s", tc.m, tc.n, tc.k, st, tc.want)
 		}
 	}

@@ -34,7 +34,7 @@ func testStreamMemory(t *testing.T) {
 				}
 				for _, v := range []view{{elem: b}, {elem: b, trans: true}, {elem: b, packed: true}} {
 					forStreamShapes(k, a, v, func(p *product, workers int) {
-						var st stream
+						var st columnGrid
 						p.workers, p.procs = workers, workers
 						g := p.planColumns()
 						err := st.init(p, &g)
@@ -100,7 +100,7 @@ func forStreamShapes(kernel *asm.Kernel, elem asm.Type, b view, f func(p *produc
 
 // checkStreamMemory reports what of the scratch memory st exceeds, or why its
 // blocks are not blocks of whole panels that cover the product.
-func checkStreamMemory(st *stream) error {
+func checkStreamMemory(st *columnGrid) error {
 	k := st.kernel
 	switch {
 	case st.cols < 1 || st.block < 1 || st.group < 1 || st.cols%k.NR != 0 || st.block%k.NR != 0 || st.group%k.NR != 0:
@@ -124,7 +124,7 @@ func checkStreamMemory(st *stream) error {
 	panels, acc := ceilDiv(cols, k.NR), streamAcc
 	switch st.g.b {
 	case behindB:
-		acc = (scratchBytes - st.sweepBytes(st.g)) / st.sumsEach(st.g)
+		acc = (scratchBytes - st.behindBytes(st.g)) / st.sumsEach(st.g)
 	case sweptB:
 		acc = broomAcc / st.sumsEach(st.g)
 	case alongB:

@@ -72,10 +72,10 @@ func testStream[O gemm.Output, I gemm.Element](t *testing.T) {
 						s.packed = workers == 2
 						s.opts = append(slices.Clip(opts), gemm.WithWorkers(workers))
 						st := again(t, o, s, old)
-						place := d[0] <= 256 && (st.Inline || st.Route == "place") // few columns
+						place := d[0] <= 256 && (st.Inline || st.Route == "slabs") // few columns
 						// A small B that comes fast is shared out by slabs of rows.
-						shared := k.Starves() && workers != 1 && !s.packed && m > 16 && st.Route == "place"
-						if !place && !shared && (st.Route != "stream" || st.Stages != st.Depth || st.TileK != s.k) {
+						shared := k.Starves() && workers != 1 && !s.packed && m > 16 && st.Route == "slabs"
+						if !place && !shared && (st.Route != "columns" || st.Stages != st.Depth || st.TileK != s.k) {
 							t.Errorf("%v: want a stream", st)
 						}
 						same(t, dense(o.c), want, s.n)
@@ -124,7 +124,7 @@ func testStreamPieces[O gemm.Output, I gemm.Element](t *testing.T) {
 			for _, packed := range []bool{false, true} {
 				s.packed, s.opts = packed, append(slices.Clip(opts), gemm.WithWorkers(6))
 				st := again(t, o, s, old)
-				if st.Route == "stream" && (st.TileK != s.k || st.Stages != st.Depth) {
+				if st.Route == "columns" && (st.TileK != s.k || st.Stages != st.Depth) {
 					t.Errorf("%d rows, packed %v: %v: want stages of a stream", m, packed, st)
 				}
 				same(t, dense(o.c), want, s.n)
@@ -167,7 +167,7 @@ func testStreamSwept[I gemm.Element](t *testing.T) {
 			for _, workers := range []int{1, 2, 3, 5} {
 				s.opts = append(slices.Clip(opts), gemm.WithWorkers(workers))
 				st := again(t, o, s, old)
-				streamed := st.Route == "stream"
+				streamed := st.Route == "columns"
 				if most := mostStreamed(kern, kern.PackDepth(typeOf[I](), s.tb) > 0, s.tb, workers); streamed != (m <= most) {
 					t.Errorf("%d rows, %d workers: %v: streamed is %v, want %v", m, workers, st, streamed, m <= most)
 				}
@@ -214,7 +214,7 @@ func TestStreamWholePieces(t *testing.T) {
 			want := dense(o.c)
 			for _, workers := range []int{1, 2, 6} {
 				s.opts = append(slices.Clip(opts), gemm.WithWorkers(workers))
-				streams = again(t, o, s, old).Route == "stream" || streams
+				streams = again(t, o, s, old).Route == "columns" || streams
 				same(t, dense(o.c), want, s.n)
 			}
 			o.free()

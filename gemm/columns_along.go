@@ -14,7 +14,7 @@ const alongBytes = 512 << 10 // most bytes of those tiles
 // computeAlong multiplies an item's part of A by the columns from .. to-1, which lie
 // along K: as rows of A, by panels of columns of B. Nothing of B is packed but what is
 // left of K where a tile ends. The accumulators are those of the transpose of C.
-func (st *stream) computeAlong(mem unsafe.Pointer, t *spin.Turn, item, from, to int) {
+func (st *columnGrid) computeAlong(mem unsafe.Pointer, t *spin.Turn, item, from, to int) {
 	acc, tail, most := st.accumulators(mem, from), unsafe.Add(mem, streamB), st.alongTiles()
 	for col := from; col < to; {
 		tiles := max(1, min(most, (to-col)/st.kernel.MR))
@@ -27,7 +27,7 @@ func (st *stream) computeAlong(mem unsafe.Pointer, t *spin.Turn, item, from, to 
 }
 
 // alongBlocks returns how many blocks of K a call takes, for the fewest tiles: several if they lie one after the other.
-func (st *stream) alongBlocks() int {
+func (st *columnGrid) alongBlocks() int {
 	if st.panelsA > 1 {
 		return 1
 	}
@@ -35,7 +35,7 @@ func (st *stream) alongBlocks() int {
 }
 
 // alongTiles returns how many tiles of columns are multiplied by one panel of A after the other.
-func (st *stream) alongTiles() int {
+func (st *columnGrid) alongTiles() int {
 	k, deep := st.kernel, min(st.k, st.alongBlocks()*st.bk)
 	most := max(1, min(alongBytes/(k.MR*deep*st.b.elem.Size()), callLimit(k)/tileFlops(k, st.words(deep)), streamB/st.bytesStrip(st.g)))
 	if few := st.on.alongTiles; few > 0 && (st.panelsA > few || deep < st.k) {
@@ -46,7 +46,7 @@ func (st *stream) alongTiles() int {
 
 // multiplyAlong multiplies an item's part of A by so many tiles of columns from col on, or by those of one that are before to.
 // Their accumulators at acc are tile by tile for each panel of A.
-func (st *stream) multiplyAlong(acc, tail unsafe.Pointer, t *spin.Turn, item, col, to, tiles int) {
+func (st *columnGrid) multiplyAlong(acc, tail unsafe.Pointer, t *spin.Turn, item, col, to, tiles int) {
 	k := st.kernel
 	rows, pitch, pitchB, unit := k.Rows(st.b.elem), k.NR*4, st.b.pitch(), k.KStep(st.b.elem)*k.KPack
 	lines, high := unit*st.b.elem.Size(), tiles*k.MR

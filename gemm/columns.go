@@ -18,8 +18,8 @@ const (
 	streamAcc = 128 << 10 // bytes of scratch memory for accumulators
 )
 
-// stream is the program of such a product.
-type stream struct {
+// columnGrid is the program of such a product.
+type columnGrid struct {
 	product
 	*columnCut
 	g     *Plan
@@ -32,12 +32,12 @@ type stream struct {
 }
 
 // init lays out p as g says.
-func (st *stream) init(p *product, g *Plan) (err error) {
+func (st *columnGrid) init(p *product, g *Plan) (err error) {
 	side := tile.SideA
 	if g.b == alongB {
 		side = tile.SideB
 	}
-	*st = stream{product: *p, columnCut: &g.columns, g: g, bk: g.depth, group: g.columns.block}
+	*st = columnGrid{product: *p, columnCut: &g.columns, g: g, bk: g.depth, group: g.columns.block}
 	if g.b == sweptB || g.group > 1 {
 		st.group = g.group * p.kernel.NR
 	}
@@ -49,19 +49,19 @@ func (st *stream) init(p *product, g *Plan) (err error) {
 }
 
 // bytesA returns the size of a whole block of A.
-func (st *stream) bytesA() int { return st.mapA.BoxBytes(st.m, st.bk) }
+func (st *columnGrid) bytesA() int { return st.mapA.BoxBytes(st.m, st.bk) }
 
-func (st *stream) shape() pipeline.Shape {
+func (st *columnGrid) shape() pipeline.Shape {
 	return pipeline.Shape{Depth: st.items, Items: st.items, CTAs: 1, Slabs: st.slabs, Private: ceilDiv(st.span*st.panelsA, st.jobPanels)}
 }
 
 // blocks returns the first block of K of an item and the one after its last.
-func (st *stream) blocks(item int) (from, to int) {
+func (st *columnGrid) blocks(item int) (from, to int) {
 	return item * st.span, min(item*st.span+st.span, st.steps)
 }
 
 // Expect implements [pipeline.Program].
-func (st *stream) Expect(item, cta int) int {
+func (st *columnGrid) Expect(item, cta int) int {
 	n := 0
 	for step, to := st.blocks(item); step < to; step++ {
 		_, k := st.blockOf(step)
@@ -71,7 +71,7 @@ func (st *stream) Expect(item, cta int) int {
 }
 
 // Load implements [pipeline.Program]: it copies some panels of A.
-func (st *stream) Load(stage, item, cta, job int, bars []barrier.Barrier) {
+func (st *columnGrid) Load(stage, item, cta, job int, bars []barrier.Barrier) {
 	from, to := st.blocks(item)
 	end := min((job+1)*st.jobPanels, (to-from)*st.panelsA)
 	for panel := job * st.jobPanels; panel < end; panel++ {
@@ -83,4 +83,4 @@ func (st *stream) Load(stage, item, cta, job int, bars []barrier.Barrier) {
 }
 
 // LoadMulticast implements [pipeline.Program]; there is nothing to share.
-func (st *stream) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {}
+func (st *columnGrid) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {}

@@ -9,7 +9,7 @@ import (
 const fewBytes = scratchBytes/2 - tile.SlotAlign
 
 // runFewRows computes the columns from .. to-1. Beside the columns of other workers their
-// sums had better not be added to in C, see [stream.init].
+// sums had better not be added to in C, see [columnGrid.init].
 func (in *slab) runFewRows(from, to int) {
 	k, cols, depth := in.kernel, to-from, in.k
 	if in.b.packed {

@@ -12,7 +12,7 @@ const inPlaceBytes = 8 << 20
 
 // Compute implements [pipeline.Program]: it multiplies the item's part of A by one
 // slab's columns.
-func (st *stream) Compute(stage, item, cta, slab int) {
+func (st *columnGrid) Compute(stage, item, cta, slab int) {
 	from, end := slab*st.cols, min(slab*st.cols+st.cols, st.n)
 	var t spin.Turn
 	t.Begin()
@@ -20,7 +20,7 @@ func (st *stream) Compute(stage, item, cta, slab int) {
 		b := brooms.Get().(*broom)
 		defer brooms.Put(b)
 		for ; from < end; from += st.block {
-			st.computePieces(b, &t, item, from, min(from+st.block, end))
+			st.computeSwept(b, &t, item, from, min(from+st.block, end))
 		}
 		return
 	}
@@ -38,7 +38,7 @@ func (st *stream) Compute(stage, item, cta, slab int) {
 		case alongB:
 			st.computeAlong(mem, &t, item, from, to)
 		case behindB:
-			st.computeSwept(mem, &t, item, from, to)
+			st.computeBehind(mem, &t, item, from, to)
 		case storedB, packedB:
 			st.computePanels(mem, &t, item, from, to)
 		}
@@ -47,7 +47,7 @@ func (st *stream) Compute(stage, item, cta, slab int) {
 
 // computePanels multiplies an item's part of A by the columns from .. to-1, which it packs
 // to mem, a block of K at a time, unless they are packed.
-func (st *stream) computePanels(mem unsafe.Pointer, t *spin.Turn, item, from, to int) {
+func (st *columnGrid) computePanels(mem unsafe.Pointer, t *spin.Turn, item, from, to int) {
 	acc := st.accumulators(unsafe.Add(mem, streamB), from)
 	for step, last := st.blocks(item); step < last; step++ {
 		st.multiplyGroups(mem, t, step, from, to, acc, nil)
@@ -56,7 +56,7 @@ func (st *stream) computePanels(mem unsafe.Pointer, t *spin.Turn, item, from, to
 
 // multiplyGroups multiplies a step of K of the columns from .. to-1, whose accumulators
 // begin at acc, and those of a block of several steps at chain.
-func (st *stream) multiplyGroups(mem unsafe.Pointer, t *spin.Turn, step, from, to int, acc, chain unsafe.Pointer) {
+func (st *columnGrid) multiplyGroups(mem unsafe.Pointer, t *spin.Turn, step, from, to int, acc, chain unsafe.Pointer) {
 	k := st.kernel
 	k0, n := st.blockOf(step)
 	for col := from; col < to; col += st.group {
@@ -72,8 +72,8 @@ func (st *stream) multiplyGroups(mem unsafe.Pointer, t *spin.Turn, step, from, t
 	}
 }
 
-// computeSwept is computePanels for a worker that packs behind its products.
-func (st *stream) computeSwept(mem unsafe.Pointer, t *spin.Turn, item, from, to int) {
+// computeBehind is computePanels for a worker that packs behind its products.
+func (st *columnGrid) computeBehind(mem unsafe.Pointer, t *spin.Turn, item, from, to int) {
 	k := st.kernel
 	panels := ceilDiv(to-from, k.NR)
 	first, last := st.blocks(item)
@@ -83,10 +83,10 @@ func (st *stream) computeSwept(mem unsafe.Pointer, t *spin.Turn, item, from, to 
 		}
 		k0, n := st.blockOf(first + i/panels)
 		col := from + i%panels*k.NR
-		return piece{k0, n, col, min(k.NR, to-col), unsafe.Add(mem, i%2*st.sweepBytes(st.g)/2)}
+		return piece{k0, n, col, min(k.NR, to-col), unsafe.Add(mem, i%2*st.behindBytes(st.g)/2)}
 	}
-	var w sweep
-	chain := unsafe.Add(mem, st.sweepBytes(st.g))
+	var w behind
+	chain := unsafe.Add(mem, st.behindBytes(st.g))
 	acc := st.accumulators(unsafe.Add(chain, (st.sumsEach(st.g)-1)*panels*st.bytesStrip(st.g)), from)
 	reach := st.reach()
 	for i := range panels * (last - first) {
@@ -104,7 +104,7 @@ func (st *stream) computeSwept(mem unsafe.Pointer, t *spin.Turn, item, from, to 
 
 // accumulators returns where those of a slab's strips lie, of which the first is
 // that of column from: at mem, unless they outlast the item.
-func (st *stream) accumulators(mem unsafe.Pointer, from int) unsafe.Pointer {
+func (st *columnGrid) accumulators(mem unsafe.Pointer, from int) unsafe.Pointer {
 	if st.acc == nil {
 		return mem
 	}
@@ -112,19 +112,19 @@ func (st *stream) accumulators(mem unsafe.Pointer, from int) unsafe.Pointer {
 }
 
 // blockOf returns the first element of K of a step and how many it has.
-func (st *stream) blockOf(step int) (k0, n int) {
+func (st *columnGrid) blockOf(step int) (k0, n int) {
 	unit := st.unitK(st.bk)
 	k0 = step/st.each*unit + step%st.each*st.bk
 	return k0, min(st.bk, (step/st.each+1)*unit-k0, st.k-k0)
 }
 
 // blockA returns A's panels of a block of K.
-func (st *stream) blockA(step int) unsafe.Pointer {
+func (st *columnGrid) blockA(step int) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
 }
 
 // computeInPlace multiplies an item's part of A by n columns from col on.
-func (st *stream) computeInPlace(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
+func (st *columnGrid) computeInPlace(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
 	multiply := st.kernel.Stream(st.b.elem, st.b.trans)
 	dst, ldd, add := st.sums(mem, item, col, n)
 	from, to := st.blocks(item)
@@ -142,7 +142,7 @@ func (st *stream) computeInPlace(mem unsafe.Pointer, t *spin.Turn, item, col, n 
 
 // computeStored multiplies an item's part of A by n columns of a packed B from col on: at
 // once, or, if A fills more than a panel, by one of B after the other.
-func (st *stream) computeStored(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
+func (st *columnGrid) computeStored(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
 	dst, ldd, add := st.sums(mem, item, col, n)
 	width := n
 	if st.panelsA > 1 {
@@ -164,7 +164,7 @@ func (st *stream) computeStored(mem unsafe.Pointer, t *spin.Turn, item, col, n i
 // panel multiplies all of A by n columns of B, of one panel if those of A are
 // more than one. The kernel for the first panel of A reads B from memory as fast
 // as it can, and leaves it in a cache for the others.
-func (st *stream) panel(words, n int, a, b unsafe.Pointer, sizeB int, dst unsafe.Pointer, ldd int, add bool) {
+func (st *columnGrid) panel(words, n int, a, b unsafe.Pointer, sizeB int, dst unsafe.Pointer, ldd int, add bool) {
 	k, src := st.kernel, dst
 	if !add {
 		src = nil
@@ -189,7 +189,7 @@ func (st *stream) panel(words, n int, a, b unsafe.Pointer, sizeB int, dst unsafe
 
 // sums returns the rows of sums of n columns, in C or in mem, the bytes between them, and whether
 // to add to them: after the first item, which has left them elsewhere.
-func (st *stream) sums(mem unsafe.Pointer, item, col, n int) (dst unsafe.Pointer, pitch int, add bool) {
+func (st *columnGrid) sums(mem unsafe.Pointer, item, col, n int) (dst unsafe.Pointer, pitch int, add bool) {
 	if st.inC {
 		return st.c.at(0, col), st.c.pitch(), false
 	}
@@ -203,7 +203,7 @@ func (st *stream) sums(mem unsafe.Pointer, item, col, n int) (dst unsafe.Pointer
 
 // finish writes the sums of n columns, whose rows are pitch bytes apart, to C, or to where
 // they wait for the next item.
-func (st *stream) finish(sums unsafe.Pointer, pitch, item, col, n int) {
+func (st *columnGrid) finish(sums unsafe.Pointer, pitch, item, col, n int) {
 	switch {
 	case st.inC:
 	case item == st.items-1:

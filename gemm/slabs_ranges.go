@@ -14,10 +14,10 @@ type partial struct {
 }
 
 // sumsBytes returns the bytes of the sums.
-func (pl *place) sumsBytes() int64 { return int64(pl.sumsAt(pl.blocks())) }
+func (pl *slabGrid) sumsBytes() int64 { return int64(pl.sumsAt(pl.blocks())) }
 
 // sumsAt returns where the sums of a block begin.
-func (pl *place) sumsAt(block int) int {
+func (pl *slabGrid) sumsAt(block int) int {
 	if !pl.dots() {
 		block = max(0, block-pl.g.slabs.span+1)
 	}
@@ -25,7 +25,7 @@ func (pl *place) sumsAt(block int) int {
 }
 
 // useSums lays out the memory for the sums.
-func (pl *place) useSums(sums []byte) {
+func (pl *slabGrid) useSums(sums []byte) {
 	pl.sums = unsafe.Pointer(unsafe.SliceData(sums))
 	for len(pl.left) < pl.g.slabs.count {
 		pl.left = append(pl.left, atomic.Int32{})
@@ -36,7 +36,7 @@ func (pl *place) useSums(sums []byte) {
 }
 
 // computeRange computes a range of K of the columns from .. to-1 of a slab, and C if it is the last.
-func (pl *place) computeRange(i, slab, from, to int) {
+func (pl *slabGrid) computeRange(i, slab, from, to int) {
 	first := i * pl.g.slabs.span
 	end := min(first+pl.g.slabs.span, pl.blocks())
 	if pl.dots() {
@@ -60,7 +60,7 @@ func (pl *place) computeRange(i, slab, from, to int) {
 }
 
 // slice leaves of in, the rows from one on, so many blocks of K, whose sums are C.
-func (pl *place) slice(in *slab, row, block, blocks int) {
+func (pl *slabGrid) slice(in *slab, row, block, blocks int) {
 	k0 := block * pl.chainK()
 	in.k = min(blocks*pl.chainK(), pl.k-k0)
 	in.a.ptr = pl.a.at(row, k0)
@@ -77,7 +77,7 @@ func (pl *place) slice(in *slab, row, block, blocks int) {
 }
 
 // addUp adds up the sums of the columns from .. to-1 of a slab, and makes C of them.
-func (pl *place) addUp(slab, from, to int) {
+func (pl *slabGrid) addUp(slab, from, to int) {
 	row, end := pl.rowsOf(slab / pl.g.slabs.across)
 	sums, pitch, size := unsafe.Add(pl.sums, (row*pl.n+from)*4), pl.n*4, pl.m*pl.n
 	if pl.dots() {

@@ -5,27 +5,27 @@ import (
 	"example.com/leafhopper/pipeline"
 )
 
-// place is the program of a product in slabs: a grid of one item, which holds nothing.
-type place struct {
+// slabGrid is the program of a product in slabs: a grid of one item, which holds nothing.
+type slabGrid struct {
 	slab
 	partial
 }
 
-func (pl *place) shape() pipeline.Shape {
+func (pl *slabGrid) shape() pipeline.Shape {
 	return pipeline.Shape{Depth: 1, Items: 1, CTAs: 1, Slabs: pl.g.slabs.count * pl.g.slabs.ranges}
 }
 
 // Expect implements [pipeline.Program]; nothing is copied.
-func (pl *place) Expect(item, cta int) int { return 0 }
+func (pl *slabGrid) Expect(item, cta int) int { return 0 }
 
 // Load implements [pipeline.Program].
-func (pl *place) Load(stage, item, cta, job int, bars []barrier.Barrier) {}
+func (pl *slabGrid) Load(stage, item, cta, job int, bars []barrier.Barrier) {}
 
 // LoadMulticast implements [pipeline.Program].
-func (pl *place) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {}
+func (pl *slabGrid) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {}
 
 // Compute implements [pipeline.Program].
-func (pl *place) Compute(stage, item, cta, slab int) {
+func (pl *slabGrid) Compute(stage, item, cta, slab int) {
 	c := &pl.g.slabs
 	of, slab := slab/c.count, slab%c.count
 	from := slab % c.across * c.cols
@@ -40,7 +40,7 @@ func (pl *place) Compute(stage, item, cta, slab int) {
 }
 
 // part returns the rows of the slabs number i from above.
-func (pl *place) part(i int) slab {
+func (pl *slabGrid) part(i int) slab {
 	in := pl.slab
 	row, end := pl.rowsOf(i)
 	in.m = end - row
@@ -50,7 +50,7 @@ func (pl *place) part(i int) slab {
 	return in
 }
 
-func (pl *place) rowsOf(part int) (from, to int) {
+func (pl *slabGrid) rowsOf(part int) (from, to int) {
 	c := &pl.g.slabs
 	from, to = part*c.rows, (part+1)*c.rows
 	if (part+1)*c.across == c.count {

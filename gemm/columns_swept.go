@@ -27,9 +27,9 @@ var brooms = sync.Pool{New: func() any {
 	return &broom{mem: tile.HeapSlots(2*asm.SweepRoom + broomAcc)}
 }}
 
-// computePieces multiplies an item's part of A by the columns from .. to-1. Those that
+// computeSwept multiplies an item's part of A by the columns from .. to-1. Those that
 // are no whole piece, and what is left of K, it multiplies in groups.
-func (st *stream) computePieces(b *broom, t *spin.Turn, item, from, to int) {
+func (st *columnGrid) computeSwept(b *broom, t *spin.Turn, item, from, to int) {
 	k, strip := st.kernel, st.bytesStrip(st.g)
 	room := unsafe.Pointer(unsafe.SliceData(b.mem))
 	panels := unsafe.Add(room, asm.SweepRoom)

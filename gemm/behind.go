@@ -6,10 +6,10 @@ import (
 	"example.com/leafhopper/asm"
 )
 
-// A sweep is the panels of B that a worker packs for itself and multiplies, one
+// A behind is the panels of B that a worker packs for itself and multiplies, one
 // after the other. Each is packed while the one before is multiplied: what waits
 // for memory then waits behind products.
-type sweep struct {
+type behind struct {
 	packed int // elements of K that are there, of the panel to be multiplied next
 }
 
@@ -35,7 +35,7 @@ func (p *product) sharesChunks() bool {
 
 // pack completes the panel of now, and makes the products of s pack that of next
 // and bring later closer.
-func (w *sweep) pack(p *product, now, next, later piece, s *strip) {
+func (w *behind) pack(p *product, now, next, later piece, s *strip) {
 	k := p.kernel
 	if rest := now.n - w.packed; rest > 0 {
 		if p.b.packed {
