@@ -99,9 +99,6 @@ func (c cpu) slowDotBF16() bool { return c.lacks(isaAVX512BF16) == nil && !c.fas
 // halves reports whether an instruction of 512 bits is carried out as two of 256, as on Zen 4.
 func (c cpu) halves() bool { return c.amd && c.family == 0x19 }
 
-// Halves reports whether this processor carries out an instruction of 512 bits as two of 256.
-func Halves() bool { return machine().halves() }
-
 // explain fills in the reason for or against each kernel, for each type.
 func explain(ks []*Kernel, c cpu) {
 	chosen := choose(ks, Native)

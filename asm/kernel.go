@@ -196,23 +196,6 @@ func (k *Kernel) past(dst unsafe.Pointer, ldd int) store {
 // Onto reports whether Mul, and all of the same contract but those that round or store past the caches, take an odd lds.
 func (k *Kernel) Onto() bool { return k.Arithmetic == Native && (k.step != amxStep || k.ISA == "Go") }
 
-// Fetch returns how long it takes to bring a panel of A, where it lies in rows, closer from the last cache, and to bring and pack
-// one of B. A tile of the same depth takes 4. AMX multiplies faster than operands come;
-// the other kernels hardly wait for A. On an Emerald Rapids products of 256 to 1536 in slabs of 30 to 70 shapes each are explained
-// best by these.
-func (k *Kernel) Fetch() (a, b int) {
-	if k.step == amxStep {
-		return 10, 32
-	}
-	return 1, 6
-}
-
-// Starves reports whether the kernel multiplies a tile faster than its panel of A comes from the last cache.
-func (k *Kernel) Starves() bool {
-	a, _ := k.Fetch()
-	return a > 4
-}
-
 // KStep returns what the depth of a panel of type t, in words, is a multiple of: 1, for AMX the 16 of a tile, and for
 // Hopper's arithmetic the products that one step sums. A K that is not a multiple is padded with zeros by the packers.
 func (k *Kernel) KStep(t Type) int {

@@ -6,7 +6,7 @@ import (
 	"example.com/leafhopper/asm"
 )
 
-// A behind is the panels of B that a worker packs for itself and multiplies, one
+// A behind packs panels of B that a worker multiplies for itself, one
 // after the other. Each is packed while the one before is multiplied: what waits
 // for memory then waits behind products.
 type behind struct {

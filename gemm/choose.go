@@ -66,7 +66,8 @@ func (q *problem) sharesColumns() bool {
 	workers := q.atOnce()
 	rows := &q.on.columns[q.crowd(workers)]
 	most := rows.most[q.formB]
-	if q.held(workers, rows.times[q.formB]) && (workers <= 2 || q.readsA() || q.on.fetchRows > 0) { // else each would pack A again
+	// Where A does not lie as the kernel reads it, each of several would pack it again.
+	if q.held(workers, rows.times[q.formB]) && (workers <= 2 || q.readsA() || q.on.fetchRows > 0) {
 		most = rows.held[q.formB]
 	}
 	large := q.n*q.k >= streamMin && (q.n > nearCols || q.m <= q.kernel.MR)
@@ -100,9 +101,12 @@ func (q *problem) near(g *Plan, workers int) bool {
 	case workers == 1 && q.alone(one), each > 0 && q.flops() <= each*float64(workers):
 		return true
 	case each > 0:
-		return workers == 2 && g.a == panelsOfA && q.n <= ownPanels*q.kernel.NR && q.kernel.Arithmetic == Native // A is packed once for all columns
-	case g.a == rowsOfA && q.kernel.Edge() != nil && sizeA <= q.on.nearA*l2 && float64(q.sizeB()) <= q.on.nearB*l2 && q.m*q.pitchC <= nearC:
+		// Slabs of all columns pack A once.
+		return workers == 2 && g.a == panelsOfA && q.n <= ownPanels*q.kernel.NR && q.kernel.Arithmetic == Native
+	case g.a == rowsOfA && q.kernel.Edge() != nil && sizeA <= q.on.nearA*l2 &&
+		float64(q.sizeB()) <= q.on.nearB*l2 && q.m*q.pitchC <= nearC:
 		return true
 	}
-	return q.flops() <= nearFlops && (g.b == unpackedB || g.b == streamedB || sizeA <= nearRows && (g.depth == q.k || q.n <= nearCols))
+	return q.flops() <= nearFlops &&
+		(g.b == unpackedB || g.b == streamedB || sizeA <= nearRows && (g.depth == q.k || q.n <= nearCols))
 }

@@ -35,7 +35,7 @@ const (
 	alongDepth   = 1024     // elements of K of B before the next panel of A reads them again
 	alongEach    = 1 << 20  // elements of B of each worker from which it is wide
 	sweepLeast   = 5        // rows for a kernel that sweeps, or reads columns as rows: fewer are multiplied where B lies
-	behindPanels = 16       // panels of a block of K before the next
+	behindPanels = 16       // panels of a block of K before the next, packed behind products
 	restTiles    = 8        // tiles of rows from which A takes the time to fetch a panel of a whole stage
 	sweptPanels  = 2        // panels of B in a piece
 )

@@ -2,13 +2,14 @@ package gemm
 
 import "math"
 
-// Where C has too few elements to go round, workers share out K: a slab is then a part of C by a range of whole blocks of K. The
-// first range is added up as it is computed. Of the others the sums of every block are kept apart, because that is how the sum is
-// defined, ((b0 + b1) + b2) + b3 and not (b0 + b1) + (b2 + b3), and whoever computes the last range of a part of C adds them to it, in
-// order. So nobody waits for anybody, and the bits are those of one worker.
+// Where C has too few elements to go round, workers share out K: a slab is then a part of C by a range of whole
+// blocks of K. The first range is added up as it is computed. Of the others the sums of every block are kept apart,
+// because that is how the sum is defined, ((b0 + b1) + b2) + b3 and not (b0 + b1) + (b2 + b3), and whoever computes
+// the last range of a part of C adds them to it, in order. So nobody waits for anybody, and the bits are those of one
+// worker.
 const (
 	sharedBytes = 2 << 20 // bytes of sums, at most
-	sumFlops    = 64      // flops of float32 in the time to write an element of the sums of a block and to add it on another core
+	sumFlops    = 64      // flops of float32 in the time to write an element of a block's sums and to add it elsewhere
 	sharedGain  = 1. / 8  // part of the time by which to share K has to be faster, to be worth its uncertainty
 	rangesEach  = 4       // ranges for each worker, at most
 	pageBytes   = 4 << 10 // bytes apart from which rows share the sets of a second-level cache
@@ -17,7 +18,8 @@ const (
 // blocks returns the blocks of K.
 func (q *problem) blocks() int { return ceilDiv(q.k, q.chainK()) }
 
-// mostRanges returns the most ranges of K that so many workers can share out. A kernel that waits for B would be measured first.
+// mostRanges returns the most ranges of K that so many workers can share out. A kernel that waits for B would be
+// measured first.
 func (q *problem) mostRanges(workers int) int {
 	if workers == 1 || q.kernel.Arithmetic != Native || q.on.fetchRows > 0 || q.transC || float64(q.m)*float64(q.n)*4 > sharedBytes {
 		return 1
@@ -32,8 +34,9 @@ func (q *problem) shareK(most int) (ranges, span int, part float64) {
 	return ceilDiv(blocks, span), span, min(1, float64(span*q.chainK())/float64(q.k))
 }
 
-// spills reports whether a second-level cache is large enough for what a worker reads of a B that it does not pack, in all so many columns of a
-// range of K, but rows that lie a power of two apart, of which it reads so many columns each, share so few sets of it that it does not keep them.
+// spills reports whether a second-level cache is large enough for what a worker reads of a B that it does not pack,
+// in all so many columns of a range of K, but rows that lie a power of two apart, of which it reads so many columns
+// each, share so few sets of it that it does not keep them.
 func (q *problem) spills(g *Plan, columns, all, ranges int) bool {
 	if g.b != unpackedB && g.b != streamedB || q.formB != inRows || q.blocks() == 1 {
 		return false
@@ -44,7 +47,8 @@ func (q *problem) spills(g *Plan, columns, all, ranges int) bool {
 	return row < apart && bytes <= most && bytes > most/apart*row
 }
 
-// adds returns the flops in the time that the busiest of the workers takes to add up what such a cut keeps apart, and infinitely many if that is too much.
+// adds returns the flops in the time that the busiest of the workers takes to add up what such a cut keeps apart,
+// and infinitely many if that is too much.
 func (q *problem) adds(cut *slabCut, workers int) float64 {
 	sums := float64(q.blocks() - cut.span)
 	if (sums+1)*float64(q.m)*float64(q.n)*4 > sharedBytes {

@@ -20,7 +20,7 @@ const (
 	maxParts  = 8       // slabs above each other, at most, if so many have room for their sums
 	partFlops = 1 << 29 // flops of a slab of one panel, at most, for which a context waits
 	helpFlops = 8 << 10 // flops that could be computed in the time it takes to call a worker
-	ownExtent = 128     // rows of a slab that a worker fetches for itself, at most, unless more stay in a cache where they lie
+	ownExtent = 128     // rows of a slab that a worker fetches for itself, at most, unless more stay in a cache
 	ownPanels = 8       // panels of B of such a slab, at most
 )
 
@@ -168,7 +168,8 @@ func (q *problem) cut(g *Plan, workers, late, ranges int, own bool) (best slabCu
 		if q.spills(g, min(each, across)*wide*k.NR, each*wide*k.NR, ranges) {
 			panelB *= 2
 		}
-		if time := (each+late)*(4*tiles+panelB)*wide + fetched*q.on.panelA*tiles; time < least && q.keepsSums(g, tiles*k.MR+rest, wide*k.NR, own) {
+		time := (each+late)*(4*tiles+panelB)*wide + fetched*q.on.panelA*tiles
+		if time < least && q.keepsSums(g, tiles*k.MR+rest, wide*k.NR, own) {
 			least = time
 			best = slabCut{rows: tiles * k.MR, cols: wide * k.NR, across: across, count: slabs}
 		}

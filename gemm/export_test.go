@@ -196,3 +196,6 @@ func Alone(k *asm.Kernel, t asm.Type, m, n, depth, workers int) bool {
 	q := problem{m: m, n: n, k: depth, kernel: k, elem: t, on: here.tuned(k)}
 	return q.alone(q.crowd(workers))
 }
+
+// Starves reports whether k multiplies faster than operands come from the last cache.
+func Starves(k *asm.Kernel) bool { return here.tuned(k).fetchRows > 0 }

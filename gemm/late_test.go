@@ -55,7 +55,7 @@ func TestNarrow(t *testing.T) {
 func TestOwn(t *testing.T) {
 	processors(t, 1) // of which two would compute so little in place
 	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		if !k.Starves() {
+		if !gemm.Starves(k) {
 			t.Skip("copies B to the ring")
 		}
 		if raceEnabled && slowKernel(k.Name) {
@@ -90,7 +90,7 @@ func TestOwn(t *testing.T) {
 
 func testLate[O gemm.Output, I gemm.Element](t *testing.T) {
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		if slowKernel(k.Name) && !k.Starves() || k.Arithmetic == gemm.Hopper {
+		if slowKernel(k.Name) && !gemm.Starves(k) || k.Arithmetic == gemm.Hopper {
 			t.Skip("copies B to the ring")
 		}
 		cases := []struct{ m, n, k int }{{520, 49, 540}, {65, 130, 1030}, {279, 271, 600}, {517, 100, 601}, {1030, 49, 513}, {100, 2100, 66}, {300, 2100, 530}}

@@ -121,7 +121,7 @@ func TestPackedEdges(t *testing.T) {
 		s.ring = true
 		want := product[float32, bf16.BF16](t, s)
 		for _, s.tb = range []bool{false, true} {
-			if st := samePacked[float32, bf16.BF16](t, s, want); !k.Starves() && (st.Inline || st.Stages < 2) {
+			if st := samePacked[float32, bf16.BF16](t, s, want); !gemm.Starves(k) && (st.Inline || st.Stages < 2) {
 				t.Errorf("%v: want several stages", st)
 			}
 		}

@@ -32,7 +32,7 @@ func processors(t *testing.T, n int) {
 // inRows reports whether k reads a where it lies: AMX wants whole lines of the
 // cache and whole tiles.
 func inRows[I gemm.Element](k *asm.Kernel, a gemm.Matrix[I]) bool {
-	return !k.Starves() || (uintptr(unsafe.Pointer(&a.Data[0]))|uintptr(a.Stride*2))%64 == 0 && a.Cols%32 == 0
+	return !gemm.Starves(k) || (uintptr(unsafe.Pointer(&a.Data[0]))|uintptr(a.Stride*2))%64 == 0 && a.Cols%32 == 0
 }
 
 func testPlace[O gemm.Output, I gemm.Element](t *testing.T) {
@@ -45,7 +45,7 @@ func testPlace[O gemm.Output, I gemm.Element](t *testing.T) {
 			{128, 200, 128}, {192, 133, 256}, {40 * k.MR, 5*k.NR + 7, 200}, {256, 64, 250}, {400, 130, 64}, {min(65*k.MR, 600), 3 * k.NR, 200},
 			{140, 3*k.NR + 7, 1060}, {300, 170, 256}, {140, 3*k.NR + 7, 1056},
 		} {
-			if raceEnabled && k.Starves() && tc.m*tc.n*tc.k > 1<<22 {
+			if raceEnabled && gemm.Starves(k) && tc.m*tc.n*tc.k > 1<<22 {
 				continue // a model, and the detector, which makes it slower still
 			}
 			t.Run(fmt.Sprint(tc), func(t *testing.T) {
@@ -105,7 +105,7 @@ func testPlaceOwn[O gemm.Output, I gemm.Element](t *testing.T) {
 		for i, tc := range []struct{ m, n, k int }{{300, 290, 560}, {130, 330, 1100}, {97, 400, 544}} {
 			for _, trans := range []bool{false, true} {
 				for _, packed := range []bool{false, true} {
-					if raceEnabled && (trans != packed || k.Starves() && i < 2) {
+					if raceEnabled && (trans != packed || gemm.Starves(k) && i < 2) {
 						continue
 					}
 					t.Run(fmt.Sprint(tc, trans, packed), func(t *testing.T) {
@@ -164,7 +164,7 @@ func testPlaceSums[O gemm.Output, I gemm.Element](t *testing.T) {
 func TestPlaceTall(t *testing.T) {
 	processors(t, 6)
 	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		if !k.Starves() {
+		if !gemm.Starves(k) {
 			t.Skip("operands come fast enough")
 		}
 		onGrid[float32, bf16.BF16](t, size(3100, 4, 128, append(opts[:len(opts):len(opts)], gemm.WithWorkers(6))...))

@@ -25,11 +25,11 @@ func testStreamAlong[O gemm.Output, I gemm.Element](t *testing.T) {
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		shapes := []shape{{9, 77, 8192}, {19, 77, 17000}, {29, 77, 20_011}, {101, 301, 7011}, {41, 1303, 333}, {7, 677, 461}}
 		switch {
-		case raceEnabled || slowKernel(k.Name) && !k.Starves():
+		case raceEnabled || slowKernel(k.Name) && !gemm.Starves(k):
 			t.Skip("it takes long")
-		case !k.Starves() && (k.Rows(typeOf[I]()) == nil || k.Narrow(typeOf[I]()) || k.NR%32 != 0):
+		case !gemm.Starves(k) && (k.Rows(typeOf[I]()) == nil || k.Narrow(typeOf[I]()) || k.NR%32 != 0):
 			t.Skip("it reads columns as others do")
-		case !k.Starves():
+		case !gemm.Starves(k):
 			shapes = []shape{{28, 301, 8192}, {31, 301, 3333}, {32, 1303, 1024}, {60, 515, 4111}, {64, 1303, 333}, {63, 677, 461}, {64, 515, 1030}, {96, 677, 2100}}
 			if k.KPack == 1 {
 				shapes = append(shapes, shape{125, 515, 1700}, shape{32, 1536, 4100})
@@ -51,7 +51,7 @@ func testStreamAlong[O gemm.Output, I gemm.Element](t *testing.T) {
 				workers int
 			}{{false, 1}, {false, 2}, {false, 6}, {true, 1}, {true, 4}, {true, 6}} {
 				workers := way.workers
-				if way.intel && (k.Starves() || k.KPack > 1) {
+				if way.intel && (gemm.Starves(k) || k.KPack > 1) {
 					continue
 				}
 				restore, restoreIntel := gemm.PretendHalves(!way.intel), gemm.PretendIntel(way.intel)

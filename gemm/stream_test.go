@@ -74,7 +74,7 @@ func testStream[O gemm.Output, I gemm.Element](t *testing.T) {
 						st := again(t, o, s, old)
 						place := d[0] <= 256 && (st.Inline || st.Route == "slabs") // few columns
 						// A small B that comes fast is shared out by slabs of rows.
-						shared := k.Starves() && workers != 1 && !s.packed && m > 16 && st.Route == "slabs"
+						shared := gemm.Starves(k) && workers != 1 && !s.packed && m > 16 && st.Route == "slabs"
 						if !place && !shared && (st.Route != "columns" || st.Stages != st.Depth || st.TileK != s.k) {
 							t.Errorf("%v: want a stream", st)
 						}
@@ -99,7 +99,7 @@ func TestStreamPieces(t *testing.T) {
 
 func testStreamPieces[O gemm.Output, I gemm.Element](t *testing.T) {
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		if raceEnabled && (k.Arithmetic != asm.Native || slowKernel(k.Name) && k.Starves()) {
+		if raceEnabled && (k.Arithmetic != asm.Native || slowKernel(k.Name) && gemm.Starves(k)) {
 			t.Skip("takes long, and workers do the same with other kernels")
 		}
 		ms, depth := []int{1, 19, 6, 33}, 8201
@@ -108,7 +108,7 @@ func testStreamPieces[O gemm.Output, I gemm.Element](t *testing.T) {
 		}
 		for i, m := range ms {
 			s := size(m, 261, depth)
-			if k.Starves() && m > k.StreamRows(typeOf[I]()) {
+			if gemm.Starves(k) && m > k.StreamRows(typeOf[I]()) {
 				s.n, s.k = 1537, 2115 // it would not stream fewer columns
 			}
 			s.tb = i > 1 || i == 1 && slowKernel(k.Name) // whose last
@@ -184,9 +184,9 @@ func testStreamSwept[I gemm.Element](t *testing.T) {
 // a few workers read as rows of A where they lie along K, and one sweeps otherwise.
 func mostStreamed(kern *asm.Kernel, packs, along bool, workers int) int {
 	switch {
-	case workers > 4 && kern.Starves():
+	case workers > 4 && gemm.Starves(kern):
 		return 512
-	case packs || kern.Starves() && (along || workers == 1):
+	case packs || gemm.Starves(kern) && (along || workers == 1):
 		return 128
 	}
 	return 64
@@ -343,7 +343,7 @@ func TestStreamLatency(t *testing.T) {
 func TestFetchingShared(t *testing.T) {
 	processors(t, 16)
 	eachKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		if !k.Starves() {
+		if !gemm.Starves(k) {
 			t.Skip("other kernels do not wait for B")
 		}
 		for _, tc := range []struct {

@@ -23,7 +23,7 @@ type tuning struct {
 	nearA     float64         // second-level caches of A, of a block of K, that come to a worker soon enough (R)
 	nearB     float64         // the same of B (R)
 	ownC      bool            // C outgrows second-level caches, not the last (R)
-	panelA    int             // quarters of the time of a tile: to bring a panel of A closer (S)
+	panelA    int             // quarters of the time of a tile: to bring a panel of A closer, where it lies in rows (S)
 	panelB    int             // and to bring and pack one of B (S)
 
 	// How few rows are multiplied.
