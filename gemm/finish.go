@@ -180,9 +180,9 @@ func (p *product) complete(to, dst unsafe.Pointer, ldd int, acc unsafe.Pointer, 
 	asm.Activate(dst, ldd, acc, pitch, rows, cols, bias, f.f)
 }
 
-// finishRows is how many rows of C kernels store at most before they are completed: a second-level cache keeps them
-// though they are a power of two apart.
-const finishRows = 64
+// finishRows is how many rows of C kernels store at most before they are completed: caches keep so many, though they are
+// a power of two apart.
+const finishRows = 32
 
 // completeC completes rows x cols elements of C from to on.
 func (p *product) completeC(to unsafe.Pointer, rows, cols int) {
