@@ -20,7 +20,7 @@ import (
 // operations and is slower than FMA (86 against 176 GFLOP/s measured on one core), so there bf16 is widened while it is
 // packed and multiplied in f32. f32 and f16 always take the widest FMA.
 //
-//	bf16         amx > avx512bf16 (fast cores) > avx512 > avx2 > go
+//	bf16, fp8    amx > avx512bf16 (fast cores) > avx512 > avx2 > go
 //	f16, f32     avx512 > avx2 > go
 //
 // On a core with slow VDPBF16PS avx512bf16 comes right after avx512. gobf16 and
@@ -33,6 +33,7 @@ type isa []string
 var (
 	isaAVX2       = isa{"AVX", "AVX2", "FMA", "F16C"}
 	isaAVX512     = append(slices.Clip(isaAVX2), "AVX512F", "AVX512BW", "AVX512DQ", "AVX512VL", "BMI2")
+	isaVBMI       = append(slices.Clip(isaAVX512), "AVX512VBMI")
 	isaAVX512BF16 = append(slices.Clip(isaAVX512), "AVX512BF16")
 	isaAMX        = append(slices.Clip(isaAVX512BF16), "AMXTILE", "AMXBF16")
 )
@@ -42,6 +43,7 @@ var (
 var features = map[string]bool{
 	"AVX": syscpu.X86.HasAVX, "AVX2": syscpu.X86.HasAVX2, "FMA": syscpu.X86.HasFMA, "F16C": syscpu.X86.HasF16C, "BMI2": syscpu.X86.HasBMI2,
 	"AVX512F": syscpu.X86.HasAVX512F, "AVX512BW": syscpu.X86.HasAVX512BW, "AVX512DQ": syscpu.X86.HasAVX512DQ, "AVX512VL": syscpu.X86.HasAVX512VL,
+	"AVX512VBMI": syscpu.X86.HasAVX512VBMI,
 	"AVX512BF16": syscpu.X86.HasAVX512BF16, "AMXTILE": syscpu.X86.HasAMXTile, "AMXBF16": syscpu.X86.HasAMXBF16,
 }
 
@@ -111,8 +113,6 @@ func explain(ks []*Kernel, c cpu) {
 
 func reason(k, chosen *Kernel, t Type, c cpu) string {
 	switch {
-	case chosen == nil:
-		return fmt.Sprintf("not for %v: only Hopper's arithmetic has it", t)
 	case !k.accepts[t]:
 		return fmt.Sprintf("not for %v: it multiplies pairs of bf16 only", t)
 	case k.err != nil:
@@ -120,27 +120,27 @@ func reason(k, chosen *Kernel, t Type, c cpu) string {
 	case k == chosen:
 		return "chosen for " + t.String() + ": " + strength(k, t, c)
 	case k.Name == "gobf16":
-		return "not for bf16 unless pinned: it is the exact but slow model of VDPBF16PS"
+		return fmt.Sprintf("not for %v unless pinned: it is the exact but slow model of VDPBF16PS", t)
 	case k.Name == "goamx":
-		return "not for bf16 unless pinned: it is the exact but slow model of TDPBF16PS"
+		return fmt.Sprintf("not for %v unless pinned: it is the exact but slow model of TDPBF16PS", t)
 	case k.Name == "avx512bf16" && c.slowDotBF16():
-		return "not for bf16: VDPBF16PS is slower than f32 FMA on this core, so " + chosen.Name + " is preferred"
+		return fmt.Sprintf("not for %v: VDPBF16PS is slower than f32 FMA on this core, so %s is preferred", t, chosen.Name)
 	}
 	return fmt.Sprintf("not for %v: %s is faster", t, chosen.Name)
 }
 
 func strength(k *Kernel, t Type, c cpu) string {
 	widened := ""
-	if t != F32 {
+	if t.Size()*k.KPack < 4 {
 		widened = ", " + t.String() + " widened while packing"
 	}
 	switch k.Name {
 	case "amx":
-		return "TDPBF16PS does 16 times the flops of f32 FMA"
+		return "TDPBF16PS does 16 times the flops of f32 FMA" + widened
 	case "avx512bf16":
-		return "VDPBF16PS does twice the flops of f32 FMA on this core"
+		return "VDPBF16PS does twice the flops of f32 FMA on this core" + widened
 	case "avx512":
-		if t == BF16 && c.slowDotBF16() {
+		if (t == BF16 || t.is8()) && c.slowDotBF16() {
 			return "512-bit f32 FMA beats VDPBF16PS on this core" + widened
 		}
 		return "512-bit f32 FMA is the fastest that this core has for it" + widened

@@ -4,6 +4,9 @@ package asm
 
 // fars returns how many ways k has to prefetch rows of K of type t, or rows along K.
 func fars(k *Kernel, t Type, kContiguous bool) int {
+	if t.is8() {
+		return 1
+	}
 	if k.Name == "avx512bf16" || k.Name == "avx512" && (t == F32 || !kContiguous) {
 		return 2
 	}
@@ -15,4 +18,11 @@ func setFar(far bool) (restore func()) {
 	was := farB
 	farB = far
 	return func() { farB = was }
+}
+
+// setVBMI says whether there is AVX512-VBMI, if there is, and returns whether there was.
+func setVBMI(on bool) (was bool) {
+	was = hasVBMI
+	hasVBMI = on && machine().lacks(isaVBMI) == nil
+	return was
 }

@@ -7,3 +7,6 @@ func fars(k *Kernel, t Type, kContiguous bool) int { return 1 }
 
 // setFar says where rows are prefetched to, for the kernels that have a choice; here none has.
 func setFar(far bool) (restore func()) { return func() {} }
+
+// setVBMI has no effect: there is no assembly.
+func setVBMI(bool) bool { return false }

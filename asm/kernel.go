@@ -49,7 +49,8 @@ func (t Type) Size() int {
 // Block returns how many elements of K, of this type, native arithmetic sums in a chain: a product of more is the sum of those of
 // such blocks, in order. It is a stage of a ring: 256 words of the kernels that are best at the type.
 func (t Type) Block() int {
-	if t == BF16 {
+	switch t {
+	case BF16, E4M3, E5M2:
 		return 512
 	}
 	return 256

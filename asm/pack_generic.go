@@ -7,6 +7,15 @@ import (
 
 // packGeneric packs any layout; it is what every assembly packer is compared with. See [PackFunc] for the contract.
 func packGeneric(t Type, kpack, width int, kContiguous bool, dst, src unsafe.Pointer, stride, r, k int) {
+	if t.is8() {
+		lines, length := k, r
+		if kContiguous {
+			lines, length = r, k
+		}
+		wide := unsafe.Pointer(unsafe.SliceData(make([]uint16, lines*length)))
+		widenGeneric(t, wide, 2*length, src, stride, lines, length)
+		t, src, stride = BF16, wide, 2*length
+	}
 	depth := (k + kpack - 1) / kpack
 	for first := 0; first < r; first += width {
 		n := min(r-first, width)

@@ -25,6 +25,11 @@ func panelWord(typ Type, kpack, r, k, kd, i int, element func(i, kk int) uint32)
 	if i >= r || kpack*kd >= k {
 		return 0
 	}
+	if typ.is8() {
+		elements := element
+		wide := &wide8[typ-E4M3]
+		typ, element = BF16, func(i, kk int) uint32 { return uint32(wide[elements(i, kk)]) }
+	}
 	switch {
 	case kpack == 2:
 		w := element(i, 2*kd)
@@ -126,7 +131,10 @@ func (c packCase) check(dst, src guarded, want []byte, extra int) error {
 			if !c.kContiguous {
 				o = kk*stride + i*size
 			}
-			if size == 2 {
+			switch size {
+			case 1:
+				return uint32(*(*uint8)(unsafe.Add(from, o)))
+			case 2:
 				return uint32(*(*uint16)(unsafe.Add(from, o)))
 			}
 			return *(*uint32)(unsafe.Add(from, o))
@@ -196,6 +204,9 @@ func TestPackLong(t *testing.T) {
 				twin := packer(typ, kern.KPack, kern.NR, kContiguous)
 				if kern.step == amxStep {
 					twin = packTilesB(kContiguous)
+					if typ.is8() {
+						twin = packing8(kern, typ, kern.NR, kContiguous, twin)
+					}
 				}
 				twin(unsafe.Pointer(unsafe.SliceData(want)), from, stride, r, k)
 				for i := range want {

@@ -89,6 +89,7 @@ func (k *Kernel) complete() {
 			}
 		}
 	}
+	k.accept8()
 	f := k.functions
 	k.Peak, k.PeakFlops = f.peak, f.flops
 	if f.rows != nil {
@@ -155,9 +156,6 @@ func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
 	if name == "" {
 		name = envKernel
 		if name == "" || pinned != nil && pinned.Arithmetic != arith {
-			if k == nil {
-				return nil, fmt.Errorf("asm: no kernel of %v arithmetic multiplies %v", arith, t)
-			}
 			return k, nil
 		}
 		from = " (from " + KernelEnv + ")"

@@ -3,8 +3,8 @@ package asm
 import "unsafe"
 
 // A stored panel of B is what one keeps who multiplies it many times. It is a panel, unless the kernel widens the elements while
-// it packs them: then it is the elements as they are, k rows of NR, which takes half the memory, and half the time where reading B
-// is all that counts. A narrow panel is packed like any B whose rows of K lie NR elements apart.
+// it packs them: then it is the elements as they are, k rows of NR, rounded up to whole words of zeros, which takes half the memory or a
+// quarter, and as much of the time where reading B is all that counts. A narrow panel is packed like any B whose rows of K lie NR elements apart.
 
 // Narrow reports whether stored panels of type t hold elements and not words.
 func (k *Kernel) Narrow(t Type) bool { return k.exact == nil && t.Size()*k.KPack < 4 }
@@ -12,7 +12,7 @@ func (k *Kernel) Narrow(t Type) bool { return k.exact == nil && t.Size()*k.KPack
 // StoredB returns the bytes of a stored panel of B of type t, n elements of K deep.
 func (k *Kernel) StoredB(t Type, n int) int {
 	if k.Narrow(t) {
-		return k.NR * n * t.Size()
+		return k.NR * roundUp(n, k.KPack) * t.Size()
 	}
 	return k.PanelB(k.Words(t, n))
 }
@@ -22,14 +22,23 @@ func (k *Kernel) StoreB(t Type, kContiguous bool) PackFunc {
 	if !k.Narrow(t) {
 		return k.PackB(t, kContiguous)
 	}
-	nr := k.NR
+	if t.is8() {
+		return storing[uint8](k, kContiguous)
+	}
+	return storing[uint16](k, kContiguous)
+}
+
+func storing[E uint8 | uint16](kern *Kernel, kContiguous bool) PackFunc {
+	nr, size := kern.NR, int(unsafe.Sizeof(E(0)))
 	return func(dst, src unsafe.Pointer, stride, r, k int) {
+		whole := roundUp(k, kern.KPack)
 		for j := 0; j < r; j += nr {
-			panel := unsafe.Slice((*uint16)(unsafe.Add(dst, j*k*2)), k*nr)
-			if kContiguous {
+			panel := unsafe.Slice((*E)(unsafe.Add(dst, j*whole*size)), whole*nr)
+			clear(panel[k*nr:])
+			if panel = panel[:k*nr]; kContiguous {
 				storeColumns(panel, unsafe.Add(src, j*stride), stride, nr, min(nr, r-j))
 			} else {
-				storeRows(panel, unsafe.Add(src, j*2), stride, nr, min(nr, r-j))
+				storeRows(panel, unsafe.Add(src, j*size), stride, nr, min(nr, r-j))
 			}
 		}
 	}
@@ -40,7 +49,12 @@ func (k *Kernel) StoreB(t Type, kContiguous bool) PackFunc {
 // stays as it was, and one from elsewhere that stays so can be multiplied like it, whatever its elements.
 func (k *Kernel) RestoreB(t Type, panel unsafe.Pointer, n int) {
 	if k.exact == nil {
-		return // nothing but elements, any of which will do
+		// Nothing but elements, any of which will do, and zeros.
+		if k.Narrow(t) {
+			rows := k.NR * t.Size()
+			clear(unsafe.Slice((*uint8)(unsafe.Add(panel, n*rows)), roundUp(n, k.KPack)*rows-n*rows))
+		}
+		return
 	}
 	depth := k.Words(t, n)
 	p := k.exact.panelAt(panel, sideB, depth)
@@ -53,20 +67,20 @@ func (k *Kernel) RestoreB(t Type, panel unsafe.Pointer, n int) {
 }
 
 // storeRows copies n of nr columns of a narrow panel from rows of K.
-func storeRows(panel []uint16, src unsafe.Pointer, stride, nr, n int) {
+func storeRows[E uint8 | uint16](panel []E, src unsafe.Pointer, stride, nr, n int) {
 	for i := 0; i < len(panel); i += nr {
 		row := panel[i : i+nr]
-		clear(row[copy(row, unsafe.Slice((*uint16)(unsafe.Add(src, i/nr*stride)), n)):])
+		clear(row[copy(row, unsafe.Slice((*E)(unsafe.Add(src, i/nr*stride)), n)):])
 	}
 }
 
 // storeColumns copies n of nr columns of a narrow panel from rows along K.
-func storeColumns(panel []uint16, src unsafe.Pointer, stride, nr, n int) {
+func storeColumns[E uint8 | uint16](panel []E, src unsafe.Pointer, stride, nr, n int) {
 	if n < nr {
 		clear(panel)
 	}
 	k := len(panel) / nr
-	column := func(j int) []uint16 { return unsafe.Slice((*uint16)(unsafe.Add(src, j*stride)), k) }
+	column := func(j int) []E { return unsafe.Slice((*E)(unsafe.Add(src, j*stride)), k) }
 	j := 0
 	for ; j+4 <= n; j += 4 { // four are twice as fast as one
 		a, b, c, d := column(j), column(j+1), column(j+2), column(j+3)

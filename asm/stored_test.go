@@ -42,8 +42,11 @@ func TestStoreB(t *testing.T) {
 					want := panelsOf(kern, typ, kContiguous, from, stride, n, k)
 					got := slices.Clone(unsafe.Slice((*byte)(to), panels*size))
 					if kern.Narrow(typ) {
-						if size*2 != kern.PanelB(k) {
-							t.Fatalf("%d bytes, half of %d", size, kern.PanelB(k))
+						if want := kern.NR * roundUp(k, kern.KPack) * typ.Size(); size != want {
+							t.Fatalf("%d bytes, want %d", size, want)
+						}
+						if rest := unsafe.Slice((*byte)(to), size)[kern.NR*k*typ.Size():]; slices.ContainsFunc(rest, func(b byte) bool { return b != 0 }) {
+							t.Fatal("what fills the last word is not zero")
 						}
 						got = nil
 						for j := range panels {
@@ -86,6 +89,9 @@ func TestRestoreB(t *testing.T) {
 				before = slices.Clone(made)
 				kern.RestoreB(typ, p, k)
 				if kern.exact == nil {
+					if kern.Narrow(typ) {
+						clear(before[kern.NR*k*typ.Size():])
+					}
 					if !slices.Equal(made, before) {
 						t.Fatalf("%v %s, %d elements of K: changed, though all bytes are elements", typ, o.name, k)
 					}

@@ -73,7 +73,7 @@ func panelsGeneric(kern *Kernel, mul KernelFunc, t Type) PanelsFunc {
 			panel := unsafe.Add(b, j/kern.NR*pitch)
 			if kern.Narrow(t) {
 				wide := unsafe.Pointer(unsafe.SliceData(make([]float32, k*kern.NR)))
-				packGeneric(t, kern.KPack, kern.NR, false, wide, panel, kern.NR*t.Size(), kern.NR, k)
+				packGeneric(t, kern.KPack, kern.NR, false, wide, panel, kern.NR*t.Size(), kern.NR, k*kern.KPack)
 				panel = wide
 			}
 			tilesGeneric(kern, mul, k, m, min(kern.NR, n-j), a, panel, unsafe.Add(dst, j*4), ldd, add)

@@ -10,7 +10,7 @@ import (
 // along is the StreamFunc for rows along K: whole blocks of sums, and then what is left of K, lines and less than a line, which is apart
 // from what it is added to until it is complete.
 func (s *streamKernel) along(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
-	c := streamBlocks.Get().(*streamBlock)
+	c := s.newBlock()
 	line, whole := s.block/s.size, k/s.sums*s.sums
 	rest := k % line
 	s.lines(c, whole, m, n, a, b, stride, dst, ldd, add)
@@ -31,7 +31,13 @@ func (s *streamKernel) along(k, m, n int, a, b unsafe.Pointer, stride int, dst u
 		if lines == 0 {
 			src = nil
 		}
-		s.rest(c, rest, m, n, a, b, stride, src, to, ldt)
+		most := streamPanel / 4 / s.nr * s.kpack
+		for done := 0; done < rest; done += most {
+			if done > 0 {
+				src = to
+			}
+			s.rest(c, min(rest-done, most), m, n, s.panelA(a, done), unsafe.Add(b, done*s.size), stride, src, to, ldt)
+		}
 	}
 	c.total(m, n, to, ldt, dst, ldd)
 	c.release()

@@ -23,6 +23,7 @@ type streamBlock struct {
 	left   int            // along: how many are left of one
 	adds   int            // panels and along: not 0 if src is what sums are added to, and not where they start
 	b      unsafe.Pointer // across and panels: B
+	table  *table8        // of fp8
 	slots  [4]streamSlot  // across and panels use the first; along as many as there are accumulators for
 
 	// The last columns that were packed, for panels, or copied, for across without masks; for tiles A as float32, sums, and of along the last
@@ -53,7 +54,7 @@ const (
 	streamFar    = 1024     // the same along K if a single slot prefetches to the second-level cache
 	streamPiece  = 256      // bytes of a row that are prefetched one after the other
 	streamLag    = 1024     // bytes that one group of columns is behind another
-	streamPanel  = 16 * 128 // bytes of a panel of a block of K, of which AVX2 has one that is larger
+	streamPanel  = 16 * 128 // bytes of a panel of what is left of K, or of a part of it
 )
 
 var streamBlocks = sync.Pool{New: func() any { return new(streamBlock) }}

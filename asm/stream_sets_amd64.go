@@ -105,6 +105,7 @@ type streamKernel struct {
 	far                          *farStream      // see farther, or nil
 	block                        int             // along: bytes of a block of a row
 	pack                         PackFunc        // of panels, from rows along K
+	table                        *table8         // of fp8
 	narrow                       streamSet       // for stored panels, if they are not what panels takes
 }
 
@@ -158,6 +159,17 @@ var (
 		far: &farStream{reach: &reachFar,
 			straight: streamSet{streamAcrossFar512F16x1, streamAcrossFar512F16x2, streamAcrossFar512F16x4, streamAcrossFar512F16x6, streamAcrossFar512F16x8},
 			panels:   streamSet{streamPanelsFar512F16x1, streamPanelsFar512F16x2, streamPanelsFar512F16x4, streamPanelsFar512F16x6, streamPanelsFar512F16x8}}}
+
+	streamPairs8 = streamKernel{streamShape: &stream512, sums: BF16.Block(), size: 1, kpack: 2, block: 64, reach: &reachPairs,
+		straight:   streamSet{streamAcross512Pairs8x1, streamAcross512Pairs8x2, streamAcross512Pairs8x4, streamAcross512Pairs8x6, streamAcross512Pairs8x8},
+		transposed: streamSet{streamAlong512Pairs8x1, streamAlong512Pairs8x2, streamAlong512Pairs8x4, streamAlong512Pairs8x6, streamAlong512Pairs8x8},
+		panels:     streamPairs.panels,
+		narrow:     streamSet{streamPanels512Pairs8x1, streamPanels512Pairs8x2, streamPanels512Pairs8x4, streamPanels512Pairs8x6, streamPanels512Pairs8x8}}
+	streamWords8 = streamKernel{streamShape: &stream512, sums: BF16.Block(), size: 1, kpack: 1, block: 64, reach: &reach512,
+		straight:   streamSet{streamAcross512Words8x1, streamAcross512Words8x2, streamAcross512Words8x4, streamAcross512Words8x6, streamAcross512Words8x8},
+		transposed: streamSet{streamAlong512Words8x1, streamAlong512Words8x2, streamAlong512Words8x4, streamAlong512Words8x6, streamAlong512Words8x8},
+		panels:     streamWords.panels,
+		narrow:     streamSet{streamPanels512Words8x1, streamPanels512Words8x2, streamPanels512Words8x4, streamPanels512Words8x6, streamPanels512Words8x8}}
 
 	stream256Words = streamKernel{streamShape: &stream256, sums: F32.Block(), size: 4, kpack: 1, block: 64, pack: transposing256(F32, avx2NR, groupsAlongWords), reach: &reach256,
 		straight:   streamSet{streamAcross256Wordsx1, streamAcross256Wordsx2, streamAcross256Wordsx4},
@@ -222,7 +234,7 @@ func (c *streamBlock) storePart(n, width, m int, dst unsafe.Pointer, ldd int) {
 // across is the StreamFunc for rows of K: a few rows at a time through all columns, and the sums of a block of them, unless it is the
 // first, apart from what they are added to.
 func (s *streamKernel) across(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
-	c := streamBlocks.Get().(*streamBlock)
+	c := s.newBlock()
 	c.stride = stride
 	for j := 0; j < n; j += streamWidth {
 		wide := min(n-j, streamWidth)
@@ -294,6 +306,13 @@ func (c *streamBlock) total(m, n int, from unsafe.Pointer, pitch int, dst unsafe
 	if from != dst {
 		Combine(dst, ldd, from, pitch, m, n, 1, 1)
 	}
+}
+
+// newBlock takes a block from the pool.
+func (s *streamKernel) newBlock() *streamBlock {
+	c := streamBlocks.Get().(*streamBlock)
+	c.table = s.table
+	return c
 }
 
 // release gives the block back to the pool, without the addresses of operands.

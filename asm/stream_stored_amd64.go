@@ -27,7 +27,7 @@ func (s *streamKernel) wide(m int) int { return s.widths[s.panels.of(m)] }
 
 // packed is the PanelsFunc. Where there are fewer panels than the kernel reads at a time, it reads one after the other.
 func (s *streamKernel) packed(k, m, n int, a, b unsafe.Pointer, pitch int, dst unsafe.Pointer, ldd int, add bool) {
-	c := streamBlocks.Get().(*streamBlock)
+	c := s.newBlock()
 	src := dst
 	if !add {
 		src = nil

@@ -41,11 +41,16 @@ func streams(kern *Kernel) bool {
 	return assembled && (slices.Contains(streaming, kern.Name) || kern.step == amxStep && machine().lacks(isaAVX512) == nil)
 }
 
+// streams8 reports whether a kernel does so with fp8.
+func streams8(kern *Kernel) bool {
+	return assembled && slices.Contains(streaming[:2], kern.Name) && machine().lacks(isaVBMI) == nil
+}
+
 // TestStreamWhere checks which kernels have stream kernels.
 func TestStreamWhere(t *testing.T) {
 	for _, kern := range Kernels() {
 		for typ := range Type(numTypes) {
-			vectors := assembled && slices.Contains(streaming, kern.Name) && kern.Accepts(typ)
+			vectors := assembled && slices.Contains(streaming, kern.Name) && kern.Accepts(typ) && (!typ.is8() || streams8(kern))
 			tiles := typ == BF16 && (assembled && kern.Name == "amx" || kern.Name == "goamx" && streams(kern))
 			for _, kContiguous := range []bool{false, true} {
 				want := vectors || tiles

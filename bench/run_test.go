@@ -79,19 +79,13 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// arithmeticsOf returns the arithmetics that multiply t.
-func arithmeticsOf(t asm.Type) []gemm.Arithmetic {
-	if t.Size() == 1 {
-		return []gemm.Arithmetic{gemm.Hopper}
-	}
-	return []gemm.Arithmetic{gemm.Native, gemm.Hopper}
-}
+var arithmetics = []gemm.Arithmetic{gemm.Native, gemm.Hopper}
 
 // TestComparePrepacked packs B for every kernel choice, type and layout.
 func TestComparePrepacked(t *testing.T) {
 	var variants []Variant
 	for i, in := range allTypes {
-		for _, arith := range arithmeticsOf(in) {
+		for _, arith := range arithmetics {
 			v := square(90, in, 2)
 			v.Arith, v.TransB, v.Beta = arith, i == 1, float32(i)
 			plain := v
@@ -166,7 +160,7 @@ func TestPrepackedIsVerified(t *testing.T) {
 
 func TestPackedBytes(t *testing.T) {
 	for _, in := range allTypes {
-		for _, arith := range arithmeticsOf(in) {
+		for _, arith := range arithmetics {
 			v := Variant{Workload: Workload{M: 1, N: 1000, K: 3000, In: in, Alpha: 1, Arith: arith}}
 			if got := v.packedBytes(); got != 0 {
 				t.Errorf("%d bytes for what is not packed", got)
@@ -320,8 +314,6 @@ func TestValidate(t *testing.T) {
 		{func(v *Variant) { v.M, v.N, v.Callers = 1<<15, 1<<15, MaxCallers }, "bench: not enough memory: the operands "},
 		{func(v *Variant) { v.Kernel = "cuda" }, `kernel "cuda" is unknown`},
 		{func(v *Variant) { v.In, v.Kernel = asm.F32, "gobf16" }, `kernel "gobf16" does not multiply f32`},
-		{func(v *Variant) { v.In = asm.E4M3 }, "native arithmetic does not multiply e4m3, only hopper arithmetic does; native: bf16, f16, f32"},
-		{func(v *Variant) { v.In, v.Kernel = asm.E5M2, "go" }, "native arithmetic does not multiply e5m2"},
 		{func(v *Variant) { v.In, v.Arith, v.Kernel = asm.E5M2, gemm.Hopper, "go" }, `kernel "go" computes in native arithmetic, not hopper`},
 		{func(v *Variant) { v.Out, v.Arith = asm.E4M3, gemm.Hopper }, "C cannot hold e4m3; types of C: f32, bf16, f16"},
 		{func(v *Variant) { v.Kernel = "hopper-go" }, `kernel "hopper-go" computes in hopper arithmetic, not native`},

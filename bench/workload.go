@@ -12,7 +12,7 @@ import (
 // and B is K x N. Equal workloads have equal operands.
 type Workload struct {
 	M, N, K        int
-	In, Out        asm.Type // of A and B, which may be fp8 in Hopper's arithmetic, and of C
+	In, Out        asm.Type // of A and B, and of C, which is not fp8
 	TransA, TransB bool     // the operand lies in memory as its transpose
 	Alpha, Beta    float32
 	Seed           uint64 // of the operands, uniform in [-1, 1)
@@ -68,11 +68,8 @@ func (w Workload) Validate() error {
 			return fmt.Errorf("bench: %s = %v is not finite", f.name, f.v)
 		}
 	}
-	switch {
-	case w.Out.Size() == 1:
+	if w.Out.Size() == 1 {
 		return fmt.Errorf("bench: C cannot hold %v; types of C: f32, bf16, f16", w.Out)
-	case w.In.Size() == 1 && w.Arith == gemm.Native:
-		return fmt.Errorf("bench: native arithmetic does not multiply %v, only hopper arithmetic does; native: bf16, f16, f32", w.In)
 	}
 	if w.Alpha == 0 {
 		return fmt.Errorf("bench: alpha = 0 leaves no product to measure")

@@ -81,7 +81,7 @@ func (q *problem) few() bool {
 	workers, k := q.atOnce(), q.kernel
 	turned := q.formB == alongK && q.sizeB() <= q.on.fewTurned
 	cached := q.n*q.k < streamMin || workers > 2 && q.held(workers, q.on.columns[few].times[q.formB])
-	return q.m <= q.on.fewRows[q.formB] && cached && !turned && !q.transC && k.StreamRows(q.elemB) > 0 &&
+	return q.m <= q.on.fewRows[q.formB] && cached && !turned && !q.transC && q.streams() &&
 		max(k.PanelA(q.words(q.k)), q.m*q.n*4) <= fewBytes
 }
 

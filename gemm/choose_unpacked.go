@@ -19,7 +19,7 @@ func (q *problem) tiny() *asm.Unpacked {
 
 // readsBoth returns the kernel's way to multiply the operands where they lie, or nil.
 func (q *problem) readsBoth() *asm.Unpacked {
-	if q.formB != inRows {
+	if q.formB != inRows || q.elemA != q.elemB {
 		return nil
 	}
 	return q.kernel.Unpacked(q.elem)

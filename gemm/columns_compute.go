@@ -153,7 +153,7 @@ func (st *columnGrid) computeStored(mem unsafe.Pointer, t *spin.Turn, item, col,
 		a := st.blockA(step)
 		words := st.words(depth)
 		for j := 0; j < n; j += width {
-			st.panel(words, min(width, n-j), a, st.packed.at(k0, col+j), st.packed.panel(depth), unsafe.Add(dst, j*4), ldd, add)
+			st.panel(words, min(width, n-j), a, st.packed.at(k0, col+j), st.packed.pitch(k0), unsafe.Add(dst, j*4), ldd, add)
 			t.Did(flopsOf(st.m, min(width, n-j), depth))
 		}
 		add = true

@@ -84,7 +84,7 @@ func (q *problem) streamSource() sourceB {
 		return alongB
 	case q.formB == inRows && sweepLeast <= q.m && q.m <= swept && q.n >= asm.SweepN && q.k >= asm.SweepK && k.Sweeps(q.elemB):
 		return sweptB
-	case q.m <= few && k.StreamRows(q.elemB) > 0:
+	case q.m <= few && q.streams():
 		return streamedB
 	case q.ready():
 		return storedB

@@ -45,7 +45,7 @@ func Machines() (names []string) {
 
 // kernel returns the kernel for elements of type t.
 func (m *pretended) kernel(t asm.Type) *asm.Kernel {
-	if t == asm.BF16 {
+	if t == asm.BF16 || is8Bit(t) {
 		return asm.Named(m.bf16)
 	}
 	return asm.Named(m.words)

@@ -193,7 +193,7 @@ func PlaceSlabs(k *asm.Kernel, t asm.Type, m, n, depth, workers int) (slabs int)
 
 // Alone reports whether a product of such a size stays with its caller, who may have so many workers.
 func Alone(k *asm.Kernel, t asm.Type, m, n, depth, workers int) bool {
-	q := problem{m: m, n: n, k: depth, kernel: k, elem: t, on: here.tuned(k)}
+	q := problem{m: m, n: n, k: depth, kernel: k, elem: t, elemA: t, on: here.tuned(k)}
 	return q.alone(q.crowd(workers))
 }
 

@@ -94,7 +94,7 @@ func testFP8[A, B fp8.E4M3 | fp8.E5M2](t *testing.T, m, n, k int, formatA, forma
 }
 
 func TestFP8Errors(t *testing.T) {
-	a, c := gemm.NewMatrix[fp8.E4M3](2, 2), gemm.NewMatrix[float32](2, 2)
+	a, b, c := gemm.NewMatrix[fp8.E4M3](2, 2), gemm.NewMatrix[float32](2, 2), gemm.NewMatrix[float32](2, 2)
 	e, err := gemm.New()
 	if err != nil {
 		t.Fatal(err)
@@ -104,9 +104,9 @@ func TestFP8Errors(t *testing.T) {
 		err  error
 		want string
 	}{
-		{gemm.Multiply(c, a, gemm.NewMatrix[fp8.E4M3](2, 2)), "e4m3"},
 		{e.Multiply(a, c, c), "C holds e4m3"},
-		{e.Multiply(c, a, c), "A holds e4m3 but B holds f32"},
+		{e.Multiply(c, a, b, gemm.WithArithmetic(gemm.Hopper)), "A holds e4m3 but B holds f32: one of 8 bits and one of more are multiplied in native arithmetic only"},
+		{e.Multiply(c, b, pack(t, a, gemm.WithKernel("gobf16"))), `packed for kernel "gobf16", which does not multiply f32`},
 	} {
 		if x.err == nil || !strings.HasPrefix(x.err.Error(), "gemm: ") || !strings.Contains(x.err.Error(), x.want) {
 			t.Errorf("error %v, want one that says %q", x.err, x.want)

@@ -143,6 +143,10 @@ func canary[T gemm.Element]() (v T) {
 		*p = 0xff55
 	case *float32:
 		*p = math.Float32frombits(0xffd5aa55)
+	case *fp8.E4M3:
+		*p = 0xff
+	case *fp8.E5M2:
+		*p = 0xff
 	}
 	return v
 }
@@ -172,6 +176,10 @@ func to[T gemm.Element](v T) float32 {
 		return v.Float32()
 	case float32:
 		return v
+	case fp8.E4M3:
+		return v.Float32()
+	case fp8.E5M2:
+		return v.Float32()
 	}
 	panic("unreachable")
 }
@@ -180,6 +188,8 @@ func to[T gemm.Element](v T) float32 {
 // itself if v is a NaN.
 func bitsOf[T gemm.Element](v T) uint32 {
 	switch unsafe.Sizeof(v) {
+	case 1:
+		return uint32(*(*uint8)(unsafe.Pointer(&v)))
 	case 2:
 		return uint32(*(*uint16)(unsafe.Pointer(&v)))
 	default:

@@ -12,8 +12,7 @@ import (
 	"github.com/x448/float16"
 )
 
-// Element is the set of types a [Matrix] may hold. The 8-bit ones are multiplied
-// in [Hopper] arithmetic only.
+// Element is the set of types a [Matrix] may hold.
 type Element interface {
 	bf16.BF16 | float16.Float16 | float32 | fp8.E4M3 | fp8.E5M2
 }

@@ -33,7 +33,6 @@ import (
 //   - the kernel that [WithKernel] or LEAFHOPPER_KERNEL names is unknown, cannot run
 //     here (also because GODEBUG turns its features off) or does not multiply the
 //     operands' type;
-//   - operands of 8 bits are to be multiplied in native arithmetic;
 //   - [WithTile] cuts so many stages that they cannot be counted, or the system has no
 //     memory for a ring;
 //
@@ -144,13 +143,13 @@ func (s *settings) prepare(p *product, opts []Option) error {
 	if p.b.packed && p.packed.kernel == nil {
 		return fmt.Errorf("gemm: B is a nil or zero Packed; make one with Pack")
 	}
-	if err := check(&p.c, &p.a, &p.b); err != nil {
+	if err := check(&p.c, &p.a, &p.b, s.arithmetic); err != nil {
 		return err
 	}
 	if err := s.checkVectors(p.c.rows, p.c.cols); err != nil {
 		return err
 	}
-	k, err := s.selectKernel(p.a.elem, p.packed.kernel)
+	k, err := s.selectKernel(widest(&p.a, &p.b), p.packed.kernel)
 	if err != nil {
 		return err
 	}
@@ -221,6 +220,8 @@ func (s *settings) selectKernel(t asm.Type, packed *asm.Kernel) (*asm.Kernel, er
 		return nil, fmt.Errorf("gemm: WithKernel(%q): B is packed for kernel %q", s.kernel, k.Name)
 	case k.Arithmetic != s.arithmetic:
 		return nil, fmt.Errorf("gemm: B is packed for %v arithmetic, the product is to have %v", k.Arithmetic, s.arithmetic)
+	case !k.Accepts(t):
+		return nil, fmt.Errorf("gemm: B is packed for kernel %q, which does not multiply %v", k.Name, t)
 	default:
 		return k, nil
 	}
@@ -228,9 +229,6 @@ func (s *settings) selectKernel(t asm.Type, packed *asm.Kernel) (*asm.Kernel, er
 
 // kernelFor returns the kernel for operands of type t.
 func (s *settings) kernelFor(t asm.Type) (*asm.Kernel, error) {
-	if is8Bit(t) && s.arithmetic == Native {
-		return nil, fmt.Errorf("gemm: native arithmetic does not multiply %v; WithArithmetic(Hopper) does", t)
-	}
 	k, err := asm.SelectArithmetic(t, s.arithmetic, s.kernel)
 	if err != nil {
 		return nil, fmt.Errorf("gemm: %w", err)
@@ -253,7 +251,7 @@ func (s *settings) checkKernel() error {
 	return fmt.Errorf("gemm: %w", first)
 }
 
-func check(c, a, b *view) error {
+func check(c, a, b *view, arith Arithmetic) error {
 	if err := a.check("A"); err != nil {
 		return err
 	}
@@ -266,8 +264,10 @@ func check(c, a, b *view) error {
 	switch {
 	case is8Bit(c.elem):
 		return fmt.Errorf("gemm: C holds %v; it may hold bf16, f16 or f32", c.elem)
-	case a.elem != b.elem && !(is8Bit(a.elem) && is8Bit(b.elem)):
+	case a.elem != b.elem && !(is8Bit(a.elem) || is8Bit(b.elem)):
 		return fmt.Errorf("gemm: A holds %v but B holds %v", a.elem, b.elem)
+	case is8Bit(a.elem) != is8Bit(b.elem) && arith != Native:
+		return fmt.Errorf("gemm: A holds %v but B holds %v: one of 8 bits and one of more are multiplied in %v arithmetic only", a.elem, b.elem, Native)
 	case a.cols != b.rows:
 		return fmt.Errorf("gemm: A is %dx%d but B is %dx%d: K differs", a.rows, a.cols, b.rows, b.cols)
 	case c.rows != a.rows:
@@ -280,6 +280,14 @@ func check(c, a, b *view) error {
 		return fmt.Errorf("gemm: C (%dx%d) shares memory with B (%dx%d)", c.rows, c.cols, b.rows, b.cols)
 	}
 	return nil
+}
+
+// widest returns the type in whose arithmetic they are multiplied.
+func widest(a, b *view) asm.Type {
+	if is8Bit(a.elem) {
+		return b.elem
+	}
+	return a.elem
 }
 
 func is8Bit(t asm.Type) bool { return t == asm.E4M3 || t == asm.E5M2 }

@@ -35,6 +35,7 @@ type packing struct {
 	kernel *asm.Kernel // nil in a zero Packed
 	elem   asm.Type
 	k, n   int    // of B
+	first  int    // element of K that counts as the first
 	bk     int    // elements of K in a stage
 	data   []byte // [stage of K][stored panel]
 }
@@ -139,17 +140,27 @@ func stageElements(k *asm.Kernel, t asm.Type) int {
 // k0 of K. A small product notices every division.
 func (p *packing) offset(k0, col int) int {
 	n := 0
-	if k0 > 0 {
+	if k0 += p.first; k0 > 0 {
 		panels, whole := ceilDiv(p.n, p.kernel.NR), k0/p.bk
 		n = whole * panels * p.panel(p.bk)
 		if rest := k0 - whole*p.bk; rest > 0 {
-			return n + panels*p.panel(rest)
+			n += rest * p.kernel.NR * p.elem.Size() // in a narrow panel
 		}
 	}
 	if col > 0 {
-		n += col / p.kernel.NR * p.panel(min(p.bk, p.k-k0))
+		n += col / p.kernel.NR * p.pitch(k0-p.first)
 	}
 	return n
+}
+
+// pitch returns the bytes from a panel of the stage of element k0 of K to the next.
+func (p *packing) pitch(k0 int) int {
+	if k0 += p.first; k0 >= p.bk {
+		k0 -= k0 % p.bk
+	} else {
+		k0 = 0
+	}
+	return p.panel(min(p.bk, p.k-k0))
 }
 
 // panel returns the bytes of a panel n elements of K deep.

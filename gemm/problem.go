@@ -10,7 +10,8 @@ type problem struct {
 	m, n, k                int
 	kernel                 *asm.Kernel
 	on                     *tuning  // of the kernel, on a machine
-	elem, elemB, out       asm.Type // of A, B and C
+	elem                   asm.Type // whose arithmetic it is: that of A and B, or of the wider if the other is fp8
+	elemA, elemB, out      asm.Type // of A, B and C
 	pitchA, pitchB, pitchC int      // bytes from one row of memory to the next
 	transA, transC         bool
 	formB                  form
@@ -57,7 +58,7 @@ func (q *problem) chainK() int {
 func (q *problem) stageK() int {
 	switch {
 	case q.formB == inPanels:
-		return stageElements(q.kernel, q.elemB)
+		return min(stageElements(q.kernel, q.elemB), q.chainK())
 	case q.kernel.Arithmetic == Native || q.part > 0:
 		return q.chainK()
 	}
@@ -90,7 +91,7 @@ func (q *problem) narrow() bool { return q.formB == inPanels && q.kernel.Narrow(
 // whole tile would have to be padded again for every panel of B.
 func (q *problem) readsA() bool {
 	k := q.kernel
-	return k.Rows(q.elem) != nil && !q.transA && q.words(q.k)*k.KPack == q.k && (uintptr(q.lineA)|uintptr(q.pitchA))&(k.RowsAlign()-1) == 0
+	return k.Rows(q.elemA) != nil && !q.transA && q.words(q.k)*k.KPack == q.k && (uintptr(q.lineA)|uintptr(q.pitchA))&(k.RowsAlign()-1) == 0
 }
 
 // exceeds reports whether C is larger than the caches where workers that each store a part of it would find it again.
@@ -102,6 +103,11 @@ func (q *problem) exceeds(workers int) bool {
 	return float64(q.m)*float64(q.pitchC) > float64(cached)
 }
 
+// streams reports whether kernels stream B, where it lies in blocks of K of the product's.
+func (q *problem) streams() bool {
+	return q.kernel.StreamRows(q.elemB) > 0 && (q.formB == inPanels || q.elemB.Block() == q.elem.Block())
+}
+
 // held reports whether the second-level caches of so many workers hold B so many times. 0 times is never.
 func (q *problem) held(workers, times int) bool {
 	return times > 0 && q.sizeB() <= workers*q.on.l2/times
@@ -111,7 +117,7 @@ func (q *problem) held(workers, times int) bool {
 func (p *product) pose() {
 	q := &p.problem
 	q.m, q.n = p.c.rows, p.c.cols
-	q.elem, q.elemB, q.out = p.a.elem, p.b.elem, p.c.elem
+	q.elem, q.elemA, q.elemB, q.out = widest(&p.a, &p.b), p.a.elem, p.b.elem, p.c.elem
 	q.transA, q.transC = p.a.trans, p.c.trans
 	switch {
 	case p.b.packed:

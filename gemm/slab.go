@@ -35,7 +35,7 @@ func (in *slab) layout(g *Plan, cols int) {
 		return
 	}
 	if g.a == rowsOfA {
-		in.rows, in.edge, in.tilesA = k.Rows(in.elem), k.Edge(), in.m/k.MR
+		in.rows, in.edge, in.tilesA = k.Rows(in.elemA), k.Edge(), in.m/k.MR
 		if in.edge != nil {
 			in.tilesA = ceilDiv(in.m, k.MR)
 		}

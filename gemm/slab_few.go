@@ -13,7 +13,7 @@ const fewBytes = scratchBytes/2 - tile.SlotAlign
 func (in *slab) runFewRows(from, to int) {
 	k, cols, depth := in.kernel, to-from, in.k
 	if in.b.packed {
-		depth = in.packed.bk
+		depth = in.stageK()
 	}
 	s := scratches.Get().(*scratch)
 	a := s.at()
@@ -26,7 +26,7 @@ func (in *slab) runFewRows(from, to int) {
 		n, add := min(depth, in.k-k0), k0 > 0
 		k.PackA(in.a.elem, !in.a.trans)(a, in.a.at(0, k0), in.a.pitch(), in.m, n)
 		if in.b.packed {
-			k.StreamPanels(in.b.elem)(in.words(n), in.m, cols, a, in.packed.at(k0, from), in.packed.panel(n), dst, ldd, add)
+			k.StreamPanels(in.b.elem)(in.words(n), in.m, cols, a, in.packed.at(k0, from), in.packed.pitch(k0), dst, ldd, add)
 		} else {
 			k.Stream(in.b.elem, in.b.trans)(n, in.m, cols, a, in.b.at(k0, from), in.b.pitch(), dst, ldd, add)
 		}

@@ -92,9 +92,9 @@ func (pl *slabGrid) addUp(slab, from, to int) {
 	p.storeWide(from, sums, pitch, end-row, to-from)
 }
 
-// from returns the packed B without what is before element k0 of K, which begins a stage.
+// from returns the packed B without what is before element k0 of K, which begins a stage, or a block in a narrow one.
 func (p *packing) from(k0 int) packing {
 	rest := *p
-	rest.data, rest.k = p.data[p.offset(k0, 0):], p.k-k0
+	rest.first += k0
 	return rest
 }

@@ -29,7 +29,7 @@ func testStreamMemory(t *testing.T) {
 		}
 		for _, a := range streamTypes {
 			for _, b := range streamTypes {
-				if a != b && !(is8Bit(a) && is8Bit(b)) || !k.Accepts(a) {
+				if a != b && !(is8Bit(a) || is8Bit(b)) || is8Bit(a) != is8Bit(b) && k.Arithmetic != Native || !k.Accepts(a) || !k.Accepts(b) {
 					continue
 				}
 				for _, v := range []view{{elem: b}, {elem: b, trans: true}, {elem: b, packed: true}} {

@@ -75,6 +75,9 @@ func (k stream) registers() (b, a, as int) {
 		b = k.rows * k.vecs
 		return b, b + k.vecs, min(4, 16-b-k.vecs)
 	}
+	if k.is8() {
+		return 16, 24, 2
+	}
 	return 16, 24, 4
 }
 

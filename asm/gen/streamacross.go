@@ -46,7 +46,10 @@ func (k stream) straight(s *source) {
 	for i := range 6 {
 		s.op("KXNORQ K%d, K%d, K%d", 1+i, 1+i, 1+i)
 	}
-	if k.kpack == 2 {
+	switch {
+	case k.is8():
+		k.straight8(s)
+	case k.kpack == 2:
 		s.op("VPXORD Z29, Z29, Z29")
 		s.op("VMOVDQU32 ·streamInterleave<>+0(SB), Z30")
 		s.op("VMOVDQU32 ·streamInterleave<>+64(SB), Z31")
@@ -155,6 +158,9 @@ func (k stream) lines(fetch int) (lines []string) {
 
 // row loads a row of B, or a pair of rows of which the second may be missing, and returns the vectors.
 func (k stream) row(s *source, second bool) (bs []int) {
+	if k.is8() {
+		return k.row8(s, second)
+	}
 	if k.kpack == 1 {
 		for v := range k.vecs {
 			k.load512(s, fmt.Sprintf("%d(SI)", 16*v*k.bytes), fmt.Sprintf("K%d", 1+v), 16+v)

@@ -21,7 +21,7 @@ func writeStreamsAlong(s *source) { streamsAlong.write(func(k stream) { k.transp
 //	DI streamBlock   and the registers of the slots
 func (k stream) transposed(s *source) {
 	block := 16 * k.kpack * k.bytes // bytes of a row
-	if k.ymm {
+	if k.ymm || k.is8() {
 		block = 64
 	}
 	first := func(slot int) int { return k.kernel().registers() - 8 + slot*k.rows }
@@ -29,6 +29,10 @@ func (k stream) transposed(s *source) {
 	k.function(s, "Along"+k.suffix(), k.vecs*k.kernel().bytes()/4)
 	for g := range k.vecs {
 		s.startSlot(g)
+	}
+	if k.is8() {
+		s.op("MOVQ streamBlock_table(DI), AX")
+		s.tables8("AX", alongTables)
 	}
 	s.label("start")
 	for i := range k.vecs * k.rows {
@@ -128,6 +132,10 @@ func (s *source) endSlot(slot int) {
 //
 //	Z0-Z15 B   Z16-Z23 under way   Z24-Z31 accumulators
 func (k stream) slot512(s *source, slot, first int) {
+	if k.is8() {
+		k.slot8(s, slot, first)
+		return
+	}
 	if k.bytes*k.kpack < 4 {
 		k.lanes(s, slot)
 		for l := range 4 {
@@ -148,17 +156,26 @@ func (k stream) slot512(s *source, slot, first int) {
 
 // word multiplies a word of each row of A and a vector of B, and prefetches, unless that was done before.
 func (k stream) word(s *source, slot, first, w, b int) {
-	regs := slotRegs[slot]
+	k.fetchWord(s, slot, w)
+	k.products(s, slot, first, w, b)
+}
+
+// fetchWord is what word prefetches.
+func (k stream) fetchWord(s *source, slot, w int) {
 	if !k.early() {
 		s.slot(slot, "rows", w, "AX")
 		k.fetchRow(s, slot)
 	}
+}
+
+// products multiplies word w of each row of A and a vector of B.
+func (k stream) products(s *source, slot, first, w, b int) {
 	for i := range k.rows {
-		disp := 4 * (w*k.kernel().mr + i)
+		a, disp := slotRegs[slot].a, 4*(w*k.kernel().mr+i)
 		if k.kpack == 2 {
-			s.dotBroadcast(first+i, b, regs.a, disp)
+			s.dotBroadcast(first+i, b, a, disp)
 		} else {
-			s.op("VFMADD231PS.BCST %s, Z%d, Z%d", address(regs.a, disp), b, first+i)
+			s.op("VFMADD231PS.BCST %s, Z%d, Z%d", address(a, disp), b, first+i)
 		}
 	}
 }

@@ -34,6 +34,9 @@ func (k stream) panels(s *source) {
 	s.op("MOVQ streamBlock_k(DI), CX")
 	s.slot(0, "a", 0, "DX")
 	k.aimAhead(s)
+	if k.is8() {
+		k.panels8(s)
+	}
 	if k.vecs > one.vecs {
 		s.op("TESTQ R9, R9")
 		s.op("JZ one")
@@ -52,20 +55,8 @@ func (k stream) panelsLoop(s *source, label string) {
 	addr := func(v int) string { return fmt.Sprintf("%d(AX)", v*kern.bytes()) }
 	k.accumulators(s, 0, 0, k.vecs, addr, nil)
 	s.label(label)
-	var bs []int
-	var fetch []string
-	b, _, _ := k.registers()
 	vec := kern.bytes() * k.bytes * k.kpack / 4 // of a vector in memory
-	for v := range k.vecs {
-		at := []string{"", "(R9*1)", "(R9*2)", "(R10*1)"}[v/kern.vecs]
-		o := v % kern.vecs * vec
-		k.load(s, fmt.Sprintf("%d(SI)%s", o, at), b+v)
-		bs = append(bs, b+v)
-		if o%64 == 0 {
-			fetch = append(fetch, fmt.Sprintf("%d(R11)%s", o, at))
-		}
-	}
-	k.rank1(s, bs, 4, fetch...)
+	k.panelsStep(s, vec)
 	s.op("ADDQ $%d, SI", kern.vecs*vec)
 	s.op("ADDQ $%d, R11", kern.vecs*vec)
 	s.op("ADDQ $%d, DX", 4*kern.mr)
@@ -74,3 +65,28 @@ func (k stream) panelsLoop(s *source, label string) {
 	k.addSource(s, 0, 0, k.vecs, addr)
 	k.store(s, 0, 0, k.vecs, addr, nil)
 }
+
+// panelsStep multiplies a word of K of the panels, whose vectors have so many bytes in memory.
+func (k stream) panelsStep(s *source, vec int) {
+	if k.is8() {
+		k.panelsStep8(s)
+		return
+	}
+	kern := k.kernel()
+	var bs []int
+	var fetch []string
+	b, _, _ := k.registers()
+	for v := range k.vecs {
+		at := panelAt[v/kern.vecs]
+		o := v % kern.vecs * vec
+		k.load(s, fmt.Sprintf("%d(SI)%s", o, at), b+v)
+		bs = append(bs, b+v)
+		if o%64 == 0 {
+			fetch = append(fetch, fmt.Sprintf("%d(R11)%s", o, at))
+		}
+	}
+	k.rank1(s, bs, 4, fetch...)
+}
+
+// panelAt is what leads from the first panel to the others.
+var panelAt = []string{"", "(R9*1)", "(R9*2)", "(R10*1)"}

@@ -24,7 +24,7 @@ func (a *axes) declare(fs *flag.FlagSet) {
 	fs.StringVar(&a.m, "m", "", "`list` of m, in place of that of -size; dimensions not given are 1024")
 	fs.StringVar(&a.n, "n", "", "`list` of n, in place of that of -size")
 	fs.StringVar(&a.k, "k", "", "`list` of k, in place of that of -size")
-	fs.StringVar(&a.dtype, "dtype", "bf16", "`list` of types of A and B: "+typeList(types)+"; e4m3 and e5m2 with -arith hopper only")
+	fs.StringVar(&a.dtype, "dtype", "bf16", "`list` of types of A and B: "+typeList(types))
 	fs.StringVar(&a.out, "out", "f32", "`list` of types of C: "+typeList(outputs))
 	fs.StringVar(&a.trans, "trans", "NN", "`list` of NN, NT, TN, TT: which of A and B lies transposed in memory")
 	fs.StringVar(&a.arith, "arith", "native", "`list` of native, hopper: the sums of the processor, or those of the tensor core bit for bit (f32 is then tf32)")

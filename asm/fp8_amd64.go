@@ -1,0 +1,119 @@
+//go:build amd64 && !purego
+
+package asm
+
+import "unsafe"
+
+// A table8 is what the assembly looks up: the upper bytes of the bf16 of magnitudes, and then the lower ones.
+type table8 [2][128]uint8
+
+var tables8 = func() (t [2]table8) {
+	for i := range t {
+		for u, w := range wide8[i][:128] {
+			t[i][0][u], t[i][1][u] = uint8(w>>8), uint8(w)
+		}
+	}
+	return t
+}()
+
+var hasVBMI = machine().lacks(isaVBMI) == nil
+
+// widenMost bounds the elements of one call in assembly.
+const widenMost = 1 << 16
+
+// widenRows makes bf16 of rows of n elements of type t, which lie lds bytes apart, in rows ldd bytes apart.
+func widenRows(t Type, dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int) {
+	if rows <= 0 || n <= 0 {
+		return
+	}
+	switch whole := n &^ 15; {
+	case hasVBMI:
+		each := max(1, widenMost/n)
+		for i := 0; i < rows; i += each {
+			widen512(unsafe.Add(dst, i*ldd), ldd, unsafe.Add(src, i*lds), lds, min(each, rows-i), n, &tables8[t-E4M3])
+		}
+	case !hasAVX2 || whole == 0:
+		widenGeneric(t, dst, ldd, src, lds, rows, n)
+	default:
+		widen := widen256E4M3
+		if t == E5M2 {
+			widen = widen256E5M2
+		}
+		each := max(1, widenMost/n)
+		for i := 0; i < rows; i += each {
+			widen(unsafe.Add(dst, i*ldd), ldd, unsafe.Add(src, i*lds), lds, min(each, rows-i), whole)
+		}
+		widenGeneric(t, unsafe.Add(dst, 2*whole), ldd, unsafe.Add(src, whole), lds, rows, n-whole)
+	}
+}
+
+// A packAcross8 packs n columns, 1 to 64, into one panel of 32 or two that lie panel bytes apart.
+type packAcross8 func(dst, src unsafe.Pointer, stride, n, k, panel int, tables *table8)
+
+// functions8 gives k the functions of fp8 that fit its panels.
+func (k *Kernel) functions8() {
+	if !hasVBMI {
+		return
+	}
+	stream, straight, transposed := &streamPairs8, packAcross512Pairs8x64, packAlong512Pairs8x16
+	switch k.Name {
+	case "avx512":
+		stream, straight, transposed = &streamWords8, packAcross512Words8x64, packAlong512Words8x16
+	case "avx512bf16":
+	default:
+		return
+	}
+	for i, t := range []Type{E4M3, E5M2} {
+		k.packB[t][packSlot(false)] = copying8(k.KPack, straight, &tables8[i])
+		k.packB[t][packSlot(true)] = transposing8(k.KPack, transposed, &tables8[i], k.packB[t][packSlot(true)])
+		s := *stream
+		s.table, s.pack = &tables8[i], k.packB[t][packSlot(true)]
+		k.stream[t] = s.roles()
+	}
+}
+
+// copying8 returns the packer of rows of K.
+func copying8(kpack int, straight packAcross8, tables *table8) PackFunc {
+	const width, columns = 32, 64
+	return func(dst, src unsafe.Pointer, stride, r, k int) {
+		panel := (k + kpack - 1) / kpack * width * 4
+		for k0 := 0; k0 < k; k0 += straightChunk {
+			for i := 0; i < r; i += columns {
+				straight(unsafe.Add(dst, i/width*panel+k0/kpack*width*4), unsafe.Add(src, k0*stride+i), stride,
+					min(r-i, columns), min(k-k0, straightChunk), panel, tables)
+			}
+		}
+	}
+}
+
+// transposing8 returns the packer of rows along K: of whole panels and blocks of K, and otherwise rest.
+func transposing8(kpack int, transposed func(c *streamBlock), tables *table8, rest PackFunc) PackFunc {
+	const width, half, block = 32, 16, 64
+	return func(dst, src unsafe.Pointer, stride, r, k int) {
+		panel := (k + kpack - 1) / kpack * width * 4
+		c := streamBlocks.Get().(*streamBlock)
+		c.table = tables
+		deep := k &^ (block - 1)
+		for i := 0; i < r; i += width {
+			to, from := unsafe.Add(dst, i/width*panel), unsafe.Add(src, i*stride)
+			if r-i < width || deep == 0 {
+				rest(to, from, stride, min(r-i, width), k)
+				continue
+			}
+			for k0 := 0; k0 < deep; k0 += packChunk {
+				for j := 0; j < width; j += half {
+					slot := &c.slots[0]
+					for row := range half {
+						slot.rows[row] = unsafe.Add(from, (j+row)*stride+k0)
+					}
+					slot.a, c.k = unsafe.Add(to, k0/kpack*width*4+j*4), min(deep-k0, packChunk)/block
+					transposed(c)
+				}
+			}
+			if deep < k {
+				rest(unsafe.Add(to, deep/kpack*width*4), unsafe.Add(from, deep), stride, width, k-deep)
+			}
+		}
+		c.release()
+	}
+}

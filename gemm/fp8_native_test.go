@@ -1,0 +1,106 @@
+package gemm_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/x448/float16"
+
+	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/fp8"
+	"example.com/leafhopper/gemm"
+)
+
+// TestFP8Native compares products of 8-bit elements in native arithmetic with those of the same numbers in the type whose
+// arithmetic it is: with every kernel, in every layout, packed and not, on every route.
+func TestFP8Native(t *testing.T) {
+	t.Run("e4m3*e4m3", testFP8Native[bf16.BF16, fp8.E4M3, fp8.E4M3])
+	t.Run("e4m3*e5m2", testFP8Native[bf16.BF16, fp8.E4M3, fp8.E5M2])
+	t.Run("bf16*e4m3", testFP8Native[bf16.BF16, bf16.BF16, fp8.E4M3])
+	t.Run("bf16*e5m2", testFP8Native[bf16.BF16, bf16.BF16, fp8.E5M2])
+	t.Run("e5m2*bf16", testFP8Native[bf16.BF16, fp8.E5M2, bf16.BF16])
+	t.Run("f32*e4m3", testFP8Native[float32, float32, fp8.E4M3])
+	t.Run("e5m2*f32", testFP8Native[float32, fp8.E5M2, float32])
+	t.Run("f16*e4m3", testFP8Native[float16.Float16, float16.Float16, fp8.E4M3])
+}
+
+func testFP8Native[W, A, B gemm.Element](t *testing.T) {
+	shapes := [][3]int{
+		{5, 9, 40}, {1, 700, 1030}, {3, 300, 1500}, {8, 1100, 515}, {9, 200, 700}, {37, 130, 601}, {1, 3000, 64}, {200, 70, 257}, {70, 530, 600},
+		{64, 64, 1024}, {16, 1100, 513}, {300, 1, 400}, {2, 3, 4700}, {1, 1, 5000},
+	}
+	for _, name := range kernels(typeOf[W]()) {
+		t.Run(name, func(t *testing.T) {
+			shapes := shapes
+			switch {
+			case slowKernel(name):
+				shapes = shapes[:3]
+			case testing.Short() || raceEnabled:
+				shapes = shapes[:6]
+			}
+			for i, d := range shapes {
+				t.Run(fmt.Sprint(d), func(t *testing.T) { testFP8Shape[W, A, B](t, name, d[0], d[1], d[2], i) })
+			}
+		})
+	}
+}
+
+func testFP8Shape[W, A, B gemm.Element](t *testing.T, kernel string, m, n, k, turn int) {
+	r := rand.New(rand.NewPCG(51, uint64(turn)))
+	number := func() float32 { return fp8.E4M3(r.IntN(127) | r.IntN(2)<<7).Float32() }
+	switch turn % 3 {
+	case 1:
+		number = func() float32 { return float32(r.IntN(9)-4) / 8 }
+	case 2:
+		number = func() float32 { return fp8.E5M2(r.IntN(124) | r.IntN(2)<<7).Float32() }
+	}
+	for layout := range 8 {
+		if m*n*k > 1<<16 && layout%4 != turn%4 {
+			continue
+		}
+		ta, tb, tc := layout&1 != 0, layout&2 != 0, layout&4 != 0
+		a, freeA := matrix[A](t, m, k, turn%3, ta, layout%2 == 0)
+		b, freeB := matrix[B](t, k, n, turn%4, tb, layout%3 != 0)
+		fill(a, number)
+		fill(b, number)
+		if turn == 0 && layout > 3 {
+			b.Set(k/2, n/2, from[B](nan))
+		}
+		wideA, wideB := gemm.NewMatrix[W](m, k), gemm.NewMatrix[W](k, n)
+		for i := range m {
+			for j := range k {
+				wideA.Set(i, j, from[W](to(a.At(i, j))))
+			}
+		}
+		for i := range k {
+			for j := range n {
+				wideB.Set(i, j, from[W](to(b.At(i, j))))
+			}
+		}
+		pin := gemm.WithKernel(kernel)
+		want := gemm.NewMatrix[float32](m, n)
+		if err := gemm.Multiply(want, wideA, any(wideB).(gemm.Operand[W]), pin); err != nil {
+			t.Fatal(err)
+		}
+		packed, err := gemm.Pack(b, pin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, opts := range [][]gemm.Option{
+			{pin, gemm.WithWorkers(1)}, {pin, gemm.WithWorkers(2)}, {pin, gemm.WithWorkers(5)}, {pin, gemm.WithDepth(2)}, {pin, gemm.WithTile(16, 64, 100), gemm.WithWorkers(3)},
+		} {
+			for _, b := range []gemm.AnyMatrix{b, packed} {
+				c, freeC := matrix[float32](t, m, n, i, tc, true)
+				poison(c.Data)
+				if err := testEngine.Multiply(c, a, b, opts...); err != nil {
+					t.Fatal(err)
+				}
+				same(t, dense(c), want.Data, n)
+				freeC()
+			}
+		}
+		freeA()
+		freeB()
+	}
+}
