@@ -180,8 +180,8 @@ func (p *product) complete(to, dst unsafe.Pointer, ldd int, acc unsafe.Pointer, 
 	asm.Activate(dst, ldd, acc, pitch, rows, cols, bias, f.f)
 }
 
-// finishRows is how many rows of C kernels store at most before they are completed: caches keep so many, though they are
-// a power of two apart.
+// finishRows is how many rows of C kernels store at most before they are completed: caches keep so many, though they
+// are a power of two apart.
 const finishRows = 32
 
 // completeC completes rows x cols elements of C from to on.
