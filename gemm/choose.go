@@ -35,11 +35,17 @@ func choose(q *problem) Plan {
 		return q.planDots()
 	case q.tiny() != nil:
 		return tinyPlan
-	case q.sharesColumns():
+	}
+	columns := q.sharesColumns()
+	if columns && (q.n > nearCols || q.m <= q.kernel.MR) {
 		return q.planColumns()
 	}
-	if g, near := q.planSlabs(); near {
+	g, near := q.planSlabs()
+	switch {
+	case near:
 		return g
+	case columns: // narrow ones
+		return q.planColumns()
 	}
 	return q.planRing()
 }
@@ -70,8 +76,7 @@ func (q *problem) sharesColumns() bool {
 	if q.held(workers, rows.times[q.formB]) && (workers <= 2 || q.readsA() || q.on.fetchRows > 0) {
 		most = rows.held[q.formB]
 	}
-	large := q.n*q.k >= streamMin && (q.n > nearCols || q.m <= q.kernel.MR)
-	return q.m <= most && large && !q.transC && !(workers > 2 && q.few()) && q.readsFast() == nil &&
+	return q.m <= most && q.n*q.k >= streamMin && !q.transC && !(workers > 2 && q.few()) && q.readsFast() == nil &&
 		q.streamBytes() <= barrier.MaxTx*tile.PanelTxUnit
 }
 

@@ -35,11 +35,11 @@ func (q *problem) readsFast() *asm.Unpacked {
 	fits := false
 	switch thin := q.m < thinRows; {
 	case thin && workers <= 2:
-		fits = size <= on.unpackedThin
+		fits = size <= min(on.unpackedThin, 4*on.l2)
 	case thin && q.held(workers, 2):
 		fits = true
 	case q.n <= u.Columns, q.m <= on.unpackedTall && !far:
-		fits = size <= on.unpacked && (q.m <= u.Rows || q.spread(u) <= on.unpackedNear)
+		fits = size <= min(on.unpacked, 4*on.l2) && (q.m <= u.Rows || q.spread(u) <= on.unpackedNear)
 	default:
 		fits = q.flops() <= on.unpackedSmall
 	}

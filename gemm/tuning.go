@@ -40,7 +40,7 @@ type tuning struct {
 	freshTall  [forms]int  // the same by restTiles tiles of rows and more (F)
 
 	// What is not packed: float32.
-	unpacked      int     // bytes of B up to which few rows, or columns, read it as it lies (S)
+	unpacked      int     // bytes of B, or four second-level caches, up to which few rows, or columns, read it as it lies (S)
 	unpackedThin  int     // the same for fewer than thinRows by one or two workers (F)
 	unpackedTall  int     // rows that are few there: to pack B takes as long as to multiply three (S)
 	unpackedNear  int     // bytes of a cache over which a strip of B may be spread for a second-level one to keep it (S)
@@ -121,7 +121,6 @@ var tunings = []struct {
 	}},
 	{"zen3", "", func(t *tuning) {
 		t.shared = all(5.0 * (1 << 16))
-		t.unpacked = 2 << 20
 	}},
 	{"zen4", "avx512", func(t *tuning) {
 		t.shared = all(5.0 * (1 << 16))
