@@ -232,18 +232,18 @@ func (r *runner) doze(m *mbar, d time.Duration, stuck bool) bool {
 		}
 	}
 	r.check()
-	late := m.unqueue(r)
-	if !late && c.launch.sched == nil {
-		select { // the wake-up that came with or after the time
-		case <-r.wake:
-		default:
-		}
+	if stuck {
+		c.resume(r) // before it is off the list: between the two a phase could end, and all others with it
 	}
-	switch {
-	case late && stuck:
-		c.resume(r)
-	case !late && !stuck:
+	late := m.unqueue(r)
+	if !late {
 		c.count(-1) // ready has counted one who counted already
+		if c.launch.sched == nil {
+			select { // the wake-up that came with or after the time
+			case <-r.wake:
+			default:
+			}
+		}
 	}
 	r.waits = nil
 	return !late
