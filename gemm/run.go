@@ -11,13 +11,14 @@ import (
 	"example.com/leafhopper/tile"
 )
 
-// run is what an engine keeps for a product on a grid: the programs of the routes,
-// of which each product needs one, and the grid whose workers execute it.
+// run is what an engine keeps for a product that workers share: the programs of the routes,
+// of which each product needs one, and the tasks as which they are executed.
 type run struct {
 	ring    ring
 	columns columnGrid
 	slabs   slabGrid
 	grid    pipeline.Grid
+	loose   pipeline.Slabs
 	memory  *tile.Slots
 }
 
@@ -31,17 +32,21 @@ func (e *Engine) grid(in *slab, s *settings, g *Plan, start time.Time) error {
 	defer e.end(r)
 	defer r.release(e)
 	st := Stats{Kernel: in.kernel.Name, Route: g.share.String(), Plan: g, Workers: g.workers}
-	var prog program
+	var ctx context.Context
+	if s.ctx != nil && s.ctx.Done() != nil {
+		ctx = s.ctx
+	}
+	var task pipeline.Task
 	switch g.share {
 	case bySlabs:
-		prog, err = r.startSlabs(e, in, g, &st)
+		task, err = r.startSlabs(ctx, e, in, g, &st)
 	case byColumns:
-		prog, err = r.startColumns(e, &in.product, g, &st)
+		task, err = r.startColumns(ctx, e, &in.product, g, &st)
 	default:
-		prog, err = r.startRing(e, &in.product, g, &st)
+		task, err = r.startRing(ctx, e, &in.product, g, &st)
 	}
 	if err == nil {
-		err = r.execute(e, s, prog, &st)
+		err = e.execute(s, task, &st)
 	}
 	if err == nil && s.stats != nil {
 		if in.turned {
@@ -53,7 +58,7 @@ func (e *Engine) grid(in *slab, s *settings, g *Plan, start time.Time) error {
 	return err
 }
 
-func (r *run) startSlabs(e *Engine, in *slab, g *Plan, st *Stats) (program, error) {
+func (r *run) startSlabs(ctx context.Context, e *Engine, in *slab, g *Plan, st *Stats) (pipeline.Task, error) {
 	pl, c := &r.slabs, &g.slabs
 	pl.slab = *in
 	pl.layout(g, c.cols)
@@ -65,10 +70,10 @@ func (r *run) startSlabs(e *Engine, in *slab, g *Plan, st *Stats) (program, erro
 		pl.useSums(sums)
 	}
 	st.TileM, st.TileN, st.TileK, st.Tiles = min(c.rows, in.m), c.cols, min(c.span*in.chainK(), in.k), c.count*c.ranges
-	return pl, nil
+	return &r.loose, r.loose.Reset(ctx, c.count*c.ranges, pl, st.Workers)
 }
 
-func (r *run) startColumns(e *Engine, p *product, g *Plan, st *Stats) (program, error) {
+func (r *run) startColumns(ctx context.Context, e *Engine, p *product, g *Plan, st *Stats) (pipeline.Task, error) {
 	w := &r.columns
 	if err := w.init(p, g); err != nil {
 		return nil, err
@@ -87,10 +92,10 @@ func (r *run) startColumns(e *Engine, p *product, g *Plan, st *Stats) (program, 
 	for item := range w.items {
 		st.Bytes += int64(w.Expect(item, 0)) * tile.PanelTxUnit
 	}
-	return w, nil
+	return &r.grid, r.grid.Reset(ctx, w.shape(), w, st.Workers)
 }
 
-func (r *run) startRing(e *Engine, p *product, g *Plan, st *Stats) (program, error) {
+func (r *run) startRing(ctx context.Context, e *Engine, p *product, g *Plan, st *Stats) (pipeline.Task, error) {
 	w := &r.ring
 	if err := w.init(p, g); err != nil {
 		return nil, err
@@ -102,7 +107,7 @@ func (r *run) startRing(e *Engine, p *product, g *Plan, st *Stats) (program, err
 	w.use(mem)
 	st.Depth, st.Stages, st.Bytes = w.depth, w.items(), w.copied()
 	st.TileM, st.TileN, st.TileK, st.Tiles = w.bm, w.bn, w.bk, w.tilesM*w.tilesN
-	return w, nil
+	return &r.grid, r.grid.Reset(ctx, w.shape(), w, st.Workers)
 }
 
 // memoryOf takes slot memory of n bytes from the engine's pool.
@@ -117,30 +122,17 @@ func (r *run) memoryOf(e *Engine, n int64) ([]byte, error) {
 	return r.memory.Bytes(), nil
 }
 
-// A program is what the workers of a grid execute: that of a route.
-type program interface {
-	pipeline.Program
-	shape() pipeline.Shape
-}
-
-// execute runs prog on the grid with st's workers and completes st.
-func (r *run) execute(e *Engine, s *settings, prog program, st *Stats) error {
-	var ctx context.Context
-	if s.ctx != nil && s.ctx.Done() != nil {
-		ctx = s.ctx
-	}
-	if err := r.grid.Reset(ctx, prog.shape(), prog, st.Workers); err != nil {
-		return err
-	}
+// execute runs task with st's workers and completes st.
+func (e *Engine) execute(s *settings, task pipeline.Task, st *Stats) error {
 	if s.trace != nil {
 		s.trace.Begin(s.ctx, st.Workers)
-		r.grid.Record(s.trace)
+		task.Record(s.trace)
 	}
-	e.crew.Run(&r.grid, st.Workers)
-	if err := r.grid.Err(); err != nil {
+	e.crew.Run(task, st.Workers)
+	if err := task.Err(); err != nil {
 		return err
 	}
-	w := r.grid.Stats()
+	w := task.Stats()
 	st.ProducerWait, st.ConsumerWait, st.Copy = w.ProducerWait, w.ConsumerWait, w.Copy
 	return nil
 }
@@ -148,6 +140,7 @@ func (r *run) execute(e *Engine, s *settings, prog program, st *Stats) error {
 // release lets go of the memory, the operands and the context.
 func (r *run) release(e *Engine) {
 	r.grid.Clear()
+	r.loose.Clear()
 	if r.memory != nil {
 		e.slots.Put(r.memory)
 	}

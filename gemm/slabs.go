@@ -1,31 +1,13 @@
 package gemm
 
-import (
-	"example.com/leafhopper/barrier"
-	"example.com/leafhopper/pipeline"
-)
-
-// slabGrid is the program of a product in slabs: a grid of one item, which holds nothing.
+// slabGrid is the program of a product in slabs.
 type slabGrid struct {
 	slab
 	partial
 }
 
-func (pl *slabGrid) shape() pipeline.Shape {
-	return pipeline.Shape{Depth: 1, Items: 1, CTAs: 1, Slabs: pl.g.slabs.count * pl.g.slabs.ranges}
-}
-
-// Expect implements [pipeline.Program]; nothing is copied.
-func (pl *slabGrid) Expect(item, cta int) int { return 0 }
-
-// Load implements [pipeline.Program].
-func (pl *slabGrid) Load(stage, item, cta, job int, bars []barrier.Barrier) {}
-
-// LoadMulticast implements [pipeline.Program].
-func (pl *slabGrid) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {}
-
-// Compute implements [pipeline.Program].
-func (pl *slabGrid) Compute(stage, item, cta, slab int) {
+// Compute implements [pipeline.SlabProgram].
+func (pl *slabGrid) Compute(slab int) {
 	c := &pl.g.slabs
 	of, slab := slab/c.count, slab%c.count
 	from := slab % c.across * c.cols

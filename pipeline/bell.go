@@ -9,7 +9,7 @@ type bell struct {
 	_     [64]byte
 	call  atomic.Uint64
 	_     [56]byte
-	grid  atomic.Pointer[Grid] // that calls, or was the last to
+	team  atomic.Pointer[team] // of the task that calls, or was the last to
 	worth atomic.Uint64        // ticks that it is worth to a call to find helpers awake
 
 	// In ticks, of who has the bell: when this call or the last began and ended, and when the first of those
@@ -43,12 +43,14 @@ func newBell(c *Crew) *bell {
 // wanted returns how many helpers are wanted, those on the first seats.
 func wanted(call uint64) int { return int(call & maxWanted) }
 
-// ring calls want helpers to g.
-func (b *bell) ring(g *Grid, want int) {
+// ring calls want helpers to task.
+func (b *bell) ring(task Task, want int) {
 	b.grow(want)
-	g.called = called{call: (b.call.Load()>>wantedBits+1)<<wantedBits | uint64(want), seats: b.seats[:want], bell: b}
-	b.grid.Store(g)
-	b.call.Store(g.called.call)
+	t, call := task.base(), (b.call.Load()>>wantedBits+1)<<wantedBits|uint64(want)
+	t.task = task
+	t.called = called{call: call, seats: b.seats[:want], bell: b}
+	b.team.Store(t)
+	b.call.Store(call)
 }
 
 // grow makes sure that there are n seats.
@@ -59,7 +61,7 @@ func (b *bell) grow(n int) {
 	}
 }
 
-// silence lets no further helper join the grid that rang.
+// silence lets no further helper join the task that rang.
 func (b *bell) silence() {
 	b.call.Store(b.call.Load() &^ maxWanted)
 }
@@ -79,7 +81,7 @@ func (b *bell) lacks() int {
 	return max(n, 0)
 }
 
-// called is the call for which helpers may be in a grid.
+// called is the call for which helpers may be in a task.
 type called struct {
 	call    uint64
 	seats   []*seat // of those who were called
@@ -88,7 +90,7 @@ type called struct {
 	due     uint64  // the ticks when it is time to
 }
 
-// waitHelpers waits until no helper is in the grid.
+// waitHelpers waits until no helper is in the task.
 func (c *called) waitHelpers() {
 	for _, s := range c.seats {
 		for n := 1; s.heard.Load() == c.call; n++ {

@@ -8,8 +8,8 @@ import (
 	"example.com/leafhopper/internal/spin"
 )
 
-// Crew lends helpers to grids. A helper is a goroutine that joins a grid as one
-// of its workers; between grids it sits and spins, so that calls in
+// Crew lends helpers to tasks. A helper is a goroutine that joins a task as one
+// of its workers; between tasks it sits and spins, so that calls in
 // quick succession find it awake, and then ends: an idle crew has no goroutines.
 //
 // To start one, or to wake one, takes its caller 5 to 15 µs and the helper 50 to 125 until it comes. So
@@ -25,7 +25,7 @@ import (
 //
 // Runs at the same time have a bell each. One word calls all helpers: to write one
 // for every helper takes as long for each as for all. The helper on a seat has the
-// same number in every grid that rings for it, so that it needs no word to claim it,
+// same number in every task that rings for it, so that it needs no word to claim it,
 // and does, as a rule, the same part of the work on the same core as the last time.
 type Crew struct {
 	limit  int        // helpers alive at once
@@ -48,13 +48,13 @@ func NewCrew(limit int) *Crew {
 // wakeTicks is how long it takes until a helper comes whose P has gone to sleep: 50 to 145 µs.
 const wakeTicks = 1 << 18
 
-// Run works on g with the calling goroutine and up to workers-1 helpers, of the
-// workers that g was reset for. It returns when the grid has ended and every helper
-// has left the program, the context and the statistics of g alone.
-func (c *Crew) Run(g *Grid, workers int) {
-	want := min(workers-1, g.workers-1, c.limit)
+// Run works on task with the calling goroutine and up to workers-1 helpers, of the
+// workers that it was reset for. It returns when the task has ended and every helper
+// has left its program, its context and its statistics alone.
+func (c *Crew) Run(task Task, workers int) {
+	want := min(workers-1, task.base().workers-1, c.limit)
 	if want <= 0 {
-		g.Work(0)
+		task.Work(0)
 		return
 	}
 	if n := int32(runtime.GOMAXPROCS(0)); processors.Load() != n {
@@ -62,9 +62,9 @@ func (c *Crew) Run(g *Grid, workers int) {
 	}
 	busy.Add(1)
 	defer busy.Add(-1)
-	b := c.publish(g, want)
-	defer c.retract(g, b)
-	g.Work(0)
+	b := c.publish(task, want)
+	defer c.retract(task, b)
+	task.Work(0)
 }
 
 // lockLooks is how often to look for c.mu before sleeping.
@@ -82,8 +82,8 @@ func (c *Crew) lock() {
 	c.mu.Lock()
 }
 
-// publish calls so many helpers to g.
-func (c *Crew) publish(g *Grid, want int) *bell {
+// publish calls so many helpers to task.
+func (c *Crew) publish(task Task, want int) *bell {
 	now := spin.Ticks()
 	c.lock()
 	var b *bell
@@ -97,23 +97,23 @@ func (c *Crew) publish(g *Grid, want int) *bell {
 		b.since = now
 	}
 	b.began = now
-	b.ring(g, want)
+	b.ring(task, want)
 	lacks := b.lacks()
 	c.mu.Unlock()
-	if g.missing = nil; lacks > 0 {
-		g.missing, g.due = c, b.since+c.least
-		c.send(g, b, now)
+	if t := task.base(); lacks > 0 {
+		t.missing, t.due = c, b.since+c.least
+		c.send(t, now)
 	}
 	return b
 }
 
-// send starts those that b lacks of the helpers of g, if it is time for them and they have a P
+// send starts those that are missing of the helpers of t, if it is time for them and they have a P
 // to run on.
-func (c *Crew) send(g *Grid, b *bell, now uint64) {
-	if now < g.due {
+func (c *Crew) send(t *team, now uint64) {
+	if now < t.due {
 		return
 	}
-	n := c.idle()
+	b, n := t.bell, c.idle()
 	if n > 0 {
 		c.lock()
 		lacks := b.lacks()
@@ -126,10 +126,10 @@ func (c *Crew) send(g *Grid, b *bell, now uint64) {
 		c.ended.Add(n)
 		c.mu.Unlock()
 		if n == lacks {
-			g.missing = nil
+			t.missing = nil
 		}
 	}
-	g.due = now + c.least
+	t.due = now + c.least
 	if n > 0 {
 		busy.Add(int32(n))
 	}
@@ -138,21 +138,21 @@ func (c *Crew) send(g *Grid, b *bell, now uint64) {
 	}
 }
 
-// retract lets no further helper join g, and waits for those in it unless they
+// retract lets no further helper join task, and waits for those in it unless they
 // have nothing left to do there but to leave.
-func (c *Crew) retract(g *Grid, b *bell) {
+func (c *Crew) retract(task Task, b *bell) {
 	b.silence()
-	g.missing = nil
+	t := task.base()
+	t.missing = nil
 	now := spin.Ticks()
 	c.lock()
 	b.ended = now
 	b.worth.Store((now - b.began) / 2) // of the time of a call, which another worker may halve
 	c.free = append(c.free, b)
 	c.mu.Unlock()
-	if g.loose && g.finished.TestWaitParity(0) {
-		return
+	if !task.settled() {
+		t.waitHelpers()
 	}
-	g.waitHelpers()
 }
 
 // Close waits for the helpers to end. No Run may be under way or follow.

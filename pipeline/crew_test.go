@@ -162,27 +162,27 @@ func TestCrewMoves(t *testing.T) {
 	h := helper{Crew: c}
 	h.sit(b)
 	c.alive, c.bells = 1, []*bell{b}
-	var g Grid
-	if err := g.Reset(noContext, looseShape(2), nothing{}, 2); err != nil {
+	var s Slabs
+	if err := s.Reset(noContext, 2, working{}, 2); err != nil {
 		t.Fatal(err)
 	}
-	rings := c.publish(&g, 1)
+	rings := c.publish(&s, 1)
 	if h.hear() != nil {
 		t.Error("the helper hears another's bell")
 	}
 	if h.leave() || h.bell != rings || b.taken[0] || !rings.taken[0] {
 		t.Errorf("the helper ends, or sits at %p; %p rings", h.bell, rings)
 	}
-	if h.hear() != &g || h.hear() != nil {
+	if h.hear() != &s || h.hear() != nil {
 		t.Error("the helper does not hear the bell once")
 	}
-	h.lend(&g)
-	g.Work(0)
-	c.retract(&g, rings)
+	h.lend(&s)
+	s.Work(0)
+	c.retract(&s, rings)
 	if !h.leave() || c.alive != 0 {
 		t.Error("the helper does not end when no bell rings")
 	}
-	if err := g.Err(); err != nil {
+	if err := s.Err(); err != nil {
 		t.Error(err)
 	}
 }

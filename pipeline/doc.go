@@ -82,17 +82,17 @@
 // and producers wait for the phases of a [ConsumerStart]. A grid has one empty barrier:
 // one worker issues a stage for all CTAs, and would have to look at each.
 //
-// # Grids
+// # Grids and slabs
 //
 // Roles as goroutines are what one wants to read, and not what keeps a CPU busy: a
 // producer that shares cores with its consumers is starved by them or starves
 // them, and a consumer that goes to sleep is missing when its slot is full. A
 // [Grid] therefore cuts the work of the same ring into pieces, the copy jobs and
 // the slabs of every item, which any number of workers claim; whoever waits for
-// a slot helps to fill it. A lone worker runs inline on its caller, and the
-// result of a slab does not depend on who computes it. A [Crew] lends grids
-// their workers and keeps them awake for a moment between calls. A grid of one
-// item without copies needs no ring, and is over as soon as its last slab is.
+// a slot helps to fill it. Where nothing is copied there is no ring: [Slabs] wait
+// for nothing and are over as soon as the last is done. Both are a [Task]: a lone
+// worker runs inline on its caller, and a [Crew] lends further workers and keeps
+// them awake for a moment between calls.
 //
 // # Costs
 //

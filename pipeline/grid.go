@@ -4,21 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync/atomic"
 
 	"example.com/leafhopper/barrier"
 )
 
-// A Program is what a grid computes, cut into the pieces its workers share out.
+// A Program is what a [Grid] computes, cut into the pieces its workers share out.
 // Every piece is executed exactly once, by any worker, except that a grid does not wait
-// for copies that bring nothing; the methods are called concurrently. item counts stages over the whole grid: all K stages of the
-// first tile, then those of the second, and so on.
+// for copies that bring nothing; the methods are called concurrently. item counts stages
+// over the whole grid: all K stages of the first tile, then those of the second, and so on.
 type Program interface {
 	// Expect returns the transaction count that the copies of item bring to the
 	// full barrier of cta, the multicast ones included. The stage is full when they are
-	// in: a copy job that brings nothing may still be under way then, or never begin. A
-	// grid of one stage and one CTA without copy jobs does not ask.
+	// in: a copy job that brings nothing may still be under way then, or never begin.
 	Expect(item, cta int) int
 	// Load executes a copy job of item into a stage: job 0 .. Private-1 of
 	// what only cta reads, completing bars[0].
@@ -45,7 +43,7 @@ type Shape struct {
 	Shared  int // copy jobs of a stage that are multicast to the cluster, 0..barrier.MaxCount
 }
 
-// Grid executes a [Program] on a ring with any number of workers. Roles are
+// Grid is a [Task] that executes a [Program] on a ring with any number of workers. Roles are
 // not threads here: a CPU has no copy engine and no spare warps, so a worker
 // with nothing to consume fills slots, and the producer computes while the
 // ring is full.
@@ -56,23 +54,12 @@ type Shape struct {
 //	  3. compute a slab of a full stage           3. issue the next stage if it is empty
 //
 // A lone worker computes first, so that what it has copied is still in its
-// cache. A grid of one item and one CTA without copy jobs has no ring: its workers
-// compute slabs. Pieces are claimed by atomic counters. No worker but the one that
-// holds a piece is ever needed for progress, so workers may join late, or not at
-// all.
-//
-// A Grid may be reused, by one Run at a time, and must not be copied.
+// cache.
 type Grid struct {
-	ring    Ring
-	shape   Shape
-	prog    Program
-	ctx     context.Context
-	workers int
-	slabs   []progress // [cta*Slabs + slab], unless it is loose
-	posts   []post     // of the workers, by id
-	run     uint64     // the number of resets; after the first one finished is initialised
-	loose   bool       // see loose.go
-	trace   *Trace     // nil, as a rule
+	ring  Ring
+	shape Shape
+	prog  Program
+	slabs []progress // [cta*Slabs + slab]
 
 	// What workers write has lines of the cache of its own.
 	_         [64]byte
@@ -80,19 +67,7 @@ type Grid struct {
 	producing atomic.Bool  // elects the worker that issues
 	_         [48]byte
 	copies    [MaxDepth]claim
-	left      atomic.Int64 // slabs whose last item is not computed
-	_         [56]byte
-	finished  barrier.Barrier // one arrival: nothing is left
-	called
-	panicked atomic.Pointer[RolePanic]
-}
-
-// post is the place of one worker in a grid. All come, claim and leave at the same
-// moments: each has a line of the cache.
-type post struct {
-	taken atomic.Uint64 // of a loose grid: the run, and how many of the worker's slabs; see takenBits
-	Stats               // what the worker says of itself when it leaves
-	_     [32]byte
+	team
 }
 
 // claim is a counter of claimed pieces that belongs to one item: the item in
@@ -142,43 +117,25 @@ func (p *progress) done(item int) { p.word.Store(int64(item+1) << 1) }
 // of range, if workers is less than 1 or if prog is nil; g then needs another
 // Reset before anybody works in it.
 func (g *Grid) Reset(ctx context.Context, shape Shape, prog Program, workers int) error {
+	if err := check(shape.Slabs, workers); err != nil {
+		return err
+	}
 	switch {
 	case shape.Items < 0 || int64(shape.Items) > MaxItems:
 		return fmt.Errorf("pipeline: %d items are outside 0..%d", shape.Items, int64(MaxItems))
-	case shape.Slabs < 1 || shape.Slabs > barrier.MaxCount:
-		return fmt.Errorf("pipeline: %d slabs are outside 1..%d", shape.Slabs, barrier.MaxCount)
 	case shape.Private < 0 || shape.Private > barrier.MaxCount:
 		return fmt.Errorf("pipeline: %d private copy jobs are outside 0..%d", shape.Private, barrier.MaxCount)
 	case shape.Shared < 0 || shape.Shared > barrier.MaxCount:
 		return fmt.Errorf("pipeline: %d shared copy jobs are outside 0..%d", shape.Shared, barrier.MaxCount)
-	case workers < 1:
-		return fmt.Errorf("pipeline: %d workers, want at least 1", workers)
 	case prog == nil:
 		return errors.New("pipeline: nil Program")
 	}
-	g.waitHelpers()
 	n := shape.CTAs * shape.Slabs
-	g.reopen()
-	if g.loose = shape.loose(); g.loose {
-		g.slabs = g.slabs[:0] // or who waits would look at those of a ring that was stopped
-	} else {
-		if err := g.ring.Reset(shape.Depth, shape.CTAs, n); err != nil {
-			return err
-		}
-		g.resetSlabs(n)
+	g.reset(ctx, workers, n)
+	if err := g.ring.Reset(shape.Depth, shape.CTAs, n); err != nil {
+		return err
 	}
-	if g.run > 0 {
-		g.finished.Invalidate()
-	}
-	start(&g.finished, 1)
-	g.shape, g.prog, g.ctx, g.workers = shape, prog, ctx, workers
-	g.left.Store(int64(n))
-	g.resetPosts(workers)
-	g.run++
-	return nil
-}
-
-func (g *Grid) resetSlabs(n int) {
+	g.shape, g.prog = shape, prog
 	if cap(g.slabs) < n {
 		g.slabs = make([]progress, n)
 	}
@@ -188,111 +145,25 @@ func (g *Grid) resetSlabs(n int) {
 	}
 	g.issued.Store(0)
 	g.producing.Store(false)
+	return nil
 }
 
-// resetPosts writes to no line that it need not: the workers have them.
-func (g *Grid) resetPosts(workers int) {
-	if cap(g.posts) < workers {
-		g.posts = make([]post, workers)
-	}
-	g.posts = g.posts[:workers]
-	for id := range g.posts {
-		if s := &g.posts[id].Stats; *s != (Stats{}) {
-			*s = Stats{}
-		}
-	}
-}
-
-// done counts n slabs whose last item is computed.
-func (g *Grid) done(n int) {
-	if g.left.Add(int64(-n)) == 0 {
-		g.finished.Arrive()
-	}
-}
-
-// Work executes pieces as worker id, 0 .. workers-1, until the grid is
-// finished or stopped, or if id is not 0 until there is nothing left for it. A panic of
-// the program stops the grid; see Err. Work panics if the grid was not reset for as
-// many workers.
-func (g *Grid) Work(id int) {
-	if id < 0 || id >= g.workers {
-		panic(fmt.Sprintf("pipeline: worker %d of a grid for %d", id, g.workers))
-	}
-	w := worker{Grid: g, id: id}
-	w.turn.Begin()
-	returned := false
-	defer func() {
-		if v := recover(); v != nil {
-			g.fail(&RolePanic{Value: v, Stack: debug.Stack()})
-		} else if !returned {
-			g.ring.Stop(errGoexit)
-		}
-		if !g.loose || id == 0 {
-			w.report()
-		}
-	}()
-	switch {
-	case !g.loose:
-		w.runRing()
-	case id == 0:
-		w.runLoose()
-		w.await()
-	default:
-		w.runLoose()
-	}
-	returned = true
-}
-
-// report leaves the worker's statistics where [Grid.Stats] finds them.
-func (w *worker) report() {
-	if w.stats != (Stats{}) {
-		w.posts[w.id].Stats = w.stats
-	}
-}
-
-// Err returns why the grid stopped early, nil if it ran to its end. It raises
-// the panic of a worker again. Call it when every worker has left.
-func (g *Grid) Err() error {
-	if p := g.panicked.Load(); p != nil {
-		panic(p)
-	}
-	if g.run > 0 && g.finished.TestWaitParity(0) {
-		return nil // the stop came when there was nothing left to stop
-	}
-	return g.ring.Err()
-}
-
-// Stats returns what the workers of the last run spent their time on. Call it
-// when every worker has left.
-func (g *Grid) Stats() (sum Stats) {
-	for i := range g.posts {
-		sum.add(g.posts[i].Stats)
-	}
-	return sum
-}
-
-// Record has the workers of the run that Reset has prepared note in t what they do. t has
-// begun, for as many.
-func (g *Grid) Record(t *Trace) { g.trace = t }
-
-// Clear lets go of the program, the context, the trace and what Err returns, for a Grid that
-// is kept for another Reset. Call it when every worker has left.
+// Clear implements [Task].
 func (g *Grid) Clear() {
-	g.prog, g.ctx, g.trace = nil, nil, nil
-	g.reopen()
+	g.prog = nil
+	g.team.Clear()
 }
 
-// reopen lets go of what Err returns.
-func (g *Grid) reopen() {
-	if g.panicked.Load() != nil {
-		g.panicked.Store(nil)
-	}
-	g.ring.reopen()
-}
+// settled implements [Task].
+func (g *Grid) settled() bool { return false }
 
-func (g *Grid) fail(p *RolePanic) {
-	g.panicked.CompareAndSwap(nil, p)
-	g.ring.Stop(p)
+// Work implements [Task].
+func (g *Grid) Work(id int) {
+	w := worker{Grid: g}
+	w.begin(&g.team, id)
+	defer w.end()
+	w.run()
+	w.returned = true
 }
 
 // issue hands the next item's stage to the copiers if that stage is empty and nobody

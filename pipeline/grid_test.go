@@ -93,6 +93,7 @@ func TestGridOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := worker{Grid: &g, first: 2}
+	w.begin(&g.team, 0)
 	for g.issue() || w.copy() {
 	}
 	for n := range s.Items * s.CTAs * s.Slabs {
@@ -209,11 +210,9 @@ func TestGridLimits(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", describe(c.shape, c.workers), err, c.part)
 		}
 	}
-	for _, s := range []Shape{good, looseShape(1)} {
-		var g Grid
-		if err := g.Reset(noContext, s, nil, 1); err == nil || err.Error() != "pipeline: nil Program" {
-			t.Errorf("%s without a program: error %v", describe(s, 1), err)
-		}
+	var g Grid
+	if err := g.Reset(noContext, good, nil, 1); err == nil || err.Error() != "pipeline: nil Program" {
+		t.Errorf("without a program: error %v", err)
 	}
 }
 
@@ -247,7 +246,7 @@ func TestGridWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []int{-1, 2} {
-		if v := fmt.Sprint(thrown(func() { g.Work(id) })); v != fmt.Sprintf("pipeline: worker %d of a grid for 2", id) {
+		if v := fmt.Sprint(thrown(func() { g.Work(id) })); v != fmt.Sprintf("pipeline: worker %d of a task for 2", id) {
 			t.Errorf("Work(%d) panicked with %v", id, v)
 		}
 	}

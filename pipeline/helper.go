@@ -7,12 +7,12 @@ type helper struct {
 	*Crew
 	bell     *bell
 	seat     *seat
-	id       int    // of the worker that it is in the grids that call it
+	id       int    // of the worker that it is in the tasks that call it
 	answered uint64 // the last call that it has looked into
 	turn     spin.Turn
 }
 
-// helper joins one grid after the other until none has come for a while.
+// helper joins one task after the other until none has come for a while.
 func (c *Crew) helper(b *bell) {
 	defer c.ended.Done()
 	defer busy.Add(-1)
@@ -23,11 +23,11 @@ func (c *Crew) helper(b *bell) {
 	h.sit(b)
 	c.mu.Unlock()
 	for {
-		g := h.join()
-		if g == nil {
+		task := h.join()
+		if task == nil {
 			return
 		}
-		h.lend(g)
+		h.lend(task)
 		h.turn.Begin() // the worker's were others
 	}
 }
@@ -43,13 +43,13 @@ func (h *helper) sit(b *bell) {
 	h.bell, h.seat, h.id, h.answered = b, b.seats[i], i+1, 0
 }
 
-// join waits until the helper is called, and returns the grid, or nil if no call comes.
-func (h *helper) join() *Grid {
+// join waits until the helper is called, and returns the task, or nil if no call comes.
+func (h *helper) join() Task {
 	start := spin.Ticks()
 	quiet := start // since when no call has been for the helper: it has done its part before the call ends
 	for n := 1; ; n++ {
-		if g := h.hear(); g != nil {
-			return g
+		if task := h.hear(); task != nil {
+			return task
 		}
 		lookAway(n, keenPauses)
 		h.turn.Look()
@@ -66,27 +66,27 @@ func (h *helper) join() *Grid {
 // isCalled reports whether a call is for the helper, and new.
 func (h *helper) isCalled(call uint64) bool { return wanted(call) >= h.id && call != h.answered }
 
-// hear returns the grid that calls the helper, if one does. It says that it comes
+// hear returns the task that calls the helper, if one does. It says that it comes
 // before it looks whether the bell still rings, and who silences the bell looks for it
 // afterwards: one of the two sees the other.
-func (h *helper) hear() *Grid {
+func (h *helper) hear() Task {
 	call := h.bell.call.Load()
 	if !h.isCalled(call) {
 		return nil
 	}
 	h.answered = call
-	g := h.bell.grid.Load()
+	t := h.bell.team.Load()
 	h.seat.heard.Store(call)
 	if h.bell.call.Load() != call {
 		h.seat.heard.Store(0)
 		return nil
 	}
-	return g
+	return t.task
 }
 
-// lend works on g. The helper is lost if the program ends its goroutine, as
+// lend works on task. The helper is lost if the program ends its goroutine, as
 // testing.T.FailNow does, but must not be missed.
-func (h *helper) lend(g *Grid) {
+func (h *helper) lend(task Task) {
 	returned := false
 	defer func() {
 		h.seat.heard.Store(0)
@@ -97,7 +97,7 @@ func (h *helper) lend(g *Grid) {
 			h.mu.Unlock()
 		}
 	}()
-	g.Work(h.id)
+	task.Work(h.id)
 	returned = true
 }
 

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -100,40 +101,51 @@ func TestRunContextOfRoles(t *testing.T) {
 	}
 }
 
-// TestGridHostile runs grids, with a ring and without, under contexts of every kind, and
-// after each one without.
-func TestGridHostile(t *testing.T) {
+// TestTasksHostile runs a grid and slabs under contexts of every kind, and after each one without.
+func TestTasksHostile(t *testing.T) {
 	noLeaks(t)
 	c := eager(3)
 	defer c.Close()
+	run := func(kind hostile.Kind, what string, task Task, workers int) (ended bool) {
+		var o hostile.Outcome
+		within(t, what, func() {
+			o = hostile.Call(func() error { c.Run(task, workers); return nil })
+			if !o.Exit && o.Panic == nil {
+				o = hostile.Call(task.Err)
+			}
+		})
+		_, raised := o.Panic.(*RolePanic)
+		if o != (hostile.Outcome{}) && !o.Exit && !raised && !ends(kind, o) {
+			t.Errorf("%s: error %v, panic %v, exit %t", what, o.Err, o.Panic, o.Exit)
+		}
+		return o == hostile.Outcome{}
+	}
 	var g Grid
-	for _, s := range []Shape{
-		{Depth: 2, Items: 30, CTAs: 2, Slabs: 3, Private: 1, Shared: 1},
-		{Depth: 1, Items: 5, CTAs: 1, Slabs: 12},
-	} {
-		for _, kind := range hostile.Kinds() {
-			for _, asked := range []int{0, 1, 2, 3, 5, 8, 20} {
-				for workers := 1; workers <= 4; workers++ {
-					what := kind.Name + ", " + describe(s, workers)
-					prog := newRecorder(s)
-					if err := g.Reset(kind.New(asked), s, prog, workers); err != nil {
-						t.Fatal(err)
-					}
-					var o hostile.Outcome
-					within(t, what, func() {
-						o = hostile.Call(func() error { c.Run(&g, workers); return nil })
-						if !o.Exit && o.Panic == nil {
-							o = hostile.Call(g.Err)
-						}
-					})
-					_, raised := o.Panic.(*RolePanic)
-					if o != (hostile.Outcome{}) && !o.Exit && !raised && !ends(kind, o) {
-						t.Errorf("%s: error %v, panic %v, exit %t", what, o.Err, o.Panic, o.Exit)
-					}
-					prog.check(t, what, o != hostile.Outcome{})
+	var s Slabs
+	shape := Shape{Depth: 2, Items: 30, CTAs: 2, Slabs: 3, Private: 1, Shared: 1}
+	const slabs = 12
+	for _, kind := range hostile.Kinds() {
+		for _, asked := range []int{0, 1, 2, 3, 5, 8, 20} {
+			for workers := 1; workers <= 4; workers++ {
+				what := kind.Name + ", " + describe(shape, workers)
+				prog := newRecorder(shape)
+				if err := g.Reset(kind.New(asked), shape, prog, workers); err != nil {
+					t.Fatal(err)
+				}
+				ended := run(kind, what, &g, workers)
+				prog.check(t, what, !ended)
+
+				p := &counted{counts: make([]int, slabs)}
+				if err := s.Reset(kind.New(asked), slabs, p, workers); err != nil {
+					t.Fatal(err)
+				}
+				what = fmt.Sprintf("%s, %d slabs, %d workers", kind.Name, slabs, workers)
+				if run(kind, what, &s, workers) {
+					p.check(t, what)
 				}
 			}
-			complete(t, c, &g, s, 4)
 		}
+		complete(t, c, &g, shape, 4)
+		completeSlabs(t, c, &s, slabs, 4)
 	}
 }

@@ -32,7 +32,7 @@ type Ring struct {
 	full        []barrier.Barrier // [stage*ctas + cta]
 	empty       []barrier.Barrier // [stage*empties + cta]
 
-	stopped atomic.Pointer[error]
+	stopped stopped
 
 	whole *Ring // of which this is what a role sees, nil if it is not
 	waits waits
@@ -84,7 +84,7 @@ func (r *Ring) Configure(c RingConfig) error {
 	restart(&r.full, r.depth*r.ctas, c.Depth*c.CTAs, c.Producers)
 	restart(&r.empty, r.depth*r.empties, c.Depth*empties, c.Consumers)
 	r.depth, r.ctas, r.empties = c.Depth, c.CTAs, empties
-	r.reopen()
+	r.stopped.reopen()
 	return nil
 }
 
@@ -250,23 +250,11 @@ func (r *Ring) Stop(err error) {
 	if err == nil {
 		err = ErrStopped
 	}
-	r.root().stopped.CompareAndSwap(nil, &err)
+	r.root().stopped.stop(err)
 }
 
 // Err returns the error the ring was stopped with, nil if it was not.
-func (r *Ring) Err() error {
-	if err := r.root().stopped.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
-
-// reopen takes back a Stop and lets go of its error. No role may be using r.
-func (r *Ring) reopen() {
-	if r.stopped.Load() != nil {
-		r.stopped.Store(nil)
-	}
-}
+func (r *Ring) Err() error { return r.root().stopped.why() }
 
 // root returns the ring of which r is what a role sees, or r.
 func (r *Ring) root() *Ring {
@@ -282,4 +270,24 @@ func (r *Ring) see(whole *Ring) {
 	r.depth, r.ctas, r.empties = whole.depth, whole.ctas, whole.empties
 	r.full, r.empty = whole.full, whole.empty
 	r.whole = whole.root()
+}
+
+// stopped is why a ring or a task was stopped, if it was.
+type stopped struct{ err atomic.Pointer[error] }
+
+// stop stops with err, unless there was a stop before.
+func (s *stopped) stop(err error) { s.err.CompareAndSwap(nil, &err) }
+
+func (s *stopped) why() error {
+	if err := s.err.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// reopen takes back a stop and lets go of its error. Nobody may be waiting.
+func (s *stopped) reopen() {
+	if s.err.Load() != nil {
+		s.err.Store(nil)
+	}
 }

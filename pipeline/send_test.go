@@ -21,36 +21,36 @@ func TestCrewSends(t *testing.T) {
 		c.helper(b)
 	}
 	c.bells, c.free = []*bell{b}, []*bell{b}
-	var g Grid
-	if err := g.Reset(noContext, looseShape(8), nothing{}, 4); err != nil {
+	var s Slabs
+	if err := s.Reset(noContext, 8, working{}, 4); err != nil {
 		t.Fatal(err)
 	}
 	check := func(what string, want int) {
 		t.Helper()
-		if alive, _, _ := c.count(); alive != want || (g.missing == nil) != (want == 3) {
-			t.Errorf("%s: %d helpers, want %d; some are missing: %v", what, alive, want, g.missing != nil)
+		if alive, _, _ := c.count(); alive != want || (s.missing == nil) != (want == 3) {
+			t.Errorf("%s: %d helpers, want %d; some are missing: %v", what, alive, want, s.missing != nil)
 		}
 	}
 	idle = 7
-	c.publish(&g, 3)
+	c.publish(&s, 3)
 	check("a call begins", 0)
-	c.send(&g, b, g.due-1)
+	c.send(&s.team, s.due-1)
 	check("a moment too early", 0)
 	idle = 0
-	c.send(&g, b, g.due)
+	c.send(&s.team, s.due)
 	check("no P is idle", 0)
 	idle = 2
-	c.send(&g, b, g.due-1)
+	c.send(&s.team, s.due-1)
 	check("before it is time to look again", 0)
-	c.send(&g, b, g.due)
+	c.send(&s.team, s.due)
 	check("two Ps are idle", 2)
 	idle = 7
-	c.send(&g, b, g.due)
+	c.send(&s.team, s.due)
 	check("all are idle", 3)
 	close(gone)
-	g.Work(0)
-	c.retract(&g, b)
-	if g.missing != nil {
+	s.Work(0)
+	c.retract(&s, b)
+	if s.missing != nil {
 		t.Error("somebody is missing when the call is over")
 	}
 	c.Close()
@@ -63,15 +63,15 @@ func TestBellSince(t *testing.T) {
 	c.bells, c.free, c.idle = []*bell{b}, []*bell{b}, func() int { return 0 }
 	call := func(ago uint64) (follows bool) {
 		t.Helper()
-		var g Grid
-		if err := g.Reset(noContext, looseShape(2), nothing{}, 2); err != nil {
+		var s Slabs
+		if err := s.Reset(noContext, 2, working{}, 2); err != nil {
 			t.Fatal(err)
 		}
 		b.ended = spin.Ticks() - ago
 		since := b.since
-		c.publish(&g, 1)
-		g.Work(0)
-		c.retract(&g, b)
+		c.publish(&s, 1)
+		s.Work(0)
+		c.retract(&s, b)
 		return b.since == since
 	}
 	for _, test := range []struct {

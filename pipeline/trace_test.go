@@ -49,7 +49,7 @@ func TestTrace(t *testing.T) {
 	defer c.Close()
 	var g Grid
 	shapes := []Shape{
-		{Depth: 1, Items: 1, CTAs: 1, Slabs: 6}, // loose
+		{Depth: 1, Items: 1, CTAs: 1, Slabs: 6},
 		{Depth: 1, Items: 20, CTAs: 1, Slabs: 2, Private: 2, Shared: 1},
 	}
 	for range 60 {
@@ -85,10 +85,7 @@ func TestTrace(t *testing.T) {
 				}
 			}
 		}
-		want := s.Items * s.CTAs * s.Slabs
-		if jobs := s.Items * (s.CTAs*s.Private + s.Shared); !s.loose() {
-			want += jobs
-		}
+		want := s.Items * (s.CTAs*(s.Slabs+s.Private) + s.Shared)
 		if len(tr.Lanes) != workers || len(seen) != want {
 			t.Errorf("%s: %d lanes, %d pieces, want %d", what, len(tr.Lanes), len(seen), want)
 		}
@@ -96,6 +93,34 @@ func TestTrace(t *testing.T) {
 			if n != 1 {
 				t.Errorf("%s: piece %+v %d times", what, p, n)
 			}
+		}
+	}
+}
+
+// TestTraceSlabs wants every slab in the trace, once.
+func TestTraceSlabs(t *testing.T) {
+	const slabs, workers = 7, 3
+	c := eager(workers - 1)
+	defer c.Close()
+	var s Slabs
+	if err := s.Reset(noContext, slabs, working{time.Microsecond}, workers); err != nil {
+		t.Fatal(err)
+	}
+	tr := new(Trace)
+	tr.Begin(noContext, workers)
+	s.Record(tr)
+	c.Run(&s, workers)
+	var seen [slabs]int
+	for _, l := range tr.Lanes {
+		for _, sp := range l.Spans {
+			if sp.Kind == TraceCompute {
+				seen[arg(sp, "slab")]++
+			}
+		}
+	}
+	for slab, n := range seen {
+		if n != 1 {
+			t.Errorf("slab %d is %d times in the trace", slab, n)
 		}
 	}
 }

@@ -15,6 +15,7 @@ func TestWaitIsNotWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := worker{Grid: &g}
+	w.begin(&g.team, 0)
 	waited := func() time.Duration { return w.stats.ProducerWait + w.stats.ConsumerWait }
 	pieces := 0
 	prog.hook = func(piece string, _, _ int) {
@@ -26,7 +27,7 @@ func TestWaitIsNotWork(t *testing.T) {
 		}
 	}
 	for _, step := range []func() bool{func() bool { return w.issue() && w.copy() }, w.compute} {
-		w.wait(1)
+		w.wait()
 		time.Sleep(time.Millisecond)
 		if !step() {
 			t.Fatal("nothing to do")

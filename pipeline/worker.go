@@ -1,66 +1,23 @@
 package pipeline
 
-import (
-	"runtime"
-	"sync/atomic"
-	"time"
-
-	"example.com/leafhopper/internal/ended"
-	"example.com/leafhopper/internal/spin"
-)
-
-// Stats sums what the workers of a grid spent their time on.
-type Stats struct {
-	Copy         time.Duration // filling slots
-	ProducerWait time.Duration // idle, the ring full and nothing to compute
-	ConsumerWait time.Duration // idle, the next slot not full yet
-}
-
-func (s *Stats) add(t Stats) {
-	s.Copy += t.Copy
-	s.ProducerWait += t.ProducerWait
-	s.ConsumerWait += t.ConsumerWait
-}
-
-const (
-	// idlePauses is the length of one look-away while idle, about 0.5 µs. It is
-	// short against a piece of work and long against the cost of a look. The first
-	// ones are shorter, for pieces that end at almost the same time.
-	idlePauses = 16
-	// keenPauses is the same for who looks at one word that changes once.
-	keenPauses = 2
-	// clockPauses is the number of pauses after which an idle worker looks at the
-	// clock, and yields its P if there may be more goroutines than Ps: the one it
-	// waits for may need it.
-	clockPauses = 32 * idlePauses
-	// SpinFor is how long an idle worker spins before it parks: as long as it takes to wake a
-	// goroutine whose P has gone to sleep, 75 to 125 µs.
-	SpinFor = 100 * time.Microsecond
-)
+import "time"
 
 // worker is one goroutine's view of the grid.
 type worker struct {
 	*Grid
-	id       int
+	hand
 	first    int  // the slab it looks at first, so that each keeps to its own while it can
 	producer bool // fills slots before it computes
 	copied   int  // first item that may have unclaimed copy jobs
-	stats    Stats
-	turn     spin.Turn
-
-	idle      int // look-aways since the last piece of work
-	idleSince time.Time
-	starved   bool // idle because the ring is full, not because the next slot is not
-	stall     *TraceSpan
 }
 
-// runRing executes pieces until the grid is finished. The first worker waits for
+// run executes pieces until the grid is finished. The first worker waits for
 // that; the others leave when there is nothing left to claim, so that nobody has to
 // wait for them.
-func (w *worker) runRing() {
+func (w *worker) run() {
 	w.first = share(len(w.slabs), w.id, w.workers) % len(w.slabs)
 	w.producer = w.id < w.shape.CTAs && w.workers > 1
-	for !w.finished.TestWaitParity(0) && w.shape.Items > 0 {
+	for !w.over() && w.shape.Items > 0 {
 		if w.halted() {
 			return
 		}
@@ -71,7 +28,7 @@ func (w *worker) runRing() {
 			w.endIdle()
 			return
 		default:
-			w.wait(idlePauses)
+			w.wait()
 		}
 	}
 	w.endIdle()
@@ -86,20 +43,6 @@ func (w *worker) claimed() bool {
 		}
 	}
 	return true
-}
-
-// halted reports whether the grid was stopped, or its context is done.
-func (w *worker) halted() bool {
-	if w.ring.stopped.Load() != nil {
-		return true
-	}
-	if w.ctx != nil {
-		if err := ended.Err(w.ctx); err != nil {
-			w.ring.Stop(err)
-			return true
-		}
-	}
-	return false
 }
 
 // step executes one piece of work, and reports whether there was one.
@@ -151,15 +94,6 @@ func (w *worker) compute() bool {
 	}
 }
 
-// look is what a worker does between two pieces of work: it gives way to others if it is
-// time, and the first one starts helpers that are missing.
-func (w *worker) look() {
-	w.turn.Look()
-	if w.id == 0 && w.missing != nil {
-		w.missing.send(w.Grid, w.bell, spin.Ticks())
-	}
-}
-
 // stateOf returns the state of a consumer that waits for item.
 func (w *worker) stateOf(item int) PipelineState {
 	s := ConsumerStart(w.shape.Depth)
@@ -193,43 +127,16 @@ func (w *worker) behind() (slab, item int) {
 	return slab, item
 }
 
-// wait spins for a moment of at most so many pauses, or parks if the worker has been
-// idle for long.
-func (w *worker) wait(pauses int) {
+// wait spins for a moment, or parks if the worker has been idle for long.
+func (w *worker) wait() {
 	if w.idle == 0 {
-		w.idleSince = time.Now()
 		_, item := w.behind()
 		w.starved = item >= int(w.issued.Load()) && item < w.shape.Items
-		w.stall = w.trace.Start(w.id, TraceStall)
 	}
-	w.idle++
-	w.turn.Look()
-	if lookAway(w.idle, pauses) && time.Since(w.idleSince) > SpinFor {
+	if w.spin(idlePauses) {
 		w.park()
 	}
 }
-
-// lookAway spends the time between two looks, of which this is the nth, at what
-// another goroutine is about to do: at most so many pauses. It reports whether to
-// look at the clock.
-func lookAway(n, pauses int) bool {
-	spin.Pause(min(n, pauses))
-	n *= pauses
-	if n%clockPauses != 0 {
-		return false
-	}
-	if crowded() {
-		runtime.Gosched()
-	}
-	return true
-}
-
-// processors is GOMAXPROCS when a crew last ran a grid, and busy the number of
-// goroutines that are helpers of any crew or have some.
-var processors, busy atomic.Int32
-
-// crowded reports whether there are more workers than can run at once.
-func crowded() bool { return busy.Load() > processors.Load() }
 
 // park waits for the next event that can give this worker something to do: its
 // next stage becoming full, or empty if it has not been issued, or the end.
@@ -244,19 +151,4 @@ func (w *worker) park() {
 		s := w.stateOf(item)
 		w.ring.Empty(s.Index, 0).TryWaitParity(s.Phase^1, stopPoll)
 	}
-}
-
-// endIdle books the time since the worker became idle, if it is. A piece of work
-// begins with it, so that the piece does not count.
-func (w *worker) endIdle() {
-	if w.idle == 0 {
-		return
-	}
-	if d := time.Since(w.idleSince); w.starved {
-		w.stats.ProducerWait += d
-	} else {
-		w.stats.ConsumerWait += d
-	}
-	w.stall.endStall(w.starved)
-	w.idle = 0
 }
