@@ -106,8 +106,8 @@ func (c streamCase) check(mem streamMemory, r *rand.Rand, word func(r *rand.Rand
 		for i := range bytes / 4 {
 			*(*uint32)(unsafe.Add(p, i*4)) = word(r, kpack)
 		}
-		if bytes%4 != 0 {
-			*(*uint16)(unsafe.Add(p, bytes-2)) = uint16(word(r, kpack))
+		for i, w := bytes&^3, word(r, kpack); i < bytes; i, w = i+1, w>>8 {
+			*(*byte)(unsafe.Add(p, i)) = byte(w)
 		}
 	}
 	panels, words := (c.m+c.kern.MR-1)/c.kern.MR, c.kern.Words(c.typ, c.k)
