@@ -12,7 +12,7 @@ import (
 // rows to come closer, as [CopyRows] does. With past, and if the rows of dst are whole lines of the cache, they are stored past
 // the caches, for others to see after a [Fence].
 func RoundRows(t Type, dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int, past bool) {
-	if !hasF16C || n <= 0 {
+	if !hasAVX2 || n <= 0 {
 		roundRowsGeneric(t, dst, ldd, src, lds, rows, n)
 		return
 	}

@@ -4,8 +4,6 @@ package asm
 
 import "unsafe"
 
-var hasF16C = machine().lacks(isaAVX2) == nil
-
 // roundRowsBF16 is roundRowsGeneric in AVX2; rows and n are positive, and n is a multiple of PastLine/2 to go past the caches.
 //
 //go:noescape

@@ -87,8 +87,8 @@ func Explain(a Question) (string, error) {
 	}
 	g := choose(q)
 	var t strings.Builder
-	fmt.Fprintf(&t, "product  %dx%dx%d, %v to %v, B %s, of %d workers, kernel %s (%dx%d) on %s: second-level caches of %d KiB\n",
-		q.m, q.n, q.k, a.Type, a.Out, formNames[q.formB], q.procs, k.Name, k.MR, k.NR, on.name, on.l2>>10)
+	fmt.Fprintf(&t, "product  %dx%dx%d, %v to %v, B %s, of %s, kernel %s (%dx%d) on %s: second-level caches of %d KiB\n",
+		q.m, q.n, q.k, a.Type, a.Out, formNames[q.formB], count(q.procs, "worker"), k.Name, k.MR, k.NR, on.name, on.l2>>10)
 	fmt.Fprintf(&t, "shared   %s\n", sharingSays[g.share])
 	fmt.Fprintf(&t, "A        %s\nB        %s\nsums     wait %s\n", sourceASays[g.a], sourceBSays[g.b], keeperSays[g.sums])
 	fmt.Fprintf(&t, "plan     %v\n", &g)
@@ -122,7 +122,7 @@ var (
 		"from where it lies, its columns as rows of A", "from the panels that were packed before", "from panels that who computes packs first",
 		"from panels that are packed behind the products of those before", "from pieces that the kernel packs as it multiplies",
 		"from panels in slots, packed once for all", "as blocks of K side by side, as A, too"}
-	keeperSays = [...]string{"nowhere, as K is one block or a kernel's", "in C", "in memory of who computes", "in memory of the engine"}
+	keeperSays = [...]string{"nowhere: the kernel adds up all of K", "in C", "in memory of who computes", "in memory of the engine"}
 )
 
 // others says why q is not shared otherwise than g has it.

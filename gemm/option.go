@@ -277,7 +277,3 @@ func (s *settings) processors() int {
 	}
 	return s.procs
 }
-
-// parallelism returns how many workers can run at once, for what is too short to
-// wait for others.
-func (s *settings) parallelism() int { return min(s.workerCount(), s.processors()) }

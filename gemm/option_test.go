@@ -13,12 +13,12 @@ func TestProcessorsOnce(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(8))
 	var s settings
 	defer s.leave()
-	if n := s.parallelism(); n != 8 {
+	if n := min(s.workerCount(), s.processors()); n != 8 {
 		t.Fatalf("%d workers, want 8", n)
 	}
 	runtime.GOMAXPROCS(1)
-	if w, p := s.workerCount(), s.parallelism(); w != 8 || p != 8 {
-		t.Errorf("the same call has %d workers, %d at once, want 8", w, p)
+	if w, p := s.workerCount(), s.processors(); w != 8 || p != 8 {
+		t.Errorf("the same call has %d workers on %d processors, want 8", w, p)
 	}
 	s.leave()
 	var next settings

@@ -1,8 +1,9 @@
 package gemm
 
 import (
-	"example.com/leafhopper/tile"
 	"unsafe"
+
+	"example.com/leafhopper/tile"
 )
 
 // fewBytes is the scratch memory for the panels of few rows, and for their sums.

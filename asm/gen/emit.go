@@ -21,8 +21,8 @@ const includes = `
 // A source is an assembly file being written, and the Go file that declares its functions.
 type source struct {
 	bytes.Buffer
-	stubs  bytes.Buffer
-	params []string // of the function under way
+	declarations bytes.Buffer
+	params       []string // of the function under way
 }
 
 // op writes one instruction.
@@ -60,7 +60,7 @@ func (s *source) text(name, params, flags string, frame int, doc string) {
 		}
 	}
 	fmt.Fprintf(s, "\n// func %s(%s)\n// %s\nTEXT ·%s(SB), %s, $%d-%d\n", name, params, doc, name, flags, frame, 8*len(s.params))
-	fmt.Fprintf(&s.stubs, "\n// %s\n//\n//go:noescape\nfunc %s(%s)\n", doc, name, params)
+	fmt.Fprintf(&s.declarations, "\n// %s\n//\n//go:noescape\nfunc %s(%s)\n", doc, name, params)
 }
 
 // structs are the types of parameters of more than a word, and their fields, of a word each.

@@ -49,14 +49,14 @@ func generate() map[string][]byte {
 		f.write(&s)
 		name := "zz_" + f.name + "_amd64"
 		files[name+".s"] = []byte(header + includes + s.String())
-		files[name+".go"] = []byte(header + "\npackage asm\n" + imports(&s.stubs) + s.stubs.String())
+		files[name+".go"] = []byte(header + "\npackage asm\n" + imports(&s.declarations) + s.declarations.String())
 	}
 	return files
 }
 
 // imports returns what the declarations need.
-func imports(stubs *bytes.Buffer) string {
-	if bytes.Contains(stubs.Bytes(), []byte("unsafe.")) {
+func imports(declarations *bytes.Buffer) string {
+	if bytes.Contains(declarations.Bytes(), []byte("unsafe.")) {
 		return "\nimport \"unsafe\"\n"
 	}
 	return ""

@@ -65,15 +65,16 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 type command struct {
 	name, summary string
 	setup         func(fs *flag.FlagSet) func(ctx context.Context, stdout, stderr io.Writer) error
+	operand       string // the flag whose value an argument that is no flag is, or none
 }
 
 var commands = []command{
-	{"compare", "compare ring depths, sizes, types, arithmetics, kernels, workers, callers, tiles (the default)", setupCompare},
-	{"peak", "measure what each kernel reaches from registers alone", setupPeak},
-	{"kernels", "list the kernels: which run here, which is chosen, and why", setupKernels},
-	{"explain", "say how a product is computed, here or on another machine, and why not otherwise", setupExplain},
-	{"neighbour", "measure what products cost others in the same process: sleepers, idle cores, other callers", setupNeighbour},
-	{"info", "describe the machine and the build", setupInfo},
+	{"compare", "compare ring depths, sizes, types, arithmetics, kernels, workers, callers, tiles (the default)", setupCompare, ""},
+	{"peak", "measure what each kernel reaches from registers alone", setupPeak, ""},
+	{"kernels", "list the kernels: which run here, which is chosen, and why", setupKernels, ""},
+	{"explain", "say how a product is computed, here or on another machine, and why not otherwise", setupExplain, "size"},
+	{"neighbour", "measure what products cost others in the same process: sleepers, idle cores, other callers", setupNeighbour, ""},
+	{"info", "describe the machine and the build", setupInfo, ""},
 }
 
 // run is main without the process: it returns the exit status.
@@ -128,9 +129,19 @@ func (c command) run(ctx context.Context, args []string, stdout, stderr io.Write
 	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	do := c.setup(fs)
-	help, err := false, fs.Parse(attach(fs, args))
-	for ; errors.Is(err, flag.ErrHelp); err = fs.Parse(fs.Args()) {
-		help = true // what follows -h must be right all the same
+	help, operands, err := false, 0, fs.Parse(attach(fs, args))
+	for {
+		if errors.Is(err, flag.ErrHelp) {
+			help, err = true, fs.Parse(fs.Args()) // what follows -h must be right all the same
+			continue
+		}
+		if err != nil || c.operand == "" || operands > 0 || fs.NArg() == 0 {
+			break
+		}
+		operands++
+		if err = fs.Set(c.operand, fs.Arg(0)); err == nil {
+			err = fs.Parse(fs.Args()[1:])
+		}
 	}
 	switch {
 	case err != nil:
@@ -172,7 +183,11 @@ func (c command) help(w io.Writer) error {
 	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
 	fs.SetOutput(&text)
 	c.setup(fs)
-	fmt.Fprintf(&text, "Usage: gemmbench %s [flags]\n\n%s.\n\nFlags:\n", c.name, strings.ToUpper(c.summary[:1])+c.summary[1:])
+	operand := ""
+	if c.operand != "" {
+		operand = " [" + c.operand + "]"
+	}
+	fmt.Fprintf(&text, "Usage: gemmbench %s%s [flags]\n\n%s.\n\nFlags:\n", c.name, operand, strings.ToUpper(c.summary[:1])+c.summary[1:])
 	fs.PrintDefaults()
 	return writeHelp(w, text.String())
 }
