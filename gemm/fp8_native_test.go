@@ -15,12 +15,15 @@ import (
 // TestFP8Native compares products of 8-bit elements in native arithmetic with those of the same numbers in the type whose
 // arithmetic it is: with every kernel, in every layout, packed and not, on every route.
 func TestFP8Native(t *testing.T) {
-	t.Run("e4m3*e4m3", testFP8Native[bf16.BF16, fp8.E4M3, fp8.E4M3])
 	t.Run("e4m3*e5m2", testFP8Native[bf16.BF16, fp8.E4M3, fp8.E5M2])
+	t.Run("f32*e4m3", testFP8Native[float32, float32, fp8.E4M3])
 	t.Run("bf16*e4m3", testFP8Native[bf16.BF16, bf16.BF16, fp8.E4M3])
+	if raceEnabled {
+		return // the others do the same on the same routes
+	}
+	t.Run("e4m3*e4m3", testFP8Native[bf16.BF16, fp8.E4M3, fp8.E4M3])
 	t.Run("bf16*e5m2", testFP8Native[bf16.BF16, bf16.BF16, fp8.E5M2])
 	t.Run("e5m2*bf16", testFP8Native[bf16.BF16, fp8.E5M2, bf16.BF16])
-	t.Run("f32*e4m3", testFP8Native[float32, float32, fp8.E4M3])
 	t.Run("e5m2*f32", testFP8Native[float32, fp8.E5M2, float32])
 	t.Run("f16*e4m3", testFP8Native[float16.Float16, float16.Float16, fp8.E4M3])
 }
@@ -34,6 +37,8 @@ func testFP8Native[W, A, B gemm.Element](t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			shapes := shapes
 			switch {
+			case slowKernel(name) && (testing.Short() || raceEnabled):
+				shapes = [][3]int{{5, 9, 40}, {3, 40, 1030}}
 			case slowKernel(name):
 				shapes = shapes[:3]
 			case testing.Short() || raceEnabled:

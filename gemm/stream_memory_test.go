@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/race"
 	"example.com/leafhopper/pipeline"
 )
 
@@ -13,6 +14,9 @@ import (
 // is, whatever its shape, on processors of either kind. What a block of columns takes is
 // counted here anew, as what computes it lays it out.
 func TestStreamMemory(t *testing.T) {
+	if race.Enabled {
+		t.Skip("it counts on one goroutine")
+	}
 	for _, is := range []bool{false, true} {
 		restore, restoreHalves := PretendIntel(is), PretendHalves(!is)
 		t.Run(fmt.Sprint("intel=", is), testStreamMemory)
