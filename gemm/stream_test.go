@@ -104,7 +104,7 @@ func testStreamPieces[O gemm.Output, I gemm.Element](t *testing.T) {
 		}
 		ms, depth := []int{1, 19, 6, 33}, 8201
 		if slowKernel(k.Name) || raceEnabled || testing.Short() {
-			ms, depth = ms[:2], 2115
+			ms, depth = ms[:2], 4163
 		}
 		pieces := false
 		for i, m := range ms {
