@@ -11,7 +11,8 @@ import (
 // threads of the latter two run in lockstep, so that an operation of theirs is one of
 // each of their threads: they arrive 32 and 128 times.
 //
-// An agent belongs to the goroutine that its function runs on.
+// An agent belongs to the goroutine that its function runs on: on another agent's it is a
+// fault. (In free mode, without assembly, nobody notices.)
 type Agent interface{ base() *agent }
 
 // agent is what all agents have.

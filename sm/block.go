@@ -109,11 +109,19 @@ func (c *cta) reserve(n, align int) (offset int) {
 	return offset
 }
 
-// declare begins an operation of the kernel function.
+// declare begins a declaration, by the function that the kernel calls.
 func (c *cta) declare(op string) {
+	c.first(op, "after the agents were started: a CTA declares what it shares first")
+}
+
+// first begins an operation of the kernel function that comes before it has started its agents,
+// on whoever's goroutine, for the function that the kernel calls or one that that calls.
+func (c *cta) first(op, late string) {
+	c.body.at(op, 2)
 	if c.begun {
-		c.body.fail(RuleStart, "%s after the agents were started: a CTA declares what it shares first", op)
+		c.body.fail(RuleStart, "%s", late)
 	}
+	c.main.point()
 }
 
 // Shared returns n elements of the CTA's shared memory, whose address is a multiple of
@@ -122,7 +130,6 @@ func (c *cta) declare(op string) {
 // Every CTA of a cluster declares the same, so that an array has the same address in all.
 func Shared[T any](b *Block, n, align int) *Array[T] {
 	c := b.cta
-	c.body.enter("Shared")
 	c.declare("Shared")
 	t := reflect.TypeFor[T]()
 	size := int(t.Size())
@@ -186,7 +193,6 @@ func fill[T any](data []T, v T) {
 // Barriers returns n mbarriers in the CTA's shared memory, not initialised.
 func (b *Block) Barriers(n int) []Barrier {
 	c := b.cta
-	c.body.enter("Barriers")
 	c.declare("Barriers")
 	if n < 0 || n > MaxSharedBytes/8 {
 		c.body.fail(RuleShared, "%d barriers, want 0 to %d", n, MaxSharedBytes/8)
@@ -196,7 +202,6 @@ func (b *Block) Barriers(n int) []Barrier {
 
 // Barrier is Barriers(1), the one.
 func (b *Block) Barrier() *Barrier {
-	b.cta.body.enter("Barrier")
 	b.cta.declare("Barrier")
 	return &b.cta.newBarriers("Barrier", "", 1, ownWord)[0]
 }
@@ -281,14 +286,14 @@ func Warpgroups(first, end int, f func(*Warpgroup)) Part {
 // Threads starts a goroutine for every thread of the block, and returns when all have
 // ended.
 func (b *Block) Threads(f func(*Thread)) {
-	b.cta.body.enter("Threads")
+	b.cta.starts("Threads")
 	b.cta.start(Threads(0, b.Dim.Size(), f))
 }
 
 // Warpgroups starts a goroutine for every 128 threads of the block, and returns when all
 // have ended. The block has a multiple of 128 threads.
 func (b *Block) Warpgroups(f func(*Warpgroup)) {
-	b.cta.body.enter("Warpgroups")
+	b.cta.starts("Warpgroups")
 	if n := b.Dim.Size(); n%groupSize != 0 {
 		b.cta.body.fail(RuleStart, "a block of %d threads is not made of warpgroups of %d", n, groupSize)
 	}
@@ -298,14 +303,14 @@ func (b *Block) Warpgroups(f func(*Warpgroup)) {
 // Start starts the agents of several parts, and returns when all have ended. Threads that
 // are in no part take no part in anything: __syncthreads does not wait for them.
 func (b *Block) Start(parts ...Part) {
-	b.cta.body.enter("Start")
+	b.cta.starts("Start")
 	b.cta.start(parts...)
 }
 
+// starts begins the start of the agents, by the function that the kernel calls.
+func (c *cta) starts(op string) { c.first(op, "agents are started a second time") }
+
 func (c *cta) start(parts ...Part) {
-	if c.begun {
-		c.body.fail(RuleStart, "agents are started a second time")
-	}
 	c.begun = true
 	block := c.launch.Block.Size()
 	taken := make([]bool, (block+warpSize-1)/warpSize)

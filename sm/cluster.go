@@ -78,6 +78,20 @@ func (c *cluster) discharge(r *runner) (last bool) {
 	return true
 }
 
+// on returns the runner of a goroutine, nil if it is none's.
+//
+//go:norace
+func (c *cluster) on(g uintptr) *runner {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for r := range c.runners {
+		if r.g == g {
+			return r
+		}
+	}
+	return nil
+}
+
 // wakeAll wakes all who sleep, to find that the launch has stopped.
 func (c *cluster) wakeAll() {
 	c.mu.Lock()
@@ -121,7 +135,7 @@ func (c *cluster) resume(r *runner) {
 		n := c.active.Load()
 		if n == 0 {
 			<-r.wake
-			panic(abandon{})
+			panic(abandon{c.launch})
 		}
 		if c.active.CompareAndSwap(n, n+1) {
 			c.launch.active.Add(1)

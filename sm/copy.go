@@ -77,7 +77,7 @@ func (t *Thread) execute(c *tile.Transfer) {
 		defer func() {
 			if v := recover(); v != nil {
 				op.broken(v)
-				panic(abandon{})
+				panic(abandon{l})
 			}
 		}()
 		c.Finish()

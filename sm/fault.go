@@ -39,6 +39,8 @@ const (
 	RulePipeline
 	// RulePanic: code of the kernel does not panic.
 	RulePanic
+	// RuleAgent: an agent is used on the goroutine that its function runs on.
+	RuleAgent
 )
 
 var ruleText = [...]string{
@@ -54,6 +56,7 @@ var ruleText = [...]string{
 	RuleWGMMA:     "wgmma",
 	RulePipeline:  "pipeline",
 	RulePanic:     "panic",
+	RuleAgent:     "agent",
 }
 
 // String names the rule.
@@ -154,7 +157,12 @@ func (f *Fault) writeWaits(b *strings.Builder) {
 func (f *Fault) Unwrap() error { return f.cause }
 
 // abandon unwinds a runner of a launch that has stopped.
-type abandon struct{}
+type abandon struct{ launch *launch }
+
+// Error is what the program ends with if the goroutine is none of the launch's.
+func (a abandon) Error() string {
+	return "sm: a goroutine that the kernel has started itself outlives the launch: " + a.launch.err.Error()
+}
 
 // fail stops the launch with a fault of a and unwinds its runner.
 func (a *agent) fail(rule Rule, format string, args ...any) {
@@ -163,7 +171,7 @@ func (a *agent) fail(rule Rule, format string, args ...any) {
 
 func (a *agent) failWith(err error, rule Rule, format string, args ...any) {
 	a.run.stop(a, &Fault{Rule: rule, Detail: fmt.Sprintf(format, args...), cause: err})
-	panic(abandon{})
+	panic(abandon{a.run.cta.launch})
 }
 
 // stop completes f, a fault of the operation that r is at in the name of a, and stops

@@ -3,7 +3,7 @@
 package sm
 
 // frames sets pcs to the innermost return addresses of the goroutine's stack, zeros behind
-// them if there are less, and reports that it has.
+// them if there are less, and returns what tells the goroutine from all others.
 //
 //go:noescape
-func frames(pcs *stack) bool
+func frames(pcs *stack) (id uintptr)

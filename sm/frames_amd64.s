@@ -2,12 +2,12 @@
 
 #include "textflag.h"
 
-// func frames(pcs *stack) bool
+// func frames(pcs *stack) (id uintptr)
 //
 // A frame pointer points at the caller's, and the return address lies above that. The
 // pointers rise; what does not is none of Go's, and ends the walk as the zero of a
 // goroutine's first function does.
-TEXT ·frames(SB), NOSPLIT, $0-9
+TEXT ·frames(SB), NOSPLIT, $0-16
 	MOVQ pcs+0(FP), DI
 	MOVQ BP, SI
 	XORQ CX, CX
@@ -31,5 +31,6 @@ rest:
 	JNE  rest
 
 done:
-	MOVB $1, ret+8(FP)
+	MOVQ (TLS), AX
+	MOVQ AX, id+8(FP)
 	RET

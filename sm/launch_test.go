@@ -128,7 +128,7 @@ func TestShared(t *testing.T) {
 		"elements of 4 bytes":              func(b *sm.Block) { sm.Shared[int32](b, math.MaxInt32, 1) },
 		"[]int holds pointers":             func(b *sm.Block) { sm.Shared[[]int](b, 1, 8) },
 		"alignment 24":                     func(b *sm.Block) { sm.Shared[byte](b, 1, 24) },
-		"Shared after the agents":          func(b *sm.Block) { b.Threads(func(*sm.Thread) {}); sm.Shared[byte](b, 1, 1) },
+		"after the agents were started":    func(b *sm.Block) { b.Threads(func(*sm.Thread) {}); sm.Shared[byte](b, 1, 1) },
 		"a second time":                    func(b *sm.Block) { b.Threads(func(*sm.Thread) {}); b.Threads(func(*sm.Thread) {}) },
 		"not made of warpgroups":           func(b *sm.Block) { b.Warpgroups(func(*sm.Warpgroup) {}) },
 		"threads 0 to 64 of a block of 64": func(b *sm.Block) { b.Start(sm.Threads(0, 65, func(*sm.Thread) {})) },

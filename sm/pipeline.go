@@ -42,7 +42,6 @@ type Pipeline struct {
 // the end of its first.
 func (b *Block) Pipeline(stages int, role func(rank int) Role) []*Pipeline {
 	c := b.cta
-	c.body.enter("Pipeline")
 	c.declare("Pipeline")
 	if stages < 1 || stages > pipeline.MaxDepth {
 		c.body.fail(RulePipeline, "%d stages, want 1 to %d", stages, pipeline.MaxDepth)

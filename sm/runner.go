@@ -25,6 +25,7 @@ type runner struct {
 	self   *agent // nil: the kernel function
 	parent *runner
 	wake   chan struct{} // capacity 1: a reason to go on, or under Check the turn
+	g      uintptr       // of its goroutine, see frames
 
 	op   string // that it is at, or was last
 	by   *agent // the handle that does it
@@ -62,20 +63,51 @@ func (a *agent) enter(op string) { a.enterFrom(op, 1) }
 // enterFrom is enter for a function that is so many calls below the one that the kernel
 // calls.
 func (a *agent) enterFrom(op string, depth int) {
+	a.at(op, depth+1)
+	a.run.point()
+}
+
+// at is enterFrom without a place where the order of agents may change.
+func (a *agent) at(op string, depth int) {
 	if a == nil || a.run == nil {
 		panic(fmt.Sprintf("sm: %s: agent is nil or not of a running kernel", op))
 	}
 	r := a.run
 	r.check() // first: a report may be reading what follows
-	r.op, r.by = op, a
-	r.site.here(depth + 2)
-	r.point()
+	var here site
+	g := here.here(depth + 2)
+	if h := r.host(g); h != nil {
+		h.op, h.by, h.site = op, h.self, here
+		h.agent().fail(RuleAgent, "in the name of %s, whose goroutine this is not", a.inCluster())
+	}
+	r.op, r.by, r.site = op, a, here
+}
+
+// host returns the runner on whose goroutine r's agent is used, nil if it is r's own, or none's:
+// what a goroutine does that the kernel has started itself, its agent does. The kernel
+// function's own operations look at that themselves.
+//
+//go:norace
+func (r *runner) host(g uintptr) *runner {
+	if r.self == nil {
+		return nil
+	}
+	if s := r.cta.launch.sched; s != nil {
+		if s.current != r {
+			return s.current
+		}
+		return nil
+	}
+	if g == r.g {
+		return nil
+	}
+	return r.cta.cluster.on(g)
 }
 
 // check unwinds a runner of a launch that has stopped.
 func (r *runner) check() {
 	if r.cta.launch.stopped.Load() {
-		panic(abandon{})
+		panic(abandon{r.cta.launch})
 	}
 }
 
@@ -104,6 +136,7 @@ func (r *runner) start(f func()) {
 		s.add(r)
 	}
 	c.launch.agents.Go(func() {
+		r.g = frames(new(stack))
 		if c.launch.sched != nil {
 			<-r.wake
 		}
@@ -133,6 +166,11 @@ func (r *runner) recovered(v any, returned bool) {
 	case misuse:
 		r.stop(a, &Fault{Rule: RuleBarrier, Detail: v.of + ": " + v.Rule.String() + ": " + v.Detail, cause: v.Misuse})
 	case *wgmma.Misuse:
+		if at := r.site; r.self != nil {
+			if r.site.panicked(); r.site != at { // of registers, which are no operation's
+				r.op, a = "", r.self
+			}
+		}
 		r.stop(a, &Fault{Rule: RuleWGMMA, Detail: v.Rule.String() + ": " + v.Detail, cause: v})
 	default:
 		err, _ := v.(error)
@@ -146,6 +184,9 @@ func (r *runner) panicked(a *agent, v any, err error) {
 	if r.self != nil || r == r.cta.main {
 		r.op = ""
 		r.site.panicked() // a copy stays at where it was issued
+	}
+	if r.self != nil {
+		a = r.self
 	}
 	stack := debug.Stack()
 	for _, begin := range []string{"\npanic(", "\nruntime.Goexit("} {

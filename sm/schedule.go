@@ -54,6 +54,7 @@ type scheduler struct {
 	plan   map[moment]choice // replaces chance if not nil
 
 	step    int
+	current *runner   // that has the turn
 	turns   []*runner // that can go on and have not got the turn, the longest waiting first
 	dozing  []*runner // that wait for a time, which is over when nobody else can go on
 	live    []*runner // that have not ended
@@ -93,8 +94,14 @@ func (s *scheduler) ready(r *runner) {
 // begin gives the turn to the first.
 func (s *scheduler) begin() {
 	if next := s.pick(nil, ""); next != nil {
-		next.wake <- struct{}{}
+		s.give(next)
 	}
+}
+
+// give gives the turn to next.
+func (s *scheduler) give(next *runner) {
+	s.current = next
+	next.wake <- struct{}{}
 }
 
 // switchOdds is how rarely a runner that could go on loses its turn at an operation.
@@ -214,7 +221,7 @@ func (s *scheduler) handOver(r, next *runner) {
 	if next == r {
 		return
 	}
-	next.wake <- struct{}{}
+	s.give(next)
 	<-r.wake
 	r.turn = r.steps
 }
@@ -304,7 +311,7 @@ func (s *scheduler) leave(r *runner) {
 	}
 	delete(s.number, r)
 	if next != nil {
-		next.wake <- struct{}{}
+		s.give(next)
 	} else {
 		s.end()
 	}
@@ -314,7 +321,7 @@ func (s *scheduler) leave(r *runner) {
 // to end: agents before the function that started them.
 func (s *scheduler) end() {
 	if n := len(s.live); n > 0 {
-		s.live[n-1].wake <- struct{}{}
+		s.give(s.live[n-1])
 	}
 }
 

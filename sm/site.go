@@ -31,17 +31,17 @@ type siteAt struct {
 	site  site
 }
 
-// here sets s to the place so many calls below the caller. The race detector is not to
-// believe that agents which come to the same place are ordered.
+// here sets s to the place so many calls below the caller, and returns what frames does. The
+// race detector is not to believe that agents which come to the same place are ordered.
 //
 //go:norace
-func (s *site) here(depth int) {
+func (s *site) here(depth int) (g uintptr) {
 	race.Hide()
 	defer race.Show()
 	var at stack
-	if !frames(&at) {
+	if g = frames(&at); g == 0 {
 		runtime.Callers(depth+2, s[:])
-		return
+		return 0
 	}
 	hash := uint64(0)
 	for _, pc := range at {
@@ -50,10 +50,11 @@ func (s *site) here(depth int) {
 	slot := &sites[hash>>54]
 	if known := slot.Load(); known != nil && known.stack == at {
 		*s = known.site
-		return
+		return g
 	}
 	runtime.Callers(depth+2, s[:])
 	slot.Store(&siteAt{at, *s})
+	return g
 }
 
 // panicked sets s to the place of the panic that the caller has recovered from, or of the
