@@ -70,7 +70,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		names = append(names, s.name)
 	}
 	f := flag.NewFlagSet("hoppergemm", flag.ContinueOnError)
-	f.SetOutput(stderr)
+	f.SetOutput(io.Discard) // main says what is wrong
 	f.IntVar(&o.size, "size", 512, "m = n = k, a multiple of 256 from 256 to 8192")
 	f.StringVar(&o.step, "step", "all", "the `name` of a step: "+strings.Join(names, ", ")+"; or all")
 	f.IntVar(&o.stages, "stages", 5, "stages of the ring, QSIZE, 1 to 14")
@@ -78,8 +78,13 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.Uint64Var(&o.seed, "seed", 0, "of the order of agents, with -check")
 	f.StringVar(&o.trace, "trace", "", "write what agents did when to `file`, for ui.perfetto.dev;\n- is lanes of text, on standard output")
 	f.StringVar(&o.svg, "svg", "", "draw the walk-through kernel with 1 and with 5 stages to `file`,\nand run nothing else")
-	if err := f.Parse(args); err != nil {
+	switch err := f.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		f.SetOutput(stderr)
+		f.Usage()
 		return nil, err
+	case err != nil:
+		return nil, fmt.Errorf("%w (see -h)", err)
 	}
 	switch {
 	case f.NArg() > 0:

@@ -120,13 +120,19 @@ func TestFlags(t *testing.T) {
 		"-svg /no/such/file":                          "/no/such/file",
 		"-stages 14 -step parity":                     "parity: sm: shared memory",
 	} {
-		err := run(t.Context(), strings.Fields(args), io.Discard, io.Discard)
+		var said strings.Builder
+		err := run(t.Context(), strings.Fields(args), io.Discard, &said)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", args, err, want)
 		}
+		if said.Len() > 0 {
+			t.Errorf("%s: main says it, and before it %q", args, said.String())
+		}
 	}
-	if err := run(t.Context(), []string{"-h"}, io.Discard, io.Discard); !errors.Is(err, flag.ErrHelp) {
-		t.Errorf("-h: %v", err)
+	var help strings.Builder
+	if err := run(t.Context(), []string{"-h"}, io.Discard, &help); !errors.Is(err, flag.ErrHelp) ||
+		!strings.Contains(help.String(), "walkthrough, tiles128") {
+		t.Errorf("-h: %v, %q", err, help.String())
 	}
 }
 
