@@ -72,7 +72,8 @@ func ringTwins() []twin {
 		want: []string{"ring, CTA (0,0,0)", "load by thread 0 at", "completes full[", "phase 3", "nobody has seen complete"},
 		also: map[sm.Rule][]string{
 			sm.RuleDeadlock: {" for full["},
-			sm.RuleBarrier:  {"thread 0 at", "ArriveTx: full[", "arrival underflow"},
+			// The producer comes a second time too early; with the build tag invariants the consumers may, too.
+			sm.RuleBarrier: {"thread ", ": Arrive", "] phase ", "(last arrived: "},
 		},
 	}, {
 		name: "one arrival too many", cfg: cfg, kernel: broken(ring{arrivals: 1}),
