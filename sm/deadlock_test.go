@@ -8,12 +8,26 @@ import (
 	"example.com/leafhopper/sm"
 )
 
-// soon is how long a test waits for what takes a tenth of that on a machine with nothing else to do.
-func soon(d time.Duration) time.Duration {
+// soon checks how long f takes at best, which is to be below d on a machine with nothing else to do:
+// this one may be ten times slower, and the race detector makes it a hundred times.
+func soon(t *testing.T, what string, d time.Duration, f func()) {
+	t.Helper()
+	limit := 10 * d
 	if race.Enabled {
-		return 100 * d
+		limit *= 10
 	}
-	return 10 * d
+	var best time.Duration
+	for i := range 5 {
+		start := time.Now()
+		f()
+		if took := time.Since(start); i == 0 || took < best {
+			best = took
+		}
+		if best < limit {
+			return
+		}
+	}
+	t.Errorf("%s takes %v at best, want %v or at most %v here", what, best, d, limit)
 }
 
 // TestDeadlockOfMany: 1,024 threads that wait for something each, and the CTAs of a cluster that
@@ -85,13 +99,15 @@ func TestDeadlockOfMany(t *testing.T) {
 	} {
 		for _, m := range modes[:2] {
 			t.Run(c.name+"/"+mode(m), func(t *testing.T) {
-				start := time.Now()
-				f := fault(t, launch(t, in(m, c.cfg), c.kernel))
+				var f *sm.Fault
+				find := func() { f = fault(t, launch(t, in(m, c.cfg), c.kernel)) }
+				if m.Check {
+					find()
+				} else {
+					soon(t, "a deadlock", 100*time.Millisecond, find)
+				}
 				if f.Rule != sm.RuleDeadlock {
 					t.Fatal(f)
-				}
-				if d := time.Since(start); !m.Check && d > soon(100*time.Millisecond) {
-					t.Errorf("found after %v", d)
 				}
 				if c.name == "across a cluster" {
 					if f.CTA.X >= 8 { // the same in each cluster; which one is first is chance
@@ -213,32 +229,27 @@ func TestBoundedPolls(t *testing.T) {
 
 // TestLarge has lenient bounds for what is to take less than 1 s, and 1 ms.
 func TestLarge(t *testing.T) {
-	start := time.Now()
-	if err := launch(t, sm.Config{Grid: sm.Dim3{X: 128, Y: 64, Z: 2}}, func(*sm.Block) {}); err != nil {
-		t.Fatal(err)
-	}
-	if d := time.Since(start); d > soon(time.Second) {
-		t.Errorf("an empty grid of 16,384 CTAs takes %v", d)
-	}
-	const rounds = 50
-	start = time.Now()
-	err := launch(t, sm.Config{Block: sm.Dim3{X: 32, Y: 4, Z: 8}}, func(b *sm.Block) {
-		slots := sm.Shared[int32](b, 1024, 4)
-		b.Threads(func(t *sm.Thread) {
-			for i := range int32(rounds) {
-				slots.Store(t, t.Rank(), i)
-				t.SyncThreads()
-				assert(slots.Load(t, (t.Rank()+517)%1024) == i, "round %d", i)
-				t.SyncThreads()
+	run := func(cfg sm.Config, kernel sm.Kernel) func() {
+		return func() {
+			if err := launch(t, cfg, kernel); err != nil {
+				t.Fatal(err)
 			}
-		})
-	})
-	if err != nil {
-		t.Fatal(err)
+		}
 	}
-	if d := time.Since(start) / (2 * rounds); d > soon(time.Millisecond) {
-		t.Errorf("SyncThreads of 1,024 threads takes %v", d)
-	}
+	soon(t, "an empty grid of 16,384 CTAs", time.Second, run(sm.Config{Grid: sm.Dim3{X: 128, Y: 64, Z: 2}}, func(*sm.Block) {}))
+	const rounds = 50
+	soon(t, "100 SyncThreads of 1,024 threads", 2*rounds*time.Millisecond, run(sm.Config{Block: sm.Dim3{X: 32, Y: 4, Z: 8}},
+		func(b *sm.Block) {
+			slots := sm.Shared[int32](b, 1024, 4)
+			b.Threads(func(t *sm.Thread) {
+				for i := range int32(rounds) {
+					slots.Store(t, t.Rank(), i)
+					t.SyncThreads()
+					assert(slots.Load(t, (t.Rank()+517)%1024) == i, "round %d", i)
+					t.SyncThreads()
+				}
+			})
+		}))
 	if err := launch(t, sm.Config{Block: sm.Dim3{X: 1024}, Check: true}, func(b *sm.Block) {
 		b.Threads(func(t *sm.Thread) {
 			assert(t.SyncThreadsCount(t.Rank()%4 == 0) == 256, "count")
