@@ -100,7 +100,7 @@ func Explain(a Question) (string, error) {
 func (a *Question) product(k *asm.Kernel) *product {
 	p := &product{problem: problem{k: a.K, kernel: k}, alpha: 1}
 	p.a = view{rows: a.M, cols: a.K, stride: a.K, elem: a.Type, trans: a.TransA}
-	p.b = view{rows: a.K, cols: a.N, stride: a.N, elem: a.Type, trans: a.TransB && !a.Packed, packed: a.Packed}
+	p.b = view{rows: a.K, cols: a.N, stride: a.N, elem: a.Type, trans: a.TransB && !a.Packed, packed: a.Packed && a.N > 1}
 	p.c = view{rows: a.M, cols: a.N, stride: a.N, elem: a.Out}
 	if a.TransA {
 		p.a.stride = a.M

@@ -122,7 +122,7 @@ func RestorePacked[T Element](data []byte) {
 	}
 	p.data = tile.HeapSlots(len(panels))
 	copy(p.data, panels)
-	for k0 := 0; k0 < p.k && p.n > 0; k0 += p.bk {
+	for k0 := 0; k0 < p.k && p.n > 1; k0 += p.bk { // a single column says nothing else
 		for col := 0; col < p.n; col += p.kernel.NR {
 			p.kernel.RestoreB(p.elem, p.at(k0, col), min(p.bk, p.k-k0))
 		}

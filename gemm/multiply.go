@@ -153,6 +153,9 @@ func (s *settings) prepare(p *product, opts []Option) error {
 	if err != nil {
 		return err
 	}
+	if p.b.packed && p.packed.n == 1 {
+		p.b = p.packed.column()
+	}
 	if p.c.trans && !p.b.packed {
 		p.turn()
 		s.tile[0], s.tile[1] = s.tile[1], s.tile[0]

@@ -25,7 +25,7 @@ func (p *Packed[T]) operand(T) {}
 // A Packed is immutable and may be used by several goroutines at once; B may
 // change after it was packed. Its memory is Size bytes. With the rows of B rounded
 // up to the step of the kernel and the columns to its NR, an element takes as much
-// as in B, and in Hopper's arithmetic 5 or 6 bytes.
+// as in B, and in Hopper's arithmetic 5 or 6 bytes. A single column is kept as it is.
 type Packed[T Element] struct {
 	p packing
 }
@@ -37,7 +37,7 @@ type packing struct {
 	k, n   int    // of B
 	first  int    // element of K that counts as the first
 	bk     int    // elements of K in a stage
-	data   []byte // [stage of K][stored panel]
+	data   []byte // [stage of K][stored panel], or the elements of a single column
 }
 
 // Pack copies b into the layout of the kernel that Multiply would choose, or
@@ -109,17 +109,32 @@ func (p *Packed[T]) packing() packing {
 // fill packs b.
 func (p *packing) fill(b view) {
 	p.data = tile.HeapSlots(int(p.size()))
-	if len(p.data) == 0 {
+	switch {
+	case len(p.data) == 0:
 		return // no elements, however many rows or columns
+	case p.n == 1 && !b.trans:
+		asm.CopyRows(p.column().ptr, p.elem.Size(), b.ptr, b.pitch(), p.k, p.elem.Size())
+		return
+	case p.n == 1:
+		copy(p.data, unsafe.Slice((*byte)(b.ptr), len(p.data)))
+		return
 	}
 	for k0 := 0; k0 < p.k; k0 += p.bk {
 		p.kernel.StoreB(p.elem, b.trans)(p.at(k0, 0), b.at(k0, 0), b.pitch(), p.n, min(p.bk, p.k-k0))
 	}
 }
 
+// column returns the only column, which is never multiplied as a panel: that would be as wide as the kernel's.
+func (p *packing) column() view {
+	return view{ptr: unsafe.Pointer(unsafe.SliceData(p.data)), rows: p.k, cols: 1, stride: 1, len: p.k, elem: p.elem}
+}
+
 // size returns the bytes of all panels. It cannot overflow: an element, of which B has them
 // all, takes 16 KB at most.
 func (p *packing) size() int64 {
+	if p.n == 1 {
+		return int64(p.k) * int64(p.elem.Size())
+	}
 	strip := int64(p.k/p.bk) * int64(p.panel(p.bk))
 	if rest := p.k % p.bk; rest > 0 {
 		strip += int64(p.panel(rest))

@@ -25,7 +25,7 @@ import (
 //	48      20     MR, NR, KPack, KStep, and the bytes of a panel one stage deep
 //	68       4     elements of K in a stage
 //	72      16     rows, columns of B
-//	88             the panels, as they lie in memory
+//	88             the panels, as they lie in memory, or a single column
 //	last     4     CRC-32C of all that comes before
 const (
 	packedMagic   = "LHPACKED"
@@ -182,6 +182,10 @@ func parsePacking(data []byte, t asm.Type) (p packing, panels []byte, err error)
 // elements, and so is made from them anew: where it comes out otherwise, it was forged.
 func (p *packing) load(panels []byte) error {
 	p.data = tile.HeapSlots(len(panels))
+	if p.n == 1 {
+		copy(p.data, panels)
+		return nil
+	}
 	for k0, at := 0, 0; at < len(panels); k0 += p.bk {
 		n := min(p.bk, p.k-k0)
 		size := p.panel(n)

@@ -156,7 +156,7 @@ func TestPackedSize(t *testing.T) {
 
 func testPackedSize[T gemm.Element](t *testing.T) {
 	eachKernel(t, typeOf[T](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		for _, d := range [][2]int{{1, 1}, {700, 3 * k.NR}, {1500, k.NR + 1}} {
+		for _, d := range [][2]int{{1, 1}, {901, 1}, {1, 2}, {700, 3 * k.NR}, {1500, k.NR + 1}} {
 			s := size(1, d[1], d[0], opts...)
 			s.tb = true
 			want := product[float32, T](t, s)
@@ -168,7 +168,10 @@ func testPackedSize[T gemm.Element](t *testing.T) {
 			step := k.KStep(typeOf[T]())
 			elements := (d[0] + step*k.KPack - 1) / (step * k.KPack) * (step * k.KPack) * ((d[1] + k.NR - 1) / k.NR * k.NR)
 			least, most := elements*typeOf[T]().Size(), elements*typeOf[T]().Size()
-			if k.Arithmetic == gemm.Hopper {
+			switch {
+			case d[1] == 1:
+				least, most = d[0]*typeOf[T]().Size(), d[0]*typeOf[T]().Size()
+			case k.Arithmetic == gemm.Hopper:
 				least, most = 5*elements, 6*elements+128*(elements/k.NR/step)
 			}
 			if p.Rows() != d[0] || p.Cols() != d[1] || p.Kernel() != k.Name || p.Size() < least || p.Size() > most {

@@ -41,9 +41,10 @@ func (in *slab) sumUnpacked(multiply asm.UnpackedFunc, row, rows, col, cols int,
 	}
 	for k0 := 0; k0 < in.k; k0 += block {
 		n := min(block, in.k-k0)
+		b, ldb := in.rowsB(k0, 0, col)
 		for i := 0; i < rows; i += high {
 			some := min(high, rows-i)
-			multiply(some, cols, n, in.a.at(row+i, k0), in.a.pitch(), in.b.at(k0, col), in.b.pitch(), unsafe.Add(dst, i*ldd), ldd, k0 > 0)
+			multiply(some, cols, n, in.a.at(row+i, k0), in.a.pitch(), b, ldb, unsafe.Add(dst, i*ldd), ldd, k0 > 0)
 			in.turn.Did(flopsOf(some, cols, n))
 		}
 	}

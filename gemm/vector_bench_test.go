@@ -54,8 +54,9 @@ func benchmarkVector(b *testing.B, n, k int, along, column, packed bool) {
 		}
 		second = p
 	}
+	opts := []gemm.Option{gemm.WithWorkers(1)}
 	product := func() {
-		if err := gemm.Multiply(c, left, second, gemm.WithWorkers(1)); err != nil {
+		if err := gemm.Multiply(c, left, second, opts...); err != nil {
 			b.Fatal(err)
 		}
 	}

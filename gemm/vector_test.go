@@ -41,9 +41,11 @@ func testVector[O gemm.Output, I gemm.Element](t *testing.T) {
 					want := product[O, I](t, s)
 					s.padC = 0
 					for _, workers := range []int{1, 3} {
-						s := s
-						s.opts = append(slices.Clip(s.opts), gemm.WithWorkers(workers))
-						same(t, product[O, I](t, s), want, 1)
+						for _, packed := range []bool{false, true} {
+							s := s
+							s.opts, s.packed = append(slices.Clip(s.opts), gemm.WithWorkers(workers)), packed
+							same(t, product[O, I](t, s), want, 1)
+						}
 					}
 				})
 			}
