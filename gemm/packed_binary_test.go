@@ -86,18 +86,29 @@ func testBinary[T gemm.Element](t *testing.T) {
 
 // TestBinaryForm pins the bytes of this version.
 func TestBinaryForm(t *testing.T) {
-	b := gemm.Matrix[bf16.BF16]{Rows: 3, Cols: 1, Stride: 1, Data: []bf16.BF16{0x3f80, 0x4000, 0xc040}}
-	data := marshal(t, pack(t, b, gemm.WithKernel("gobf16")))
-	want := []byte("LHPACKED\x02\x00\x00\x00\x01\x00\x00\x00gobf16")
-	want = append(want, make([]byte, atLayout-len(want))...)
-	for _, v := range []uint32{8, 32, 2, 1, 32 * 256 * 4, 512, 3, 0, 1, 0} {
-		want = binary.LittleEndian.AppendUint32(want, v)
-	}
-	for _, v := range []uint32{0x40003f80, 0xc040} { // pairs of K, 32 columns each
-		want = append(binary.LittleEndian.AppendUint32(want, v), make([]byte, 31*4)...)
-	}
-	if want = seal(append(want, 0, 0, 0, 0)); !bytes.Equal(data, want) {
-		t.Errorf("%x\nwant %x", data, want)
+	for _, form := range []struct {
+		cols   uint32
+		panels []uint32
+	}{
+		{2, append(append([]uint32{0x40003f80, 0x40003f80}, make([]uint32, 30)...), append([]uint32{0xc040, 0xc040}, make([]uint32, 30)...)...)}, // pairs of K, 32 columns each
+		{1, []uint32{0x40003f80, 0xc040}}, // the column
+	} {
+		b := gemm.NewMatrix[bf16.BF16](3, int(form.cols))
+		for i, v := range []bf16.BF16{0x3f80, 0x4000, 0xc040} {
+			for j := range b.Cols {
+				b.Set(i, j, v)
+			}
+		}
+		p := pack(t, b, gemm.WithKernel("gobf16"))
+		want := []byte("LHPACKED\x02\x00\x00\x00\x01\x00\x00\x00gobf16")
+		want = append(want, make([]byte, atLayout-len(want))...)
+		for _, v := range append([]uint32{8, 32, 2, 1, 32 * 256 * 4, 512, 3, 0, form.cols, 0}, form.panels...) {
+			want = binary.LittleEndian.AppendUint32(want, v)
+		}
+		want = want[:atLayout+10*4+p.Size()]
+		if data := marshal(t, p); !bytes.Equal(data, seal(append(want, 0, 0, 0, 0))) {
+			t.Errorf("%x\nwant %x", data, want)
+		}
 	}
 }
 
