@@ -7,14 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadTime returns the processor time that the calling thread has had, or 0 if that is
-// unknown; processTime that of the process.
-func threadTime() time.Duration  { return usage(unix.RUSAGE_THREAD) }
-func processTime() time.Duration { return usage(unix.RUSAGE_SELF) }
-
-func usage(who int) time.Duration {
+// threadTime returns the processor time that the calling thread has had, or 0 if that is unknown.
+func threadTime() time.Duration {
 	var u unix.Rusage
-	if err := unix.Getrusage(who, &u); err != nil {
+	if err := unix.Getrusage(unix.RUSAGE_THREAD, &u); err != nil {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())

@@ -5,7 +5,6 @@ package bench
 import "time"
 
 // There is no portable way to the time of a thread.
-func threadTime() time.Duration  { return 0 }
-func processTime() time.Duration { return 0 }
+func threadTime() time.Duration { return 0 }
 
 func readProcessorTime() processorTime { return processorTime{} }

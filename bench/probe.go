@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"example.com/leafhopper/internal/cores"
 )
 
 const (
@@ -37,7 +39,7 @@ type probed struct {
 // no slot is without one the peak is too low, and it is never too high.
 func probe(ctx context.Context, loop func(turns int), flops, threads int, d time.Duration) probed {
 	turns := calibrate(loop)
-	machine, process := readProcessorTime(), processTime()
+	machine, process := readProcessorTime(), cores.Time()
 	var (
 		wg    sync.WaitGroup
 		ready atomic.Int32
@@ -71,7 +73,7 @@ func probe(ctx context.Context, loop func(turns int), flops, threads int, d time
 	}
 	wg.Wait()
 	spent := readProcessorTime().since(machine)
-	used := processTime() - process
+	used := cores.Time() - process
 	p := probed{got: time.Duration(got.Load())}
 	ran := 0.0
 	p.flops, ran = bestSlot(ends, d, float64(turns)*float64(flops))

@@ -13,6 +13,7 @@ import (
 	"example.com/leafhopper/bench"
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
+	"example.com/leafhopper/internal/cores"
 )
 
 // slices of time in which two ways to multiply take turns.
@@ -158,7 +159,6 @@ func (n *neighbour) burn(ctx context.Context, c *neighbourCall, helpers int) bur
 	b := burn{M: c.size[0], N: c.size[1], K: c.size[2]}
 	var wall, cpu, in [2]time.Duration // with one worker, and with all
 	var calls [2]int
-	known := true
 	start := time.Now()
 	for i := 0; i < 2 || time.Since(start) < n.duration && ctx.Err() == nil && c.err == nil; i++ {
 		way, opts := i%2, alone
@@ -166,7 +166,7 @@ func (n *neighbour) burn(ctx context.Context, c *neighbourCall, helpers int) bur
 			opts = c.opts
 		}
 		time.Sleep(time.Millisecond) // what others have begun, ends
-		before, ok := cpuTime()
+		before := cores.Time()
 		from := time.Now()
 		for time.Since(from) < sliceTime {
 			at := time.Now()
@@ -179,14 +179,12 @@ func (n *neighbour) burn(ctx context.Context, c *neighbourCall, helpers int) bur
 			}
 		}
 		wall[way] += time.Since(from)
-		after, _ := cpuTime()
-		cpu[way] += after - before
-		known = known && ok
+		cpu[way] += cores.Time() - before
 	}
 	b.Calls = calls[1]
 	b.Alone = in[0].Seconds() / float64(max(1, calls[0]))
 	b.Call = in[1].Seconds() / float64(max(1, calls[1]))
-	if wall[0] > 0 && wall[1] > 0 && in[1] > 0 && known {
+	if wall[0] > 0 && wall[1] > 0 && in[1] > 0 && cpu[0] > 0 {
 		b.Helpers = max(0, cpu[1].Seconds()/wall[1].Seconds()-cpu[0].Seconds()/wall[0].Seconds())
 		b.Ratio = b.Helpers * wall[1].Seconds() / in[1].Seconds() / float64(helpers)
 		b.Passed = b.Ratio <= burnBar || b.Helpers <= burnLeast

@@ -1,4 +1,5 @@
-// Package cores says how many processors this process may keep busy, and why.
+// Package cores says how many processors this process may keep busy, and why, and what
+// time it has had of them.
 //
 // GOMAXPROCS is not the answer. Go sets it from the quota of a cgroup, but rounds up and
 // never below 2, which suits goroutines that mostly wait: threads that compute all the

@@ -1,8 +1,8 @@
 //go:build !unix
 
-package main
+package cores
 
 import "time"
 
-// cpuTime returns the processor time that the process has used, and whether that is known.
-func cpuTime() (time.Duration, bool) { return 0, false }
+// Time returns the processor time that the process has had, or 0 if that is unknown.
+func Time() time.Duration { return 0 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package cores
 
 import (
 	"time"
@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime returns the processor time that the process has used, and whether that is known.
-func cpuTime() (time.Duration, bool) {
+// Time returns the processor time that the process has had, or 0 if that is unknown.
+func Time() time.Duration {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
-		return 0, false
+		return 0
 	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), true
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
