@@ -37,7 +37,7 @@
 // Then a product of each depth is traced ([gemm.WithTrace]): a table draws what its workers
 // did, a line each, and says what the ring hid; [Report.WriteTimelines] writes the same spans
 // for ui.perfetto.dev, and they are regions of the execution trace that a [Runner] can write.
-// Of five products that of median time counts.
+// Of nine products the fastest counts.
 //
 // # Callers and scaling
 //
