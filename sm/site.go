@@ -155,7 +155,7 @@ func (d *declaration) find() string {
 	return fmt.Sprintf("%s(%v)", strings.ToLower(d.call), d.site)
 }
 
-// assigned returns the variable that the nth call of a function at a line of a file is
+// assigned returns the variable or field that the nth call of a function at a line of a file is
 // assigned to, or "" if there is no such file or assignment.
 func assigned(file string, line int, call string, nth int) (name string) {
 	fset := token.NewFileSet()
@@ -169,11 +169,11 @@ func assigned(file string, line int, call string, nth int) (name string) {
 		}
 		for i, v := range values {
 			c, ok := v.(*ast.CallExpr)
-			if !ok || fset.Position(c.Pos()).Line > line || fset.Position(c.End()).Line < line || calledName(c.Fun) != call {
+			if !ok || fset.Position(c.Pos()).Line > line || fset.Position(c.End()).Line < line || lastName(c.Fun) != call {
 				continue
 			}
-			if id, ok := names[i].(*ast.Ident); ok && nth == 0 {
-				name = id.Name
+			if nth == 0 {
+				name = lastName(names[i])
 			}
 			nth--
 		}
@@ -188,23 +188,25 @@ func assigned(file string, line int, call string, nth int) (name string) {
 				names[i] = id
 			}
 			find(names, n.Values)
+		case *ast.KeyValueExpr:
+			find([]ast.Expr{n.Key}, []ast.Expr{n.Value})
 		}
 		return true
 	})
 	return name
 }
 
-// calledName returns the name of the function that an expression calls.
-func calledName(e ast.Expr) string {
+// lastName returns the name of the function, variable or field that an expression means.
+func lastName(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:
 		return e.Name
 	case *ast.SelectorExpr:
 		return e.Sel.Name
 	case *ast.IndexExpr:
-		return calledName(e.X)
+		return lastName(e.X)
 	case *ast.IndexListExpr:
-		return calledName(e.X)
+		return lastName(e.X)
 	}
 	return ""
 }

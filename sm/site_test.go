@@ -2,6 +2,7 @@ package sm
 
 import (
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -81,4 +82,35 @@ func BenchmarkHere(b *testing.B) {
 			runtime.Callers(2, s[:])
 		}
 	})
+}
+
+// TestNames: reports name what a CTA declares as the kernel does, whatever it keeps it in.
+func TestNames(t *testing.T) {
+	type state struct{ full, empty []Barrier }
+	kept := map[string]*Barrier{}
+	err := Launch(t.Context(), Config{}, func(b *Block) {
+		one, two := b.Barriers(1), b.Barriers(2)
+		var three = b.Barrier()
+		s := state{full: b.Barriers(1), empty: b.Barriers(1)}
+		var p state
+		p.full, p.empty = b.Barriers(1), b.Barriers(3)
+		var list [2]*Barrier
+		list[1] = b.Barrier()
+		all := []*Barrier{
+			&one[0], &two[1], three, &s.full[0], &s.empty[0], &p.full[0], &p.empty[2], list[1],
+			b.Barrier(),
+		}
+		for i, want := range []string{"one", "two[1]", "three", "full", "empty", "full", "empty[2]", "list", "barrier(site_test.go:"} {
+			if got := all[i].m.name(); !strings.HasPrefix(got, want) {
+				t.Errorf("barrier %d is called %s, want %s", i, got, want)
+			}
+		}
+		kept["key"] = b.Barrier()
+		if got := kept["key"].m.name(); got != "kept" {
+			t.Errorf("an element of a map is called %s", got)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
