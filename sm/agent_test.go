@@ -3,6 +3,7 @@ package sm_test
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	"example.com/leafhopper/bf16"
@@ -173,5 +174,25 @@ func TestPlaceOfMisuse(t *testing.T) {
 		if f.Rule != rule || f.Agent != "warpgroup 0" || f.Op != "" || f.Site != fmt.Sprintf("agent_test.go:%d", at) {
 			t.Errorf("%v, want %v by warpgroup 0 at line %d", f, rule, at)
 		}
+	}
+}
+
+// TestMisuseOnce: what is wrong with several instructions of a group in the same way is told once.
+func TestMisuseOnce(t *testing.T) {
+	f := fault(t, launch(t, sm.Config{Block: sm.Dim3{X: 128}, Check: true}, func(b *sm.Block) {
+		s := sm.Shared[bf16.BF16](b, 2*64*64, 1024)
+		b.Warpgroups(func(w *sm.Warpgroup) {
+			d := w.Accumulators(wgmma.F32, 64)
+			w.Fence()
+			for range 4 {
+				w.MMA(wgmma.Op{Kind: wgmma.BF16F32, N: 64}, d, s.KMajor(tile.Swizzle128B), s.At(64*64).KMajor(tile.Swizzle128B))
+			}
+			w.CommitGroup()
+			s.Store(w, 5, 1)
+			w.WaitGroup(0)
+		})
+	}))
+	if n := strings.Count(f.Detail, "overwritten"); n != 1 || f.Rule != sm.RuleWGMMA || strings.Contains(f.Detail, "wgmma: ") {
+		t.Errorf("told %d times: %v", n, f)
 	}
 }

@@ -1,6 +1,7 @@
 package sm
 
 import (
+	"slices"
 	"strings"
 
 	"example.com/leafhopper/wgmma"
@@ -57,10 +58,16 @@ func (w *Warpgroup) WaitGroup(n int) {
 	w.check(err)
 }
 
+// check makes a fault of an error of package wgmma, which says the same of every instruction.
 func (w *Warpgroup) check(err error) {
-	if err != nil {
-		w.failWith(err, RuleWGMMA, "%s", strings.TrimPrefix(err.Error(), "wgmma: "))
+	if err == nil {
+		return
 	}
+	says := strings.Split(err.Error(), "\n")
+	for i := range says {
+		says[i] = strings.TrimPrefix(says[i], "wgmma: ")
+	}
+	w.failWith(err, RuleWGMMA, "%s", strings.Join(slices.Compact(says), "; "))
 }
 
 // SetMaxRegisters is setmaxnreg: n is a multiple of 8 from 24 to 256 (PTX 9.7.19.5). It has
