@@ -18,11 +18,16 @@ const (
 
 // A problem is a workload with its operands, shared by its variants.
 type problem struct {
-	a, b, c []*operand                  // one each, or copies to rotate over
-	more    []*operand                  // C of the callers after the first
-	packed  map[string][]gemm.AnyMatrix // each of b, by the kernel that a variant names
-	c0      *operand                    // C's old value; nil if beta is 0
-	ref     *reference                  // nil if nothing is verified
+	*matrices
+	packed map[string][]gemm.AnyMatrix // each of b, by the kernel that a variant names
+	ref    *reference                  // nil if nothing is verified
+}
+
+// matrices are operands, shared by the problems that have the same.
+type matrices struct {
+	a, b, c []*operand // one each, or copies to rotate over
+	more    []*operand // C of the callers after the first
+	c0      *operand   // C's old value; nil if beta is 0
 }
 
 // firstBits are the checksum of a result and the way that gave it.
@@ -98,37 +103,55 @@ func options(v Variant) (opts []gemm.Option) {
 	add(gemm.WithArithmetic(v.Arith), v.Arith != gemm.Native)
 	add(gemm.WithSplitK(v.SplitK), v.SplitK > 1)
 	add(gemm.WithPromotion(v.Promotion), v.Promotion > 0)
+	vectors := v.vectors()
+	add(gemm.WithScales(vectors.scaleA, vectors.scaleB), v.Scales != NoScales)
+	add(gemm.WithBias(vectors.bias), v.Bias)
+	add(gemm.WithActivation(v.Activation), v.Activation != gemm.Identity)
 	return opts
 }
 
-// problemOf returns w's operands and reference, made when they are first needed.
+// problemOf returns w with its operands and reference, made when they are first needed.
 func (x *run) problemOf(w Workload) (*problem, error) {
 	if p := x.problem[w]; p != nil {
 		return p, nil
 	}
-	p := &problem{}
+	o, err := x.matricesOf(w.operands())
+	if err != nil {
+		return nil, err
+	}
+	p := &problem{matrices: o}
+	if !x.SkipVerify {
+		p.ref = newReference(w, o.a[0], o.b[0], o.c0)
+	}
+	x.problem[w] = p
+	return p, x.ctx.Err()
+}
+
+// matricesOf returns the operands of w, made when they are first needed.
+func (x *run) matricesOf(w Workload) (*matrices, error) {
+	if o := x.matrices[w]; o != nil {
+		return o, nil
+	}
+	o := &matrices{}
 	a, b := newOperand(w.In, w.M, w.K, w.TransA), newOperand(w.In, w.K, w.N, w.TransB)
 	a.fill(mix(w.Seed, 0))
 	b.fill(mix(w.Seed, 1))
 	if w.Beta != 0 {
-		p.c0 = newOperand(w.Out, w.M, w.N, false)
-		p.c0.fill(mix(w.Seed, 2))
+		o.c0 = newOperand(w.Out, w.M, w.N, false)
+		o.c0.fill(mix(w.Seed, 2))
 	}
-	p.a, p.b = []*operand{a}, []*operand{b}
+	o.a, o.b = []*operand{a}, []*operand{b}
 	for range x.sets(w) {
-		if len(p.c) > 0 {
-			p.a, p.b = append(p.a, a.clone()), append(p.b, b.clone())
+		if len(o.c) > 0 {
+			o.a, o.b = append(o.a, a.clone()), append(o.b, b.clone())
 		}
-		p.c = append(p.c, newOperand(w.Out, w.M, w.N, false))
+		o.c = append(o.c, newOperand(w.Out, w.M, w.N, false))
 		if err := x.ctx.Err(); err != nil {
 			return nil, err
 		}
 	}
-	if !x.SkipVerify {
-		p.ref = newReference(w, a, b, p.c0)
-	}
-	x.problem[w] = p
-	return p, x.ctx.Err()
+	x.matrices[w] = o
+	return o, nil
 }
 
 // operandB returns the copies of B as v wants them.
@@ -267,7 +290,13 @@ func (x *run) result(c *caseRun) Result {
 		Samples: samples, Trace: c.trace, Checked: c.p.ref != nil, Failure: c.failure,
 		Arith: v.Arith.String(), Alpha: v.Alpha, Beta: v.Beta, Seed: v.Seed, Cold: x.Cold, MinTime: x.minTime().Seconds(),
 	}
-	res.Promotion = v.Promotion
+	res.Promotion, res.Bias = v.Promotion, v.Bias
+	if v.Scales != NoScales {
+		res.Scales = v.Scales.String()
+	}
+	if v.Activation != gemm.Identity {
+		res.Activation = v.Activation.String()
+	}
 	if v.SplitK > 1 {
 		res.SplitK = v.SplitK
 	}

@@ -2,7 +2,7 @@
 // the machine can do. The command gemmbench and go test -bench share it.
 //
 // A [Variant] is a [Workload] (shapes, types, factors, seed, arithmetic, split of
-// K) together with how to run it (ring depth, workers, callers, kernel, tile,
+// K, epilogue) together with how to run it (ring depth, workers, callers, kernel, tile,
 // prepacked or not). A [Runner] takes many of them:
 //
 //	           ┌ for each variant ┐   ┌───────── Count rounds ────────┐
@@ -38,6 +38,12 @@
 // did, a line each, and says what the ring hid; [Report.WriteTimelines] writes the same spans
 // for ui.perfetto.dev, and they are regions of the execution trace that a [Runner] can write.
 // Of nine products the fastest counts.
+//
+// # Epilogues
+//
+// Variants that differ in scales, bias and activation, or in anything else that is done with A, B and C,
+// share those. Where the same was measured without an [Epilogue], the others are compared with it
+// as depths are with depth 1: a ratio ("vs plain", vs_plain) of 0.97 is an epilogue that costs 3 %.
 //
 // # Callers and scaling
 //
@@ -97,9 +103,13 @@
 // entry. A wrong entry therefore shows as soon as it stands out of the rounding
 // errors of one row, wherever it is, and correct entries never fail.
 //
+// What an [Epilogue] adds counts like beta·C. An activation f widens the bound by f's slope, at most 1.13,
+// and by 4 units of float32's last place for f itself. C·x then says nothing, and four rows are
+// recomputed in place of those that differ most.
+//
 // In Hopper's arithmetic entries are not compared within a bound but computed
 // again, step by step as the tensor core does, by the rule in integers of package
-// internal/hopper, and must have the same bits: the sample, and all entries of the
+// internal/hopper, and must have the same bits (but for activations, except ReLU): the sample, and all entries of the
 // rows that differ most from A·(B·x). MaxError is then 0, or infinite (in JSON the
 // largest float64). No bound on what truncation does to C·x is needed for that: it
 // could not be below what happens to right rows, and once the worst rows are found

@@ -19,8 +19,10 @@ func (r *Report) WriteJSON(w io.Writer) error {
 		out.Peak = []PeakResult{}
 	}
 	out.Results = append([]Result{}, r.Results...)
-	for i, base := 0, r.baselines(); i < len(r.Results); i++ {
-		out.Results[i].VsDepth1 = vsDepth1(base, &r.Results[i])
+	base, plain := byDepth.baselines(r), byPlain.baselines(r)
+	for i := range r.Results {
+		res := &r.Results[i]
+		out.Results[i].VsDepth1, out.Results[i].VsPlain = byDepth.versus(base, res), byPlain.versus(plain, res)
 	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
@@ -60,11 +62,11 @@ var (
 )
 
 // csvAsked are the axes that have a column if a result was asked for more than the default.
-var csvAsked = []string{"callers", "arith", "splitk", "promotion"}
+var csvAsked = []string{"callers", "arith", "splitk", "promotion", "scales", "bias", "activation"}
 
 // WriteCSV writes the results, one a line under a line of names. The columns
-// callers, arith, splitk and promotion follow the others if a result was asked for more
-// callers, another arithmetic, or a split or promotion, than the default, and scaling if
+// callers, arith, splitk, promotion, scales, bias and activation follow the others if a result
+// was asked for another value than the default, and scaling if
 // workers or callers vary; where it is not known it is empty. The columns from
 // depth_used to samples come last; samples are the seconds of all rounds, with blanks between.
 func (r *Report) WriteCSV(w io.Writer) error {
@@ -174,7 +176,7 @@ func (r *Report) benchConfig() (config []benchfmt.Config, extra []column) {
 	set("cpu", m.CPU)
 	for _, a := range axes {
 		switch a.name {
-		case "out", "trans", "callers", "kernel", "tile", "arith", "splitk", "promotion", "prepacked":
+		case "out", "trans", "callers", "kernel", "tile", "arith", "splitk", "promotion", "scales", "bias", "activation", "prepacked":
 			if r.varies(a) {
 				extra = append(extra, a)
 			} else if len(r.Results) > 0 && a.asked(&r.Results[0]) {

@@ -15,6 +15,7 @@ import (
 type exact struct {
 	w     Workload
 	c0    *operand // C's old value; nil if beta is 0
+	v     vectors
 	spec  hopper.Spec
 	chain int // elements of K in a chain
 }
@@ -23,7 +24,7 @@ type exact struct {
 const fullExact = 1 << 23
 
 func newExact(w Workload, c0 *operand) *exact {
-	x := &exact{w: w, c0: c0, spec: hopper.Spec{A: hopper.BF16, B: hopper.BF16, Acc: hopper.F32, L: 16, F: 25, Frac: 23}}
+	x := &exact{w: w, c0: c0, v: w.vectors(), spec: hopper.Spec{A: hopper.BF16, B: hopper.BF16, Acc: hopper.F32, L: 16, F: 25, Frac: 23}}
 	switch w.In {
 	case asm.F16:
 		x.spec.A, x.spec.B = hopper.F16, hopper.F16
@@ -58,7 +59,7 @@ func (x *exact) limits(a, b *operand, i, lo, hi int) []limit {
 		for k := range x.w.K {
 			column[k] = x.decode(b.bits(k, j))
 		}
-		l = append(l, limit{want: x.finish(x.sum(row, column), i, j)})
+		l = append(l, x.finish(x.sum(row, column), i, j))
 	}
 	return l
 }
@@ -89,18 +90,34 @@ func (x *exact) sum(row, column []hopper.Word) float32 {
 	return sum
 }
 
-// finish returns alpha·sum + beta·C, each operation rounded to float32, rounded
-// to the type of C.
-func (x *exact) finish(sum float32, i, j int) float64 {
+// finish returns what becomes of a sum, each operation rounded to float32, rounded to the type of C: exact but for an
+// activation that is not.
+func (x *exact) finish(sum float32, i, j int) limit {
+	switch a, b := valueAt(x.v.scaleA, i, 1), valueAt(x.v.scaleB, j, 1); x.w.Scales {
+	case TensorScales:
+		sum *= float32(a * b)
+	case RowScales:
+		sum = float32(sum*b) * a
+	}
 	v := float32(x.w.Alpha * sum)
 	if x.c0 != nil {
 		v += float32(x.w.Beta * float32(x.c0.at(i, j)))
 	}
+	if x.w.Bias {
+		v += x.v.bias[j]
+	}
+	l := limit{want: float64(v)}.activated(x.w.Activation)
+	if l.bound > 0 {
+		f := formatOf(x.w.Out)
+		l.bound += f.roundoff*(math.Abs(l.want)+l.bound) + f.tiny
+		return l
+	}
+	v = float32(l.want)
 	switch x.w.Out {
 	case asm.BF16:
 		v = bf16.FromFloat32(v).Float32()
 	case asm.F16:
 		v = float16.Fromfloat32(v).Float32()
 	}
-	return float64(v)
+	return limit{want: float64(v)}
 }

@@ -17,8 +17,9 @@ type reference struct {
 	w     Workload
 	a, b  *operand
 	c0    *operand // C's old value; nil if beta is 0
-	exact *exact   // how to compute an entry to the last bit; nil in native arithmetic
-	full  []limit  // all of C, row by row; nil for a large product
+	v     vectors
+	exact *exact  // how to compute an entry to the last bit; nil in native arithmetic
+	full  []limit // all of C, row by row; nil for a large product
 	some  []entry
 	x     []float64       // random signs
 	cx    []float64       // C·x
@@ -57,7 +58,7 @@ func newReference(w Workload, a, b, c0 *operand) *reference {
 }
 
 func makeReference(w Workload, a, b, c0 *operand, full bool) *reference {
-	r := &reference{w: w, a: a, b: b, c0: c0, rows: map[int][]limit{}, known: map[uint32]outcome{}}
+	r := &reference{w: w, a: a, b: b, c0: c0, v: w.vectors(), rows: map[int][]limit{}, known: map[uint32]outcome{}}
 	if w.Arith == gemm.Hopper {
 		r.exact = newExact(w, c0)
 		if w.In == asm.F32 {
@@ -68,16 +69,23 @@ func makeReference(w Workload, a, b, c0 *operand, full bool) *reference {
 		r.full = r.compute()
 	} else {
 		r.sample()
-		r.project()
+		if w.Activation == gemm.Identity {
+			r.project()
+		}
 	}
 	return r
 }
 
-// limit returns what an entry must be whose sum of products is acc, whose sum
-// of absolute products is abs, and whose old value is old.
-func (r *reference) limit(acc, abs, old float64) limit {
+// factor returns what the sum of entry (i, j) is multiplied by.
+func (r *reference) factor(i, j int) float64 {
+	return float64(r.w.Alpha) * float64(valueAt(r.v.scaleA, i, 1)) * float64(valueAt(r.v.scaleB, j, 1))
+}
+
+// limit returns what entry (i, j) must be, whose sum of products is acc and whose sum
+// of absolute products is abs.
+func (r *reference) limit(acc, abs float64, i, j int) limit {
 	const u = 0x1p-24
-	alpha, beta := float64(r.w.Alpha), float64(r.w.Beta)
+	alpha, beta := r.factor(i, j), float64(r.w.Beta)
 	steps := float64(r.w.K + 8)
 	if block := r.w.In.Block(); r.w.Arith == gemm.Native && r.w.K > block {
 		steps = float64(block + r.w.K/block + 8)
@@ -85,9 +93,16 @@ func (r *reference) limit(acc, abs, old float64) limit {
 	l := limit{want: alpha * acc}
 	l.bound = steps * (u*math.Abs(alpha)*abs + 0x1p-126*max(1, math.Abs(alpha))) // kernels may flush subnormals
 	if r.c0 != nil {
-		l.want += beta * old
-		l.bound += steps * u * math.Abs(beta*old)
+		old := beta * r.old(i, j)
+		l.want += old
+		l.bound += steps * u * math.Abs(old)
 	}
+	if r.w.Bias {
+		bias := float64(r.v.bias[j])
+		l.want += bias
+		l.bound += steps * u * math.Abs(bias)
+	}
+	l = l.activated(r.w.Activation)
 	f := formatOf(r.w.Out)
 	l.bound += f.roundoff*(math.Abs(l.want)+l.bound) + f.tiny
 	return l
@@ -138,7 +153,7 @@ func (r *reference) compute() []limit {
 	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, a, b, 0, abs)
 	full := make([]limit, len(acc.Data))
 	for i := range full {
-		full[i] = r.limit(acc.Data[i], abs.Data[i], r.old(i/r.w.N, i%r.w.N))
+		full[i] = r.limit(acc.Data[i], abs.Data[i], i/r.w.N, i%r.w.N)
 	}
 	return full
 }
@@ -189,20 +204,25 @@ func (r *reference) sample() {
 				acc += p
 				abs += math.Abs(p)
 			}
-			e.limit = r.limit(acc, abs, r.old(e.i, e.j))
+			e.limit = r.limit(acc, abs, e.i, e.j)
 		}
 	})
 }
 
-// project computes C·x for random signs x without computing C.
+// project computes C·x for random signs x without computing C, which has no activation.
 func (r *reference) project() {
 	r.x = make([]float64, r.w.N)
 	for j := range r.x {
 		r.x[j] = 1 - 2*float64(mix(r.w.Seed^0xf1e1d5, j)&1)
 	}
-	r.cx = multiplyVector(r.a, multiplyVector(r.b, r.x))
+	scaled, bias := make([]float64, r.w.N), 0.0
+	for j, x := range r.x {
+		scaled[j] = x * float64(valueAt(r.v.scaleB, j, 1))
+		bias += x * float64(valueAt(r.v.bias, j, 0))
+	}
+	r.cx = multiplyVector(r.a, multiplyVector(r.b, scaled))
 	for i := range r.cx {
-		r.cx[i] *= float64(r.w.Alpha)
+		r.cx[i] = r.cx[i]*float64(r.w.Alpha)*float64(valueAt(r.v.scaleA, i, 1)) + bias
 	}
 	if r.c0 != nil {
 		for i, v := range multiplyVector(r.c0, r.x) {
@@ -280,7 +300,7 @@ func (r *reference) row(i int) []limit {
 			}
 		}
 		for j := lo; j < hi; j++ {
-			l[j] = r.limit(acc[j-lo], abs[j-lo], r.old(i, j))
+			l[j] = r.limit(acc[j-lo], abs[j-lo], i, j)
 		}
 	})
 	r.rows[i] = l

@@ -38,17 +38,21 @@ type Result struct {
 	Alpha         float32 `json:"alpha"`
 	Beta          float32 `json:"beta"`
 	Seed          uint64  `json:"seed"`
-	Cold          bool    `json:"cold"`                // see [Runner]
-	MinTime       float64 `json:"min_time"`            // seconds that a sample took at least
-	Tile          string  `json:"tile,omitempty"`      // "MxNxK", if one was asked for
-	SplitK        int     `json:"splitk,omitempty"`    // parts of K, if more than 1
-	Promotion     int     `json:"promotion,omitempty"` // elements of K after which a chain begins anew, if it does
-	Callers       int     `json:"callers,omitempty"`   // at once, if more than 1
-	Scaling       float64 `json:"scaling,omitempty"`   // GFLOPS over that with 1 worker and 1 caller, if either varies and that was measured
+	Cold          bool    `json:"cold"`                 // see [Runner]
+	MinTime       float64 `json:"min_time"`             // seconds that a sample took at least
+	Tile          string  `json:"tile,omitempty"`       // "MxNxK", if one was asked for
+	SplitK        int     `json:"splitk,omitempty"`     // parts of K, if more than 1
+	Promotion     int     `json:"promotion,omitempty"`  // elements of K after which a chain begins anew, if it does
+	Scales        string  `json:"scales,omitempty"`     // "tensor" or "row", if there are any
+	Bias          bool    `json:"bias,omitempty"`       // of the columns of C
+	Activation    string  `json:"activation,omitempty"` // if it is not the identity
+	Callers       int     `json:"callers,omitempty"`    // at once, if more than 1
+	Scaling       float64 `json:"scaling,omitempty"`    // GFLOPS over that with 1 worker and 1 caller, if either varies and that was measured
 
 	// Samples are the seconds that a call takes its caller, in the order of the rounds.
 	Samples  []float64 `json:"samples"`
 	VsDepth1 *Versus   `json:"vs_depth1,omitempty"` // where depth 1 of the same was measured, too; set as the report is written
+	VsPlain  *Versus   `json:"vs_plain,omitempty"`  // where the same without scales, bias and activation was; likewise
 
 	Trace *gemm.Trace `json:"-"` // of one product, if asked for; see [Runner]
 }

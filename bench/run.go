@@ -82,7 +82,7 @@ func (r *Runner) Validate(variants []Variant) error {
 		Workload
 		kernel string
 	}
-	seen, seenPacked := map[Workload]int{}, map[packed]bool{} // callers of a workload
+	seen, seenPacked := map[Workload]int{}, map[packed]bool{} // callers with the same operands
 	for _, v := range variants {
 		if err := v.Validate(); err != nil {
 			return err
@@ -90,13 +90,14 @@ func (r *Runner) Validate(variants []Variant) error {
 		if r.Cold && v.Callers > 1 {
 			return fmt.Errorf("bench: %d callers share A and B and find them in each other's caches: they cannot be measured cold", v.Callers)
 		}
-		callers := seen[v.Workload]
+		operands := v.operands()
+		callers := seen[operands]
 		if callers == 0 {
-			callers, seen[v.Workload] = 1, 1
+			callers, seen[operands] = 1, 1
 			total += float64(v.Bytes()) * float64(r.sets(v.Workload))
 		}
 		if n := v.callers(); n > callers {
-			seen[v.Workload] = n
+			seen[operands] = n
 			total += float64(n-callers) * float64(v.M*v.N*v.Out.Size())
 		}
 		if key := (packed{v.Workload, v.Kernel}); v.Prepacked && !seenPacked[key] {
@@ -144,14 +145,15 @@ func (r *Runner) minTime() time.Duration {
 // A run is the state of one Compare.
 type run struct {
 	*Runner
-	ctx     context.Context
-	engine  multiplier
-	cases   []*caseRun
-	problem map[Workload]*problem
-	peaks   []*peakRun
-	before  processorTime
-	rounds  int // that are whole
-	bits    map[bitsKey]firstBits
+	ctx      context.Context
+	engine   multiplier
+	cases    []*caseRun
+	matrices map[Workload]*matrices
+	problem  map[Workload]*problem
+	peaks    []*peakRun
+	before   processorTime
+	rounds   int // that are whole
+	bits     map[bitsKey]firstBits
 
 	step, steps int
 	left        time.Duration
@@ -165,7 +167,7 @@ type multiplier interface {
 func (r *Runner) compare(ctx context.Context, engine multiplier, variants []Variant) (*Report, error) {
 	x := &run{
 		Runner: r, ctx: ctx, engine: engine,
-		problem: map[Workload]*problem{}, bits: map[bitsKey]firstBits{},
+		matrices: map[Workload]*matrices{}, problem: map[Workload]*problem{}, bits: map[bitsKey]firstBits{},
 		steps: len(variants) * r.steps(), before: readProcessorTime(),
 	}
 	for _, v := range variants {

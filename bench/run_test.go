@@ -320,6 +320,8 @@ func TestValidate(t *testing.T) {
 		{func(v *Variant) { v.Arith, v.Kernel = gemm.Hopper, "go" }, `kernel "go" computes in native arithmetic, not hopper`},
 		{func(v *Variant) { v.Arith = 7 }, "there is no arithmetic Arithmetic(7)"},
 		{func(v *Variant) { v.SplitK = gemm.MaxSplitK + 1 }, "split of K in 1025 parts is outside 0..1024"},
+		{func(v *Variant) { v.Scales = 3 }, "Scales(3) are none of none, tensor, row"},
+		{func(v *Variant) { v.Activation = 99 }, "Activation(99) is none of [identity relu gelu"},
 		{func(v *Variant) { v.M, v.N = maxDim, maxDim }, "bench: not enough memory: the operands "},
 	} {
 		v := square(64, asm.BF16, 1)

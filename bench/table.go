@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -40,12 +39,15 @@ var axes = []column{
 	{"arith", func(r *Result) string { return cmp.Or(r.Arith, gemm.Native.String()) }},
 	{"splitk", func(r *Result) string { return strconv.Itoa(max(1, r.SplitK)) }},
 	{"promotion", func(r *Result) string { return strconv.Itoa(r.Promotion) }},
+	{"scales", func(r *Result) string { return cmp.Or(r.Scales, NoScales.String()) }},
+	{"bias", func(r *Result) string { return strconv.FormatBool(r.Bias) }},
+	{"activation", func(r *Result) string { return cmp.Or(r.Activation, gemm.Identity.String()) }},
 	{"prepacked", func(r *Result) string { return strconv.FormatBool(r.Prepacked) }},
 }
 
 // asked reports whether the variant of res was given a place on the axis: by
-// default there is one caller, no tile, no arithmetic but the native one, no split
-// and no packing.
+// default there is one caller, no tile, no arithmetic but the native one, no split,
+// no epilogue and no packing.
 func (a column) asked(res *Result) bool {
 	switch a.name {
 	case "callers":
@@ -58,6 +60,12 @@ func (a column) asked(res *Result) bool {
 		return res.SplitK > 1
 	case "promotion":
 		return res.Promotion > 0
+	case "scales":
+		return res.Scales != ""
+	case "bias":
+		return res.Bias
+	case "activation":
+		return res.Activation != ""
 	case "prepacked":
 		return res.Prepacked
 	}
@@ -72,7 +80,16 @@ func (r *Report) columns() []column {
 			cs = append(cs, a)
 		}
 	}
-	base := r.baselines()
+	base, plain := byDepth.baselines(r), byPlain.baselines(r)
+	vs := func(c comparison, base map[group]*Result, f func(*Versus) string) func(*Result) string {
+		return func(r *Result) string {
+			if v := c.versus(base, r); v != nil {
+				return f(v)
+			}
+			return "-"
+		}
+	}
+	ratio := func(v *Versus) string { return fmt.Sprintf("%.3fx", v.Ratio) }
 	cs = append(cs,
 		column{"depth", depthCell},
 		column{"median", func(r *Result) string { return duration(r.SecondsMedian) }},
@@ -81,21 +98,16 @@ func (r *Report) columns() []column {
 		column{"% of peak", func(r *Result) string { return percent(r.PeakFraction) }},
 	)
 	if len(base) > 0 {
-		vs := func(f func(*Versus) string) func(*Result) string {
-			return func(r *Result) string {
-				if v := vsDepth1(base, r); v != nil {
-					return f(v)
-				}
-				return "-"
-			}
-		}
-		cs = append(cs, column{"vs depth 1", vs(func(v *Versus) string { return fmt.Sprintf("%.3fx", v.Ratio) })})
+		cs = append(cs, column{"vs depth 1", vs(byDepth, base, ratio)})
 		if slices.ContainsFunc(r.Results, func(r Result) bool { return len(r.Samples) >= enoughRounds }) {
 			cs = append(cs,
-				column{fmt.Sprintf("%.3g %% interval", 100*Confidence), vs((*Versus).interval)},
-				column{"p", vs((*Versus).probability)},
+				column{fmt.Sprintf("%.3g %% interval", 100*Confidence), vs(byDepth, base, (*Versus).interval)},
+				column{"p", vs(byDepth, base, (*Versus).probability)},
 			)
 		}
+	}
+	if len(plain) > 0 {
+		cs = append(cs, column{"vs plain", vs(byPlain, plain, ratio)})
 	}
 	if r.scales() {
 		cs = append(cs, scaling)
@@ -149,32 +161,39 @@ func chosenName(depth int) string {
 	return strconv.Itoa(depth)
 }
 
-// group identifies what two results must share to be compared by depth.
+// group identifies what a result is of; without one part of it, what two results must share to be compared by that.
 type group struct {
-	m, n, k, workers, splitk, promotion, callers int
-	dtype, out, trans, kernel, tile, arith       string
-	alpha, beta                                  float32
-	seed                                         uint64
-	prepacked                                    bool
+	m, n, k, depth, workers, splitk, promotion, callers int
+	dtype, out, trans, kernel, tile, arith              string
+	alpha, beta                                         float32
+	seed                                                uint64
+	prepacked                                           bool
+	epilogue
+}
+
+type epilogue struct {
+	scales, activation string
+	bias               bool
+}
+
+func groupOf(r *Result) group {
+	return group{
+		r.M, r.N, r.K, r.Depth, r.Workers, r.SplitK, r.Promotion, r.Callers,
+		r.DType, r.Out, r.Trans, r.Kernel, r.Tile, r.Arith,
+		r.Alpha, r.Beta, r.Seed, r.Prepacked, epilogue{r.Scales, r.Activation, r.Bias},
+	}
 }
 
 func withoutDepth(r *Result) group {
-	return group{r.M, r.N, r.K, r.Workers, r.SplitK, r.Promotion, r.Callers, r.DType, r.Out, r.Trans, r.Kernel, r.Tile, r.Arith, r.Alpha, r.Beta, r.Seed, r.Prepacked}
+	g := groupOf(r)
+	g.depth = 0
+	return g
 }
 
-// baselines returns the result with depth 1 of each group that has one, and others.
-func (r *Report) baselines() map[group]*Result {
-	base, several := map[group]*Result{}, map[group]bool{}
-	for i := range r.Results {
-		res := &r.Results[i]
-		if g := withoutDepth(res); res.Depth == 1 {
-			base[g] = res
-		} else {
-			several[g] = true
-		}
-	}
-	maps.DeleteFunc(base, func(g group, _ *Result) bool { return !several[g] })
-	return base
+func withoutEpilogue(r *Result) group {
+	g := groupOf(r)
+	g.epilogue = epilogue{}
+	return g
 }
 
 // head returns the lines above the table.
@@ -300,6 +319,15 @@ func (r *Report) failureLines() []string {
 		}
 		if f.Promotion > 0 {
 			kernel += fmt.Sprintf(", promotion %d", f.Promotion)
+		}
+		if f.Scales != "" {
+			kernel += ", scales " + f.Scales
+		}
+		if f.Bias {
+			kernel += ", bias"
+		}
+		if f.Activation != "" {
+			kernel += ", " + f.Activation
 		}
 		if f.Prepacked {
 			kernel += ", prepacked"

@@ -79,13 +79,19 @@ func (r *reference) check(c *operand) outcome {
 }
 
 // suspects returns the rows of c whose product with x is farthest from the
-// reference: none if all of C was compared.
-func (r *reference) suspects(c *operand) []int {
-	if r.x == nil {
+// reference, or with an activation, which has no such product, some rows: none if all of C was compared.
+func (r *reference) suspects(c *operand) (rows []int) {
+	switch {
+	case r.full != nil:
 		return nil
+	case r.x == nil:
+		for i := range min(worstRows, r.w.M) {
+			rows = append(rows, int(mix(r.w.Seed^0x2f09a7, i)%uint64(r.w.M)))
+		}
+		return rows
 	}
 	off := multiplyVector(c, r.x)
-	rows := make([]int, len(off))
+	rows = make([]int, len(off))
 	for i := range off {
 		rows[i] = i
 		off[i] = math.Abs(off[i] - r.cx[i])

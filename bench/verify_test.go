@@ -166,7 +166,8 @@ func TestBound(t *testing.T) {
 		if test.beta != 0 {
 			r.c0 = c0
 		}
-		l := r.limit(test.acc, test.abs, test.old)
+		put(c0, 0, 0, test.old)
+		l := r.limit(test.acc, test.abs, 0, 0)
 		if l.want != test.want || l.bound < test.bound || l.bound > test.bound*(1+1e-4)+1e-30 {
 			t.Errorf("%+v: got %+v", test, l)
 		}

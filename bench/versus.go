@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -12,10 +13,10 @@ import (
 // high, because five depths are compared with one.
 const Confidence = 0.99
 
-// A Versus says how much faster a variant is than the same with one stage, by the ratios of
+// A Versus says how much faster a variant is than a like one, its base, by the ratios of
 // their times within each round. The JSON names are an interface.
 type Versus struct {
-	Ratio      float64 `json:"ratio"` // median of depth 1's seconds over these
+	Ratio      float64 `json:"ratio"` // median of the base's seconds over these
 	Lo         float64 `json:"lo"`    // confidence interval of that median, which assumes nothing
 	Hi         float64 `json:"hi"`    // of how the ratios are distributed
 	Confidence float64 `json:"confidence"`
@@ -89,10 +90,35 @@ func (v *Versus) String() string {
 		v.Ratio, 100*v.Confidence, v.interval(), p, plural(v.Rounds, "round"))
 }
 
-// vsDepth1 compares res with the result of the same but depth 1, or returns nil if that
-// was not measured, or is res.
-func vsDepth1(base map[group]*Result, res *Result) *Versus {
-	if one := base[withoutDepth(res)]; one != nil && one != res {
+// A comparison is of results that have some things the same with that one of them which is their base.
+type comparison struct {
+	same func(*Result) group
+	base func(*Result) bool
+}
+
+var (
+	byDepth = comparison{withoutDepth, func(r *Result) bool { return r.Depth == 1 }}
+	byPlain = comparison{withoutEpilogue, func(r *Result) bool { return groupOf(r) == withoutEpilogue(r) }}
+)
+
+// baselines returns the base of each group that has one, and others.
+func (c comparison) baselines(r *Report) map[group]*Result {
+	base, several := map[group]*Result{}, map[group]bool{}
+	for i := range r.Results {
+		res := &r.Results[i]
+		if g := c.same(res); c.base(res) {
+			base[g] = res
+		} else {
+			several[g] = true
+		}
+	}
+	maps.DeleteFunc(base, func(g group, _ *Result) bool { return !several[g] })
+	return base
+}
+
+// versus compares res with its base, or returns nil if that was not measured, or is res.
+func (c comparison) versus(base map[group]*Result, res *Result) *Versus {
+	if one := base[c.same(res)]; one != nil && one != res {
 		return versus(one.Samples, res.Samples)
 	}
 	return nil

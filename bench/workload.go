@@ -8,7 +8,7 @@ import (
 	"example.com/leafhopper/gemm"
 )
 
-// A Workload is a product C = Alpha·A·B + Beta·C to measure, where A is M x K
+// A Workload is a product C = Alpha·A·B + Beta·C to measure, with an epilogue, where A is M x K
 // and B is K x N. Equal workloads have equal operands.
 type Workload struct {
 	M, N, K        int
@@ -19,6 +19,16 @@ type Workload struct {
 	Arith          gemm.Arithmetic
 	SplitK         int // parts that K is cut into; 0 is 1
 	Promotion      int // elements of K after which a chain begins anew; 0 for one chain
+	Epilogue
+}
+
+// operands returns what the operands of w depend on: workloads with the same share them.
+func (w Workload) operands() Workload {
+	o := Workload{M: w.M, N: w.N, K: w.K, In: w.In, Out: w.Out, TransA: w.TransA, TransB: w.TransB, Seed: w.Seed}
+	if w.Beta != 0 {
+		o.Beta = 1 // an old C
+	}
+	return o
 }
 
 // maxDim bounds each dimension, so that no count of elements overflows in 64 bits.
@@ -83,7 +93,7 @@ func (w Workload) Validate() error {
 	if w.Promotion > 0 && w.SplitK > 1 {
 		return fmt.Errorf("bench: K is either split in %d parts or promoted every %d elements", w.SplitK, w.Promotion)
 	}
-	return nil
+	return w.Epilogue.validate()
 }
 
 // A Variant is a workload and the way to run it.

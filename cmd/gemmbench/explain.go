@@ -14,8 +14,8 @@ import (
 func setupExplain(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) error {
 	var q gemm.Question
 	size := fs.String("size", "1024", "`size` of the product: N for m = n = k, or MxNxK")
-	dtype := fs.String("dtype", "bf16", "`type` of A and B: "+typeList(types))
-	out := fs.String("out", "f32", "`type` of C: "+typeList(outputs))
+	dtype := fs.String("dtype", "bf16", "`type` of A and B: "+nameList(types))
+	out := fs.String("out", "f32", "`type` of C: "+nameList(outputs))
 	trans := fs.String("trans", "NN", "NN, NT, TN or TT: which of A and B lies transposed in memory")
 	fs.BoolVar(&q.Packed, "prepacked", false, "B is packed")
 	fs.IntVar(&q.Workers, "workers", 0, "worker `count`; 0 is all")
@@ -27,11 +27,11 @@ func setupExplain(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) 
 			return usagef("explain: -size: %q is not one size", *size)
 		}
 		q.M, q.N, q.K = shapes[0][0], shapes[0][1], shapes[0][2]
-		in, err := parseType(types)(*dtype)
+		in, err := parseName(types)(*dtype)
 		if err != nil {
 			return usagef("explain: -dtype: %w", err)
 		}
-		to, err := parseType(outputs)(*out)
+		to, err := parseName(outputs)(*out)
 		if err != nil {
 			return usagef("explain: -out: %w", err)
 		}

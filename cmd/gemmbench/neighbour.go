@@ -49,7 +49,7 @@ func setupNeighbour(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer
 				sizes[name] = shapes
 			}
 		}
-		elem, err := parseType([]asm.Type{asm.BF16, asm.F16, asm.F32})(*dtype)
+		elem, err := parseName([]asm.Type{asm.BF16, asm.F16, asm.F32})(*dtype)
 		if err != nil {
 			return usagef("neighbour: -dtype: %w", err)
 		}

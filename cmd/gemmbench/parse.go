@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"example.com/leafhopper/asm"
-	"example.com/leafhopper/gemm"
 )
 
 // maxVariants bounds a comparison, and every list in the flags.
@@ -126,34 +125,25 @@ func parseTiles(hi int) func(string) ([][3]int, error) {
 	}
 }
 
-// parseType reads one of some types.
-func parseType(some []asm.Type) func(string) ([]asm.Type, error) {
-	return func(s string) ([]asm.Type, error) {
+// parseName reads one of some values by its name.
+func parseName[T fmt.Stringer](some []T) func(string) ([]T, error) {
+	return func(s string) ([]T, error) {
 		for _, t := range some {
 			if strings.EqualFold(t.String(), s) {
-				return []asm.Type{t}, nil
+				return []T{t}, nil
 			}
 		}
-		return nil, fmt.Errorf("%q is not one of %s", s, typeList(some))
+		return nil, fmt.Errorf("%q is not one of %s", s, nameList(some))
 	}
 }
 
-// typeList names the types, in their order.
-func typeList(some []asm.Type) string {
+// nameList names the values, in their order.
+func nameList[T fmt.Stringer](some []T) string {
 	var names []string
 	for _, t := range some {
 		names = append(names, t.String())
 	}
 	return strings.Join(names, ", ")
-}
-
-func parseArith(s string) ([]gemm.Arithmetic, error) {
-	for _, a := range arithmetics {
-		if strings.EqualFold(a.String(), s) {
-			return []gemm.Arithmetic{a}, nil
-		}
-	}
-	return nil, fmt.Errorf("%q is not one of native, hopper", s)
 }
 
 // parseFactor reads a finite float32. What is not zero must not become zero: a product

@@ -185,6 +185,28 @@ func TestCallers(t *testing.T) {
 	}
 }
 
+// TestEpilogues wants the lists of an epilogue around that of the workers, and none without being asked.
+func TestEpilogues(t *testing.T) {
+	vs, err := parseAxes(t, "-size 8 -depth 0 -scales None,ROW -bias=false,true -activation identity,GELU -workers 1,2").variants()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, v := range vs {
+		got = append(got, fmt.Sprint(v.Scales, v.Bias, v.Activation, v.Workers))
+	}
+	if len(got) != 16 || got[1] != "none false identity 2" {
+		t.Errorf("%q", got)
+	}
+	want := bench.Epilogue{Scales: bench.RowScales, Bias: true, Activation: gemm.GELU}
+	if last := vs[15]; last.Epilogue != want || last.Workers != 2 || vs[0].Epilogue != (bench.Epilogue{}) {
+		t.Errorf("%+v, want %+v", last, want)
+	}
+	if vs, err := parseAxes(t, "-size 8 -bias -depth 0").variants(); err != nil || len(vs) != 1 || !vs[0].Bias {
+		t.Errorf("-bias alone: %+v, %v", vs, err)
+	}
+}
+
 func TestDefaultVariants(t *testing.T) {
 	a := parseAxes(t, "")
 	vs, err := a.variants()
@@ -194,7 +216,7 @@ func TestDefaultVariants(t *testing.T) {
 	var depths []int
 	for _, v := range vs {
 		depths = append(depths, v.Depth)
-		if v.In != asm.BF16 || v.Out != asm.F32 || v.Workers != 0 || v.Arith != gemm.Native || v.SplitK != 1 || v.Alpha != 1 || v.Beta != 0 || v.Prepacked || v.Callers != 1 {
+		if v.In != asm.BF16 || v.Out != asm.F32 || v.Workers != 0 || v.Arith != gemm.Native || v.SplitK != 1 || v.Alpha != 1 || v.Beta != 0 || v.Prepacked || v.Callers != 1 || v.Epilogue != (bench.Epilogue{}) {
 			t.Errorf("%+v", v)
 		}
 	}
