@@ -3,6 +3,7 @@ package gemm_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/x448/float16"
@@ -13,7 +14,8 @@ import (
 )
 
 // TestFP8Native compares products of 8-bit elements in native arithmetic with those of the same numbers in the type whose
-// arithmetic it is: with every kernel, in every layout, packed and not, on every route.
+// arithmetic it is: with every kernel, in every layout, packed and not, on every route; and finished ones with what
+// becomes of their sums.
 func TestFP8Native(t *testing.T) {
 	t.Run("e4m3*e5m2", testFP8Native[bf16.BF16, fp8.E4M3, fp8.E5M2])
 	t.Run("f32*e4m3", testFP8Native[float32, float32, fp8.E4M3])
@@ -92,10 +94,12 @@ func testFP8Shape[W, A, B gemm.Element](t *testing.T, kernel string, m, n, k, tu
 		if err != nil {
 			t.Fatal(err)
 		}
+		e := anyFinishing(r, m, n)
 		for i, opts := range [][]gemm.Option{
-			{pin, gemm.WithWorkers(1)}, {pin, gemm.WithWorkers(2)}, {pin, gemm.WithWorkers(5)}, {pin, gemm.WithDepth(2)}, {pin, gemm.WithTile(16, 64, 100), gemm.WithWorkers(3)},
+			{pin, gemm.WithWorkers(1)}, {pin, gemm.WithWorkers(2)}, {pin, gemm.WithWorkers(5)}, {pin, gemm.WithDepth(2)},
+			{pin, gemm.WithTile(16, 64, 100), gemm.WithWorkers(3)},
 		} {
-			for _, b := range []gemm.AnyMatrix{b, packed} {
+			for j, b := range []gemm.AnyMatrix{b, packed} {
 				c, freeC := matrix[float32](t, m, n, i, tc, true)
 				poison(c.Data)
 				if err := testEngine.Multiply(c, a, b, opts...); err != nil {
@@ -103,9 +107,41 @@ func testFP8Shape[W, A, B gemm.Element](t *testing.T, kernel string, m, n, k, tu
 				}
 				same(t, dense(c), want.Data, n)
 				freeC()
+				switch { // all types of C, of B and of opts, over the shapes and layouts
+				case i != (turn+layout)%5:
+				case (j+layout/2)%2 == 0:
+					finishFP8[float32](t, a, b, want, e, tc, opts)
+				default:
+					finishFP8[bf16.BF16](t, a, b, want, e, tc, opts)
+				}
 			}
 		}
 		freeA()
 		freeB()
+	}
+}
+
+// finishFP8 compares a finished product with what becomes of its sums.
+func finishFP8[O gemm.Output](
+	t *testing.T, a, b gemm.AnyMatrix, sums gemm.Matrix[float32], e finishing, tc bool, opts []gemm.Option,
+) {
+	t.Helper()
+	m, n := sums.Rows, sums.Cols
+	c, free := matrix[O](t, m, n, 3, tc, true)
+	defer free()
+	if e.beta != 0 {
+		r := rand.New(rand.NewPCG(52, uint64(m)))
+		fill(c, func() float32 { return ordinary(r) })
+	}
+	want := dense(c)
+	for i, old := range want {
+		want[i] = from[O](e.of(sums.Data[i], to(old), i/n, i%n))
+	}
+	if err := testEngine.Multiply(c, a, b, slices.Concat(opts, e.options())...); err != nil {
+		t.Fatal(err)
+	}
+	same(t, dense(c), want, n)
+	if t.Failed() {
+		t.Fatalf("%+v", e)
 	}
 }
