@@ -1,6 +1,5 @@
-"""Records whole products of cuBLAS, by way of PyTorch: cublas.json and
-cublas_rows.bin, cublas_fp8_tf32.json and cublas_fp8_tf32_rows.bin in the folder
-given. Elements, layouts and checksums are those that hopper/README.md describes.
+"""Records whole products of cuBLAS, by way of PyTorch, in the folder given:
+cublas.json, cublas_fp8_tf32.json and cublas_epilogue.json, each with its _rows.bin. Elements, layouts and checksums are those that hopper/README.md describes.
 """
 
 import json
@@ -44,6 +43,14 @@ FP8_SHAPES = [
     (1024, 512, 768),
 ]
 
+EPILOGUE_SHAPES = [
+    (128, 128, 128),
+    (192, 320, 448),
+    (512, 512, 512),
+    (1024, 512, 768),
+]
+
+DTYPES = (("bf16", torch.bfloat16), ("f16", torch.float16))
 FP8 = {"e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2}
 OUT = {"f32": torch.float32, "bf16": torch.bfloat16}
 
@@ -112,12 +119,30 @@ def fp8_products(add):
                         add(c, **entry)
 
 
+def epilogue_products(add):
+    """f(alpha·A·B + beta·C + bias) in 16 bits: beta·C of cuBLAS, and the bias with ReLU or
+    GELU of cuBLASLt."""
+    for name, dtype in DTYPES:
+        for m, n, k in EPILOGUE_SHAPES:
+            a, c = elements(m, k, 1, dtype), elements(m, n, 6, dtype)
+            bias = elements(1, n, 5, dtype).reshape(n)
+            for layout in ("NN", "NT"):
+                b = elements(k, n, 2, dtype) if layout == "NN" else elements(n, k, 2, dtype).t()
+                entry = dict(dtype=name, m=m, n=n, k=k, layout=layout)
+                for alpha, beta in ((1.0, 1.0), (0.75, -1.5), (0.3, 1.7)):
+                    add(torch.addmm(c, a, b, beta=beta, alpha=alpha),
+                        alpha=alpha, beta=beta, bias=False, activation="identity", **entry)
+                for activation in ("relu", "gelutanh"):
+                    add(torch._addmm_activation(bias, a, b, use_gelu=activation == "gelutanh"),
+                        alpha=1.0, beta=0.0, bias=True, activation=activation, **entry)
+
+
 def main(folder):
     if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0):
         sys.exit("products.py: no GPU of compute capability 9.0")
     entries = []
     rows = bytearray()
-    for name, dtype in (("bf16", torch.bfloat16), ("f16", torch.float16)):
+    for name, dtype in DTYPES:
         for m, n, k in SHAPES:
             a = elements(m, k, 1, dtype)
             for layout in ("NN", "NT"):
@@ -136,15 +161,16 @@ def main(folder):
                 entries.append(entry)
     write(folder, "cublas", entries, rows)
 
-    scaled, scaled_rows = [], bytearray()
+    for file, kinds in (("cublas_fp8_tf32", (tf32_products, fp8_products)), ("cublas_epilogue", (epilogue_products,))):
+        found, found_rows = [], bytearray()
 
-    def add(c, **entry):
-        scaled.append(dict(entry, crc32=zlib.crc32(raw(c)), row_off=len(scaled_rows)))
-        scaled_rows.extend(raw(c[:1]))
+        def add(c, **entry):
+            found.append(dict(entry, crc32=zlib.crc32(raw(c)), row_off=len(found_rows)))
+            found_rows.extend(raw(c[:1]))
 
-    tf32_products(add)
-    fp8_products(add)
-    write(folder, "cublas_fp8_tf32", scaled, scaled_rows)
+        for record in kinds:
+            record(add)
+        write(folder, file, found, found_rows)
     with open(os.path.join(folder, "machine.txt"), "a") as f:
         f.write("PyTorch %s, CUDA %s\n" % (torch.__version__, torch.version.cuda))
 
