@@ -93,8 +93,11 @@ func (l limit) activated(f gemm.Activation) limit {
 	x, bound := l.want, l.bound*steepest
 	sigmoid := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 	switch f {
-	case gemm.ReLU:
-		return limit{max(x, 0), l.bound} // which is exact
+	case gemm.ReLU: // which is exact, and leaves -0
+		if x < 0 {
+			x = 0
+		}
+		return limit{x, l.bound}
 	case gemm.GELU:
 		l.want = x * math.Erfc(-x/math.Sqrt2) / 2
 	case gemm.GELUTanh:
