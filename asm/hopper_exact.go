@@ -65,14 +65,15 @@ func (h *hopperHeader) dot(acc float32, x, y *hopperRow, f16 bool) float32 {
 	}
 	unit := int(largest - h.fraction)
 	scale := power(-unit)
-	sum := int64(float64(acc) * scale)
+	// A term is below 2^(F+2), so a block of them fits 32 bits, to which every processor converts.
+	sum := int64(int32(float64(acc) * scale))
 	for k := 0; k < n; k += hopperBlock {
 		p, q := (*[hopperBlock]float64)(x.value[k:]), (*[hopperBlock]float64)(y.value[k:])
-		s0 := int64(p[0]*q[0]*scale) + int64(p[1]*q[1]*scale)
-		s1 := int64(p[2]*q[2]*scale) + int64(p[3]*q[3]*scale)
-		s2 := int64(p[4]*q[4]*scale) + int64(p[5]*q[5]*scale)
-		s3 := int64(p[6]*q[6]*scale) + int64(p[7]*q[7]*scale)
-		sum += s0 + s1 + (s2 + s3)
+		s0 := int32(p[0]*q[0]*scale) + int32(p[1]*q[1]*scale)
+		s1 := int32(p[2]*q[2]*scale) + int32(p[3]*q[3]*scale)
+		s2 := int32(p[4]*q[4]*scale) + int32(p[5]*q[5]*scale)
+		s3 := int32(p[6]*q[6]*scale) + int32(p[7]*q[7]*scale)
+		sum += int64(s0 + s1 + (s2 + s3))
 	}
 	// The sum has less than 40 bits.
 	if f16 {
@@ -216,7 +217,7 @@ func peakHopperGo(n int) {
 	var sum [4]int64
 	for range n {
 		for i := range sum {
-			sum[i] += int64(x*y*scale) + int64(y*y*scale)
+			sum[i] += int64(int32(x*y*scale) + int32(y*y*scale))
 		}
 	}
 	if sum[0]+sum[1]+sum[2]+sum[3] == 1 {

@@ -65,14 +65,15 @@ func (s *Spec) dot(acc uint32, x [][block]float64, xe [][block]int32, y [][block
 	}
 	unit := int(largest) - 2*expBias - s.F
 	scale := math.Float64frombits(uint64(1023-unit) << 52)
-	sum := int64(c * scale)
+	// A term is below 2^(F+2), so a block of them fits 32 bits, to which every processor converts.
+	sum := int64(int32(c * scale))
 	for n := range x {
 		p, q := &x[n], &y[n]
-		s0 := int64(p[0]*q[0]*scale) + int64(p[1]*q[1]*scale)
-		s1 := int64(p[2]*q[2]*scale) + int64(p[3]*q[3]*scale)
-		s2 := int64(p[4]*q[4]*scale) + int64(p[5]*q[5]*scale)
-		s3 := int64(p[6]*q[6]*scale) + int64(p[7]*q[7]*scale)
-		sum += s0 + s1 + (s2 + s3)
+		s0 := int32(p[0]*q[0]*scale) + int32(p[1]*q[1]*scale)
+		s1 := int32(p[2]*q[2]*scale) + int32(p[3]*q[3]*scale)
+		s2 := int32(p[4]*q[4]*scale) + int32(p[5]*q[5]*scale)
+		s3 := int32(p[6]*q[6]*scale) + int32(p[7]*q[7]*scale)
+		sum += int64(s0 + s1 + (s2 + s3))
 	}
 	if s.Acc == F32 {
 		// Where the sum is a normal float32 its conversion to float64, which is

@@ -8,7 +8,7 @@ type Spec struct {
 	A, B Format
 	Acc  Format // F32 or F16, of C and D
 	L    int    // products in one step, the K of the instruction
-	F    int    // bits kept below the largest exponent
+	F    int    // bits kept below the largest exponent, at most 26
 	Frac int    // fraction bits of the result, at most those of Acc
 }
 
