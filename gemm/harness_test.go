@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -226,12 +227,16 @@ func dense[T gemm.Element](m gemm.Matrix[T]) []T {
 // type t on this machine.
 func kernels(t asm.Type) []string { return kernelsOf(gemm.Native, t) }
 
-// kernelsOf is kernels for any arithmetic.
+// kernelsOf is kernels for any arithmetic. Beside faster ones the race detector leaves the
+// slow ones to builds without assembly, which have no others.
 func kernelsOf(arith gemm.Arithmetic, t asm.Type) (names []string) {
 	for _, k := range asm.Kernels() {
 		if k.Arithmetic == arith && k.Supported() == nil && k.Accepts(t) {
 			names = append(names, k.Name)
 		}
+	}
+	if raceEnabled && slices.ContainsFunc(names, func(n string) bool { return !slowKernel(n) }) {
+		names = slices.DeleteFunc(names, slowKernel)
 	}
 	return names
 }
