@@ -34,7 +34,7 @@ var (
 		},
 		stream:   [numTypes]streamFuncs{BF16: streamBF16.roles(), F16: streamF16.roles(), F32: streamWords.roles()},
 		edge:     edgesAVX512.multiply,
-		unpacked: unpackedOf(&unpackedAVX512, &unpackedAcrossAVX512),
+		unpacked: unpackedOf(&unpackedAVX512, &unpackedAcrossAVX512, vector512),
 		lanes:    lanes512Words,
 		peak:     peak512Words, flops: 24 * 16 * 2,
 	}
@@ -53,7 +53,7 @@ var (
 		mulPack:  [numTypes][2]mulPackFunc{BF16: {mulPackAcross256BF16}, F16: {mulPackAcross256F16}, F32: {mulPackAcross256Words}},
 		stream:   [numTypes]streamFuncs{BF16: stream256BF16.roles(), F16: stream256F16.roles(), F32: stream256Words.roles()},
 		edge:     edgesAVX2.multiply,
-		unpacked: unpackedOf(&unpackedAVX2, &unpackedAcrossAVX2),
+		unpacked: unpackedOf(&unpackedAVX2, &unpackedAcrossAVX2, nil),
 		lanes:    lanes256Words,
 		peak:     peak256Words, flops: 12 * 8 * 2,
 	}

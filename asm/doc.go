@@ -73,7 +73,7 @@
 // The assembly, and the declarations of its functions, are written by the program in gen; build tag purego leaves them out. A
 // function is called ROLE HOW SET WHAT xSIZE, as packAcross512BF16x32 is, of which some leave out some:
 //
-//	ROLE  mul, rows (A in rows), lanes, mulPack, edge, unpacked, stream, pack, sweep, scan, exponents, tame, wide, apply, peak
+//	ROLE  mul, rows (A in rows), lanes, mulPack, edge, unpacked, vector, stream, pack, sweep, scan, exponents, tame, wide, apply, peak
 //	HOW   Along, Across (K runs along the rows of the source, or across them), Panels, Short, Far, Past, Round, Hopper
 //	SET   512 (AVX-512), 256 (AVX2), AMX
 //	WHAT  B holds: Pairs (of bf16), Words (float32), BF16, F16 (widened), Tiles (multiplied as AMX does); or A, B, a panel's side

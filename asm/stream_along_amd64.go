@@ -7,11 +7,15 @@ import (
 	"unsafe"
 )
 
-// along is the StreamFunc for rows along K: whole blocks of sums, and then what is left of K, lines and less than a line, which is apart
-// from what it is added to until it is complete.
+// along is the StreamFunc for rows along K, but for a vector: whole blocks of sums, and then what is left of K, lines and less than a line,
+// which is apart from what it is added to until it is complete.
 func (s *streamKernel) along(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
-	c := s.newBlock()
 	line, whole := s.block/s.size, k/s.sums*s.sums
+	if s.isVector(m, k < line) {
+		s.vector(k, n, a, s.mr*4, b, stride, dst, add)
+		return
+	}
+	c := s.newBlock()
 	rest := k % line
 	s.lines(c, whole, m, n, a, b, stride, dst, ldd, add)
 	add, a, b = add || whole > 0, s.panelA(a, whole), unsafe.Add(b, whole*s.size)
@@ -41,6 +45,12 @@ func (s *streamKernel) along(k, m, n int, a, b unsafe.Pointer, stride int, dst u
 	}
 	c.total(m, n, to, ldt, dst, ldd)
 	c.release()
+}
+
+// isVector reports whether m rows of A are one that is multiplied as a vector: by rows of less than a line, or where lines are fetched to the
+// second-level cache.
+func (s *streamKernel) isVector(m int, short bool) bool {
+	return m == 1 && s.vector != nil && (short || s.farther() != nil)
 }
 
 // lines multiplies k elements of K, whole blocks of sums or lines of one.

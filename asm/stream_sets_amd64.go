@@ -111,6 +111,7 @@ type streamKernel struct {
 	pack                         PackFunc        // of panels, from rows along K
 	table                        *table8         // of fp8
 	narrow                       streamSet       // for stored panels, if they are not what panels takes
+	vector                       VectorFunc      // along: see isVector
 }
 
 // farStream is what streamKernel has for processors on which B is prefetched to the second-level cache: transposed may be nil.
@@ -143,9 +144,10 @@ var (
 		straight:   streamSet{streamAcross512Wordsx1, streamAcross512Wordsx2, streamAcross512Wordsx4, streamAcross512Wordsx6, streamAcross512Wordsx8},
 		transposed: streamSet{streamAlong512Wordsx1, streamAlong512Wordsx2, streamAlong512Wordsx4, streamAlong512Wordsx6, streamAlong512Wordsx8},
 		panels:     streamSet{streamPanels512Wordsx1, streamPanels512Wordsx2, streamPanels512Wordsx4, streamPanels512Wordsx6, streamPanels512Wordsx8},
+		vector:     vector512,
 		far: &farStream{reach: &reachFar,
 			straight:   streamSet{streamAcrossFar512Wordsx1, streamAcrossFar512Wordsx2, streamAcrossFar512Wordsx4, streamAcrossFar512Wordsx6, streamAcrossFar512Wordsx8},
-			transposed: streamSet{streamAlongFar512Wordsx1, streamAlongFar512Wordsx2, streamAlongFar512Wordsx4, streamAlongFar512Wordsx6, streamAlongFar512Wordsx8},
+			transposed: streamSet{nil, streamAlongFar512Wordsx2, streamAlongFar512Wordsx4, streamAlongFar512Wordsx6, streamAlongFar512Wordsx8},
 			panels:     streamSet{streamPanelsFar512Wordsx1, streamPanelsFar512Wordsx2, streamPanelsFar512Wordsx4, streamPanelsFar512Wordsx6, streamPanelsFar512Wordsx8}}}
 	streamBF16 = streamKernel{streamShape: &stream512, sums: BF16.Block(), size: 2, kpack: 1, block: 32, pack: packAlong512BF16x32, reach: &reach512,
 		straight:   streamSet{streamAcross512BF16x1, streamAcross512BF16x2, streamAcross512BF16x4, streamAcross512BF16x6, streamAcross512BF16x8},
@@ -178,7 +180,8 @@ var (
 	stream256Words = streamKernel{streamShape: &stream256, sums: F32.Block(), size: 4, kpack: 1, block: 64, pack: transposing256(F32, avx2NR, groupsAlongWords), reach: &reach256,
 		straight:   streamSet{streamAcross256Wordsx1, streamAcross256Wordsx2, streamAcross256Wordsx4},
 		transposed: streamSet{streamAlong256Wordsx1, streamAlong256Wordsx2, streamAlong256Wordsx4},
-		panels:     streamSet{streamPanels256Wordsx1, streamPanels256Wordsx2, streamPanels256Wordsx4}}
+		panels:     streamSet{streamPanels256Wordsx1, streamPanels256Wordsx2, streamPanels256Wordsx4},
+		vector:     unpackedAVX2.vector}
 	stream256BF16 = streamKernel{streamShape: &stream256, sums: BF16.Block(), size: 2, kpack: 1, block: 64, pack: transposing256(BF16, avx2NR, groupsAlongBF16), reach: &reach256,
 		straight:   streamSet{streamAcross256BF16x1, streamAcross256BF16x2, streamAcross256BF16x4},
 		transposed: streamSet{streamAlong256BF16x1, streamAlong256BF16x2, streamAlong256BF16x4},

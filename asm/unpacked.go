@@ -9,11 +9,17 @@ import "unsafe"
 // It brings rows of B closer 4 before it multiplies them, and reads all of B for every [Unpacked.Rows] rows of A.
 type UnpackedFunc func(m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool)
 
+// A VectorFunc multiplies a row of A, whose k words lie stepA bytes apart, by n columns of B that lie along K, stride bytes apart, where
+// they lie. It stores the n sums side by side or, with add, adds them to what is there, block after block of K, see [Type.Block].
+//
+// A call may be as large as one likes, as that of a [StreamFunc].
+type VectorFunc func(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add bool)
+
 // Unpacked is how a kernel multiplies what is not packed.
 type Unpacked struct {
 	Along, Across UnpackedFunc // for an A with K along its rows, or across them
+	Vector        VectorFunc   // for an A of one row and a B with K along its columns
 	Rows, Columns int          // of a tile, at most
-	Vector        int          // columns are computed in multiples of it
 }
 
 // Unpacked returns how the kernel multiplies unpacked A and B of type t, or nil if it cannot.
@@ -22,6 +28,13 @@ func (k *Kernel) Unpacked(t Type) *Unpacked {
 		return nil
 	}
 	return k.unpacked
+}
+
+// vectorGeneric is the twin of the kernels for a vector: it multiplies the columns as rows of an A.
+func vectorGeneric(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add bool) {
+	for k0 := 0; k0 < k; k0 += F32.Block() {
+		unpackedGeneric(n, 1, min(F32.Block(), k-k0), unsafe.Add(b, k0*4), 4, stride, unsafe.Add(a, k0*stepA), stepA, dst, 4, add || k0 > 0)
+	}
 }
 
 // unpackedFlops is the most flops of a call of assembly, which cannot be preempted, unless a tile has more.

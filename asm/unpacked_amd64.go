@@ -32,21 +32,59 @@ var (
 		[]unpackedStrip{unpackedAcrossShort256Wordsx1, unpackedAcrossShort256Wordsx2}}
 )
 
-// unpackedOf returns how strips multiply what is not packed.
-func unpackedOf(along, across *unpackedShape) *Unpacked {
-	u := &Unpacked{
+// unpackedOf returns how strips multiply what is not packed, and a vector if it has no kernel of its own.
+func unpackedOf(along, across *unpackedShape, vector VectorFunc) *Unpacked {
+	if vector == nil {
+		vector = along.vector
+	}
+	return &Unpacked{
 		Along: func(m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool) {
 			along.multiply(m, n, k, a, lda, lda, b, ldb, dst, ldd, add)
 		},
 		Across: func(m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool) {
 			across.multiply(m, n, k, a, lda, 4, b, ldb, dst, ldd, add)
 		},
-		Rows: along.mr, Columns: len(along.strips) << along.shift, Vector: 1 << along.shift,
+		Vector: vector, Rows: along.mr, Columns: len(along.strips) << along.shift,
 	}
-	if u.Vector == 16 && machine().halves() {
-		u.Vector /= 2
+}
+
+// vector is a VectorFunc that multiplies the columns as rows of an A.
+func (s *unpackedShape) vector(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add bool) {
+	for k0 := 0; k0 < k; k0 += F32.Block() {
+		s.multiply(n, 1, min(F32.Block(), k-k0), unsafe.Add(b, k0*4), stride, stride, unsafe.Add(a, k0*stepA), stepA, dst, 4, add || k0 > 0)
 	}
-	return u
+}
+
+// vectorAlong512Words wants as many rows at least, and has as many words in a call at most, about 100 µs from memory.
+const (
+	vectorRows  = 16
+	vectorWords = 1 << 20
+	vectorDeep  = vectorWords / vectorRows
+	vectorAhead = 256
+)
+
+// vector512 is the VectorFunc of AVX-512.
+func vector512(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add bool) {
+	for ; k > vectorDeep; k -= vectorDeep {
+		vector512(vectorDeep, n, a, stepA, b, stride, dst, add)
+		a, b, add = unsafe.Add(a, vectorDeep*stepA), unsafe.Add(b, vectorDeep*4), true
+	}
+	adds := 0
+	if add {
+		adds = 1
+	}
+	for n >= vectorRows {
+		some := n
+		if n*k > vectorWords {
+			some = min(n, max(1, vectorWords/k/vectorRows)*vectorRows)
+		}
+		vectorAlong512Words(k, some, a, stepA, b, stride, dst, adds, vectorAhead)
+		if n -= some; n == 0 {
+			return // nothing lies behind the last row
+		}
+		b, dst = unsafe.Add(b, some*stride), unsafe.Add(dst, some*4)
+	}
+	unpackedAVX512.vector(k, n, a, stepA, b, stride, dst, add)
 }
 
 // multiply is an UnpackedFunc for rows of A rowA bytes apart. Strips and tiles are as equal as they can be: few accumulators would wait for

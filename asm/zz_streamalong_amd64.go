@@ -129,11 +129,6 @@ func streamAlongFar512Pairsx6(c *streamBlock)
 //go:noescape
 func streamAlongFar512Pairsx8(c *streamBlock)
 
-// 1 rows of A by 32 columns.
-//
-//go:noescape
-func streamAlongFar512Wordsx1(c *streamBlock)
-
 // 2 rows of A by 32 columns.
 //
 //go:noescape

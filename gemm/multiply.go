@@ -194,13 +194,9 @@ func (s *settings) cutParts(p *product) error {
 	return nil
 }
 
-// vectorLeast is the fewest elements of a matrix for which it matters how it is
-// multiplied by a vector.
-const vectorLeast = 1 << 10
-
 // vector makes the product of a matrix by a vector that of a row by the transpose of the matrix.
 func (p *product) vector() {
-	if p.c.cols == 1 && p.c.stride == 1 && p.c.rows*p.a.cols >= vectorLeast && !p.b.packed {
+	if p.c.cols == 1 && p.c.stride == 1 && !p.b.packed {
 		p.turn()
 		p.c, p.a = p.c.row(), p.a.row()
 	}

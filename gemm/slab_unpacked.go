@@ -35,6 +35,15 @@ func (in *slab) runUnpacked(from, to int) {
 
 // sumUnpacked sums the blocks of K of so many rows and columns at dst.
 func (in *slab) sumUnpacked(multiply asm.UnpackedFunc, row, rows, col, cols int, dst unsafe.Pointer, ldd int) {
+	if in.formB == alongK { // a row
+		step := in.a.elem.Size()
+		if in.a.trans {
+			step = in.a.pitch()
+		}
+		in.unpacked.Vector(in.k, cols, in.a.ptr, step, in.b.at(0, col), in.b.pitch(), dst, false)
+		in.turn.Did(flopsOf(1, cols, in.k))
+		return
+	}
 	block, high := min(in.chainK(), in.k), rows
 	if flopsOf(rows, cols, block) > callFlops {
 		high = max(1, callFlops/flopsOf(in.unpacked.Rows, cols, block)) * in.unpacked.Rows

@@ -25,6 +25,7 @@ var families = []family{
 	{"mulpack", writeMulPacks},
 	{"edge", writeEdges},
 	{"unpacked", writeUnpacked},
+	{"vector", writeVectors},
 	{"streamacross", writeStreamsAcross},
 	{"streamalong", writeStreamsAlong},
 	{"streampanels", writeStreamsPanels},

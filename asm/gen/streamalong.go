@@ -5,7 +5,8 @@ import "fmt"
 // streamsAlong are the stream kernels for rows along K.
 var streamsAlong = streamTable{
 	{forms: anyForm, rows: streamRows, most: 2, all: 8, far: near},
-	{forms: []form{pairs, words}, rows: streamRows, most: 2, all: 8, far: far},
+	{forms: []form{pairs}, rows: streamRows, most: 2, all: 8, far: far},
+	{forms: []form{words}, rows: streamRows[1:], most: 2, all: 8, far: far},
 	{forms: asWords, rows: streamFew, most: 4, all: 8, ymm: true, far: near},
 }
 
@@ -213,8 +214,12 @@ func (k stream) halves(s *source, slot int) {
 // half transposes what halves left in eight registers, words of four rows within the lanes and then lanes, and returns the registers of
 // the words. It takes four more from tmp on.
 func (k stream) half(s *source, at, tmp int) (words []int) {
-	quad(s, k.kernel().reg, at, tmp, byWords)
-	quad(s, k.kernel().reg, at+4, tmp, byWords)
+	return half(s, k.kernel().reg, at, tmp)
+}
+
+func half(s *source, reg func(i int) string, at, tmp int) (words []int) {
+	quad(s, reg, at, tmp, byWords)
+	quad(s, reg, at+4, tmp, byWords)
 	for j := range 4 {
 		p, q := at+j, at+4+j
 		s.op("VSHUFF32X4 $0x88, Z%d, Z%d, Z%d", q, p, tmp+j)
