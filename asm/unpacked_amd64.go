@@ -32,11 +32,8 @@ var (
 		[]unpackedStrip{unpackedAcrossShort256Wordsx1, unpackedAcrossShort256Wordsx2}}
 )
 
-// unpackedOf returns how strips multiply what is not packed, and a vector if it has no kernel of its own.
+// unpackedOf returns how strips multiply what is not packed, beside what does a vector.
 func unpackedOf(along, across *unpackedShape, vector VectorFunc) *Unpacked {
-	if vector == nil {
-		vector = along.vector
-	}
 	return &Unpacked{
 		Along: func(m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool) {
 			along.multiply(m, n, k, a, lda, lda, b, ldb, dst, ldd, add)
@@ -60,7 +57,9 @@ const (
 	vectorRows  = 16
 	vectorWords = 1 << 20
 	vectorDeep  = vectorWords / vectorRows
-	vectorAhead = 256
+
+	vectorAhead = 512      // bytes that are brought closer ahead in a row
+	vectorShort = 32 << 10 // bytes of so many rows up to which the next ones are, instead
 )
 
 // vector512 is the VectorFunc of AVX-512.
@@ -73,12 +72,16 @@ func vector512(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride i
 	if add {
 		adds = 1
 	}
+	ahead := vectorAhead
+	if vectorRows*stride <= vectorShort {
+		ahead = vectorRows * stride
+	}
 	for n >= vectorRows {
 		some := n
 		if n*k > vectorWords {
 			some = min(n, max(1, vectorWords/k/vectorRows)*vectorRows)
 		}
-		vectorAlong512Words(k, some, a, stepA, b, stride, dst, adds, vectorAhead)
+		vectorAlong512Words(k, some, a, stepA, b, stride, dst, adds, ahead)
 		if n -= some; n == 0 {
 			return // nothing lies behind the last row
 		}

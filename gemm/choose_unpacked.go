@@ -8,7 +8,8 @@ import "example.com/leafhopper/asm"
 // nanosecond. But B is read again for every tile of rows, and not line after line.
 
 // tiny returns the kernel's way to multiply the operands where they lie, if they are so small that to look for a
-// faster way takes longer, and K is no deeper than dot products may be. A panel of words is rows of K, too, and what lies along K is for a vector.
+// faster way takes longer, and K is no deeper than dot products may be. A panel of words is rows of K, too; what lies
+// along K is for a vector.
 func (q *problem) tiny() *asm.Unpacked {
 	u := q.kernel.Unpacked(q.elem)
 	fits := q.formB == inRows || q.formB == inPanels && q.n <= q.kernel.NR || q.formB == alongK && q.m == 1
