@@ -8,11 +8,14 @@ import "example.com/leafhopper/asm"
 // nanosecond. But B is read again for every tile of rows, and not line after line.
 
 // tiny returns the kernel's way to multiply the operands where they lie, if they are so small that to look for a
-// faster way takes longer, and K is no deeper than dot products may be. A panel of words is rows of K, too; what lies
-// along K is for a vector.
+// faster way takes longer, and K is no deeper than dot products may be. Panels of words are rows of K, too, but a strip
+// each; what lies along K is for a vector.
 func (q *problem) tiny() *asm.Unpacked {
 	u := q.kernel.Unpacked(q.elem)
-	fits := q.formB == inRows || q.formB == inPanels && q.n <= q.kernel.NR || q.formB == alongK && q.m == 1
+	fits := q.formB == inRows || q.formB == alongK && q.m == 1
+	if q.formB == inPanels {
+		fits = q.n <= q.kernel.NR || q.m == 1 && q.n*q.k <= tinyWork/4
+	}
 	if u == nil || !fits || q.elemA != q.elemB || q.m*q.n*q.k > tinyWork || q.k >= dotBlocks*q.elem.Block() { // an int counts them wherever there is such a kernel
 		return nil
 	}

@@ -15,15 +15,22 @@ func (in *slab) runUnpacked(from, to int) {
 	if in.a.trans {
 		multiply = in.unpacked.Across
 	}
+	wide := to - from
+	if in.formB == inPanels {
+		wide = in.kernel.NR
+	}
 	if in.direct() {
-		in.sumUnpacked(multiply, 0, in.m, from, to-from, in.c.at(0, from), in.c.pitch())
+		for ; from < to; from += wide {
+			in.sumUnpacked(multiply, 0, in.m, from, min(wide, to-from), in.c.at(0, from), in.c.pitch())
+		}
 		return
 	}
 	s := scratches.Get().(*scratch)
 	sums := s.at()
 	const pitch = maxNR * 4
-	for ; from < to; from += maxNR {
-		cols := min(maxNR, to-from)
+	wide = min(wide, maxNR)
+	for ; from < to; from += wide {
+		cols := min(wide, to-from)
 		for row := 0; row < in.m; row += unpackedRows {
 			rows := min(unpackedRows, in.m-row)
 			in.sumUnpacked(multiply, row, rows, from, cols, sums, pitch)
