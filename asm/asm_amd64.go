@@ -53,7 +53,7 @@ var (
 		mulPack:  [numTypes][2]mulPackFunc{BF16: {mulPackAcross256BF16}, F16: {mulPackAcross256F16}, F32: {mulPackAcross256Words}},
 		stream:   [numTypes]streamFuncs{BF16: stream256BF16.roles(), F16: stream256F16.roles(), F32: stream256Words.roles()},
 		edge:     edgesAVX2.multiply,
-		unpacked: unpackedOf(&unpackedAVX2, &unpackedAcrossAVX2, unpackedAVX2.vector),
+		unpacked: unpackedOf(&unpackedAVX2, &unpackedAcrossAVX2, nil),
 		lanes:    lanes256Words,
 		peak:     peak256Words, flops: 12 * 8 * 2,
 	}

@@ -180,8 +180,7 @@ var (
 	stream256Words = streamKernel{streamShape: &stream256, sums: F32.Block(), size: 4, kpack: 1, block: 64, pack: transposing256(F32, avx2NR, groupsAlongWords), reach: &reach256,
 		straight:   streamSet{streamAcross256Wordsx1, streamAcross256Wordsx2, streamAcross256Wordsx4},
 		transposed: streamSet{streamAlong256Wordsx1, streamAlong256Wordsx2, streamAlong256Wordsx4},
-		panels:     streamSet{streamPanels256Wordsx1, streamPanels256Wordsx2, streamPanels256Wordsx4},
-		vector:     unpackedAVX2.vector}
+		panels:     streamSet{streamPanels256Wordsx1, streamPanels256Wordsx2, streamPanels256Wordsx4}}
 	stream256BF16 = streamKernel{streamShape: &stream256, sums: BF16.Block(), size: 2, kpack: 1, block: 64, pack: transposing256(BF16, avx2NR, groupsAlongBF16), reach: &reach256,
 		straight:   streamSet{streamAcross256BF16x1, streamAcross256BF16x2, streamAcross256BF16x4},
 		transposed: streamSet{streamAlong256BF16x1, streamAlong256BF16x2, streamAlong256BF16x4},

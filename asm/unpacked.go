@@ -18,7 +18,7 @@ type VectorFunc func(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, st
 // Unpacked is how a kernel multiplies what is not packed.
 type Unpacked struct {
 	Along, Across UnpackedFunc // for an A with K along its rows, or across them
-	Vector        VectorFunc   // for an A of one row and a B with K along its columns
+	Vector        VectorFunc   // for an A of one row and a B with K along its columns, or nil
 	Rows, Columns int          // of a tile, at most
 }
 

@@ -32,7 +32,7 @@ var (
 		[]unpackedStrip{unpackedAcrossShort256Wordsx1, unpackedAcrossShort256Wordsx2}}
 )
 
-// unpackedOf returns how strips multiply what is not packed, beside what does a vector.
+// unpackedOf returns how strips multiply what is not packed, beside what does a vector, or nil.
 func unpackedOf(along, across *unpackedShape, vector VectorFunc) *Unpacked {
 	return &Unpacked{
 		Along: func(m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool) {

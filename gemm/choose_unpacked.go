@@ -12,11 +12,17 @@ import "example.com/leafhopper/asm"
 // each; what lies along K is for a vector.
 func (q *problem) tiny() *asm.Unpacked {
 	u := q.kernel.Unpacked(q.elem)
-	fits := q.formB == inRows || q.formB == alongK && q.m == 1
-	if q.formB == inPanels {
+	if u == nil {
+		return nil
+	}
+	fits := true
+	switch q.formB {
+	case alongK:
+		fits = q.m == 1 && u.Vector != nil
+	case inPanels:
 		fits = q.n <= q.kernel.NR || q.m == 1 && q.n*q.k <= tinyWork/4
 	}
-	if u == nil || !fits || q.elemA != q.elemB || q.m*q.n*q.k > tinyWork || q.k >= dotBlocks*q.elem.Block() { // an int counts them wherever there is such a kernel
+	if !fits || q.elemA != q.elemB || q.m*q.n*q.k > tinyWork || q.k >= dotBlocks*q.elem.Block() { // an int counts them wherever there is such a kernel
 		return nil
 	}
 	return u

@@ -175,19 +175,29 @@ type view struct {
 	packed                  bool // of a Packed, which has no ptr and is no transpose
 }
 
-func (v view) t() view {
+// turn makes v the view of the transpose.
+func (v *view) turn() {
 	v.rows, v.cols = v.cols, v.rows
 	v.trans = !v.trans
-	return v
 }
 
-// row returns v, which has one row, as it lies in memory: as a row if its elements
-// are neighbours.
-func (v view) row() view {
+// swap exchanges v and w, word by word: a copy in vectors would wait for words that have just been written.
+func (v *view) swap(w *view) {
+	v.ptr, w.ptr = w.ptr, v.ptr
+	v.rows, w.rows = w.rows, v.rows
+	v.cols, w.cols = w.cols, v.cols
+	v.stride, w.stride = w.stride, v.stride
+	v.len, w.len = w.len, v.len
+	v.trans, w.trans = w.trans, v.trans
+	v.elem, w.elem = w.elem, v.elem
+	v.packed, w.packed = w.packed, v.packed
+}
+
+// row makes v, which has one row, what lies in memory: a row if its elements are neighbours.
+func (v *view) row() {
 	if v.trans && v.stride == 1 {
 		v.trans, v.stride = false, v.cols
 	}
-	return v
 }
 
 // stored returns the rows and columns as they lie in memory.

@@ -198,13 +198,17 @@ func (s *settings) cutParts(p *product) error {
 func (p *product) vector() {
 	if p.c.cols == 1 && p.c.stride == 1 && !p.b.packed {
 		p.turn()
-		p.c, p.a = p.c.row(), p.a.row()
+		p.c.row()
+		p.a.row()
 	}
 }
 
 // turn makes the product C' = B'·A'. Products of elements commute, so the bits stay.
 func (p *product) turn() {
-	p.c, p.a, p.b = p.c.t(), p.b.t(), p.a.t()
+	p.a.swap(&p.b)
+	p.c.turn()
+	p.a.turn()
+	p.b.turn()
 	p.turned = !p.turned
 }
 
