@@ -14,7 +14,7 @@ var (
 		mulPack: [numTypes][2]mulPackFunc{BF16: {mulPackAcross512Pairs, mulPackAlong512Pairs}},
 		stream:  [numTypes]streamFuncs{BF16: streamPairs.roles()},
 		edge:    edgesAVX512BF16.multiply,
-		lanes:   lanes512Pairs,
+		lanes:   [numTypes]LanesFunc{BF16: lanesOf(BF16, 2, lanes512Pairs)},
 		peak:    peak512Pairs, flops: 24 * 16 * 4,
 	}
 	avx512 = functions{
@@ -35,8 +35,10 @@ var (
 		stream:   [numTypes]streamFuncs{BF16: streamBF16.roles(), F16: streamF16.roles(), F32: streamWords.roles()},
 		edge:     edgesAVX512.multiply,
 		unpacked: unpackedOf(&unpackedAVX512, &unpackedAcrossAVX512, vector512),
-		lanes:    lanes512Words,
-		peak:     peak512Words, flops: 24 * 16 * 2,
+		lanes: [numTypes]LanesFunc{
+			BF16: lanesOf(BF16, 1, lanes512BF16), F16: lanesOf(F16, 1, lanes512F16), F32: lanesOf(F32, 1, lanes512Words),
+		},
+		peak: peak512Words, flops: 24 * 16 * 2,
 	}
 	avx2 = functions{
 		strip: mul256Words, rows: rows256Words,
@@ -54,8 +56,10 @@ var (
 		stream:   [numTypes]streamFuncs{BF16: stream256BF16.roles(), F16: stream256F16.roles(), F32: stream256Words.roles()},
 		edge:     edgesAVX2.multiply,
 		unpacked: unpackedOf(&unpackedAVX2, &unpackedAcrossAVX2, nil),
-		lanes:    lanes256Words,
-		peak:     peak256Words, flops: 12 * 8 * 2,
+		lanes: [numTypes]LanesFunc{
+			BF16: lanesOf(BF16, 1, lanes256BF16), F16: lanesOf(F16, 1, lanes256F16), F32: lanesOf(F32, 1, lanes256Words),
+		},
+		peak: peak256Words, flops: 12 * 8 * 2,
 	}
 	amx = functions{
 		strip: stripAMX, rows: stripRowsAMX, stores: storePast | storeBF16,

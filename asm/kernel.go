@@ -119,7 +119,7 @@ type functions struct {
 	stream       [numTypes]streamFuncs
 	edge         EdgeFunc
 	unpacked     *Unpacked
-	lanes        LanesFunc
+	lanes        [numTypes]LanesFunc
 	sweep        func(s *Sweep)
 
 	peak  func(n int) // see Kernel.Peak

@@ -5,37 +5,68 @@ import (
 	"unsafe"
 )
 
-// A LanesFunc goes on with NR chains side by side, as blocks of K of the same dot product are: for k steps and every lane
+// Lanes is how many blocks of K a LanesFunc sums side by side.
+const Lanes = 16
+
+// Vectors are the operand of dot products, rows of A or columns of B, in memory: element k of vector i of block l is
 //
-//	sum += word of a · word of b
+//	l·Block + i·Apart + k·Step
 //
-// where a step of a or b is NR words, stepA or stepB bytes before the next. [Kernel.PackB] makes such steps of blocks that it takes
-// for columns along K, as many as a panel has. k is at least 1.
-// It brings closer as many bytes from the addresses nextA and nextB on as it has steps of NR words. It reads nothing of them that a program
-// could notice, so they may be anywhere.
-type LanesFunc func(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
+// bytes behind At. Either its elements or, if they are words, those of the vectors lie side by side: of Step and Apart one is the
+// size of an element.
+type Vectors struct {
+	At                 unsafe.Pointer
+	N                  int // vectors
+	Apart, Step, Block int
+}
+
+// A LanesFunc goes on with the sums of blocks of K of dot products, a lane for each: for each vector i of a and j of b, k words
+// and every lane l
+//
+//	sums[i][j][l] += word of vector i of block l of a · word of vector j of block l of b
+//
+// Of as many blocks as Lanes the first lanes ones, 1 or more, exist; what the other sums become is of no use. It reads all of every 16
+// words of which it needs some, and brings the blocks after these closer, if there are any. mem is room for 16 cache lines for each
+// vector whose elements lie side by side, or for each element of Step.
+type LanesFunc func(k, lanes int, a, b Vectors, sums, mem unsafe.Pointer)
 
 // Lanes returns the kernel's LanesFunc for operands of type t, or nil if it has none, as tiles of AMX and Hopper's arithmetic have none.
 // The bits of a sum are those of [Kernel.Mul].
 func (k *Kernel) Lanes(t Type) LanesFunc {
-	if !k.Accepts(t) {
+	if t >= numTypes {
 		return nil
 	}
-	return k.lanes
+	return k.lanes[t]
 }
 
-// lanesGeneric returns the twin of the LanesFunc with nr lanes of a kernel that goes on with a sum as add does.
-func lanesGeneric(nr int, add func(sum float32, a, b uint32) float32) LanesFunc {
-	return func(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr) {
-		to := unsafe.Slice((*float32)(sums), nr)
-		for range k {
-			x, y := unsafe.Slice((*uint32)(a), nr), unsafe.Slice((*uint32)(b), nr)
-			for l := range to {
-				to[l] = add(to[l], x[l], y[l])
+// lanesGeneric returns the twin of the LanesFunc for operands of type t of a kernel whose words hold kpack elements and that goes on with a
+// sum as add does.
+func lanesGeneric(t Type, kpack int, add func(sum float32, a, b uint32) float32) LanesFunc {
+	return func(k, lanes int, a, b Vectors, sums, mem unsafe.Pointer) {
+		to := unsafe.Slice((*float32)(sums), a.N*b.N*Lanes)
+		word := func(v *Vectors, l, i, k int) (w [1]uint32) {
+			packRow(t, kpack, 1, w[:], unsafe.Add(v.At, l*v.Block+i*v.Apart+k*kpack*v.Step), kpack)
+			return w
+		}
+		for i := range a.N {
+			for j := range b.N {
+				for l := range lanes {
+					sum := &to[(i*b.N+j)*Lanes+l]
+					for k := range k {
+						*sum = add(*sum, word(&a, l, i, k)[0], word(&b, l, j, k)[0])
+					}
+				}
 			}
-			a, b = unsafe.Add(a, stepA), unsafe.Add(b, stepB)
 		}
 	}
+}
+
+// lanesGo are the twins for all types of a kernel.
+func lanesGo(kpack int, add func(sum float32, a, b uint32) float32, types ...Type) (f [numTypes]LanesFunc) {
+	for _, t := range types {
+		f[t] = lanesGeneric(t, kpack, add)
+	}
+	return f
 }
 
 // addFMA is one step of mulFMA, addGo of mulGo, for the bits of float32s.

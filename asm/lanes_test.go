@@ -7,65 +7,79 @@ import (
 	"unsafe"
 )
 
-// TestLanes compares the kernels that sum blocks of K side by side with their twins and, lane by lane, with tiles, between pages
-// that fault.
+// TestLanes compares the kernels that sum blocks of K side by side with their twins and, element by element, with tiles, between
+// pages that fault.
 func TestLanes(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
 		add := map[int]func(float32, uint32, uint32) float32{1: addFMA, 2: dotBF16}[kern.KPack]
 		if kern.Name == "go" {
 			add = addGo
 		}
-		lanes := kern.lanes
-		if kern.step == amxStep {
-			if lanes != nil {
-				t.Fatal("tiles have no lanes")
-			}
-			return
-		}
-		twin := lanesGeneric(kern.NR, add)
-		r := rand.New(rand.NewPCG(5, 6))
-		row := kern.NR * 4
-		mem := [3]guarded{newGuarded(t, 64*4*row), newGuarded(t, 64*4*row), newGuarded(t, row)}
-		want, tile := make([]float32, kern.NR), make([]float32, kern.MR*kern.NR)
-		for _, values := range operands {
-			fill := filler(r, values.word)
-			for n := range 200 {
-				k, stepA, stepB := 1+r.IntN(64), row*(1+r.IntN(3)), row*(1+r.IntN(3))
-				sizeA, sizeB := (k-1)*stepA+row, (k-1)*stepB+row
-				a, b, sums := mem[0].last(sizeA), mem[1].last(sizeB), mem[2].last(row)
-				if n%2 == 0 {
-					a, b, sums = mem[0].first(sizeA), mem[1].first(sizeB), mem[2].first(row)
-				}
-				fill(a, sizeA, kern.KPack)
-				fill(b, sizeB, kern.KPack)
-				got := unsafe.Slice((*float32)(sums), kern.NR)
-				for l := range got {
-					got[l] = r.Float32() * float32(n%3)
-				}
-				from := append([]float32(nil), got...)
-				copy(want, got)
-				lanes(k, a, stepA, b, stepB, sums, uintptr(a), uintptr(b))
-				twin(k, a, stepA, b, stepB, unsafe.Pointer(unsafe.SliceData(want)), 0, 0)
-				what := fmt.Sprintf("%s: k %d, steps of %d and %d", values.name, k, stepA/row, stepB/row)
-				for l, x := range got {
-					if !sameBits(x, want[l]) {
-						t.Fatalf("%s: lane %d is %v, want %v", what, l, x, want[l])
-					}
-				}
-				l := r.IntN(kern.NR) // as an element of a tile
-				panelA, panelB := make([]uint32, kern.MR*k), make([]uint32, kern.NR*k)
-				for kd := range k {
-					panelA[kd*kern.MR] = *(*uint32)(unsafe.Add(a, kd*stepA+l*4))
-					panelB[kd*kern.NR+l] = *(*uint32)(unsafe.Add(b, kd*stepB+l*4))
-				}
-				clear(tile)
-				tile[l] = from[l]
-				at := unsafe.Pointer(unsafe.SliceData(tile))
-				kern.Ref(k, 1, unsafe.Pointer(unsafe.SliceData(panelA)), unsafe.Pointer(unsafe.SliceData(panelB)), at, row, at, row)
-				if !sameBits(got[l], tile[l]) {
-					t.Fatalf("%s: lane %d is %v, in a tile %v", what, l, got[l], tile[l])
-				}
+		for _, typ := range []Type{BF16, F16, F32} {
+			if got, want := kern.Lanes(typ) != nil, kern.step != amxStep && kern.accepts[typ]; got != want {
+				t.Fatalf("%v: it has lanes: %v, want %v", typ, got, want)
+			} else if got {
+				t.Run(typ.String(), func(t *testing.T) { testLanes(t, kern, typ, lanesGeneric(typ, kern.KPack, add)) })
 			}
 		}
 	})
+}
+
+func testLanes(t *testing.T, kern *Kernel, typ Type, twin LanesFunc) {
+	const most, deep = 4, 48 // vectors, words
+	lanes, size, kpack := kern.Lanes(typ), typ.Size(), kern.KPack
+	r := rand.New(rand.NewPCG(5, 6))
+	mem := [3]guarded{newGuarded(t, 1<<18), newGuarded(t, 1<<18), newGuarded(t, most*most*Lanes*4)}
+	aside := aligned(2 * most * 1024)
+	for _, values := range operands {
+		for n := range 60 {
+			k, blocks := 1+r.IntN(deep), 1+r.IntN(Lanes)
+			var v [2]Vectors
+			for i := range v {
+				whole := (k + 15) &^ 15 * kpack // elements that may be read
+				apart := whole + r.IntN(9)
+				v[i] = Vectors{N: 1 + r.IntN(most), Apart: apart * size, Step: size, Block: (apart*most + r.IntN(40)) * size}
+				end := (v[i].N-1)*apart + whole
+				if kpack == 1 && r.IntN(2) == 0 { // beside each other
+					step := v[i].N + r.IntN(most-v[i].N+1)
+					v[i].Apart, v[i].Step, end = size, step*size, step*whole
+				}
+				end = (blocks-1)*v[i].Block + end*size
+				if v[i].At = mem[i].last(end); n%2 == 0 {
+					v[i].At = mem[i].first(end)
+				}
+				filler(r, values.word)(v[i].At, end, 4/size)
+			}
+			count := v[0].N * v[1].N * Lanes
+			sums := mem[2].last(count * 4)
+			got := unsafe.Slice((*float32)(sums), count)
+			for l := range got {
+				got[l] = r.Float32() * float32(n%3)
+			}
+			from, want := append([]float32(nil), got...), append([]float32(nil), got...)
+			lanes(k, blocks, v[0], v[1], sums, aside)
+			twin(k, blocks, v[0], v[1], unsafe.Pointer(unsafe.SliceData(want)), nil)
+			what := fmt.Sprintf("%s: k %d, %d blocks of %+v", values.name, k, blocks, v)
+			for e, x := range got {
+				if e%Lanes < blocks && !sameBits(x, want[e]) {
+					t.Fatalf("%s: lane %d of %d is %v, want %v", what, e%Lanes, e/Lanes, x, want[e])
+				}
+			}
+			// One of them as an element of a tile.
+			i, j, l := r.IntN(v[0].N), r.IntN(v[1].N), r.IntN(blocks)
+			e := (i*v[1].N+j)*Lanes + l
+			panelA, panelB := make([]uint32, kern.MR*k), make([]uint32, kern.NR*k)
+			for w := range k {
+				packRow(typ, kpack, 1, panelA[w*kern.MR:][:1], unsafe.Add(v[0].At, l*v[0].Block+i*v[0].Apart+w*kpack*v[0].Step), kpack)
+				packRow(typ, kpack, 1, panelB[w*kern.NR:][:1], unsafe.Add(v[1].At, l*v[1].Block+j*v[1].Apart+w*kpack*v[1].Step), kpack)
+			}
+			tile := make([]float32, kern.MR*kern.NR)
+			tile[0] = from[e]
+			at := unsafe.Pointer(unsafe.SliceData(tile))
+			kern.Ref(k, 1, unsafe.Pointer(unsafe.SliceData(panelA)), unsafe.Pointer(unsafe.SliceData(panelB)), at, kern.NR*4, at, kern.NR*4)
+			if !sameBits(got[e], tile[0]) {
+				t.Fatalf("%s: lane %d is %v, in a tile %v", what, l, got[e], tile[0])
+			}
+		}
+	}
 }

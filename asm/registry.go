@@ -43,12 +43,12 @@ func register(c cpu) []*Kernel {
 		},
 		{
 			Name: "go", ISA: "Go", MR: goMR, NR: goNR, KPack: 1,
-			Mul: mulGo, Ref: mulGo, accepts: wide, functions: functions{lanes: lanesGeneric(goNR, addGo), peak: peakGo, flops: peakGoFlops},
+			Mul: mulGo, Ref: mulGo, accepts: wide, functions: functions{lanes: lanesGo(1, addGo, BF16, F16, F32), peak: peakGo, flops: peakGoFlops},
 		},
 		{
 			Name: "gobf16", ISA: "Go", MR: 8, NR: 32, KPack: 2,
 			Mul: mulDotBF16, Ref: mulDotBF16, accepts: onlyBF16,
-			functions: functions{lanes: lanesGeneric(32, dotBF16), peak: peakDotBF16, flops: peakDotBF16Flops},
+			functions: functions{lanes: lanesGo(2, dotBF16, BF16), peak: peakDotBF16, flops: peakDotBF16Flops},
 		},
 		{
 			Name: "goamx", ISA: "Go", MR: amxMR, NR: amxNR, KPack: 2, step: amxStep,

@@ -6,17 +6,37 @@ package asm
 
 import "unsafe"
 
-// 2 vectors of chains.
+// Sums of 16 blocks side by side.
 //
 //go:noescape
-func lanes512Pairs(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
+func lanes512Pairs(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)
 
-// 2 vectors of chains.
+// Sums of 16 blocks side by side.
 //
 //go:noescape
-func lanes512Words(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
+func lanes512Words(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)
 
-// 3 vectors of chains.
+// Sums of 16 blocks side by side.
 //
 //go:noescape
-func lanes256Words(k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr)
+func lanes512BF16(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanes512F16(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanes256Words(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanes256BF16(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)
+
+// Sums of 16 blocks side by side.
+//
+//go:noescape
+func lanes256F16(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)

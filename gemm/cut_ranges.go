@@ -1,6 +1,10 @@
 package gemm
 
-import "math"
+import (
+	"math"
+
+	"example.com/leafhopper/asm"
+)
 
 // Where C has too few elements to go round, workers share out K: a slab is then a part of C by a range of whole
 // blocks of K. The first range is added up as it is computed. Of the others the sums of every block are kept apart,
@@ -85,7 +89,7 @@ func (q *problem) planDots() Plan {
 		g.share = byCaller
 	}
 	most := max(1, min(int(q.dotBytes()/dotRange), rangesEach*workers))
-	span := roundUp(ceilDiv(q.blocks(), most), q.kernel.NR)
+	span := roundUp(ceilDiv(q.blocks(), most), asm.Lanes)
 	g.slabs = slabCut{rows: q.m, cols: q.n, across: 1, count: 1, ranges: ceilDiv(q.blocks(), span), span: span}
 	return g
 }

@@ -2,110 +2,72 @@ package gemm
 
 import (
 	"unsafe"
+
+	"example.com/leafhopper/asm"
 )
 
 // A product of few elements and a deep K is a few dot products. A block of K is one chain of additions, each of which
-// waits for the one before, so as many blocks as a panel of B has columns are summed side by side, each in a lane of its
-// own. The packer of B, which takes the blocks for columns that lie along K, puts their elements beside each other:
-//
-//	memory   block 0, block 1, block 2, ...       panel   element 0 of every block
-//	                                                      element 1 of every block, ...
+// waits for the one before, so kernels sum as many blocks as asm.Lanes side by side.
 const (
-	dotMost   = 8 // most elements of C, half as many of pairs
-	dotBlocks = 8 // fewest blocks of K
-	dotStep   = 4 // most elements from one of a vector to the next
-	// Steps of K between two times that vectors are packed, for one element of C: meanwhile comes closer what is packed next, in the
-	// time that packing it would wait for memory.
-	dotSteps = 48
-	dotShare = 128 << 10 // fewest bytes of A and B that are worth a worker
-	dotRange = 64 << 10  // the same of what one takes at a time
+	dotMost   = 8         // most elements of C, half as many of pairs
+	dotBlocks = 8         // fewest blocks of K
+	dotStep   = 4         // most elements from one of a vector to the next
+	dotShare  = 128 << 10 // fewest bytes of A and B that are worth a worker
+	dotRange  = 64 << 10  // the same of what one takes at a time
+	dotGroup  = 256       // blocks that are summed before their sums are added to those before
+
+	dotChains = dotMost * asm.Lanes * 4    // bytes of the sums of blocks side by side
+	dotAside  = (dotMost + dotStep) * 1024 // and of a block of A and B, or of what is put side by side at a time
 )
 
-// A lined is the vectors of dot products, rows of A or columns of B.
-type lined struct {
-	at          unsafe.Pointer
-	n           int
-	apart       int // bytes from one to the next
-	step        int // elements from one of a vector to the next
-	kContiguous bool
-}
-
-func (p *product) linedA() lined { return lineUp(&p.a, p.m, !p.a.trans) }
-func (p *product) linedB() lined { return lineUp(&p.b, p.n, p.b.trans) }
-
-// lineUp returns n vectors of v, along whose rows in memory K lies or not.
-func lineUp(v *view, n int, kContiguous bool) lined {
+// vectors returns n vectors of v, along whose rows in memory K lies or not.
+func (v *view) vectors(n int, kContiguous bool) asm.Vectors {
+	size, pitch, block := v.elem.Size(), v.pitch(), v.elem.Block()
 	if kContiguous {
-		return lined{v.ptr, n, v.pitch(), 1, true}
+		return asm.Vectors{At: v.ptr, N: n, Apart: pitch, Step: size, Block: block * size}
 	}
-	return lined{v.ptr, n, v.elem.Size(), v.stride, v.stride == 1}
+	return asm.Vectors{At: v.ptr, N: n, Apart: size, Step: pitch, Block: block * pitch}
 }
 
-// ahead returns what is to be brought closer for vector i of blocks from one on beside the elements from k0 on of those before: as
-// many bytes as those are, and so in the end all.
-func (v *lined) ahead(in *slab, block, i, k0 int) uintptr {
-	size := in.a.elem.Size()
-	apart, step := v.apart, v.step
-	if !v.kContiguous {
-		apart = in.kernel.NR * in.a.elem.Block() * size
+// short makes a copy of the n elements of vectors of v that are left of K, in mem, because kernels read some behind them, and
+// returns what is left of mem.
+func short(v *asm.Vectors, n, size int, mem []byte) []byte {
+	lines, bytes, apart := 1, (n-1)*v.Step+v.N*size, v.Apart
+	if v.Step == size {
+		lines, bytes, v.Apart = v.N, n*size, v.Block
 	}
-	return uintptr(v.at) + uintptr(i*apart+(block*in.a.elem.Block()*step+in.kernel.NR*k0)*size)
-}
-
-// dotPanel packs n elements, from k0 on, of so many blocks from one on to dst. It returns the bytes between the steps of a
-// vector, those between vectors, and those of all.
-func (p *product) dotPanel(dst unsafe.Pointer, v *lined, block, blocks, k0, n int) (step, apart, size int) {
-	k, elem := p.kernel, p.a.elem
-	pack := k.PackB(elem, true)
-	along := v.step * elem.Size()
-	from := unsafe.Add(v.at, (block*elem.Block()+k0)*along)
-	row := k.NR * 4
-	if !v.kContiguous {
-		n = (n-1)*v.step + v.n
-		pack(dst, from, elem.Block()*along, blocks, n)
-		return v.step * row, row, n * row
+	end := lines * v.Block
+	clear(mem[:end])
+	for i := range lines {
+		copy(mem[i*v.Block:], unsafe.Slice((*byte)(unsafe.Add(v.At, i*apart)), bytes))
 	}
-	apart = k.PanelB(p.words(n))
-	for i := range v.n {
-		pack(unsafe.Add(dst, i*apart), unsafe.Add(from, i*v.apart), elem.Block()*along, blocks, n)
-	}
-	return row, apart, v.n * apart
+	v.At = unsafe.Pointer(unsafe.SliceData(mem))
+	return mem[end:]
 }
 
 // dotSums writes the sums of n blocks of K from first on to sums, those of a block, m x n, after those of the one before.
 func (in *slab) dotSums(first, n int, sums unsafe.Pointer) {
-	k, elem := in.kernel, in.a.elem
-	lanes, row, deep := k.Lanes(elem), k.NR*4, elem.Block()
-	a, b := in.linedA(), in.linedB()
+	lanes, deep, size := in.kernel.Lanes(in.elem), in.elem.Block(), in.m*in.n
 	s := scratches.Get().(*scratch)
-	chains := s.at()
-	panels := unsafe.Add(chains, dotMost*maxNR*4)
-	size := in.m * in.n
-	most := max(16, dotSteps/size&^15) * k.KPack
+	chains := unsafe.Slice((*float32)(s.at()), size*asm.Lanes)
+	allA, allB := in.a.vectors(in.m, !in.a.trans), in.b.vectors(in.n, in.b.trans)
+	whole := in.k / deep
+	if max(allA.Step-allA.N*allA.Apart, allB.Step-allB.N*allB.Apart) > 0 {
+		whole = (in.k - 1) / deep // what lies behind the last element need not be there
+	}
 	for end := first + n; first < end; {
-		blocks, depth := min(k.NR, end-first), deep
-		if whole := in.k / deep; first+blocks > whole { // the last is shorter
-			if blocks--; blocks == 0 {
-				blocks, depth = 1, in.k-whole*deep
-			}
+		a, b := allA, allB
+		a.At, b.At = unsafe.Add(a.At, first*a.Block), unsafe.Add(b.At, first*b.Block)
+		blocks, depth := min(asm.Lanes, end-first, whole-first), deep
+		if blocks == 0 { // the last is shorter
+			blocks, depth = 1, in.k-whole*deep
+			short(&b, depth, in.elem.Size(), short(&a, depth, in.elem.Size(), s.mem[dotChains+dotAside:]))
 		}
-		clear(unsafe.Slice((*byte)(chains), size*row))
-		for k0 := 0; k0 < depth; k0 += most {
-			d := min(most, depth-k0)
-			stepA, apartA, sizeA := in.dotPanel(panels, &a, first, blocks, k0, d)
-			panelB := unsafe.Add(panels, sizeA)
-			stepB, apartB, _ := in.dotPanel(panelB, &b, first, blocks, k0, d)
-			for i := range in.m {
-				for j := range in.n {
-					lanes(in.words(d), unsafe.Add(panels, i*apartA), stepA, unsafe.Add(panelB, j*apartB), stepB, unsafe.Add(chains, (i*in.n+j)*row),
-						a.ahead(in, first+blocks, i, k0), b.ahead(in, first+blocks, j, k0))
-				}
-			}
-		}
-		of := unsafe.Slice((*float32)(chains), size*k.NR)
+		clear(chains)
+		lanes(in.words(depth), blocks, a, b, unsafe.Pointer(&chains[0]), unsafe.Add(s.at(), dotChains))
 		to := unsafe.Slice((*float32)(sums), blocks*size)
 		for e := range size {
-			for l, x := range of[e*k.NR:][:blocks] {
+			for l, x := range chains[e*asm.Lanes:][:blocks] {
 				to[l*size+e] = x
 			}
 		}
@@ -115,15 +77,12 @@ func (in *slab) dotSums(first, n int, sums unsafe.Pointer) {
 	scratches.Put(s)
 }
 
-// dotGroup is how many panels of blocks are summed before their sums are added to those before.
-const dotGroup = 8
-
 // runDots computes the product.
 func (in *slab) runDots() {
 	s := scratches.Get().(*scratch)
-	sums, size, blocks := s.at(), in.m*in.n, ceilDiv(in.k, in.a.elem.Block())
-	for first := 0; first < blocks; first += dotGroup * in.kernel.NR {
-		n, before := min(dotGroup*in.kernel.NR, blocks-first), min(first, 1)
+	sums, size, blocks := s.at(), in.m*in.n, ceilDiv(in.k, in.elem.Block())
+	for first := 0; first < blocks; first += dotGroup {
+		n, before := min(dotGroup, blocks-first), min(first, 1)
 		in.dotSums(first, n, unsafe.Add(sums, before*size*4))
 		addBlocks(sums, size, before+n)
 	}

@@ -2,42 +2,144 @@ package main
 
 import "fmt"
 
+// laned are the kernels that sum blocks of K side by side.
+var laned = []struct {
+	kernel kernel
+	forms  []form
+}{{kernels[0], []form{pairs}}, {kernels[1], asWords}, {kernels[2], asWords}}
+
 func writeLanes(s *source) {
-	for _, k := range kernels {
-		k.lanes(s)
+	for _, l := range laned {
+		for _, f := range l.forms {
+			l.kernel.lanes(s, f)
+		}
 	}
 }
 
-// lanes writes the kernel that goes on with as many chains as a panel of B has columns, in the lanes of vectors; see LanesFunc.
+// lanes writes the kernel that goes on with the sums of 16 blocks of K, in the lanes of one vector or two; see LanesFunc. It puts the 16
+// words of a piece of every block side by side, those of all pieces of A and of B, and then sums every pair of vectors.
 //
-//	CX steps left   SI A   R8 to its next step   DI B   R9 to its next step   R10 sums   R11, R12 what comes next
-func (k kernel) lanes(s *source) {
-	s.function("lanes"+k.name, "k int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stepB int, sums unsafe.Pointer, nextA, nextB uintptr", 0,
-		fmt.Sprintf("%d vectors of chains.", k.vecs))
-	s.load("k", "CX", "a", "SI", "stepA", "R8", "b", "DI", "stepB", "R9", "sums", "R10", "nextA", "R11", "nextB", "R12")
-	a, b := k.vecs, 2*k.vecs
-	for v := range k.vecs {
-		s.op("VMOVUPS %d(R10), %s", v*k.bytes(), k.reg(v))
+// The addresses of the blocks, without what they have in common, stand in tables on the stack, in which those that do not exist repeat the
+// last one.
+//
+//	CX words left   R8 A   R9 B   DI what is side by side
+func (k kernel) lanes(s *source, f form) {
+	name := map[bool]string{true: "512", false: "256"}[k.zmm] + f.name
+	s.function("lanes"+name, "k, lanes int, a laned, b laned, sums, mem unsafe.Pointer", 256, "Sums of 16 blocks side by side.")
+	s.load("lanes", "R10")
+	for table, of := range []string{"a", "b"} {
+		s.load(of+"_block", "R9")
+		s.op("XORQ AX, AX")
+		s.op("XORQ BX, BX")
+		s.label("table_" + of)
+		s.op("MOVQ AX, %d(SP)(BX*8)", 128*table)
+		s.op("INCQ BX")
+		s.op("CMPQ BX, R10")
+		s.op("JGE repeat_%s", of)
+		s.op("ADDQ R9, AX")
+		s.label("repeat_" + of)
+		s.op("CMPQ BX, $16")
+		s.op("JLT table_%s", of)
 	}
-	s.op("PCALIGN $32")
+	if k.zmm {
+		s.op("KXNORW K1, K1, K1")
+	}
+	s.load("k", "CX", "a_at", "R8", "b_at", "R9")
 	s.label("loop")
-	for v := range k.vecs {
-		s.op("VMOVUPS %d(SI), %s", v*k.bytes(), k.reg(a+v))
-		s.op("VMOVUPS %d(DI), %s", v*k.bytes(), k.reg(b+v))
-		k.multiply(s, v, a+v, b+v)
+	s.load("mem", "DI")
+	for table, of := range []string{"a", "b"} {
+		s.comment("R10 where as many blocks later begin   R11 pieces left   R12 R13 bytes to the next one")
+		at := []string{"R8", "R9"}[table]
+		s.op("MOVQ %s, SI", at)
+		s.load(of+"_block", "R10", of+"_pieces", "R11", of+"_apart", "R12")
+		s.op("SHLQ $4, R10")
+		s.op("ADDQ SI, R10")
+		s.label("piece_" + of)
+		k.aside(s, f, 128*table)
+		s.op("ADDQ $1024, DI")
+		s.op("ADDQ R12, SI")
+		s.op("ADDQ R12, R10")
+		s.op("DECQ R11")
+		s.op("JNZ piece_%s", of)
+		s.op("ADDQ %s, %s", s.arg(of+"_next"), at)
 	}
-	for at := 0; at < k.rowB(); at += 64 {
-		s.op("PREFETCHT1 %d(R11)", at)
-		s.op("PREFETCHT1 %d(R12)", at)
+	s.comment("BX words of a step   SI DI vectors of A and B   R10 R11 of which are left   R12 R13 from word to word   R15 sums")
+	s.op("MOVQ $16, BX")
+	s.op("CMPQ CX, BX")
+	s.op("CMOVQLT CX, BX")
+	s.load("mem", "SI", "a_n", "R10", "a_word", "R12", "b_word", "R13", "sums", "R15")
+	s.label("row")
+	s.load("a_pieces", "DI", "b_n", "R11")
+	s.op("SHLQ $10, DI")
+	s.op("ADDQ %s, DI", s.arg("mem"))
+	s.label("column")
+	s.op("MOVQ SI, AX")
+	s.op("MOVQ DI, DX")
+	vecs := 64 / k.bytes()
+	for v := range vecs {
+		s.op("VMOVUPS %d(R15), %s", v*k.bytes(), k.reg(v))
 	}
-	s.op("ADDQ $%d, R11", k.rowB())
-	s.op("ADDQ $%d, R12", k.rowB())
-	s.op("ADDQ R8, SI")
-	s.op("ADDQ R9, DI")
-	s.op("DECQ CX")
-	s.op("JNZ loop")
-	for v := range k.vecs {
-		s.op("VMOVUPS %s, %d(R10)", k.reg(v), v*k.bytes())
+	s.op("MOVQ BX, R14")
+	s.label("word")
+	for v := range vecs {
+		s.op("VMOVUPS %d(AX), %s", v*k.bytes(), k.reg(2+v))
+		s.op("VMOVUPS %d(DX), %s", v*k.bytes(), k.reg(4+v))
+		k.multiply(s, v, 2+v, 4+v)
 	}
+	s.op("ADDQ R12, AX")
+	s.op("ADDQ R13, DX")
+	s.op("DECQ R14")
+	s.op("JNZ word")
+	for v := range vecs {
+		s.op("VMOVUPS %s, %d(R15)", k.reg(v), v*k.bytes())
+	}
+	s.op("ADDQ $64, R15")
+	s.op("ADDQ %s, DI", s.arg("b_vector"))
+	s.op("DECQ R11")
+	s.op("JNZ column")
+	s.op("ADDQ %s, SI", s.arg("a_vector"))
+	s.op("DECQ R10")
+	s.op("JNZ row")
+	s.op("SUBQ $16, CX")
+	s.op("JG loop")
 	s.ret()
+}
+
+// aside puts the words of a piece at SI of 16 blocks side by side at DI, with a table of blocks, and brings those at R10 closer.
+func (k kernel) aside(s *source, f form, table int) {
+	load := func(i, at int, prefetch bool) {
+		s.op("MOVQ %d(SP), AX", table+8*i)
+		addr := "(SI)(AX*1)"
+		if at > 0 {
+			addr = fmt.Sprint(at) + addr
+		}
+		if k.zmm {
+			f.load512(s, addr, "", i)
+		} else {
+			f.load256(s, addr, i%8)
+		}
+		if prefetch {
+			s.op("PREFETCHT1 (R10)(AX*1)")
+		}
+	}
+	if k.zmm {
+		for i := range 16 {
+			load(i, 0, true)
+		}
+		for w, reg := range transpose16x16(s, "K1") {
+			s.op("VMOVUPS Z%d, %d(DI)", reg, 64*w)
+		}
+		return
+	}
+	for half := range 4 { // of blocks, then of words
+		first := half % 2 * 8
+		for i := range 8 {
+			load(first+i, half/2*8*f.bytes, half < 2)
+		}
+		quads256(s, 8)
+		for w := range 8 {
+			s.op("VPERM2F128 %s, Y%d, Y%d, Y%d", []string{"$0x20", "$0x31"}[w/4], w%4+4, w%4, 8+w)
+			s.op("VMOVUPS Y%d, %d(DI)", 8+w, 64*(half/2*8+w)+4*first)
+		}
+	}
 }

@@ -1,0 +1,32 @@
+//go:build amd64 && !purego
+
+package asm
+
+import "unsafe"
+
+// A laned is an operand of dot products as the assembly reads it: a step is 16 words of every vector, which lie in pieces of 16 words.
+type laned struct {
+	at                  unsafe.Pointer
+	block               int // bytes from one block to the next
+	pieces, apart, next int // pieces of a step, bytes from one to the next and from the first to that of the next step
+	n                   int // vectors
+	vector, word        int // bytes from a vector, and from a word, to the next where steps of all blocks lie side by side
+}
+
+// lanedOf returns the operand whose words take so many bytes, of elements that take size.
+func lanedOf(v *Vectors, size, word int) laned {
+	const line = Lanes * 4 // a word of all blocks
+	l := laned{v.At, v.Block, v.N, v.Apart, 16 * word, v.N, 16 * line, line}
+	if v.Step != size {
+		l.pieces, l.apart, l.next, l.vector, l.word = v.Step/word, 16*word, 16*v.Step, line, v.Step/word*line
+	}
+	return l
+}
+
+// lanesOf returns the LanesFunc in assembly for elements of type t, of which kpack make a word.
+func lanesOf(t Type, kpack int, f func(k, lanes int, a laned, b laned, sums, mem unsafe.Pointer)) LanesFunc {
+	size := t.Size()
+	return func(k, lanes int, a, b Vectors, sums, mem unsafe.Pointer) {
+		f(k, lanes, lanedOf(&a, size, size*kpack), lanedOf(&b, size, size*kpack), sums, mem)
+	}
+}
