@@ -6,21 +6,22 @@ import "unsafe"
 
 // A laned is an operand of dot products as the assembly reads it: a step is 16 words of every vector, which lie in pieces of 16 words.
 type laned struct {
-	at                  unsafe.Pointer
-	block               int // bytes from one block to the next
-	pieces, apart, next int // pieces of a step, bytes from one to the next and from the first to that of the next step
-	n                   int // vectors
-	vector, word        int // bytes from a vector, and from a word, to the next where steps of all blocks lie side by side
+	at            unsafe.Pointer
+	block         int // bytes from one block to the next
+	pieces, apart int // pieces of a step, and bytes from one to the next
+	later         int // the same from what all blocks need to be brought closer for a piece
+	next          int // bytes from the first piece to that of the next step
+	n             int // vectors
+	vector, word  int // bytes from a vector, and from a word, to the next where steps of all blocks lie side by side
 }
 
 // lanedOf returns the operand whose words take so many bytes, of elements that take size.
 func lanedOf(v *Vectors, size, word int) laned {
 	const line = Lanes * 4 // a word of all blocks
-	l := laned{v.At, v.Block, v.N, v.Apart, 16 * word, v.N, 16 * line, line}
-	if v.Step != size {
-		l.pieces, l.apart, l.next, l.vector, l.word = v.Step/word, 16*word, 16*v.Step, line, v.Step/word*line
+	if v.Step == size {
+		return laned{v.At, v.Block, v.N, v.Apart, v.Apart, 16 * word, v.N, 16 * line, line}
 	}
-	return l
+	return laned{v.At, v.Block, v.Step / word, 16 * word, Lanes * 16 * word, 16 * v.Step, v.N, line, v.Step / word * line}
 }
 
 // lanesOf returns the LanesFunc in assembly for elements of type t, of which kpack make a word.

@@ -69,11 +69,9 @@ func (q *problem) dotted() bool {
 		q.linesUp(!q.transA, q.pitchA) && q.linesUp(q.formB == alongK, q.pitchB)
 }
 
-// linesUp reports whether vectors can be put side by side: whole, or each with what lies between its elements,
-// unless those of 16 bits make words together.
+// linesUp reports whether the elements of an operand's vectors lie side by side, or not far apart.
 func (q *problem) linesUp(kContiguous bool, pitch int) bool {
-	step := pitch / q.elem.Size()
-	return kContiguous || step == 1 || q.elem.Size() == 4 && step <= dotStep
+	return kContiguous || pitch <= dotStep*q.elem.Size()
 }
 
 // dotBytes returns the bytes of A and B.

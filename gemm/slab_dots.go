@@ -17,7 +17,7 @@ const (
 	dotGroup  = 256       // blocks that are summed before their sums are added to those before
 
 	dotChains = dotMost * asm.Lanes * 4    // bytes of the sums of blocks side by side
-	dotAside  = (dotMost + dotStep) * 1024 // and of a block of A and B, or of what is put side by side at a time
+	dotAside  = (dotMost + dotStep) * 1024 // and of what kernels put side by side
 )
 
 // vectors returns n vectors of v, along whose rows in memory K lies or not.
@@ -29,25 +29,35 @@ func (v *view) vectors(n int, kContiguous bool) asm.Vectors {
 	return asm.Vectors{At: v.ptr, N: n, Apart: size, Step: pitch, Block: block * pitch}
 }
 
-// short makes a copy of the n elements of vectors of v that are left of K, in mem, because kernels read some behind them, and
+// alone copies n elements of every vector of v to mem, where they lie side by side and what is behind them may be read, and
 // returns what is left of mem.
-func short(v *asm.Vectors, n, size int, mem []byte) []byte {
-	lines, bytes, apart := 1, (n-1)*v.Step+v.N*size, v.Apart
-	if v.Step == size {
-		lines, bytes, v.Apart = v.N, n*size, v.Block
+func alone(v *asm.Vectors, n, size int, mem []byte) []byte {
+	pitch, at := roundUp(n*size, lineBytes), unsafe.Pointer(unsafe.SliceData(mem))
+	for i := range v.N {
+		to, from := mem[:pitch], unsafe.Add(v.At, i*v.Apart)
+		mem = mem[pitch:]
+		clear(to[n*size:])
+		if size == 2 {
+			gather[uint16](to[:n*size], from, v.Step)
+		} else {
+			gather[uint32](to[:n*size], from, v.Step)
+		}
 	}
-	end := lines * v.Block
-	clear(mem[:end])
-	for i := range lines {
-		copy(mem[i*v.Block:], unsafe.Slice((*byte)(unsafe.Add(v.At, i*apart)), bytes))
+	*v = asm.Vectors{At: at, N: v.N, Apart: pitch, Step: size, Block: v.Block / v.Step * size}
+	return mem
+}
+
+// gather copies elements that lie step bytes apart.
+func gather[E uint16 | uint32](to []byte, from unsafe.Pointer, step int) {
+	of := unsafe.Slice((*E)(unsafe.Pointer(unsafe.SliceData(to))), len(to)/int(unsafe.Sizeof(E(0))))
+	for i := range of {
+		of[i] = *(*E)(unsafe.Add(from, i*step))
 	}
-	v.At = unsafe.Pointer(unsafe.SliceData(mem))
-	return mem[end:]
 }
 
 // dotSums writes the sums of n blocks of K from first on to sums, those of a block, m x n, after those of the one before.
 func (in *slab) dotSums(first, n int, sums unsafe.Pointer) {
-	lanes, deep, size := in.kernel.Lanes(in.elem), in.elem.Block(), in.m*in.n
+	lanes, deep, each, size := in.kernel.Lanes(in.elem), in.elem.Block(), in.elem.Size(), in.m*in.n
 	s := scratches.Get().(*scratch)
 	chains := unsafe.Slice((*float32)(s.at()), size*asm.Lanes)
 	allA, allB := in.a.vectors(in.m, !in.a.trans), in.b.vectors(in.n, in.b.trans)
@@ -61,7 +71,12 @@ func (in *slab) dotSums(first, n int, sums unsafe.Pointer) {
 		blocks, depth := min(asm.Lanes, end-first, whole-first), deep
 		if blocks == 0 { // the last is shorter
 			blocks, depth = 1, in.k-whole*deep
-			short(&b, depth, in.elem.Size(), short(&a, depth, in.elem.Size(), s.mem[dotChains+dotAside:]))
+		}
+		mem := s.mem[dotChains+dotAside:]
+		for _, v := range [...]*asm.Vectors{&a, &b} {
+			if first == whole || each == 2 && v.Step != each {
+				mem = alone(v, (blocks-1)*deep+depth, each, mem)
+			}
 		}
 		clear(chains)
 		lanes(in.words(depth), blocks, a, b, unsafe.Pointer(&chains[0]), unsafe.Add(s.at(), dotChains))

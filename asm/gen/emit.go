@@ -66,7 +66,7 @@ func (s *source) text(name, params, flags string, frame int, doc string) {
 // structs are the types of parameters of more than a word, and their fields, of a word each.
 var structs = map[string][]string{
 	"Packing": {"B", "Stride", "KContiguous", "K", "Panel", "Next", "Pitch"},
-	"laned":   {"at", "block", "pieces", "apart", "next", "n", "vector", "word"},
+	"laned":   {"at", "block", "pieces", "apart", "later", "next", "n", "vector", "word"},
 }
 
 // arg returns a parameter of the function, an operand.

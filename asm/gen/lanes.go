@@ -48,17 +48,20 @@ func (k kernel) lanes(s *source, f form) {
 	s.label("loop")
 	s.load("mem", "DI")
 	for table, of := range []string{"a", "b"} {
-		s.comment("R10 where as many blocks later begin   R11 pieces left   R12 R13 bytes to the next one")
+		s.comment("R10 as much as this piece of as many blocks later, in its order   R11 pieces left   R12 R13 from one to the next")
 		at := []string{"R8", "R9"}[table]
 		s.op("MOVQ %s, SI", at)
-		s.load(of+"_block", "R10", of+"_pieces", "R11", of+"_apart", "R12")
+		s.op("MOVQ %s, R10", at)
+		s.op("SUBQ %s, R10", s.arg(of+"_at"))
+		s.op("ADDQ %s, R10", s.arg(of+"_block"))
 		s.op("SHLQ $4, R10")
-		s.op("ADDQ SI, R10")
+		s.op("ADDQ %s, R10", s.arg(of+"_at"))
+		s.load(of+"_pieces", "R11", of+"_apart", "R12", of+"_later", "R13")
 		s.label("piece_" + of)
 		k.aside(s, f, 128*table)
 		s.op("ADDQ $1024, DI")
 		s.op("ADDQ R12, SI")
-		s.op("ADDQ R12, R10")
+		s.op("ADDQ R13, R10")
 		s.op("DECQ R11")
 		s.op("JNZ piece_%s", of)
 		s.op("ADDQ %s, %s", s.arg(of+"_next"), at)
@@ -107,7 +110,7 @@ func (k kernel) lanes(s *source, f form) {
 
 // aside puts the words of a piece at SI of 16 blocks side by side at DI, with a table of blocks, and brings those at R10 closer.
 func (k kernel) aside(s *source, f form, table int) {
-	load := func(i, at int, prefetch bool) {
+	load := func(i, at int) {
 		s.op("MOVQ %d(SP), AX", table+8*i)
 		addr := "(SI)(AX*1)"
 		if at > 0 {
@@ -118,13 +121,13 @@ func (k kernel) aside(s *source, f form, table int) {
 		} else {
 			f.load256(s, addr, i%8)
 		}
-		if prefetch {
-			s.op("PREFETCHT1 (R10)(AX*1)")
+		if 64*i < 16*16*f.bytes*f.kpack && at == 0 {
+			s.op("PREFETCHT1 %d(R10)", 64*i)
 		}
 	}
 	if k.zmm {
 		for i := range 16 {
-			load(i, 0, true)
+			load(i, 0)
 		}
 		for w, reg := range transpose16x16(s, "K1") {
 			s.op("VMOVUPS Z%d, %d(DI)", reg, 64*w)
@@ -134,7 +137,7 @@ func (k kernel) aside(s *source, f form, table int) {
 	for half := range 4 { // of blocks, then of words
 		first := half % 2 * 8
 		for i := range 8 {
-			load(first+i, half/2*8*f.bytes, half < 2)
+			load(first+i, half/2*8*f.bytes)
 		}
 		quads256(s, 8)
 		for w := range 8 {
