@@ -54,6 +54,7 @@ type caseRun struct {
 
 	// A round adds one of each.
 	samples, allocs []float64
+	reads           []float64 // seconds to read A and B, if they are cold
 	waits           []waits
 
 	trace *gemm.Trace
@@ -273,6 +274,9 @@ func (x *run) sample(c *caseRun) error {
 	}
 	c.samples = append(c.samples, d.Seconds()*float64(len(c.callers))/float64(n))
 	c.allocs = append(c.allocs, float64(mallocs)/float64(n))
+	if x.Cold {
+		c.reads = append(c.reads, c.readCold().Seconds())
+	}
 	c.waits = append(c.waits, w)
 	if c.p.ref != nil && c.p.c0 == nil && c.failure == "" {
 		c.verifyLater()
@@ -314,6 +318,10 @@ func (x *run) result(c *caseRun) Result {
 	}
 	if res.SecondsMedian > 0 {
 		res.GFLOPS = res.gflops(res.SecondsMedian)
+	}
+	if x.Cold && res.SecondsMedian > 0 {
+		bytes := float64(v.M*v.K+v.K*v.N) * float64(v.In.Size())
+		res.GBs, res.ReadGBs = bytes/res.SecondsMedian/1e9, bytes/median(c.reads[:x.rounds])/1e9
 	}
 	if peak := c.peak.result().GFLOPS; peak > 0 {
 		res.PeakFraction = res.GFLOPS / peak

@@ -49,6 +49,10 @@ type Result struct {
 	Callers       int     `json:"callers,omitempty"`    // at once, if more than 1
 	Scaling       float64 `json:"scaling,omitempty"`    // GFLOPS over that with 1 worker and 1 caller, if either varies and that was measured
 
+	// If Cold, 10⁹ bytes of A and B a second, and those of as many goroutines that touch every line of them, no more.
+	GBs     float64 `json:"gb_per_s,omitempty"`
+	ReadGBs float64 `json:"read_gb_per_s,omitempty"`
+
 	// Samples are the seconds that a call takes its caller, in the order of the rounds.
 	Samples  []float64 `json:"samples"`
 	VsDepth1 *Versus   `json:"vs_depth1,omitempty"` // where depth 1 of the same was measured, too; set as the report is written

@@ -33,8 +33,9 @@ type Runner struct {
 	MinTime    time.Duration // shortest sample; 0 is DefaultMinTime
 	SkipVerify bool
 	// Cold rotates over copies of the operands that together exceed twice the
-	// last-level cache, so that no call finds its operands there. Several callers
-	// share theirs and cannot be measured so.
+	// last-level cache, so that no call finds its operands there, as the layers of a
+	// model do not. Beside the products it measures what it takes to read as many
+	// bytes. Several callers share theirs and cannot be measured so.
 	Cold bool
 	// Timelines has a run end with traced products of every variant, for [Report.WriteTable]
 	// and [Report.WriteTimelines].

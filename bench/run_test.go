@@ -192,6 +192,13 @@ func TestCompareCold(t *testing.T) {
 	if !rep.Results[0].Verified {
 		t.Error(rep.Results[0].Failure)
 	}
+	if res := rep.Results[0]; res.GBs <= 0 || res.ReadGBs <= 0 {
+		t.Errorf("%g GB/s, and reads alone %g", res.GBs, res.ReadGBs)
+	}
+	var table strings.Builder
+	if err := rep.Write(&table, "table"); err != nil || !strings.Contains(table.String(), "of reads") {
+		t.Errorf("error %v, and the table does not compare with reads:\n%s", err, &table)
+	}
 }
 
 // A spoiler multiplies and then spoils what came out.

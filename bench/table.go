@@ -109,6 +109,12 @@ func (r *Report) columns() []column {
 	if len(plain) > 0 {
 		cs = append(cs, column{"vs plain", vs(byPlain, plain, ratio)})
 	}
+	if slices.ContainsFunc(r.Results, func(r Result) bool { return r.ReadGBs > 0 }) {
+		cs = append(cs,
+			column{"GB/s", func(r *Result) string { return significant(r.GBs) }},
+			column{"of reads", func(r *Result) string { return percent(r.GBs / r.ReadGBs) }},
+		)
+	}
 	if r.scales() {
 		cs = append(cs, scaling)
 	}
