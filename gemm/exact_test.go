@@ -10,16 +10,18 @@ import (
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/fp8"
 	"example.com/leafhopper/gemm"
 )
 
-// TestExact multiplies 16 x K by K x 24 numbers of [0, 1), whose sums grow as long as there is more of K,
-// and compares the largest relative error with OpenBLAS's in float32, as measured with 0.3.21 of Debian, and in
-// 16 bits with that of the definition, of products that are exact.
+// TestExact multiplies 16 x K by K x 24 numbers of [0, 1), whose sums grow as long as there is more of K, and their
+// first rows and columns, in all ways, and compares the largest relative error with OpenBLAS's in float32, as measured
+// with 0.3.21 of Debian, and in 16 and 8 bits with that of the definition, of products that are exact.
 func TestExact(t *testing.T) {
 	t.Run("f32", testExact[float32])
 	t.Run("bf16", testExact[bf16.BF16])
 	t.Run("f16", testExact[float16.Float16])
+	t.Run("e4m3", testExact[fp8.E4M3])
 }
 
 func testExact[I gemm.Element](t *testing.T) {
@@ -38,6 +40,10 @@ func testExact[I gemm.Element](t *testing.T) {
 			for i := range data {
 				data[i] = from[I](r.Float32())
 			}
+		}
+		across := gemm.NewMatrix[I](tc.k, n)
+		for i, x := range b.Data {
+			across.Data[i%tc.k*n+i/tc.k] = x
 		}
 		exact, limit := make([]float64, m*n), 1.5*tc.openBLAS
 		worst := 0.0
@@ -65,17 +71,40 @@ func testExact[I gemm.Element](t *testing.T) {
 			if slowKernel(k.Name) && tc.k > 1e4 {
 				t.Skip("takes long")
 			}
-			for _, more := range [][]gemm.Option{nil, {gemm.WithDepth(2)}} {
-				c := gemm.NewMatrix[float32](m, n)
-				if err := gemm.Multiply(c, a, b.T(), append(slices.Clip(opts), more...)...); err != nil {
+			for _, way := range []struct {
+				m, n         int
+				across, pack bool // K across the rows of B, and packed
+				opts         []gemm.Option
+			}{
+				{m: m, n: n, opts: []gemm.Option{gemm.WithWorkers(1)}},
+				{m: m, n: n, across: true, opts: []gemm.Option{gemm.WithWorkers(3)}},
+				{m: m, n: n, opts: []gemm.Option{gemm.WithDepth(2)}},
+				{m: m, n: n, opts: []gemm.Option{gemm.WithTile(0, 0, 48)}},
+				{m: m, n: n, pack: true},
+				{m: 3, n: n}, {m: 3, n: n, across: true}, {m: 3, n: n, pack: true},
+				{m: 1, n: 1}, {m: 2, n: 2}, {m: 1, n: 1, opts: []gemm.Option{gemm.WithWorkers(1)}},
+			} {
+				a, b := a, b.T()
+				if way.across {
+					b = across
+				}
+				a.Rows, b.Cols = way.m, way.n
+				var of gemm.Operand[I] = b
+				if way.pack {
+					of = pack(t, b, opts...)
+				}
+				c := gemm.NewMatrix[float32](way.m, way.n)
+				var st gemm.Stats
+				if err := gemm.Multiply(c, a, of, append(append(slices.Clip(opts), way.opts...), gemm.WithStats(&st))...); err != nil {
 					t.Fatal(err)
 				}
 				got := 0.0
 				for i, x := range c.Data {
-					got = max(got, math.Abs(float64(x)-exact[i])/exact[i])
+					exact := exact[i/way.n*n+i%way.n]
+					got = max(got, math.Abs(float64(x)-exact)/exact)
 				}
-				if t.Logf("K = %d: %.2g, the definition %.2g", tc.k, got, worst); got > limit {
-					t.Errorf("K = %d: the largest relative error is %.2g, want at most %.2g", tc.k, got, limit)
+				if t.Logf("K = %d: %.2g, the definition %.2g: %v", tc.k, got, worst, st); got > limit {
+					t.Errorf("K = %d: the largest relative error is %.2g, want at most %.2g: %v", tc.k, got, limit, st)
 				}
 			}
 		})
