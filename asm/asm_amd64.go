@@ -36,7 +36,9 @@ var (
 		edge:     edgesAVX512.multiply,
 		unpacked: unpackedOf(&unpackedAVX512, &unpackedAcrossAVX512, vector512),
 		lanes: [numTypes]LanesFunc{
-			BF16: lanesOf(BF16, 1, lanes512BF16), F16: lanesOf(F16, 1, lanes512F16), F32: lanesOf(F32, 1, lanes512Words),
+			BF16: lanesOf(BF16, 1, lanes512BF16),
+			F16:  lanesOf(F16, 1, lanes512F16),
+			F32:  lanesOf(F32, 1, lanes512Words),
 		},
 		peak: peak512Words, flops: 24 * 16 * 2,
 	}
@@ -57,7 +59,9 @@ var (
 		edge:     edgesAVX2.multiply,
 		unpacked: unpackedOf(&unpackedAVX2, &unpackedAcrossAVX2, nil),
 		lanes: [numTypes]LanesFunc{
-			BF16: lanesOf(BF16, 1, lanes256BF16), F16: lanesOf(F16, 1, lanes256F16), F32: lanesOf(F32, 1, lanes256Words),
+			BF16: lanesOf(BF16, 1, lanes256BF16),
+			F16:  lanesOf(F16, 1, lanes256F16),
+			F32:  lanesOf(F32, 1, lanes256Words),
 		},
 		peak: peak256Words, flops: 12 * 8 * 2,
 	}

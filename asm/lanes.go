@@ -8,30 +8,26 @@ import (
 // Lanes is how many blocks of K a LanesFunc sums side by side.
 const Lanes = 16
 
-// Vectors are the operand of dot products, rows of A or columns of B, in memory: element k of vector i of block l is
-//
-//	l·Block + i·Apart + k·Step
-//
-// bytes behind At. Either its elements or, if they are words, those of the vectors lie side by side: of Step and Apart one is the
-// size of an element.
+// Vectors are an operand of dot products, rows of A or columns of B: element k of block l of vector i is
+// l·Block + i·Apart + k·Step bytes behind At. Step or, if elements are words, Apart is the size of an element.
 type Vectors struct {
 	At                 unsafe.Pointer
 	N                  int // vectors
 	Apart, Step, Block int
 }
 
-// A LanesFunc goes on with the sums of blocks of K of dot products, a lane for each: for each vector i of a and j of b, k words
-// and every lane l
+// A LanesFunc goes on with the sums of blocks of K of dot products, a lane for each: for each vector i of a and j of b,
+// k words w and every lane l
 //
-//	sums[i][j][l] += word of vector i of block l of a · word of vector j of block l of b
+//	sums[i][j][l] += a[block l][vector i][w] · b[block l][vector j][w]
 //
-// Of as many blocks as Lanes the first lanes ones, 1 or more, exist; what the other sums become is of no use. It reads all of every 16
-// words of which it needs some, and brings the blocks after these closer, if there are any. mem is room for 16 cache lines for each
-// vector whose elements lie side by side, or for each element of Step.
+// Of the Lanes blocks the first lanes ones, 1 or more, exist; the other sums are of no use. It reads all of every 16
+// words of which it needs some, and brings as many blocks closer that follow, wherever memory ends. mem is room for
+// 1 KiB for each vector, or for each element in Step if that is more than one.
 type LanesFunc func(k, lanes int, a, b Vectors, sums, mem unsafe.Pointer)
 
-// Lanes returns the kernel's LanesFunc for operands of type t, or nil if it has none, as tiles of AMX and Hopper's arithmetic have none.
-// The bits of a sum are those of [Kernel.Mul].
+// Lanes returns the kernel's LanesFunc for operands of type t, or nil if it has none, as tiles of AMX and Hopper's
+// arithmetic have none. The bits of a sum are those of [Kernel.Mul].
 func (k *Kernel) Lanes(t Type) LanesFunc {
 	if t >= numTypes {
 		return nil
@@ -39,8 +35,8 @@ func (k *Kernel) Lanes(t Type) LanesFunc {
 	return k.lanes[t]
 }
 
-// lanesGeneric returns the twin of the LanesFunc for operands of type t of a kernel whose words hold kpack elements and that goes on with a
-// sum as add does.
+// lanesGeneric returns the twin of the LanesFunc for operands of type t of a kernel whose words hold kpack elements and
+// that goes on with a sum as add does.
 func lanesGeneric(t Type, kpack int, add func(sum float32, a, b uint32) float32) LanesFunc {
 	return func(k, lanes int, a, b Vectors, sums, mem unsafe.Pointer) {
 		to := unsafe.Slice((*float32)(sums), a.N*b.N*Lanes)

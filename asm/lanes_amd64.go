@@ -4,15 +4,15 @@ package asm
 
 import "unsafe"
 
-// A laned is an operand of dot products as the assembly reads it: a step is 16 words of every vector, which lie in pieces of 16 words.
+// A laned is an operand of dot products as the assembly reads it: a step is 16 words of every vector, in pieces of 16.
 type laned struct {
 	at            unsafe.Pointer
 	block         int // bytes from one block to the next
 	pieces, apart int // pieces of a step, and bytes from one to the next
-	later         int // the same from what all blocks need to be brought closer for a piece
+	later         int // bytes from what is brought closer with a piece to the same of the next one
 	next          int // bytes from the first piece to that of the next step
 	n             int // vectors
-	vector, word  int // bytes from a vector, and from a word, to the next where steps of all blocks lie side by side
+	vector, word  int // bytes from a vector, and from a word, to the next where blocks lie side by side
 }
 
 // lanedOf returns the operand whose words take so many bytes, of elements that take size.
@@ -21,7 +21,8 @@ func lanedOf(v *Vectors, size, word int) laned {
 	if v.Step == size {
 		return laned{v.At, v.Block, v.N, v.Apart, v.Apart, 16 * word, v.N, 16 * line, line}
 	}
-	return laned{v.At, v.Block, v.Step / word, 16 * word, Lanes * 16 * word, 16 * v.Step, v.N, line, v.Step / word * line}
+	pieces := v.Step / word
+	return laned{v.At, v.Block, pieces, 16 * word, Lanes * 16 * word, 16 * v.Step, v.N, line, pieces * line}
 }
 
 // lanesOf returns the LanesFunc in assembly for elements of type t, of which kpack make a word.

@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// TestLanes compares the kernels that sum blocks of K side by side with their twins and, element by element, with tiles, between
-// pages that fault.
+// TestLanes compares the kernels that sum blocks of K side by side with their twins and, element by element, with tiles,
+// between pages that fault.
 func TestLanes(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
 		add := map[int]func(float32, uint32, uint32) float32{1: addFMA, 2: dotBF16}[kern.KPack]
@@ -19,7 +19,8 @@ func TestLanes(t *testing.T) {
 			if got, want := kern.Lanes(typ) != nil, kern.step != amxStep && kern.accepts[typ]; got != want {
 				t.Fatalf("%v: it has lanes: %v, want %v", typ, got, want)
 			} else if got {
-				t.Run(typ.String(), func(t *testing.T) { testLanes(t, kern, typ, lanesGeneric(typ, kern.KPack, add)) })
+				twin := lanesGeneric(typ, kern.KPack, add)
+				t.Run(typ.String(), func(t *testing.T) { testLanes(t, kern, typ, twin) })
 			}
 		}
 	})
@@ -38,7 +39,8 @@ func testLanes(t *testing.T, kern *Kernel, typ Type, twin LanesFunc) {
 			for i := range v {
 				whole := (k + 15) &^ 15 * kpack // elements that may be read
 				apart := whole + r.IntN(9)
-				v[i] = Vectors{N: 1 + r.IntN(most), Apart: apart * size, Step: size, Block: (apart*most + r.IntN(40)) * size}
+				block := apart*most + r.IntN(40)
+				v[i] = Vectors{N: 1 + r.IntN(most), Apart: apart * size, Step: size, Block: block * size}
 				end := (v[i].N-1)*apart + whole
 				if kpack == 1 && r.IntN(2) == 0 { // beside each other
 					step := v[i].N + r.IntN(most-v[i].N+1)
@@ -70,13 +72,16 @@ func testLanes(t *testing.T, kern *Kernel, typ Type, twin LanesFunc) {
 			e := (i*v[1].N+j)*Lanes + l
 			panelA, panelB := make([]uint32, kern.MR*k), make([]uint32, kern.NR*k)
 			for w := range k {
-				packRow(typ, kpack, 1, panelA[w*kern.MR:][:1], unsafe.Add(v[0].At, l*v[0].Block+i*v[0].Apart+w*kpack*v[0].Step), kpack)
-				packRow(typ, kpack, 1, panelB[w*kern.NR:][:1], unsafe.Add(v[1].At, l*v[1].Block+j*v[1].Apart+w*kpack*v[1].Step), kpack)
+				word := func(v *Vectors, i int) unsafe.Pointer {
+					return unsafe.Add(v.At, l*v.Block+i*v.Apart+w*kpack*v.Step)
+				}
+				packRow(typ, kpack, 1, panelA[w*kern.MR:][:1], word(&v[0], i), kpack)
+				packRow(typ, kpack, 1, panelB[w*kern.NR:][:1], word(&v[1], j), kpack)
 			}
 			tile := make([]float32, kern.MR*kern.NR)
 			tile[0] = from[e]
-			at := unsafe.Pointer(unsafe.SliceData(tile))
-			kern.Ref(k, 1, unsafe.Pointer(unsafe.SliceData(panelA)), unsafe.Pointer(unsafe.SliceData(panelB)), at, kern.NR*4, at, kern.NR*4)
+			at, pitch := unsafe.Pointer(unsafe.SliceData(tile)), kern.NR*4
+			kern.Ref(k, 1, unsafe.Pointer(&panelA[0]), unsafe.Pointer(&panelB[0]), at, pitch, at, pitch)
 			if !sameBits(got[e], tile[0]) {
 				t.Fatalf("%s: lane %d is %v, in a tile %v", what, l, got[e], tile[0])
 			}

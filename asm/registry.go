@@ -43,7 +43,8 @@ func register(c cpu) []*Kernel {
 		},
 		{
 			Name: "go", ISA: "Go", MR: goMR, NR: goNR, KPack: 1,
-			Mul: mulGo, Ref: mulGo, accepts: wide, functions: functions{lanes: lanesGo(1, addGo, BF16, F16, F32), peak: peakGo, flops: peakGoFlops},
+			Mul: mulGo, Ref: mulGo, accepts: wide,
+			functions: functions{lanes: lanesGo(1, addGo, BF16, F16, F32), peak: peakGo, flops: peakGoFlops},
 		},
 		{
 			Name: "gobf16", ISA: "Go", MR: 8, NR: 32, KPack: 2,

@@ -44,7 +44,7 @@ repeat_b:
 
 loop:
 	MOVQ mem+168(FP), DI
-	// R10 as much as this piece of as many blocks later, in its order   R11 pieces left   R12 R13 from one to the next
+	// SI piece   R10 as many bytes of the next 16 blocks, in order   R11 pieces left   R12 R13 to the next
 	MOVQ R8, SI
 	MOVQ R8, R10
 	SUBQ a_at+16(FP), R10
@@ -190,7 +190,7 @@ piece_a:
 	DECQ R11
 	JNZ piece_a
 	ADDQ a_next+56(FP), R8
-	// R10 as much as this piece of as many blocks later, in its order   R11 pieces left   R12 R13 from one to the next
+	// SI piece   R10 as many bytes of the next 16 blocks, in order   R11 pieces left   R12 R13 to the next
 	MOVQ R9, SI
 	MOVQ R9, R10
 	SUBQ b_at+88(FP), R10
@@ -336,7 +336,7 @@ piece_b:
 	DECQ R11
 	JNZ piece_b
 	ADDQ b_next+128(FP), R9
-	// BX words of a step   SI DI vectors of A and B   R10 R11 of which are left   R12 R13 from word to word   R15 sums
+	// BX words of a step   SI DI vectors of A, B   R10 R11 of them left   R12 R13 from word to word   R15 sums
 	MOVQ $16, BX
 	CMPQ CX, BX
 	CMOVQLT CX, BX
@@ -418,7 +418,7 @@ repeat_b:
 
 loop:
 	MOVQ mem+168(FP), DI
-	// R10 as much as this piece of as many blocks later, in its order   R11 pieces left   R12 R13 from one to the next
+	// SI piece   R10 as many bytes of the next 16 blocks, in order   R11 pieces left   R12 R13 to the next
 	MOVQ R8, SI
 	MOVQ R8, R10
 	SUBQ a_at+16(FP), R10
@@ -564,7 +564,7 @@ piece_a:
 	DECQ R11
 	JNZ piece_a
 	ADDQ a_next+56(FP), R8
-	// R10 as much as this piece of as many blocks later, in its order   R11 pieces left   R12 R13 from one to the next
+	// SI piece   R10 as many bytes of the next 16 blocks, in order   R11 pieces left   R12 R13 to the next
 	MOVQ R9, SI
 	MOVQ R9, R10
 	SUBQ b_at+88(FP), R10
@@ -710,7 +710,7 @@ piece_b:
 	DECQ R11
 	JNZ piece_b
 	ADDQ b_next+128(FP), R9
-	// BX words of a step   SI DI vectors of A and B   R10 R11 of which are left   R12 R13 from word to word   R15 sums
+	// BX words of a step   SI DI vectors of A, B   R10 R11 of them left   R12 R13 from word to word   R15 sums
 	MOVQ $16, BX
 	CMPQ CX, BX
 	CMOVQLT CX, BX
@@ -792,7 +792,7 @@ repeat_b:
 
 loop:
 	MOVQ mem+168(FP), DI
-	// R10 as much as this piece of as many blocks later, in its order   R11 pieces left   R12 R13 from one to the next
+	// SI piece   R10 as many bytes of the next 16 blocks, in order   R11 pieces left   R12 R13 to the next
 	MOVQ R8, SI
 	MOVQ R8, R10
 	SUBQ a_at+16(FP), R10
@@ -946,7 +946,7 @@ piece_a:
 	DECQ R11
 	JNZ piece_a
 	ADDQ a_next+56(FP), R8
-	// R10 as much as this piece of as many blocks later, in its order   R11 pieces left   R12 R13 from one to the next
+	// SI piece   R10 as many bytes of the next 16 blocks, in order   R11 pieces left   R12 R13 to the next
 	MOVQ R9, SI
 	MOVQ R9, R10
 	SUBQ b_at+88(FP), R10
@@ -1100,7 +1100,7 @@ piece_b:
 	DECQ R11
 	JNZ piece_b
 	ADDQ b_next+128(FP), R9
-	// BX words of a step   SI DI vectors of A and B   R10 R11 of which are left   R12 R13 from word to word   R15 sums
+	// BX words of a step   SI DI vectors of A, B   R10 R11 of them left   R12 R13 from word to word   R15 sums
 	MOVQ $16, BX
 	CMPQ CX, BX
 	CMOVQLT CX, BX
@@ -1182,7 +1182,7 @@ repeat_b:
 
 loop:
 	MOVQ mem+168(FP), DI
-	// R10 as much as this piece of as many blocks later, in its order   R11 pieces left   R12 R13 from one to the next
+	// SI piece   R10 as many bytes of the next 16 blocks, in order   R11 pieces left   R12 R13 to the next
 	MOVQ R8, SI
 	MOVQ R8, R10
 	SUBQ a_at+16(FP), R10
@@ -1320,7 +1320,7 @@ piece_a:
 	DECQ R11
 	JNZ piece_a
 	ADDQ a_next+56(FP), R8
-	// R10 as much as this piece of as many blocks later, in its order   R11 pieces left   R12 R13 from one to the next
+	// SI piece   R10 as many bytes of the next 16 blocks, in order   R11 pieces left   R12 R13 to the next
 	MOVQ R9, SI
 	MOVQ R9, R10
 	SUBQ b_at+88(FP), R10
@@ -1458,7 +1458,7 @@ piece_b:
 	DECQ R11
 	JNZ piece_b
 	ADDQ b_next+128(FP), R9
-	// BX words of a step   SI DI vectors of A and B   R10 R11 of which are left   R12 R13 from word to word   R15 sums
+	// BX words of a step   SI DI vectors of A, B   R10 R11 of them left   R12 R13 from word to word   R15 sums
 	MOVQ $16, BX
 	CMPQ CX, BX
 	CMOVQLT CX, BX
@@ -1539,7 +1539,7 @@ repeat_b:
 
 loop:
 	MOVQ mem+168(FP), DI
-	// R10 as much as this piece of as many blocks later, in its order   R11 pieces left   R12 R13 from one to the next
+	// SI piece   R10 as many bytes of the next 16 blocks, in order   R11 pieces left   R12 R13 to the next
 	MOVQ R8, SI
 	MOVQ R8, R10
 	SUBQ a_at+16(FP), R10
@@ -1765,7 +1765,7 @@ piece_a:
 	DECQ R11
 	JNZ piece_a
 	ADDQ a_next+56(FP), R8
-	// R10 as much as this piece of as many blocks later, in its order   R11 pieces left   R12 R13 from one to the next
+	// SI piece   R10 as many bytes of the next 16 blocks, in order   R11 pieces left   R12 R13 to the next
 	MOVQ R9, SI
 	MOVQ R9, R10
 	SUBQ b_at+88(FP), R10
@@ -1991,7 +1991,7 @@ piece_b:
 	DECQ R11
 	JNZ piece_b
 	ADDQ b_next+128(FP), R9
-	// BX words of a step   SI DI vectors of A and B   R10 R11 of which are left   R12 R13 from word to word   R15 sums
+	// BX words of a step   SI DI vectors of A, B   R10 R11 of them left   R12 R13 from word to word   R15 sums
 	MOVQ $16, BX
 	CMPQ CX, BX
 	CMOVQLT CX, BX
@@ -2077,7 +2077,7 @@ repeat_b:
 
 loop:
 	MOVQ mem+168(FP), DI
-	// R10 as much as this piece of as many blocks later, in its order   R11 pieces left   R12 R13 from one to the next
+	// SI piece   R10 as many bytes of the next 16 blocks, in order   R11 pieces left   R12 R13 to the next
 	MOVQ R8, SI
 	MOVQ R8, R10
 	SUBQ a_at+16(FP), R10
@@ -2327,7 +2327,7 @@ piece_a:
 	DECQ R11
 	JNZ piece_a
 	ADDQ a_next+56(FP), R8
-	// R10 as much as this piece of as many blocks later, in its order   R11 pieces left   R12 R13 from one to the next
+	// SI piece   R10 as many bytes of the next 16 blocks, in order   R11 pieces left   R12 R13 to the next
 	MOVQ R9, SI
 	MOVQ R9, R10
 	SUBQ b_at+88(FP), R10
@@ -2577,7 +2577,7 @@ piece_b:
 	DECQ R11
 	JNZ piece_b
 	ADDQ b_next+128(FP), R9
-	// BX words of a step   SI DI vectors of A and B   R10 R11 of which are left   R12 R13 from word to word   R15 sums
+	// BX words of a step   SI DI vectors of A, B   R10 R11 of them left   R12 R13 from word to word   R15 sums
 	MOVQ $16, BX
 	CMPQ CX, BX
 	CMOVQLT CX, BX
@@ -2663,7 +2663,7 @@ repeat_b:
 
 loop:
 	MOVQ mem+168(FP), DI
-	// R10 as much as this piece of as many blocks later, in its order   R11 pieces left   R12 R13 from one to the next
+	// SI piece   R10 as many bytes of the next 16 blocks, in order   R11 pieces left   R12 R13 to the next
 	MOVQ R8, SI
 	MOVQ R8, R10
 	SUBQ a_at+16(FP), R10
@@ -2881,7 +2881,7 @@ piece_a:
 	DECQ R11
 	JNZ piece_a
 	ADDQ a_next+56(FP), R8
-	// R10 as much as this piece of as many blocks later, in its order   R11 pieces left   R12 R13 from one to the next
+	// SI piece   R10 as many bytes of the next 16 blocks, in order   R11 pieces left   R12 R13 to the next
 	MOVQ R9, SI
 	MOVQ R9, R10
 	SUBQ b_at+88(FP), R10
@@ -3099,7 +3099,7 @@ piece_b:
 	DECQ R11
 	JNZ piece_b
 	ADDQ b_next+128(FP), R9
-	// BX words of a step   SI DI vectors of A and B   R10 R11 of which are left   R12 R13 from word to word   R15 sums
+	// BX words of a step   SI DI vectors of A, B   R10 R11 of them left   R12 R13 from word to word   R15 sums
 	MOVQ $16, BX
 	CMPQ CX, BX
 	CMOVQLT CX, BX

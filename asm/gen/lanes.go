@@ -16,16 +16,18 @@ func writeLanes(s *source) {
 	}
 }
 
-// lanes writes the kernel that goes on with the sums of 16 blocks of K, in the lanes of one vector or two; see LanesFunc. It puts the 16
-// words of a piece of every block side by side, those of all pieces of A and of B, and then sums every pair of vectors.
+// lanes writes the kernel that goes on with the sums of 16 blocks of K, in the lanes of one vector or two; see
+// LanesFunc. It puts the 16 words of a piece of every block side by side, those of all pieces of A and of B, and then
+// sums every pair of vectors.
 //
-// The addresses of the blocks, without what they have in common, stand in tables on the stack, in which those that do not exist repeat the
+// How far the blocks are from the first stands in tables on the stack, in which those that do not exist repeat the
 // last one.
 //
 //	CX words left   R8 A   R9 B   DI what is side by side
 func (k kernel) lanes(s *source, f form) {
 	name := map[bool]string{true: "512", false: "256"}[k.zmm] + f.name
-	s.function("lanes"+name, "k, lanes int, a laned, b laned, sums, mem unsafe.Pointer", 256, "Sums of 16 blocks side by side.")
+	s.function("lanes"+name, "k, lanes int, a laned, b laned, sums, mem unsafe.Pointer", 256,
+		"Sums of 16 blocks side by side.")
 	s.load("lanes", "R10")
 	for table, of := range []string{"a", "b"} {
 		s.load(of+"_block", "R9")
@@ -48,7 +50,7 @@ func (k kernel) lanes(s *source, f form) {
 	s.label("loop")
 	s.load("mem", "DI")
 	for table, of := range []string{"a", "b"} {
-		s.comment("R10 as much as this piece of as many blocks later, in its order   R11 pieces left   R12 R13 from one to the next")
+		s.comment("SI piece   R10 as many bytes of the next 16 blocks, in order   R11 pieces left   R12 R13 to the next")
 		at := []string{"R8", "R9"}[table]
 		s.op("MOVQ %s, SI", at)
 		s.op("MOVQ %s, R10", at)
@@ -66,7 +68,7 @@ func (k kernel) lanes(s *source, f form) {
 		s.op("JNZ piece_%s", of)
 		s.op("ADDQ %s, %s", s.arg(of+"_next"), at)
 	}
-	s.comment("BX words of a step   SI DI vectors of A and B   R10 R11 of which are left   R12 R13 from word to word   R15 sums")
+	s.comment("BX words of a step   SI DI vectors of A, B   R10 R11 of them left   R12 R13 from word to word   R15 sums")
 	s.op("MOVQ $16, BX")
 	s.op("CMPQ CX, BX")
 	s.op("CMOVQLT CX, BX")
@@ -108,7 +110,8 @@ func (k kernel) lanes(s *source, f form) {
 	s.ret()
 }
 
-// aside puts the words of a piece at SI of 16 blocks side by side at DI, with a table of blocks, and brings those at R10 closer.
+// aside puts the words of a piece at SI of 16 blocks side by side at DI, with a table of blocks, and brings as many
+// bytes at R10 closer.
 func (k kernel) aside(s *source, f form, table int) {
 	load := func(i, at int) {
 		s.op("MOVQ %d(SP), AX", table+8*i)

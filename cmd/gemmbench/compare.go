@@ -49,7 +49,8 @@ func (f *compareFlags) declareAll(fs *flag.FlagSet) {
 	fs.DurationVar(&f.minTime, "min-time", bench.DefaultMinTime,
 		fmt.Sprintf("shortest sample: short products repeat until it is over; without a size %v by default", defaultMinTime))
 	fs.BoolVar(&f.verify, "verify", true, "check every result against a float64 reference, or its bits with -arith hopper")
-	fs.BoolVar(&f.cold, "cold", false, "rotate over operands that exceed twice the last-level cache, as through layers, and say how fast they are read; for one caller")
+	fs.BoolVar(&f.cold, "cold", false, "rotate over operands that exceed twice the last-level cache, as through layers, "+
+		"and say how fast they are read; for one caller")
 	fs.StringVar(&f.cpuprofile, "cpuprofile", "", "write a CPU profile of the run to `file`")
 	fs.StringVar(&f.trace, "trace", "", "write what each worker did in products of each variant to `file` and file.json: "+
 		"regions of an execution trace for go tool trace, and a timeline for ui.perfetto.dev")
