@@ -162,6 +162,8 @@ type Kernel struct {
 	Peak      func(n int)
 	PeakFlops int
 
+	Index int // in Kernels
+
 	accepts [numTypes]bool
 	needs   isa
 	why     [numTypes]string

@@ -17,10 +17,18 @@ var envKernel = os.Getenv(KernelEnv)
 var (
 	errPurego = errors.New("this build has no assembly for it (another architecture, or -tags purego)")
 
-	kernels = append(register(machine()), registerHopper(machine())...)
+	kernels = number(append(register(machine()), registerHopper(machine())...))
 	pinned  = Named(envKernel)
 	best    = [...][numTypes]*Kernel{Native: choose(kernels, Native), Hopper: choose(kernels, Hopper)}
 )
+
+// number tells kernels their places.
+func number(ks []*Kernel) []*Kernel {
+	for i, k := range ks {
+		k.Index = i
+	}
+	return ks
+}
 
 // register builds every native kernel, runnable or not, in order of preference.
 func register(c cpu) []*Kernel {

@@ -12,18 +12,13 @@ import (
 //	slabs     what a slab of C needs of A and B comes from caches soon enough for each worker to fetch it
 //	ring      else A, and B unless few workers pack it themselves, are packed once for all, in slots
 const (
-	tinyWork  = 1 << 16 // multiply-adds that are too few to think about
-	streamMin = 1 << 18 // least elements of a B whose columns are shared; smaller ones stay in a cache
-	thinRows  = 4       // rows that are not fewer than a kernel for unpacked operands wants
-	bareMin   = 1 << 16 // least elements of a B of which several panels are packed at once
-	alongMin  = 256     // least elements of K of columns that are read as rows
-
-	nearRows  = 512 << 10 // bytes of A, of a block of K, up to which whoever computes packs it for itself
-	nearFlops = 1 << 30   // flops up to which it does
-	nearCols  = 256       // columns up to which it does if K has several blocks, whose sums wait
-	nearC     = 16 << 20  // bytes of C that one or two workers find again
-	pastBytes = 32 << 20  // least bytes of C to be stored past caches of unknown or smaller size
-	slabBytes = 64 << 20  // bytes of A and B of a slab, for which a context waits
+	tinyWork  = 1 << 16  // multiply-adds that are too few to think about
+	streamMin = 1 << 18  // least elements of a B whose columns are shared; smaller ones stay in a cache
+	thinRows  = 4        // rows that are not fewer than a kernel for unpacked operands wants
+	alongMin  = 256      // least elements of K of columns that are read as rows
+	nearCols  = 256      // columns up to which slabs are near if K has several blocks, whose sums wait
+	pastBytes = 32 << 20 // least bytes of C to be stored past caches of unknown or smaller size
+	slabBytes = 64 << 20 // bytes of A and B of a slab, for which a context waits
 )
 
 // choose returns how to compute q, whose dimensions are not 0.
@@ -52,7 +47,10 @@ func choose(q *problem) Plan {
 
 // alone reports whether the product stays with its caller, of such a crowd.
 func (q *problem) alone(c crowd) bool {
-	if q.dotted() {
+	switch {
+	case q.asked.any:
+		return false
+	case q.dotted():
 		return q.dotBytes() < 2*dotShare
 	}
 	return q.counted(c) <= q.on.shared[c]
@@ -60,33 +58,42 @@ func (q *problem) alone(c crowd) bool {
 
 // counted returns the flops as which the product counts there. Rows for which workers would wait for B are more.
 func (q *problem) counted(c crowd) float64 {
-	rows := q.m + q.on.fetchRows
-	if c > two {
-		rows = max(rows, q.on.leastRows[q.formB])
-	}
+	rows := max(q.m+q.on.fetchRows, q.on.leastRows[c][q.formB])
 	return 2 * float64(rows) * float64(q.n) * float64(q.k)
 }
 
 // sharesColumns reports whether workers had better share out the columns of a B that is read once.
 func (q *problem) sharesColumns() bool {
 	workers := q.atOnce()
-	rows := &q.on.columns[q.crowd(workers)]
+	c := q.crowd(workers)
+	rows := &q.on.columns[c]
 	most := rows.most[q.formB]
-	// Where A does not lie as the kernel reads it, each of several would pack it again.
-	if q.held(workers, rows.times[q.formB]) && (workers <= 2 || q.readsA() || q.on.fetchRows > 0) {
+	if q.held(workers, rows.part[q.formB]) && (q.on.repacks[c] || q.readsA()) {
 		most = rows.held[q.formB]
 	}
-	return q.m <= most && q.n*q.k >= streamMin && !q.transC && !(workers > 2 && q.few()) && q.readsFast() == nil &&
+	return q.m <= most && q.n*q.k >= streamMin && !q.transC && !q.slabSource().lies() &&
 		q.streamBytes() <= barrier.MaxTx*tile.PanelTxUnit
+}
+
+// slabSource returns the fastest way to read B for slabs, or for all of C.
+func (q *problem) slabSource() sourceB {
+	switch {
+	case q.readsFast() != nil:
+		return unpackedB
+	case q.few():
+		return streamedB
+	case q.ready():
+		return storedB
+	}
+	return packedB
 }
 
 // few reports whether kernels for few rows multiply faster than tiles where B stays in a cache. Tiles have all
 // of their rows, however few are wanted.
 func (q *problem) few() bool {
-	workers, k := q.atOnce(), q.kernel
-	turned := q.formB == alongK && q.sizeB() <= q.on.fewTurned
-	cached := q.n*q.k < streamMin || workers > 2 && q.held(workers, q.on.columns[few].times[q.formB])
-	return q.m <= q.on.fewRows[q.formB] && cached && !turned && !q.transC && q.streams() &&
+	workers, on, k := q.atOnce(), q.on, q.kernel
+	cached := q.n*q.k < streamMin || workers > 2 && q.held(workers, on.columns[few].part[q.formB])
+	return q.m <= on.fewRows[q.formB] && cached && q.sizeB() > on.fewTurned[q.formB] && !q.transC && q.streams() &&
 		max(k.PanelA(q.words(q.k)), q.m*q.n*4) <= fewBytes
 }
 
@@ -100,18 +107,16 @@ func (q *problem) each(g *Plan, workers int) float64 {
 
 // near reports whether workers may fetch what their slabs need, each for itself.
 func (q *problem) near(g *Plan, workers int) bool {
-	sizeA, l2 := float64(q.m)*float64(g.depth*q.elem.Size()), float64(workers*q.on.l2)
+	on, sizeA, l2 := q.on, float64(q.m)*float64(g.depth*q.elem.Size()), float64(workers*q.on.l2)
 	each := q.each(g, workers)
 	switch {
-	case workers == 1 && q.alone(one), each > 0 && q.flops() <= each*float64(workers):
-		return true
 	case each > 0:
 		// Slabs of all columns pack A once.
-		return workers == 2 && g.a == panelsOfA && q.n <= ownPanels*q.kernel.NR && q.kernel.Arithmetic == Native
-	case g.a == rowsOfA && q.kernel.Edge() != nil && sizeA <= q.on.nearA*l2 &&
-		float64(q.sizeB()) <= q.on.nearB*l2 && q.m*q.pitchC <= nearC:
+		return q.flops() <= each*float64(workers) || g.a == panelsOfA && q.n <= on.slabsOnce[q.crowd(workers)]*q.kernel.NR
+	case workers == 1 && q.alone(one):
+		return true
+	case g.a == rowsOfA && sizeA <= on.nearA*l2 && q.held(workers, on.nearB) && q.m*q.pitchC <= on.nearC:
 		return true
 	}
-	return q.flops() <= nearFlops &&
-		(g.b == unpackedB || g.b == streamedB || sizeA <= nearRows && (g.depth == q.k || q.n <= nearCols))
+	return q.flops() <= on.nearFlops && (g.b.lies() || sizeA <= on.nearRows && (g.depth == q.k || q.n <= nearCols))
 }

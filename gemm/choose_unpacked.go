@@ -42,12 +42,12 @@ func (q *problem) readsFast() *asm.Unpacked {
 	if u == nil || q.exceeds(1) {
 		return nil
 	}
-	size, far := q.sizeB(), q.m*q.k*q.elem.Size() > nearRows // A, which several strips of columns would read again
+	size, far := q.sizeB(), float64(q.m*q.k*q.elem.Size()) > on.nearRows // A, which several strips of columns would read again
 	fits := false
 	switch thin := q.m < thinRows; {
 	case thin && workers <= 2:
 		fits = size <= min(on.unpackedThin, 4*on.l2)
-	case thin && q.held(workers, 2):
+	case thin && q.held(workers, 0.5):
 		fits = true
 	case q.n <= u.Columns, q.m <= on.unpackedTall && !far:
 		fits = size <= min(on.unpacked, 4*on.l2) && (q.m <= u.Rows || q.spread(u) <= on.unpackedNear)

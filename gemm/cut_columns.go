@@ -33,10 +33,8 @@ const (
 	pieceAlong   = 8 << 10  // bytes of its rows, at least, if they lie along K
 	piecesAcc    = 8 << 20  // bytes of accumulators that outlast items, at most
 	alongDepth   = 1024     // elements of K of B before the next panel of A reads them again
-	alongEach    = 1 << 20  // elements of B of each worker from which it is wide
 	sweepLeast   = 5        // rows for a kernel that sweeps, or reads columns as rows: fewer are multiplied where B lies
 	behindPanels = 16       // panels of a block of K before the next, packed behind products
-	restTiles    = 8        // tiles of rows from which A takes the time to fetch a panel of a whole stage
 	sweptPanels  = 2        // panels of B in a piece
 )
 
@@ -71,7 +69,7 @@ func (q *problem) streamSource() sourceB {
 		swept = min(swept, on.sweptHeld)
 	}
 	along := on.along[c]
-	if q.n*q.k >= alongEach*q.atOnce() {
+	if q.n*q.k >= on.alongEach*q.atOnce() {
 		along = on.alongWide
 	}
 	few := on.inPlace[q.formB]
@@ -79,11 +77,14 @@ func (q *problem) streamSource() sourceB {
 		few /= 2 // for it would be widened again for every panel of A
 	}
 	switch {
-	case q.formB == alongK && sweepLeast <= q.m && q.m <= along && roundUp(q.m, k.NR)-q.m <= on.alongSpare &&
+	case q.m < sweepLeast:
+	case q.formB == alongK && q.m <= along && roundUp(q.m, k.NR)-q.m <= on.alongSpare &&
 		q.n >= k.MR && q.k >= alongMin && k.Rows(q.elemB) != nil:
 		return alongB
-	case q.formB == inRows && sweepLeast <= q.m && q.m <= swept && q.n >= asm.SweepN && q.k >= asm.SweepK && k.Sweeps(q.elemB):
+	case q.formB == inRows && q.m <= swept && q.n >= asm.SweepN && q.k >= asm.SweepK && k.Sweeps(q.elemB):
 		return sweptB
+	}
+	switch {
 	case q.m <= few && q.streams():
 		return streamedB
 	case q.ready():
@@ -99,7 +100,7 @@ func (q *problem) streamDepth(b sourceB) int {
 	switch {
 	case b == behindB && q.formB != inPanels:
 		words := q.on.fresh[q.formB]
-		if q.m >= restTiles*q.kernel.MR {
+		if q.m >= q.on.tall*q.kernel.MR {
 			words = q.on.freshTall[q.formB]
 		}
 		return words * q.kernel.KPack
@@ -148,13 +149,7 @@ func (q *problem) cutColumns(g *Plan) {
 	block := max(1, min(streamB/k.PanelB(q.words(g.depth)), streamAcc/strip))
 	widest := max(slabBytes/(q.k*size), longRow/size) / k.NR
 	cols := min(share, block)
-	swept := slabsEach * workers // slabs of rows, which are read fastest if they are long
-	switch {
-	case workers == 1:
-		swept = 1
-	case workers > fewWorkers:
-		swept /= 2 // and hand them on, see cutItems
-	}
+	swept := q.on.sweeps[q.crowd(workers)] * workers
 	switch g.b {
 	case packedB:
 		if q.on.group > 1 && q.formB == inRows {

@@ -13,9 +13,7 @@ import (
 // worker.
 const (
 	sharedBytes = 2 << 20 // bytes of sums, at most
-	sumFlops    = 64      // flops of float32 in the time to write an element of a block's sums and to add it elsewhere
 	sharedGain  = 1. / 8  // part of the time by which to share K has to be faster, to be worth its uncertainty
-	rangesEach  = 4       // ranges for each worker, at most
 	pageBytes   = 4 << 10 // bytes apart from which rows share the sets of a second-level cache
 )
 
@@ -25,10 +23,10 @@ func (q *problem) blocks() int { return ceilDiv(q.k, q.chainK()) }
 // mostRanges returns the most ranges of K that so many workers can share out. A kernel that waits for B would be
 // measured first.
 func (q *problem) mostRanges(workers int) int {
-	if workers == 1 || q.kernel.Arithmetic != Native || q.on.fetchRows > 0 || q.transC || float64(q.m)*float64(q.n)*4 > sharedBytes {
+	if workers == 1 || q.kernel.Arithmetic != Native || q.on.fetchRows > 0 || q.transC {
 		return 1
 	}
-	return min(q.blocks(), rangesEach*workers)
+	return max(1, min(q.blocks(), slabsEach*workers, sharedBytes/4/q.m/q.n))
 }
 
 // shareK returns K in so many ranges, or fewer, of so many blocks, and what part of K a range has at most.
@@ -42,7 +40,7 @@ func (q *problem) shareK(most int) (ranges, span int, part float64) {
 // in all so many columns of a range of K, but rows that lie a power of two apart, of which it reads so many columns
 // each, share so few sets of it that it does not keep them.
 func (q *problem) spills(g *Plan, columns, all, ranges int) bool {
-	if g.b != unpackedB && g.b != streamedB || q.formB != inRows || q.blocks() == 1 {
+	if !g.b.lies() || q.formB != inRows || q.blocks() == 1 {
 		return false
 	}
 	size := q.elemB.Size()
@@ -59,13 +57,13 @@ func (q *problem) adds(cut *slabCut, workers int) float64 {
 		return math.Inf(1)
 	}
 	elements := ceilDiv(cut.count, workers) * min(cut.rows, q.m) * min(cut.cols, q.n)
-	return sums * float64(elements*sumFlops*q.kernel.KPack)
+	return sums * float64(elements*q.on.sumFlops*q.kernel.KPack)
 }
 
 // dotted reports whether the product is best computed as dot products.
 func (q *problem) dotted() bool {
-	return q.elemA == q.elemB && q.m <= dotMost && q.n <= dotMost && q.m*q.n*q.kernel.KPack <= dotMost && q.k >= dotBlocks*q.elem.Block() &&
-		q.formB != inPanels && q.kernel.Arithmetic == Native && q.kernel.Lanes(q.elem) != nil &&
+	return q.elemA == q.elemB && max(q.m, q.n) <= dotMost && q.m*q.n*q.kernel.KPack <= dotMost && q.k >= dotBlocks*q.elem.Block() &&
+		q.formB != inPanels && q.kernel.Lanes(q.elem) != nil &&
 		q.linesUp(!q.transA, q.pitchA) && q.linesUp(q.formB == alongK, q.pitchB)
 }
 
@@ -86,7 +84,7 @@ func (q *problem) planDots() Plan {
 	if workers == 1 && (!q.waits || q.flops() <= 4<<20) {
 		g.share = byCaller
 	}
-	most := max(1, min(int(q.dotBytes()/dotRange), rangesEach*workers))
+	most := max(1, min(int(q.dotBytes()/dotRange), slabsEach*workers))
 	span := roundUp(ceilDiv(q.blocks(), most), asm.Lanes)
 	g.slabs = slabCut{rows: q.m, cols: q.n, across: 1, count: 1, ranges: ceilDiv(q.blocks(), span), span: span}
 	return g

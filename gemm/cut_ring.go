@@ -76,7 +76,7 @@ const (
 func (q *problem) planRing() Plan {
 	g := Plan{share: byRing, a: slotsOfA, b: slotsOfB, sums: inEngine, workers: q.workers, group: q.on.group}
 	c := q.crowd(q.workers)
-	free := !q.asked.any && q.on.packs[c] && (c == wide || c == one || ceilDiv(q.n, q.kernel.NR) >= 2*q.workers)
+	free := !q.asked.any && q.on.packs[c] && (c == one || ceilDiv(q.n, q.kernel.NR) >= 2*q.workers)
 	switch {
 	case q.ready():
 		g.b = storedB
@@ -115,13 +115,10 @@ func (g *ringCut) cutC(q *problem, most int, tall bool) {
 		most, across = max(leastTall, min(q.on.l2/2/(4*stageWords), mostTall)), tallCols
 		cta = most
 	}
-	rows, cols := balance(q.m, most), balance(q.n, across)
+	rows, cols := balance(q.m, most), min(cmp.Or(q.asked.n, balance(q.n, across)), q.n)
 	g.ctas = ceilDiv(rows, cta)
 	if q.asked.m != 0 {
 		rows, g.ctas = min(q.asked.m, q.m), 1
-	}
-	if q.asked.n != 0 {
-		cols = min(q.asked.n, q.n)
 	}
 	g.bm = roundUp(ceilDiv(rows, g.ctas), q.kernel.MR)
 	g.bn = roundUp(cols, q.kernel.NR)
@@ -194,9 +191,6 @@ func (g *ringCut) layOut(k *asm.Kernel, bare bool) {
 
 // stageDepth returns the words of K in a stage, a multiple of step.
 func stageDepth(k *asm.Kernel, step int) int {
-	if step == 1 && k.PanelB(stageWords) <= panelBytes {
-		return stageWords // as below, without the divisions, which small products would notice
-	}
 	return max(step, min(stageWords, panelBytes*step/k.PanelB(step))/step*step)
 }
 

@@ -19,7 +19,6 @@ type slabCut struct {
 const (
 	maxParts  = 8       // slabs above each other, at most, if so many have room for their sums
 	partFlops = 1 << 29 // flops of a slab of one panel, at most, for which a context waits
-	helpFlops = 8 << 10 // flops that could be computed in the time it takes to call a worker
 	ownExtent = 128     // rows of a slab that a worker fetches for itself, at most, unless more stay in a cache
 	ownPanels = 8       // panels of B of such a slab, at most
 )
@@ -28,18 +27,16 @@ const (
 // of it, and whether that is fast.
 func (q *problem) planSlabs() (g Plan, near bool) {
 	k, workers := q.kernel, q.atOnce()
-	g = Plan{share: bySlabs, a: panelsOfA, b: packedB, depth: min(q.k, q.stageK()), group: 1}
+	g = Plan{share: bySlabs, a: panelsOfA, depth: min(q.k, q.stageK()), group: 1}
 	if q.readsA() && (q.m >= k.MR || k.Edge() != nil) {
 		g.a = rowsOfA
 	}
-	switch u := q.readsFast(); {
-	case u != nil:
-		g.a, g.b = rowsOfA, unpackedB
-	case q.few():
-		g.a, g.b = panelsOfA, streamedB
-	case q.ready():
-		g.b = storedB
-	case q.formB != alongK && q.n*q.k >= bareMin:
+	switch g.b = q.slabSource(); {
+	case g.b == unpackedB:
+		g.a = rowsOfA
+	case g.b == streamedB:
+		g.a = panelsOfA
+	case g.b == packedB && q.formB != alongK && q.n*q.k >= q.on.groupB:
 		g.group = min(q.on.group, ceilDiv(q.n, k.NR))
 	}
 	if q.operandBytes(1, 1) > slabBytes || !q.near(&g, workers) {
@@ -61,7 +58,7 @@ func (q *problem) planSlabs() (g Plan, near bool) {
 // keepsSums says in g where sums wait, and reports whether there is room for slabs of so many rows and columns:
 // in C if own is false, the scratch memory is not enough and C holds sums as they are.
 func (q *problem) keepsSums(g *Plan, rows, cols int, own bool) bool {
-	if g.sums = inScratch; g.depth == q.k || g.b == unpackedB || g.b == streamedB {
+	if g.sums = inScratch; g.depth == q.k || g.b.lies() {
 		g.sums = inRegisters
 	}
 	_, fits := q.room(g, rows, cols)
@@ -82,7 +79,7 @@ type room struct{ a, b, acc int }
 
 // room returns what slabs of so many rows and columns take, and whether there is so much.
 func (q *problem) room(g *Plan, rows, cols int) (r room, fits bool) {
-	if g.b == unpackedB || g.b == streamedB {
+	if g.b.lies() {
 		return r, true
 	}
 	k := q.kernel
@@ -127,7 +124,7 @@ func (q *problem) best(g *Plan, most int) (best slabCut, of int) {
 			ranges, span, part := q.shareK(n)
 			cut, time := q.cut(g, workers, late, ranges, own)
 			cut.ranges, cut.span = ranges, span
-			flops := float64(time)*quarter*part + float64(workers*helpFlops)
+			flops := float64(time)*quarter*part + float64(workers*q.on.helpFlops)
 			if n > 1 {
 				flops = (flops + q.adds(&cut, workers)) * (1 + sharedGain)
 			}

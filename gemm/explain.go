@@ -140,15 +140,15 @@ func (q *problem) others(t *strings.Builder, g *Plan) {
 	}
 	say("caller", g.share == byCaller, "%.3g MFLOP count as %.3g, and up to %.3g stay with it", q.flops()/1e6, q.counted(c)/1e6, q.on.shared[c]/1e6)
 	rows := &q.on.columns[c]
-	say("columns", g.share == byColumns, "%d rows are to be at most %d, or %d if the caches hold B %d times; B has %d elements, and is to have %d",
-		q.m, rows.most[q.formB], rows.held[q.formB], rows.times[q.formB], q.n*q.k, streamMin)
+	say("columns", g.share == byColumns, "%d rows are to be at most %d, or %d if B takes at most %.2g of the caches; it has %d elements, and is to have %d",
+		q.m, rows.most[q.formB], rows.held[q.formB], rows.part[q.formB], q.n*q.k, streamMin)
 	switch each := q.each(g, workers); {
 	case g.share == byColumns:
 		say("slabs", false, "of so few rows B is read but once")
 	case each > 0:
 		say("slabs", g.share <= bySlabs, "%.3g MFLOP of each worker are to be at most %.3g", q.flops()/1e6/float64(workers), each/1e6)
 	default:
-		say("slabs", g.share <= bySlabs, "A and B are to be at most %.3g and %.3g second-level caches of each worker, or A %d KiB", q.on.nearA, q.on.nearB, nearRows>>10)
+		say("slabs", g.share <= bySlabs, "A and B are to be at most %.3g and %.3g second-level caches of each worker, or A %d KiB", q.on.nearA, q.on.nearB, int(q.on.nearRows)>>10)
 	}
 	say("ring", g.share == byRing, "it is for what is too large for the others")
 }

@@ -162,7 +162,7 @@ func OnIntel() bool { return here.name == "intel" }
 // pretend has the engine plan for another machine.
 func pretend(change func(m *machine)) (restore func()) {
 	old, other := here, *here
-	other.kernels = nil
+	other.tunings = nil
 	change(&other)
 	here = other.tune()
 	return func() { here = old }

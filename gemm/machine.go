@@ -16,13 +16,7 @@ type machine struct {
 	l2      int        // bytes of a second-level cache
 	l3      int        // bytes of the last-level cache, -1 if it is not known
 	cores   func() int // how many processors a call may keep busy if it is the only one
-	kernels []tuned
-}
-
-// tuned is a kernel with its tuning.
-type tuned struct {
-	*asm.Kernel
-	tuning *tuning
+	tunings []tuning   // of asm.Kernels
 }
 
 // here is the machine that this process runs on.
@@ -35,29 +29,21 @@ var here = (&machine{
 
 // processor names this one.
 func processor() string {
-	amd := cpuid.CPU.VendorID == cpuid.AMD
-	switch {
-	case cpuid.CPU.VendorID == cpuid.Intel:
+	switch c := &cpuid.CPU; {
+	case c.VendorID == cpuid.Intel:
 		return "intel"
-	case amd && cpuid.CPU.Family == 0x19 && !cpuid.CPU.Has(cpuid.AVX512F):
-		return "zen3"
-	case amd && cpuid.CPU.Family == 0x19:
-		return "zen4"
-	case amd && cpuid.CPU.Family >= 0x1a:
+	case c.VendorID != cpuid.AMD || c.Family < 0x19:
+		return "other"
+	case c.Family > 0x19:
 		return "zen5"
+	case c.Has(cpuid.AVX512F):
+		return "zen4"
 	}
-	return "other"
+	return "zen3"
 }
 
 // tuned returns the tuning of k on m.
-func (m *machine) tuned(k *asm.Kernel) *tuning {
-	for i := range m.kernels {
-		if m.kernels[i].Kernel == k {
-			return m.kernels[i].tuning
-		}
-	}
-	return nil
-}
+func (m *machine) tuned(k *asm.Kernel) *tuning { return &m.tunings[k.Index] }
 
 // lineBytes is the size of a line of any cache.
 const lineBytes = 64

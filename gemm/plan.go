@@ -46,7 +46,7 @@ type sourceB uint8
 const (
 	unpackedB sourceB = iota // as it lies, by tiles of any width
 	streamedB                // as it lies or is packed, by kernels for few rows
-	alongB                   // as it lies, its columns as rows of A
+	alongB                   // its columns as rows of A
 	storedB                  // in the panels of a Packed
 	packedB                  // in panels that who computes has packed
 	behindB                  // in panels that it packs behind the products of those before
@@ -71,6 +71,9 @@ var (
 	sourceBNames = [...]string{"unpacked", "streamed", "along", "stored", "packed", "behind", "swept", "slots", "dots"}
 	keeperNames  = [...]string{"registers", "C", "scratch", "engine"}
 )
+
+// lies reports whether kernels read B where it lies.
+func (b sourceB) lies() bool { return b <= streamedB }
 
 func (s sharing) String() string { return sharingNames[s] }
 func (a sourceA) String() string { return sourceANames[a] }
@@ -111,9 +114,9 @@ type planned struct {
 func (e *Engine) plan(p *product, s *settings) *Plan {
 	p.survey(here, s)
 	q := &p.problem
-	if q.asked.any || !q.alone(many) {
+	if !q.alone(many) {
 		q.workers, q.procs, q.waits = s.workerCount(), s.processors(), s.ctx != nil
-		if workers := q.atOnce(); !q.asked.any && q.alone(q.crowd(workers)) {
+		if q.alone(q.crowd(q.atOnce())) {
 			q.workers, q.waits = 1, false
 		}
 	}

@@ -79,8 +79,11 @@ func (q *problem) atOnce() int { return min(q.workers, q.procs) }
 
 // direct reports whether accumulators are C's elements as they are, rounds whether those are that the
 // kernel has rounded.
-func (q *problem) direct() bool { return q.out == asm.F32 && q.plain && !q.transC }
-func (q *problem) rounds() bool { return q.kernel.Rounds(q.out) && q.plain && !q.transC }
+func (q *problem) direct() bool { return q.out == asm.F32 && q.asSummed() }
+func (q *problem) rounds() bool { return q.kernel.Rounds(q.out) && q.asSummed() }
+
+// asSummed reports whether C has the sums as its elements, and as they are summed row by row.
+func (q *problem) asSummed() bool { return q.plain && !q.transC }
 
 // ready reports whether B's panels are what the kernel multiplies, narrow whether they are packed but have
 // to be widened.
@@ -108,9 +111,9 @@ func (q *problem) streams() bool {
 	return q.kernel.StreamRows(q.elemB) > 0 && (q.formB == inPanels || q.elemB.Block() == q.elem.Block())
 }
 
-// held reports whether the second-level caches of so many workers hold B so many times. 0 times is never.
-func (q *problem) held(workers, times int) bool {
-	return times > 0 && q.sizeB() <= workers*q.on.l2/times
+// held reports whether B takes no more than a part of the second-level caches of so many workers.
+func (q *problem) held(workers int, part float64) bool {
+	return float64(q.sizeB()) <= part*float64(workers*q.on.l2)
 }
 
 // pose makes p's problem, as far as a product that is too small to think about needs it.

@@ -14,30 +14,40 @@ type tuning struct {
 	*machine
 
 	// Who shares a product.
-	shared    [crowds]float64 // flops up to which to hand over takes longer than it saves (S)
-	leastRows [forms]int      // rows as which fewer count there for three workers and more, as they wait for B (F)
-	fetchRows int             // rows that could be multiplied while their B comes from the last cache (F)
-	columns   [crowds]limits  // rows up to which workers share out the columns of a large B (F)
-	slabs     [crowds]float64 // flops of each worker up to which it fetches what its slabs need; 0: see nearA (R)
-	slabsPack [crowds]float64 // the same if it has to pack A for them (R)
-	nearA     float64         // second-level caches of A, of a block of K, that come to a worker soon enough (R)
-	nearB     float64         // the same of B (R)
-	ownC      bool            // C outgrows second-level caches, not the last (R)
-	panelA    int             // quarters of the time of a tile: to bring a panel of A closer, where it lies in rows (S)
-	panelB    int             // and to bring and pack one of B (S)
+	shared    [crowds]float64    // flops up to which to hand over takes longer than it saves (S)
+	leastRows [crowds][forms]int // rows as which fewer count there, as workers wait for B (F)
+	fetchRows int                // rows that could be multiplied while their B comes from the last cache (F)
+	columns   [crowds]limits     // rows up to which workers share out the columns of a large B (F)
+	repacks   [crowds]bool       // B counts as held there, too, if each worker has to pack A again (F)
+	slabs     [crowds]float64    // flops of each worker up to which it fetches what its slabs need; 0: see nearA (R)
+	slabsPack [crowds]float64    // the same if it has to pack A for them (R)
+	slabsOnce [crowds]int        // panels of B up to which slabs have all columns, for which A is packed once (R)
+	nearA     float64            // second-level caches of A, of a block of K, that come to a worker soon enough (R)
+	nearB     float64            // the same of B (R)
+	nearC     int                // bytes of C that one or two workers find again (R)
+	nearRows  float64            // bytes of A, of a block of K, up to which whoever computes packs it for itself (R)
+	nearFlops float64            // flops up to which it does (R)
+	helpFlops int                // flops in the time it takes to call a worker (S)
+	sumFlops  int                // flops of float32 in the time to write an element of a block's sums and to add it elsewhere (S)
+	ownC      bool               // C outgrows second-level caches, not the last (R)
+	panelA    int                // quarters of the time of a tile: to bring a panel of A closer, where it lies in rows (S)
+	panelB    int                // and to bring and pack one of B (S)
 
 	// How few rows are multiplied.
 	fewRows    [forms]int  // rows up to which kernels for few are faster than tiles where B stays in a cache (F)
-	fewTurned  int         // bytes of a B along K up to which they are not (S)
+	fewTurned  [forms]int  // bytes of B up to which they are not (S)
 	inPlace    [forms]int  // rows up to which they take a B in a stream, as it lies or is packed (F)
 	along      [crowds]int // rows up to which columns of B along K are read as rows of A (F)
 	alongWide  int         // the same if each worker has alongEach elements of B (F)
+	alongEach  int         // (F)
 	alongSpare int         // rows that may then be missing to whole panels of A (F)
 	alongTiles int         // tiles of such columns whose sums may wait, of few panels of A; 0: any (F)
 	swept      [crowds]int // rows up to which a kernel packs pieces of B as it multiplies them (F)
 	sweptHeld  int         // the same of a B that a second-level cache holds (F)
 	fresh      [forms]int  // words of K in a panel that is packed behind products, by few rows (F)
-	freshTall  [forms]int  // the same by restTiles tiles of rows and more (F)
+	freshTall  [forms]int  // the same by tall rows (F)
+	tall       int         // tiles of rows that take the time to fetch a panel of a whole stage (F)
+	sweeps     [crowds]int // slabs of each worker that sweeps or reads along: rows are read fastest if they are long (F)
 
 	// What is not packed: float32.
 	unpacked      int     // bytes of B, or four second-level caches, up to which few rows, or columns, read it as it lies (S)
@@ -49,13 +59,17 @@ type tuning struct {
 	// The ring.
 	packs     [crowds]bool // workers pack B themselves rather than copy it to the ring (R)
 	group     int          // panels of B in rows of K that are packed at once (R)
+	groupB    int          // elements of a B from which they are by slabs (S)
 	slabTiles [crowds]int  // tiles of the kernel that a slab may be high in any case (R)
 	extent    [crowds]int  // rows and columns of a cluster tile (R)
 	depth     [crowds]int  // stages (R)
 }
 
-// limits are rows of A for each form of B: most, or held if second-level caches hold B so many times.
-type limits struct{ most, held, times [forms]int }
+// limits are rows of A for each form of B: most, or held if B takes no more than a part of second-level caches.
+type limits struct {
+	most, held [forms]int
+	part       [forms]float64
+}
 
 // all returns v for every crowd.
 func all[T any](v T) [crowds]T { return [crowds]T{v, v, v, v, v} }
@@ -63,29 +77,39 @@ func all[T any](v T) [crowds]T { return [crowds]T{v, v, v, v, v} }
 // words is the tuning of a kernel of float32 with AVX-512 on a Zen 5, from which the others differ.
 var words = tuning{
 	shared:    all(5.0 * (1 << 17)),
-	leastRows: [forms]int{8, 16, 8},
+	leastRows: [crowds][forms]int{few: {8, 16, 8}, many: {8, 16, 8}, wide: {8, 16, 8}},
 	columns: [crowds]limits{
-		{most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, times: [forms]int{1, 1, 0}},
-		{most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, times: [forms]int{2, 2, 0}},
-		{most: [forms]int{128, 128, 128}, held: [forms]int{8, 8, 8}, times: [forms]int{2, 2, 1}},
-		{most: [forms]int{64, 64, 64}, held: [forms]int{8, 8, 8}, times: [forms]int{2, 2, 1}},
-		{most: [forms]int{128, 128, 128}, held: [forms]int{8, 8, 8}, times: [forms]int{2, 2, 1}},
+		{most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, part: [forms]float64{1, 1, 0}},
+		{most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, part: [forms]float64{0.5, 0.5, 0}},
+		{most: [forms]int{128, 128, 128}, held: [forms]int{8, 8, 8}, part: [forms]float64{0.5, 0.5, 1}},
+		{most: [forms]int{64, 64, 64}, held: [forms]int{8, 8, 8}, part: [forms]float64{0.5, 0.5, 1}},
+		{most: [forms]int{128, 128, 128}, held: [forms]int{8, 8, 8}, part: [forms]float64{0.5, 0.5, 1}},
 	},
+	repacks:   [crowds]bool{true, true, false, false, false},
 	slabs:     [crowds]float64{few: 3 << 27, many: 3 << 27, wide: 3 << 27},
 	slabsPack: [crowds]float64{0, 3 << 21, 3 << 23, 3 << 23, 3 << 23},
+	slabsOnce: [crowds]int{two: 8},
 	nearA:     2,
 	nearB:     1.5,
+	nearC:     16 << 20,
+	nearRows:  512 << 10,
+	nearFlops: 1 << 30,
+	helpFlops: 8 << 10,
+	sumFlops:  64,
 	panelA:    1,
 	panelB:    6,
 
 	fewRows:    [forms]int{8, 8, 4},
-	fewTurned:  32 << 10,
+	fewTurned:  [forms]int{alongK: 32 << 10},
 	inPlace:    [forms]int{8, 8, 32},
 	along:      [crowds]int{64, 64, 64, 0, 0},
 	alongWide:  128,
+	alongEach:  1 << 20,
 	alongSpare: 4,
 	fresh:      [forms]int{128, 128, 0},
 	freshTall:  [forms]int{256, 256, 0},
+	tall:       8,
+	sweeps:     [crowds]int{1, 4, 4, 2, 2},
 
 	unpacked:      4 << 20,
 	unpackedThin:  1 << 20,
@@ -107,7 +131,9 @@ var tunings = []struct {
 }{
 	{"", "avx512bf16", func(t *tuning) {
 		t.shared = all(5.0 * (1 << 18))
-		t.columns[few].times[inRows], t.columns[many].times[inRows], t.columns[wide].times[inRows] = 3, 3, 3
+		for c := few; c < crowds; c++ {
+			t.columns[c].part[inRows] = 1. / 3
+		}
 		t.fewRows[inRows] = 6
 	}},
 	{"", "avx2", func(t *tuning) {
@@ -115,7 +141,7 @@ var tunings = []struct {
 			t.columns[c].most[alongK] = 64 // nothing is packed behind products
 		}
 		t.fewRows = [forms]int{3, 2, 3}
-		t.fewTurned = 64 << 10
+		t.fewTurned[alongK] = 64 << 10
 		t.inPlace = [forms]int{4, 4, 16}
 		t.along, t.alongWide = [crowds]int{}, 0
 	}},
@@ -127,7 +153,9 @@ var tunings = []struct {
 	}},
 	{"zen4", "avx512bf16", func(t *tuning) {
 		t.shared = all(5.0 * (1 << 17))
-		t.leastRows = [forms]int{4, 8, 4}
+		for c := few; c < crowds; c++ {
+			t.leastRows[c] = [forms]int{4, 8, 4}
+		}
 	}},
 	{"intel", "", func(t *tuning) {
 		t.nearA, t.nearB = 0.5, 0.875
@@ -140,35 +168,43 @@ var tunings = []struct {
 	{"", "goamx", amxTuning},
 	{"", "go", noStreams},
 	{"", "gobf16", noStreams},
-	{"", "hopper-avx512", noStreams},
-	{"", "hopper-avx2", noStreams},
-	{"", "hopper-go", noStreams},
+	{"", "hopper-avx512", exactTuning},
+	{"", "hopper-avx2", exactTuning},
+	{"", "hopper-go", exactTuning},
 }
 
 // amxTuning is that of tiles of AMX, which multiply faster than operands come from the last cache, so that
 // fetching them decides.
 func amxTuning(t *tuning) {
 	t.shared = [crowds]float64{32 << 20, 32 << 20, 32 << 20, 16 << 20, 16 << 20}
-	t.leastRows = [forms]int{}
+	t.leastRows = [crowds][forms]int{}
 	t.fetchRows = 128
 	t.columns = [crowds]limits{
-		{most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, times: [forms]int{2, 2, 1}},
-		{most: [forms]int{32, 128, 64}, held: [forms]int{31, 64, 2}, times: [forms]int{2, 1, 3}},
-		{most: [forms]int{64, 128, 64}, held: [forms]int{16, 4, 2}, times: [forms]int{2, 4, 3}},
-		{most: [forms]int{8, 8, 8}, held: [forms]int{4, 4, 2}, times: [forms]int{3, 3, 3}},
+		{most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, part: [forms]float64{0.5, 0.5, 1}},
+		{most: [forms]int{32, 128, 64}, held: [forms]int{31, 64, 2}, part: [forms]float64{0.5, 1, 1. / 3}},
+		{most: [forms]int{64, 128, 64}, held: [forms]int{16, 4, 2}, part: [forms]float64{0.5, 0.25, 1. / 3}},
+		{most: [forms]int{8, 8, 8}, held: [forms]int{4, 4, 2}, part: [forms]float64{1. / 3, 1. / 3, 1. / 3}},
 		{most: [forms]int{512, 512, 128}},
 	}
+	t.repacks = all(true)
 	t.slabs = [crowds]float64{0, 9 << 24, 1 << 29, 1 << 29, 1 << 29}
 	t.slabsPack = t.slabs
+	t.nearA = 0
 	t.ownC = true
 	t.panelA, t.panelB = 10, 32
 	t.fewRows = [forms]int{4, 2, 2}
-	t.fewTurned = 8 << 10
+	t.fewTurned[alongK] = 8 << 10
 	t.inPlace = [forms]int{8, 4, 4}
 	t.along, t.alongSpare = all(64), 32
 	t.alongTiles = 2
 	t.swept, t.sweptHeld = [crowds]int{128, 48, 48, 32, 32}, 48
-	t.group, t.packs[wide], t.slabTiles[wide] = 8, true, 32
+	t.group, t.groupB, t.packs[wide], t.slabTiles[wide] = 8, 1<<16, true, 32
+}
+
+// exactTuning is that of Hopper's arithmetic.
+func exactTuning(t *tuning) {
+	noStreams(t)
+	t.slabsOnce = [crowds]int{}
 }
 
 // noStreams is that of kernels in Go, and of Hopper's arithmetic: they have none for few rows.
@@ -178,7 +214,8 @@ func noStreams(t *tuning) {
 		t.columns[c].most = [forms]int{64, 64, 64}
 	}
 	t.along, t.alongWide = [crowds]int{}, 0
-	t.leastRows, t.fewRows, t.inPlace, t.packs = [forms]int{}, [forms]int{}, [forms]int{}, [crowds]bool{}
+	t.leastRows, t.packs = [crowds][forms]int{}, [crowds]bool{}
+	t.fewRows, t.inPlace = [forms]int{}, [forms]int{}
 }
 
 // tune makes m's tunings.
@@ -191,7 +228,7 @@ func (m *machine) tune() *machine {
 				row.set(&t)
 			}
 		}
-		m.kernels = append(m.kernels, tuned{k, &t})
+		m.tunings = append(m.tunings, t)
 	}
 	return m
 }
