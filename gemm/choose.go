@@ -78,7 +78,7 @@ func (q *problem) sharesColumns() bool {
 // slabSource returns the fastest way to read B for slabs, or for all of C.
 func (q *problem) slabSource() sourceB {
 	switch {
-	case q.readsFast() != nil:
+	case q.readsFast():
 		return unpackedB
 	case q.few():
 		return streamedB

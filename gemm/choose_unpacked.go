@@ -36,28 +36,22 @@ func (q *problem) readsBoth() *asm.Unpacked {
 	return q.kernel.Unpacked(q.elem)
 }
 
-// readsFast returns the same if it is faster than to pack operands.
-func (q *problem) readsFast() *asm.Unpacked {
+// readsFast reports whether that is faster than to pack operands.
+func (q *problem) readsFast() bool {
 	u, on, workers := q.readsBoth(), q.on, q.atOnce()
 	if u == nil || q.exceeds(1) {
-		return nil
+		return false
 	}
 	size, far := q.sizeB(), float64(q.m*q.k*q.elem.Size()) > on.nearRows // A, which several strips of columns would read again
-	fits := false
 	switch thin := q.m < thinRows; {
 	case thin && workers <= 2:
-		fits = size <= min(on.unpackedThin, 4*on.l2)
+		return size <= min(on.unpackedThin, 4*on.l2)
 	case thin && q.held(workers, 0.5):
-		fits = true
+		return true
 	case q.n <= u.Columns, q.m <= on.unpackedTall && !far:
-		fits = size <= min(on.unpacked, 4*on.l2) && (q.m <= u.Rows || q.spread(u) <= on.unpackedNear)
-	default:
-		fits = q.flops() <= on.unpackedSmall
+		return size <= min(on.unpacked, 4*on.l2) && (q.m <= u.Rows || q.spread(u) <= on.unpackedNear)
 	}
-	if !fits {
-		return nil
-	}
-	return u
+	return q.flops() <= on.unpackedSmall
 }
 
 // spread returns the bytes of a cache that a strip of B takes and, if K lies across the rows of

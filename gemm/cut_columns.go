@@ -100,7 +100,7 @@ func (q *problem) streamDepth(b sourceB) int {
 	switch {
 	case b == behindB && q.formB != inPanels:
 		words := q.on.fresh[q.formB]
-		if q.m >= q.on.tall*q.kernel.MR {
+		if q.m >= q.on.freshTiles*q.kernel.MR {
 			words = q.on.freshTall[q.formB]
 		}
 		return words * q.kernel.KPack

@@ -46,7 +46,7 @@ func (q *problem) spills(g *Plan, columns, all, ranges int) bool {
 	size := q.elemB.Size()
 	row, bytes, most := columns*size, all*size*(q.k/ranges), q.on.l2/4*3
 	apart := min(pageBytes, q.pitchB&-q.pitchB)
-	return row < apart && bytes <= most && bytes > most/apart*row
+	return bytes <= most && bytes > most/apart*row
 }
 
 // adds returns the flops in the time that the busiest of the workers takes to add up what such a cut keeps apart,

@@ -48,15 +48,16 @@ type ringCut struct {
 // flops in bytes, so tiles are as large as leaves a ring of them, with the
 // accumulators, in a few megabytes of L3.
 const (
-	stageWords  = 256       // words of K in a panel, if that leaves a panel of B in panelBytes
-	panelBytes  = 32 << 10  // bytes of a panel of B, at most
-	leastTall   = 256       // rows of a tile whose B is packed for all of them, at least, if A is larger than an L2 cache anyway
-	mostTall    = 1024      // at most
-	tallCols    = 2048      // columns of such a tile, at most
-	ctaRows     = 512       // rows of a CTA, at most
-	maxSlabRows = 128       // rows of a slab, at most, unless tiles of the kernel are high
+	stageWords = 256      // words of K in a panel, if that leaves a panel of B in panelBytes
+	panelBytes = 32 << 10 // bytes of a panel of B, at most
+	leastTall  = 256      // rows of a tile whose B is packed for all of them, at least, if A is larger than an L2 cache anyway
+	mostTall   = 1024     // at most
+	tallCols   = 2048     // columns of such a tile, at most
+	ctaRows    = 512      // rows of a CTA, at most
+	// Rows of a slab, at most, unless tiles of the kernel are high or more rows stay in a cache: beside them a second-level
+	// cache keeps as many panels of B as are packed at once.
+	maxSlabRows = 128
 	minSlabCols = 128       // columns below which no slab is halved, unless workers would be idle
-	groupRows   = 128       // rows of a slab beside which a second-level cache keeps as many panels of B as are packed at once
 	minJob      = 32 << 10  // bytes of a copy job that is long enough to stream
 	maxJob      = 256 << 10 // bytes of a copy job that is short enough to share
 	// splitUnit is what the parts of a split K are multiples of: the depth of a
@@ -85,7 +86,7 @@ func (q *problem) planRing() Plan {
 	}
 	q.cutRing(&g.ring, c, g.b != slotsOfB, free && c != wide || q.narrow())
 	g.depth = g.ring.bk
-	if g.ring.slabRows > groupRows {
+	if g.ring.slabRows > maxSlabRows {
 		g.group = max(1, g.group/2) // that a second-level cache keeps them beside A
 	}
 	g.past = q.exceeds(1) // for who stores a part comes late, if ever, to the next
@@ -160,10 +161,14 @@ func (g *ringCut) cutK(q *problem) {
 // cutSlabs cuts slabs until workers have enough of them.
 func (g *ringCut) cutSlabs(k *asm.Kernel) {
 	g.rowSlabs, g.colSlabs = ceilDiv(g.bm, g.slabRows), 1
-	for g.slabCols > k.NR && (g.slabs() < g.workers || g.slabs() < slabsEach*g.workers && g.slabCols > minSlabCols) {
-		g.slabCols = roundUp(g.slabCols/2, k.NR)
-		g.colSlabs = ceilDiv(g.bn, g.slabCols)
+	halve := func(slabs, cols int) { // until there are so many, or they are so narrow
+		for g.slabs() < slabs && g.slabCols > cols {
+			g.slabCols = roundUp(g.slabCols/2, k.NR)
+			g.colSlabs = ceilDiv(g.bn, g.slabCols)
+		}
 	}
+	halve(slabsEach*g.workers, minSlabCols)
+	halve(g.workers, k.NR)
 	for g.slabRows > k.MR && g.slabs() < g.workers {
 		g.slabRows = roundUp(g.slabRows/2, k.MR)
 		g.rowSlabs = ceilDiv(g.bm, g.slabRows)

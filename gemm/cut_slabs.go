@@ -19,7 +19,6 @@ type slabCut struct {
 const (
 	maxParts  = 8       // slabs above each other, at most, if so many have room for their sums
 	partFlops = 1 << 29 // flops of a slab of one panel, at most, for which a context waits
-	ownExtent = 128     // rows of a slab that a worker fetches for itself, at most, unless more stay in a cache
 	ownPanels = 8       // panels of B of such a slab, at most
 )
 
@@ -42,7 +41,7 @@ func (q *problem) planSlabs() (g Plan, near bool) {
 	if q.operandBytes(1, 1) > slabBytes || !q.near(&g, workers) {
 		return g, false
 	}
-	if workers == 1 && !q.waits && q.keepsSums(&g, q.m, q.n, false) {
+	if workers == 1 && !q.waits && q.keepsSums(&g, q.m, q.n) {
 		g.share, g.workers, g.slabs = byCaller, 1, slabCut{q.m, q.n, 1, 1, 1, q.blocks()}
 		g.past = q.exceeds(1)
 		return g, true
@@ -52,17 +51,17 @@ func (q *problem) planSlabs() (g Plan, near bool) {
 	}
 	g.slabs, g.workers = q.best(&g, workers)
 	g.group, g.past = min(g.group, ceilDiv(g.slabs.cols, k.NR)), q.exceeds(g.workers)
-	return g, q.keepsSums(&g, min(q.m, g.slabs.rows+k.MR-1), g.slabs.cols, false)
+	return g, q.keepsSums(&g, min(q.m, g.slabs.rows+k.MR-1), g.slabs.cols)
 }
 
 // keepsSums says in g where sums wait, and reports whether there is room for slabs of so many rows and columns:
-// in C if own is false, the scratch memory is not enough and C holds sums as they are.
-func (q *problem) keepsSums(g *Plan, rows, cols int, own bool) bool {
+// in C if the scratch memory is not enough and C holds sums as they are.
+func (q *problem) keepsSums(g *Plan, rows, cols int) bool {
 	if g.sums = inScratch; g.depth == q.k || g.b.lies() {
 		g.sums = inRegisters
 	}
 	_, fits := q.room(g, rows, cols)
-	if !fits && !own && q.sumsInC(g) {
+	if !fits && q.sumsInC(g) {
 		g.sums = inC
 		_, fits = q.room(g, rows, cols)
 	}
@@ -114,7 +113,7 @@ func (q *problem) best(g *Plan, most int) (best slabCut, of int) {
 	quarter := float64(tileFlops(q.kernel, q.words(q.k))) / 4
 	own := q.each(g, most) > 0
 	late := 0
-	if (own || most > fewWorkers) && g.b != streamedB {
+	if own && g.b != streamedB {
 		late = 1 // one of several is always late, and all wait for its last slab; but each packs few rows again
 	}
 	least := math.Inf(1)
@@ -144,7 +143,7 @@ func (q *problem) cut(g *Plan, workers, late, ranges int, own bool) (best slabCu
 	k := q.kernel
 	panelsA, panelsB, tall, rest := ceilDiv(q.m, k.MR), ceilDiv(q.n, k.NR), 0, 0
 	if g.a == rowsOfA {
-		if k.Edge() == nil && g.b != unpackedB { // the last slab has the rows after the last whole tile, too
+		if k.Edge() == nil { // the last slab has the rows after the last whole tile, too
 			panelsA, rest = q.m/k.MR, q.m%k.MR
 		}
 		tall = q.on.l2 / 2 / q.pitchA / k.MR // tiles of A that stay in a second-level cache where they lie
@@ -166,13 +165,13 @@ func (q *problem) cut(g *Plan, workers, late, ranges int, own bool) (best slabCu
 			panelB *= 2
 		}
 		time := (each+late)*(4*tiles+panelB)*wide + fetched*q.on.panelA*tiles
-		if time < least && q.keepsSums(g, tiles*k.MR+rest, wide*k.NR, own) {
+		if time < least && q.keepsSums(g, tiles*k.MR+rest, wide*k.NR) {
 			least = time
 			best = slabCut{rows: tiles * k.MR, cols: wide * k.NR, across: across, count: slabs}
 		}
 	}
 	if own {
-		for tiles := min(panelsA, max(tall, ownExtent/k.MR)); tiles > 0; tiles-- {
+		for tiles := min(panelsA, max(tall, maxSlabRows/k.MR)); tiles > 0; tiles-- {
 			tiles = balance(panelsA, tiles)
 			for wide := min(panelsB, ownPanels); wide > 0; wide-- {
 				wide = balance(panelsB, wide)

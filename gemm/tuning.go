@@ -38,15 +38,15 @@ type tuning struct {
 	fewTurned  [forms]int  // bytes of B up to which they are not (S)
 	inPlace    [forms]int  // rows up to which they take a B in a stream, as it lies or is packed (F)
 	along      [crowds]int // rows up to which columns of B along K are read as rows of A (F)
-	alongWide  int         // the same if each worker has alongEach elements of B (F)
-	alongEach  int         // (F)
+	alongWide  int         // the same if each worker has many elements of B (F)
+	alongEach  int         // elements of B of each worker that are enough for that (F)
 	alongSpare int         // rows that may then be missing to whole panels of A (F)
 	alongTiles int         // tiles of such columns whose sums may wait, of few panels of A; 0: any (F)
 	swept      [crowds]int // rows up to which a kernel packs pieces of B as it multiplies them (F)
 	sweptHeld  int         // the same of a B that a second-level cache holds (F)
 	fresh      [forms]int  // words of K in a panel that is packed behind products, by few rows (F)
-	freshTall  [forms]int  // the same by tall rows (F)
-	tall       int         // tiles of rows that take the time to fetch a panel of a whole stage (F)
+	freshTall  [forms]int  // the same if A is high (F)
+	freshTiles int         // tiles of rows that are high, as they take the time to fetch a panel of a whole stage (F)
 	sweeps     [crowds]int // slabs of each worker that sweeps or reads along: rows are read fastest if they are long (F)
 
 	// What is not packed: float32.
@@ -108,7 +108,7 @@ var words = tuning{
 	alongSpare: 4,
 	fresh:      [forms]int{128, 128, 0},
 	freshTall:  [forms]int{256, 256, 0},
-	tall:       8,
+	freshTiles: 8,
 	sweeps:     [crowds]int{1, 4, 4, 2, 2},
 
 	unpacked:      4 << 20,
@@ -224,7 +224,7 @@ func (m *machine) tune() *machine {
 		t := words
 		t.machine = m
 		for _, row := range tunings {
-			if (row.machine == "" || row.machine == m.name) && (row.kernel == "" || row.kernel == k.Name) {
+			if isFor(row.machine, m.name) && isFor(row.kernel, k.Name) {
 				row.set(&t)
 			}
 		}
@@ -232,3 +232,6 @@ func (m *machine) tune() *machine {
 	}
 	return m
 }
+
+// isFor reports whether a name in the table is that one, or any.
+func isFor(row, name string) bool { return row == "" || row == name }
