@@ -22,7 +22,8 @@ func (q *problem) tiny() *asm.Unpacked {
 	case inPanels:
 		fits = q.n <= q.kernel.NR || q.m == 1 && q.n*q.k <= tinyWork/4
 	}
-	if !fits || q.elemA != q.elemB || q.m*q.n*q.k > tinyWork || q.k >= dotBlocks*q.elem.Block() { // an int counts them wherever there is such a kernel
+	// An int counts them wherever there is such a kernel.
+	if !fits || q.elemA != q.elemB || q.m*q.n*q.k > tinyWork || q.k >= dotBlocks*q.elem.Block() {
 		return nil
 	}
 	return u
@@ -42,7 +43,8 @@ func (q *problem) readsFast() bool {
 	if u == nil || q.exceeds(1) {
 		return false
 	}
-	size, far := q.sizeB(), float64(q.m*q.k*q.elem.Size()) > on.nearRows // A, which several strips of columns would read again
+	size := q.sizeB()
+	far := float64(q.m*q.k*q.elem.Size()) > on.nearRows // A, which several strips of columns would read again
 	switch thin := q.m < thinRows; {
 	case thin && workers <= 2:
 		return size <= min(on.unpackedThin, 4*on.l2)

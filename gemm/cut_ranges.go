@@ -62,8 +62,8 @@ func (q *problem) adds(cut *slabCut, workers int) float64 {
 
 // dotted reports whether the product is best computed as dot products.
 func (q *problem) dotted() bool {
-	return q.elemA == q.elemB && max(q.m, q.n) <= dotMost && q.m*q.n*q.kernel.KPack <= dotMost && q.k >= dotBlocks*q.elem.Block() &&
-		q.formB != inPanels && q.kernel.Lanes(q.elem) != nil &&
+	return q.elemA == q.elemB && max(q.m, q.n) <= dotMost && q.m*q.n*q.kernel.KPack <= dotMost &&
+		q.k >= dotBlocks*q.elem.Block() && q.formB != inPanels && q.kernel.Lanes(q.elem) != nil &&
 		q.linesUp(!q.transA, q.pitchA) && q.linesUp(q.formB == alongK, q.pitchB)
 }
 

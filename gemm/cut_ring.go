@@ -50,12 +50,12 @@ type ringCut struct {
 const (
 	stageWords = 256      // words of K in a panel, if that leaves a panel of B in panelBytes
 	panelBytes = 32 << 10 // bytes of a panel of B, at most
-	leastTall  = 256      // rows of a tile whose B is packed for all of them, at least, if A is larger than an L2 cache anyway
+	leastTall  = 256      // rows of a tile whose B is packed for all of them, at least, if A exceeds an L2 cache anyway
 	mostTall   = 1024     // at most
 	tallCols   = 2048     // columns of such a tile, at most
 	ctaRows    = 512      // rows of a CTA, at most
-	// Rows of a slab, at most, unless tiles of the kernel are high or more rows stay in a cache: beside them a second-level
-	// cache keeps as many panels of B as are packed at once.
+	// Rows of a slab, at most, unless tiles of the kernel are high or more rows stay in a cache: beside them a
+	// second-level cache keeps as many panels of B as are packed at once.
 	maxSlabRows = 128
 	minSlabCols = 128       // columns below which no slab is halved, unless workers would be idle
 	minJob      = 32 << 10  // bytes of a copy job that is long enough to stream

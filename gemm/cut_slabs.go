@@ -19,7 +19,7 @@ type slabCut struct {
 const (
 	maxParts  = 8       // slabs above each other, at most, if so many have room for their sums
 	partFlops = 1 << 29 // flops of a slab of one panel, at most, for which a context waits
-	ownPanels = 8       // panels of B of such a slab, at most
+	ownPanels = 8       // panels of B of a slab that a worker fetches for itself, at most
 )
 
 // planSlabs returns how workers compute slabs of C, each with what it fetches and packs itself, or the caller all

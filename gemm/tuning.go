@@ -28,9 +28,9 @@ type tuning struct {
 	nearRows  float64            // bytes of A, of a block of K, up to which whoever computes packs it for itself (R)
 	nearFlops float64            // flops up to which it does (R)
 	helpFlops int                // flops in the time it takes to call a worker (S)
-	sumFlops  int                // flops of float32 in the time to write an element of a block's sums and to add it elsewhere (S)
+	sumFlops  int                // flops of float32 in the time to write a sum of a block and to add it elsewhere (S)
 	ownC      bool               // C outgrows second-level caches, not the last (R)
-	panelA    int                // quarters of the time of a tile: to bring a panel of A closer, where it lies in rows (S)
+	panelA    int                // quarters of the time of a tile: to bring a panel of A in rows closer (S)
 	panelB    int                // and to bring and pack one of B (S)
 
 	// How few rows are multiplied.
@@ -46,11 +46,11 @@ type tuning struct {
 	sweptHeld  int         // the same of a B that a second-level cache holds (F)
 	fresh      [forms]int  // words of K in a panel that is packed behind products, by few rows (F)
 	freshTall  [forms]int  // the same if A is high (F)
-	freshTiles int         // tiles of rows that are high, as they take the time to fetch a panel of a whole stage (F)
+	freshTiles int         // tiles of rows that are high: they take as long as to fetch a panel of a stage (F)
 	sweeps     [crowds]int // slabs of each worker that sweeps or reads along: rows are read fastest if they are long (F)
 
 	// What is not packed: float32.
-	unpacked      int     // bytes of B, or four second-level caches, up to which few rows, or columns, read it as it lies (S)
+	unpacked      int     // bytes of B, or four second-level caches, up to which few rows, or columns, read it in place (S)
 	unpackedThin  int     // the same for fewer than thinRows by one or two workers (F)
 	unpackedTall  int     // rows that are few there: to pack B takes as long as to multiply three (S)
 	unpackedNear  int     // bytes of a cache over which a strip of B may be spread for a second-level one to keep it (S)
