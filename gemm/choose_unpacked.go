@@ -7,6 +7,11 @@ import "example.com/leafhopper/asm"
 // does not divide into the tiles that panels have, and where a call notices every
 // nanosecond. But B is read again for every tile of rows, and not line after line.
 
+const (
+	tinyWork = 1 << 16 // multiply-adds that are too few to think about
+	thinRows = 4       // rows that are not fewer than a kernel for unpacked operands wants
+)
+
 // tiny returns the kernel's way to multiply the operands where they lie, if they are so small that to look for a
 // faster way takes longer, and K is no deeper than dot products may be. Panels of words are rows of K, too, but a strip
 // each; what lies along K is for a vector.

@@ -4,25 +4,13 @@ import (
 	"math"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/barrier"
 	"example.com/leafhopper/pipeline"
 	"example.com/leafhopper/tile"
 )
 
-// columnCut cuts B for workers that share out its columns: what one takes at a time is a slab, a range of
-// columns, of an item, a part of K.
-type columnCut struct {
-	cols      int // of a slab
-	block     int // columns of a slab at a time, which scratch memory bounds
-	slabs     int
-	panelsA   int
-	steps     int // blocks of K
-	each      int // steps of a block of sums, or 1 if a step has several of those
-	items     int // parts of K
-	span      int // steps of an item
-	jobPanels int // panels of A in a copy job, of a step after the other
-}
-
 const (
+	streamMin    = 1 << 18  // least elements of a B whose columns are shared; smaller ones stay in a cache
 	maxSlabs     = 1024     // slabs that workers look at to find one, unless they are many
 	slabsEach    = 4        // slabs for each of several workers, of which one may be slow
 	longCols     = 8192     // columns that are read as they lie at a time
@@ -32,11 +20,25 @@ const (
 	pieceBytes   = 64 << 10 // bytes of B in a piece, at least
 	pieceAlong   = 8 << 10  // bytes of its rows, at least, if they lie along K
 	piecesAcc    = 8 << 20  // bytes of accumulators that outlast items, at most
+	alongMin     = 256      // least elements of K of columns that are read as rows
 	alongDepth   = 1024     // elements of K of B before the next panel of A reads them again
 	sweepLeast   = 5        // rows for a kernel that sweeps, or reads columns as rows: fewer are multiplied where B lies
 	behindPanels = 16       // panels of a block of K before the next, packed behind products
 	sweptPanels  = 2        // panels of B in a piece
 )
+
+// sharesColumns reports whether workers had better share out the columns of a B that is read once.
+func (q *problem) sharesColumns() bool {
+	workers := q.atOnce()
+	c := q.crowd(workers)
+	rows := &q.on.columns[c]
+	most := rows.most[q.formB]
+	if q.held(workers, rows.part[q.formB]) && (q.on.repacks[c] || q.readsA()) {
+		most = rows.held[q.formB]
+	}
+	return q.m <= most && q.n*q.k >= streamMin && !q.transC && !q.slabSource().lies() &&
+		q.streamBytes() <= barrier.MaxTx*tile.PanelTxUnit
+}
 
 // planColumns returns how workers share out the columns of B.
 func (q *problem) planColumns() Plan {
@@ -114,7 +116,7 @@ func (q *problem) streamDepth(b sourceB) int {
 
 // unitK returns the elements of K in a block of sums, or in a step that has several, or goes on with those before.
 func (q *problem) unitK(depth int) int {
-	if q.kernel.Arithmetic == Native {
+	if q.kernel.Arithmetic == asm.Native {
 		return max(q.chainK(), depth)
 	}
 	return depth

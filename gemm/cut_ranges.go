@@ -23,7 +23,7 @@ func (q *problem) blocks() int { return ceilDiv(q.k, q.chainK()) }
 // mostRanges returns the most ranges of K that so many workers can share out. A kernel that waits for B would be
 // measured first.
 func (q *problem) mostRanges(workers int) int {
-	if workers == 1 || q.kernel.Arithmetic != Native || q.on.fetchRows > 0 || q.transC {
+	if workers == 1 || q.kernel.Arithmetic != asm.Native || q.on.fetchRows > 0 || q.transC {
 		return 1
 	}
 	return max(1, min(q.blocks(), slabsEach*workers, sharedBytes/4/q.m/q.n))

@@ -8,39 +8,6 @@ import (
 	"example.com/leafhopper/tile"
 )
 
-// ringCut cuts a product into the tiles, stages, slabs and copy jobs of a grid.
-//
-//	C, M x N            a cluster tile: ctas x bm rows, bn columns
-//	+-----+-----+       +------------------+  CTA 0   cut into slabs of
-//	|tile |     |       |  slab  |  slab   |          slabRows x slabCols,
-//	+-----+-----+       +------------------+          each computed by one
-//	|     |     |       |  slab  |  slab   |          worker at a time
-//	+-----+-----+       +==================+
-//	                    |  ...             |  CTA 1
-//
-// A stage holds, bk elements of K deep, every CTA's panels of A and the panels
-// of B that all CTAs of the cluster share.
-type ringCut struct {
-	extentK        int // K of the product
-	tilesM, tilesN int
-	ctas           int
-	bm, bn, bk     int // CTA rows, columns, elements of K in a stage
-	steps          int // stages of a tile
-	blockK         int // elements of K in a block
-	blockSteps     int // stages of a block
-	rowSlabs       int // slabs of a CTA: rowSlabs x colSlabs
-	colSlabs       int
-	slabRows       int
-	slabCols       int
-	jobRows        int // rows of A in one copy job
-	jobCols        int // columns of B in one copy job
-	depth          int
-	workers        int
-	bytesA, bytesB int // of a stage: one CTA's A, the cluster's B
-	bytesAcc       int // accumulators of a cluster tile
-	bytesChain     int // those of an unfinished block, laid out like them, if blocks have several stages
-}
-
 // The shape of a stage. A strip of A, slabRows x bk, must stay in an L2
 // cache while a panel of B, NR x bk, stays in L1 and the panels of B pass by;
 // and a stage must be worth many times what handing it over costs. Both
@@ -48,23 +15,16 @@ type ringCut struct {
 // flops in bytes, so tiles are as large as leaves a ring of them, with the
 // accumulators, in a few megabytes of L3.
 const (
-	stageWords = 256      // words of K in a panel, if that leaves a panel of B in panelBytes
-	panelBytes = 32 << 10 // bytes of a panel of B, at most
-	leastTall  = 256      // rows of a tile whose B is packed for all of them, at least, if A exceeds an L2 cache anyway
-	mostTall   = 1024     // at most
-	tallCols   = 2048     // columns of such a tile, at most
-	ctaRows    = 512      // rows of a CTA, at most
+	leastTall = 256  // rows of a tile whose B is packed for all of them, at least, if A exceeds an L2 cache anyway
+	mostTall  = 1024 // at most
+	tallCols  = 2048 // columns of such a tile, at most
+	ctaRows   = 512  // rows of a CTA, at most
 	// Rows of a slab, at most, unless tiles of the kernel are high or more rows stay in a cache: beside them a
 	// second-level cache keeps as many panels of B as are packed at once.
 	maxSlabRows = 128
 	minSlabCols = 128       // columns below which no slab is halved, unless workers would be idle
 	minJob      = 32 << 10  // bytes of a copy job that is long enough to stream
 	maxJob      = 256 << 10 // bytes of a copy job that is short enough to share
-	// splitUnit is what the parts of a split K are multiples of: the depth of a
-	// stage of cuBLAS's kernels, and of the steps of every kernel here.
-	splitUnit = 64
-	// promotionUnit is the same for parts of elements: no step of a kernel crosses it.
-	promotionUnit = 32
 	// maxStage keeps a stage's transaction count within what a barrier counts.
 	maxStage = (1<<20 - 1) * tile.PanelTxUnit
 )
@@ -135,7 +95,7 @@ func (g *ringCut) cutK(q *problem) {
 	deep := stageDepth(k, step)
 	depth := min(deep, words)
 	switch {
-	case k.Arithmetic == Native:
+	case k.Arithmetic == asm.Native:
 	case 0 < q.part && q.part <= stageWords:
 		depth = q.words(q.part) // a chain that ends with its stage needs no memory of its own
 	default:
@@ -194,24 +154,11 @@ func (g *ringCut) layOut(k *asm.Kernel, bare bool) {
 	}
 }
 
-// stageDepth returns the words of K in a stage, a multiple of step.
-func stageDepth(k *asm.Kernel, step int) int {
-	return max(step, min(stageWords, panelBytes*step/k.PanelB(step))/step*step)
-}
-
 // load returns the bytes of A and B that a CTA's full barrier counts in a stage
 // depth words deep.
 func (g *ringCut) load(k *asm.Kernel, depth int) int64 {
 	return int64(g.bm/k.MR)*int64(k.PanelA(depth)) + int64(g.bn/k.NR)*int64(k.PanelB(depth))
 }
-
-// balance returns the size of the parts when n is cut into as few nearly equal
-// parts as have at most limit.
-func balance(n, limit int) int { return ceilDiv(n, ceilDiv(n, limit)) }
-
-func ceilDiv(n, d int) int { return (n + d - 1) / d }
-
-func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
 // items returns the stages of all tiles.
 func (g *ringCut) items() int { return g.tilesM * g.tilesN * g.steps }

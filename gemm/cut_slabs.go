@@ -7,19 +7,12 @@ import (
 	"example.com/leafhopper/tile"
 )
 
-// slabCut cuts C into slabs.
-type slabCut struct {
-	rows, cols int
-	across     int // slabs side by side, of the same rows
-	count      int // of each range of K
-	ranges     int // of K, 1 if it is not shared out
-	span       int // blocks of a range
-}
-
 const (
-	maxParts  = 8       // slabs above each other, at most, if so many have room for their sums
-	partFlops = 1 << 29 // flops of a slab of one panel, at most, for which a context waits
-	ownPanels = 8       // panels of B of a slab that a worker fetches for itself, at most
+	nearCols  = 256      // columns up to which slabs are near if K has several blocks, whose sums wait
+	slabBytes = 64 << 20 // bytes of A and B of a slab, for which a context waits
+	maxParts  = 8        // slabs above each other, at most, if so many have room for their sums
+	partFlops = 1 << 29  // flops of a slab of one panel, at most, for which a context waits
+	ownPanels = 8        // panels of B of a slab that a worker fetches for itself, at most
 )
 
 // planSlabs returns how workers compute slabs of C, each with what it fetches and packs itself, or the caller all
@@ -52,6 +45,52 @@ func (q *problem) planSlabs() (g Plan, near bool) {
 	g.slabs, g.workers = q.best(&g, workers)
 	g.group, g.past = min(g.group, ceilDiv(g.slabs.cols, k.NR)), q.exceeds(g.workers)
 	return g, q.keepsSums(&g, min(q.m, g.slabs.rows+k.MR-1), g.slabs.cols)
+}
+
+// slabSource returns the fastest way to read B for slabs, or for all of C.
+func (q *problem) slabSource() sourceB {
+	switch {
+	case q.readsFast():
+		return unpackedB
+	case q.few():
+		return streamedB
+	case q.ready():
+		return storedB
+	}
+	return packedB
+}
+
+// few reports whether kernels for few rows multiply faster than tiles where B stays in a cache. Tiles have all
+// of their rows, however few are wanted.
+func (q *problem) few() bool {
+	workers, on, k := q.atOnce(), q.on, q.kernel
+	cached := q.n*q.k < streamMin || workers > 2 && q.held(workers, on.columns[few].part[q.formB])
+	return q.m <= on.fewRows[q.formB] && cached && q.sizeB() > on.fewTurned[q.formB] && !q.transC && q.streams() &&
+		max(k.PanelA(q.words(q.k)), q.m*q.n*4) <= fewBytes
+}
+
+// each returns the flops up to which each of several workers fetches what its slabs need, or 0.
+func (q *problem) each(g *Plan, workers int) float64 {
+	if g.a == rowsOfA || g.b == streamedB {
+		return q.on.slabs[q.crowd(workers)]
+	}
+	return q.on.slabsPack[q.crowd(workers)]
+}
+
+// near reports whether workers may fetch what their slabs need, each for itself.
+func (q *problem) near(g *Plan, workers int) bool {
+	on, sizeA, l2 := q.on, float64(q.m)*float64(g.depth*q.elem.Size()), float64(workers*q.on.l2)
+	each := q.each(g, workers)
+	switch {
+	case each > 0:
+		// Slabs of all columns pack A once.
+		return q.flops() <= each*float64(workers) || g.a == panelsOfA && q.n <= on.slabsOnce[q.crowd(workers)]*q.kernel.NR
+	case workers == 1 && q.counted(one) <= on.shared[one]:
+		return true
+	case g.a == rowsOfA && sizeA <= on.nearA*l2 && q.held(workers, on.nearB) && q.m*q.pitchC <= on.nearC:
+		return true
+	}
+	return q.flops() <= on.nearFlops && (g.b.lies() || sizeA <= on.nearRows && (g.depth == q.k || q.n <= nearCols))
 }
 
 // keepsSums says in g where sums wait, and reports whether there is room for slabs of so many rows and columns:

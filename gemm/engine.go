@@ -159,3 +159,64 @@ func (e *Engine) end(r *run) {
 	<-e.admit
 	e.calls.Done()
 }
+
+// plans keeps the plans of an engine's problems: the last of those that come to lie in the same place.
+type plans [256]atomic.Pointer[planned]
+
+type planned struct {
+	problem
+	plan Plan
+}
+
+// plan returns how to compute p. A product that is worth sharing asks how many there are to share it.
+func (e *Engine) plan(p *product, s *settings) *Plan {
+	p.survey(here, s)
+	q := &p.problem
+	if !q.alone(many) {
+		q.workers, q.procs, q.waits = s.workerCount(), s.processors(), s.ctx != nil
+		if q.alone(q.crowd(q.atOnce())) {
+			q.workers, q.waits = 1, false
+		}
+	}
+	at := &e.plans[q.hash()%uint(len(e.plans))]
+	if last := at.Load(); last != nil && last.problem == *q {
+		return &last.plan
+	}
+	now := &planned{problem: *q, plan: choose(q)}
+	at.Store(now)
+	return &now.plan
+}
+
+// hash returns a number that problems have which are equal, and few others. A small product notices multiplications
+// that wait for each other.
+func (q *problem) hash() uint {
+	h := uint(q.m)*0x9e3779b1 + uint(q.n)*0x85ebca6b + uint(q.k)*0xc2b2ae35 + uint(q.workers)*0x27d4eb2f + uint(q.elem)*0x165667b1 + uint(q.formB)*0x61c88647
+	return h>>20 ^ h>>9
+}
+
+// pose makes p's problem, as far as a product that is too small to think about needs it.
+func (p *product) pose() {
+	q := &p.problem
+	q.m, q.n = p.c.rows, p.c.cols
+	q.elem, q.elemA, q.elemB, q.out = widest(&p.a, &p.b), p.a.elem, p.b.elem, p.c.elem
+	q.transA, q.transC = p.a.trans, p.c.trans
+	switch {
+	case p.b.packed:
+		q.formB = inPanels
+	case p.b.trans:
+		q.formB = alongK
+	}
+	q.plain = p.alpha == 1 && p.beta == 0 && !p.finish.any
+}
+
+// survey adds what else decisions need, for a caller who computes alone.
+func (p *product) survey(on *machine, s *settings) {
+	q := &p.problem
+	q.on = on.tuned(q.kernel)
+	q.pitchA, q.pitchB, q.pitchC = p.a.pitch(), p.b.pitch(), p.c.pitch()
+	q.lineA, q.lineB = uint8(uintptr(p.a.ptr)%lineBytes), uint8(uintptr(p.b.ptr)%lineBytes)
+	q.workers, q.procs = 1, 1
+	if !s.unnamed() {
+		q.asked = asked{depth: s.depth, m: s.tile[0], n: s.tile[1], k: s.tile[2], any: true}
+	}
+}

@@ -42,6 +42,24 @@ func processor() string {
 	return "zen3"
 }
 
+// tune makes m's tunings.
+func (m *machine) tune() *machine {
+	for _, k := range asm.Kernels() {
+		t := words
+		t.l2, t.l3 = m.l2, m.l3
+		for _, row := range tunings {
+			if isFor(row.machine, m.name) && isFor(row.kernel, k.Name) {
+				row.set(&t)
+			}
+		}
+		m.tunings = append(m.tunings, t)
+	}
+	return m
+}
+
+// isFor reports whether a name in the table is that one, or any.
+func isFor(row, name string) bool { return row == "" || row == name }
+
 // tuned returns the tuning of k on m.
 func (m *machine) tuned(k *asm.Kernel) *tuning { return &m.tunings[k.Index] }
 

@@ -284,13 +284,3 @@ func check(c, a, b *view, arith Arithmetic) error {
 	}
 	return nil
 }
-
-// widest returns the type in whose arithmetic they are multiplied.
-func widest(a, b *view) asm.Type {
-	if is8Bit(a.elem) {
-		return b.elem
-	}
-	return a.elem
-}
-
-func is8Bit(t asm.Type) bool { return t == asm.E4M3 || t == asm.E5M2 }

@@ -142,15 +142,6 @@ func (p *packing) size() int64 {
 	return int64(ceilDiv(p.n, p.kernel.NR)) * strip
 }
 
-// stageElements returns the elements of K in a stage of a packed B. In Hopper's
-// arithmetic K can then be split wherever cuBLAS splits it.
-func stageElements(k *asm.Kernel, t asm.Type) int {
-	if k.Arithmetic == Hopper {
-		return splitUnit
-	}
-	return t.Block()
-}
-
 // offset returns where the panel of column col begins in the stage of element
 // k0 of K. A small product notices every division.
 func (p *packing) offset(k0, col int) int {

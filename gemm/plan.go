@@ -1,9 +1,6 @@
 package gemm
 
-import (
-	"fmt"
-	"sync/atomic"
-)
+import "fmt"
 
 // A Plan is how a product is computed: what was chosen for a problem on four axes, and how it is cut. What runs
 // it decides nothing. No choice changes a bit of the result.
@@ -99,39 +96,61 @@ func (g *Plan) String() string {
 	return s
 }
 
+// slabCut cuts C into slabs.
+type slabCut struct {
+	rows, cols int
+	across     int // slabs side by side, of the same rows
+	count      int // of each range of K
+	ranges     int // of K, 1 if it is not shared out
+	span       int // blocks of a range
+}
+
+// columnCut cuts B for workers that share out its columns: what one takes at a time is a slab, a range of
+// columns, of an item, a part of K.
+type columnCut struct {
+	cols      int // of a slab
+	block     int // columns of a slab at a time, which scratch memory bounds
+	slabs     int
+	panelsA   int
+	steps     int // blocks of K
+	each      int // steps of a block of sums, or 1 if a step has several of those
+	items     int // parts of K
+	span      int // steps of an item
+	jobPanels int // panels of A in a copy job, of a step after the other
+}
+
+// ringCut cuts a product into the tiles, stages, slabs and copy jobs of a grid.
+//
+//	C, M x N            a cluster tile: ctas x bm rows, bn columns
+//	+-----+-----+       +------------------+  CTA 0   cut into slabs of
+//	|tile |     |       |  slab  |  slab   |          slabRows x slabCols,
+//	+-----+-----+       +------------------+          each computed by one
+//	|     |     |       |  slab  |  slab   |          worker at a time
+//	+-----+-----+       +==================+
+//	                    |  ...             |  CTA 1
+//
+// A stage holds, bk elements of K deep, every CTA's panels of A and the panels
+// of B that all CTAs of the cluster share.
+type ringCut struct {
+	extentK        int // K of the product
+	tilesM, tilesN int
+	ctas           int
+	bm, bn, bk     int // CTA rows, columns, elements of K in a stage
+	steps          int // stages of a tile
+	blockK         int // elements of K in a block
+	blockSteps     int // stages of a block
+	rowSlabs       int // slabs of a CTA: rowSlabs x colSlabs
+	colSlabs       int
+	slabRows       int
+	slabCols       int
+	jobRows        int // rows of A in one copy job
+	jobCols        int // columns of B in one copy job
+	depth          int
+	workers        int
+	bytesA, bytesB int // of a stage: one CTA's A, the cluster's B
+	bytesAcc       int // accumulators of a cluster tile
+	bytesChain     int // those of an unfinished block, laid out like them, if blocks have several stages
+}
+
 // tinyPlan is that of all that is too small to think about.
 var tinyPlan = Plan{workers: 1}
-
-// plans keeps the plans of an engine's problems: the last of those that come to lie in the same place.
-type plans [256]atomic.Pointer[planned]
-
-type planned struct {
-	problem
-	plan Plan
-}
-
-// plan returns how to compute p. A product that is worth sharing asks how many there are to share it.
-func (e *Engine) plan(p *product, s *settings) *Plan {
-	p.survey(here, s)
-	q := &p.problem
-	if !q.alone(many) {
-		q.workers, q.procs, q.waits = s.workerCount(), s.processors(), s.ctx != nil
-		if q.alone(q.crowd(q.atOnce())) {
-			q.workers, q.waits = 1, false
-		}
-	}
-	at := &e.plans[q.hash()%uint(len(e.plans))]
-	if last := at.Load(); last != nil && last.problem == *q {
-		return &last.plan
-	}
-	now := &planned{problem: *q, plan: choose(q)}
-	at.Store(now)
-	return &now.plan
-}
-
-// hash returns a number that problems have which are equal, and few others. A small product notices multiplications
-// that wait for each other.
-func (q *problem) hash() uint {
-	h := uint(q.m)*0x9e3779b1 + uint(q.n)*0x85ebca6b + uint(q.k)*0xc2b2ae35 + uint(q.workers)*0x27d4eb2f + uint(q.elem)*0x165667b1 + uint(q.formB)*0x61c88647
-	return h>>20 ^ h>>9
-}

@@ -43,10 +43,20 @@ const (
 // words returns the depth in words of the kernel's panels of n elements of K.
 func (q *problem) words(n int) int { return q.kernel.Words(q.elem, n) }
 
+const (
+	stageWords = 256      // words of K in a panel, if that leaves a panel of B in panelBytes
+	panelBytes = 32 << 10 // bytes of a panel of B, at most
+	// splitUnit is what the parts of a split K are multiples of: the depth of a
+	// stage of cuBLAS's kernels, and of the steps of every kernel here.
+	splitUnit = 64
+	// promotionUnit is the same for parts of elements: no step of a kernel crosses it.
+	promotionUnit = 32
+)
+
 // chainK returns the elements of K that are summed in a chain, before the sums are added up.
 func (q *problem) chainK() int {
 	switch {
-	case q.kernel.Arithmetic == Native:
+	case q.kernel.Arithmetic == asm.Native:
 		return q.elem.Block()
 	case q.part > 0:
 		return q.part
@@ -59,14 +69,34 @@ func (q *problem) stageK() int {
 	switch {
 	case q.formB == inPanels:
 		return min(stageElements(q.kernel, q.elemB), q.chainK())
-	case q.kernel.Arithmetic == Native || q.part > 0:
+	case q.kernel.Arithmetic == asm.Native || q.part > 0:
 		return q.chainK()
 	}
 	return stageDepth(q.kernel, q.kernel.KStep(q.elem)) * q.kernel.KPack
 }
 
+// stageElements returns the elements of K in a stage of a packed B. In Hopper's
+// arithmetic K can then be split wherever cuBLAS splits it.
+func stageElements(k *asm.Kernel, t asm.Type) int {
+	if k.Arithmetic == asm.Hopper {
+		return splitUnit
+	}
+	return t.Block()
+}
+
+// stageDepth returns the words of K in a stage, a multiple of step.
+func stageDepth(k *asm.Kernel, step int) int {
+	return max(step, min(stageWords, panelBytes*step/k.PanelB(step))/step*step)
+}
+
 // flops returns the floating-point operations of the product.
 func (q *problem) flops() float64 { return 2 * float64(q.m) * float64(q.n) * float64(q.k) }
+
+// counted returns the flops as which the product counts there. Rows for which workers would wait for B are more.
+func (q *problem) counted(c crowd) float64 {
+	rows := max(q.m+q.on.fetchRows, q.on.leastRows[c][q.formB])
+	return 2 * float64(rows) * float64(q.n) * float64(q.k)
+}
 
 // flopsOf returns the same of n elements of K of some rows and columns.
 func flopsOf(rows, cols, n int) int { return 2 * rows * cols * n }
@@ -97,6 +127,9 @@ func (q *problem) readsA() bool {
 	return k.Rows(q.elemA) != nil && !q.transA && q.words(q.k)*k.KPack == q.k && (uintptr(q.lineA)|uintptr(q.pitchA))&(k.RowsAlign()-1) == 0
 }
 
+// pastBytes are the least bytes of a C to be stored past caches of unknown or smaller size.
+const pastBytes = 32 << 20
+
 // exceeds reports whether C is larger than the caches where workers that each store a part of it would find it again.
 func (q *problem) exceeds(workers int) bool {
 	cached := max(q.on.l3, pastBytes)
@@ -114,33 +147,6 @@ func (q *problem) streams() bool {
 // held reports whether B takes no more than a part of the second-level caches of so many workers.
 func (q *problem) held(workers int, part float64) bool {
 	return float64(q.sizeB()) <= part*float64(workers*q.on.l2)
-}
-
-// pose makes p's problem, as far as a product that is too small to think about needs it.
-func (p *product) pose() {
-	q := &p.problem
-	q.m, q.n = p.c.rows, p.c.cols
-	q.elem, q.elemA, q.elemB, q.out = widest(&p.a, &p.b), p.a.elem, p.b.elem, p.c.elem
-	q.transA, q.transC = p.a.trans, p.c.trans
-	switch {
-	case p.b.packed:
-		q.formB = inPanels
-	case p.b.trans:
-		q.formB = alongK
-	}
-	q.plain = p.alpha == 1 && p.beta == 0 && !p.finish.any
-}
-
-// survey adds what else decisions need, for a caller who computes alone.
-func (p *product) survey(on *machine, s *settings) {
-	q := &p.problem
-	q.on = on.tuned(q.kernel)
-	q.pitchA, q.pitchB, q.pitchC = p.a.pitch(), p.b.pitch(), p.c.pitch()
-	q.lineA, q.lineB = uint8(uintptr(p.a.ptr)%lineBytes), uint8(uintptr(p.b.ptr)%lineBytes)
-	q.workers, q.procs = 1, 1
-	if !s.unnamed() {
-		q.asked = asked{depth: s.depth, m: s.tile[0], n: s.tile[1], k: s.tile[2], any: true}
-	}
 }
 
 // fewWorkers are the most that are a few.
@@ -173,3 +179,21 @@ func (q *problem) crowd(workers int) crowd {
 	}
 	return many
 }
+
+// widest returns the type in whose arithmetic they are multiplied.
+func widest(a, b *view) asm.Type {
+	if is8Bit(a.elem) {
+		return b.elem
+	}
+	return a.elem
+}
+
+func is8Bit(t asm.Type) bool { return t == asm.E4M3 || t == asm.E5M2 }
+
+// balance returns the size of the parts when n is cut into as few nearly equal
+// parts as have at most limit.
+func balance(n, limit int) int { return ceilDiv(n, ceilDiv(n, limit)) }
+
+func ceilDiv(n, d int) int { return (n + d - 1) / d }
+
+func roundUp(n, to int) int { return (n + to - 1) / to * to }

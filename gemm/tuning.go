@@ -1,7 +1,5 @@
 package gemm
 
-import "example.com/leafhopper/asm"
-
 // A tuning is what was measured of a kernel on a machine, and all that decisions know of them beside what a
 // kernel can do. Every field names its unit; where a letter is given, these commands, of two builds by turns
 // (bench/peers/README.md) or of one, measure it:
@@ -11,7 +9,7 @@ import "example.com/leafhopper/asm"
 //	   and the same with -prepacked true                                         few rows
 //	R  gemmbench compare -size 1000,2048,4096,512x4096x4096 -workers 1,2         what is large
 type tuning struct {
-	*machine
+	l2, l3 int // bytes of the machine's caches
 
 	// Who shares a product.
 	shared    [crowds]float64    // flops up to which to hand over takes longer than it saves (S)
@@ -217,21 +215,3 @@ func noStreams(t *tuning) {
 	t.leastRows, t.packs = [crowds][forms]int{}, [crowds]bool{}
 	t.fewRows, t.inPlace = [forms]int{}, [forms]int{}
 }
-
-// tune makes m's tunings.
-func (m *machine) tune() *machine {
-	for _, k := range asm.Kernels() {
-		t := words
-		t.machine = m
-		for _, row := range tunings {
-			if isFor(row.machine, m.name) && isFor(row.kernel, k.Name) {
-				row.set(&t)
-			}
-		}
-		m.tunings = append(m.tunings, t)
-	}
-	return m
-}
-
-// isFor reports whether a name in the table is that one, or any.
-func isFor(row, name string) bool { return row == "" || row == name }
