@@ -79,6 +79,15 @@ func TestLacks(t *testing.T) {
 	}
 }
 
+// TestIndex finds every kernel at its place.
+func TestIndex(t *testing.T) {
+	for i, k := range Kernels() {
+		if k.Index != i || Named(k.Name) != k {
+			t.Errorf("kernel %d: %q has index %d", i, k.Name, k.Index)
+		}
+	}
+}
+
 func TestSelect(t *testing.T) {
 	for _, c := range []struct {
 		t    Type
