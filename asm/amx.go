@@ -31,21 +31,21 @@ func goAMX() functions {
 	}
 	shape := &Kernel{MR: amxMR, NR: amxNR, KPack: 2}
 	rounds := roundGeneric(shape, mulTiles, rowsTiles, BF16)
-	f.strip = func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to store) {
-		if to&storeBF16 != 0 {
+	f.strip = func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to Store) {
+		if to&StoreBF16 != 0 {
 			rounds.mul(k, m, a, b, src, lds, dst, ldd)
 		} else {
 			mulTiles(k, m, a, b, src, lds, dst, ldd)
 		}
 	}
-	f.rows = func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store) {
-		if to&storeBF16 != 0 {
+	f.rows = func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to Store) {
+		if to&StoreBF16 != 0 {
 			rounds.rows(k, m, a, b, src, lds, dst, ldd, lda)
 		} else {
 			rowsTiles(k, m, a, b, src, lds, dst, ldd, lda)
 		}
 	}
-	f.stores, f.sweep = storeBF16, sweepGeneric(shape, mulTiles)
+	f.stores, f.sweep = StoreBF16, sweepGeneric(shape, mulTiles)
 	f.peak, f.flops = peakDotBF16, peakDotBF16Flops
 	return f
 }

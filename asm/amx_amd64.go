@@ -5,13 +5,13 @@ package asm
 import "unsafe"
 
 // stripAMX is the strip kernel for all that it may store.
-func stripAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to store) {
+func stripAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to Store) {
 	switch to {
-	case storePast:
+	case StorePast:
 		mulPastAMX(k, m, a, b, src, lds, dst, ldd)
-	case storeBF16:
+	case StoreBF16:
 		mulRoundAMX(k, m, a, b, src, lds, dst, ldd)
-	case storeBF16 | storePast:
+	case StoreBF16 | StorePast:
 		mulRoundPastAMX(k, m, a, b, src, lds, dst, ldd)
 	default:
 		mulAMX(k, m, a, b, src, lds, dst, ldd)
@@ -19,13 +19,13 @@ func stripAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, l
 }
 
 // stripRowsAMX is stripAMX for A in rows.
-func stripRowsAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store) {
+func stripRowsAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to Store) {
 	switch to {
-	case storePast:
+	case StorePast:
 		rowsPastAMX(k, m, a, b, src, lds, dst, ldd, lda)
-	case storeBF16:
+	case StoreBF16:
 		rowsRoundAMX(k, m, a, b, src, lds, dst, ldd, lda)
-	case storeBF16 | storePast:
+	case StoreBF16 | StorePast:
 		rowsRoundPastAMX(k, m, a, b, src, lds, dst, ldd, lda)
 	default:
 		rowsAMX(k, m, a, b, src, lds, dst, ldd, lda)

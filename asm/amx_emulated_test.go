@@ -54,11 +54,11 @@ func TestEmulatedAMX(t *testing.T) {
 	case raceEnabled:
 		t.Skip("the emulated process runs without")
 	}
-	out, executed, err := emulateAMX("-test.short", "-test.v", "-test.run=^(TestDotTileHardware|TestRows|TestMulPast|TestMulRound|TestRowsRound|TestConformance|TestCutK|TestSweep)$/^amx$")
+	out, executed, err := emulateAMX("-test.short", "-test.v", "-test.run=^(TestDotTileHardware|TestRows|TestStripPast|TestStripRound|TestStripRowsRound|TestConformance|TestCutK|TestSweep)$/^amx$")
 	if err != nil {
 		t.Skip("no emulation here: ", err)
 	}
-	for _, want := range []string{"\nPASS\n", "--- PASS: TestDotTileHardware", "--- PASS: TestRows/amx/bf16", "--- PASS: TestMulPast/amx", "--- PASS: TestMulRound/amx", "--- PASS: TestRowsRound/amx", "--- PASS: TestConformance/amx", "--- PASS: TestSweep/amx"} {
+	for _, want := range []string{"\nPASS\n", "--- PASS: TestDotTileHardware", "--- PASS: TestRows/amx/bf16", "--- PASS: TestStripPast/amx", "--- PASS: TestStripRound/amx", "--- PASS: TestStripRowsRound/amx", "--- PASS: TestConformance/amx", "--- PASS: TestSweep/amx"} {
 		if !strings.Contains(out, want) {
 			t.Fatalf("emulated, no %q in\n%s", want, out)
 		}

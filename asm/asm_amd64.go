@@ -8,7 +8,7 @@ const assembled = true
 // The kernels in assembly, by role. flops are those of a turn of the peak loop: accumulators × lanes × 2, and twice that for pairs.
 var (
 	avx512BF16 = functions{
-		strip: mul512Pairs, rows: rows512Pairs, stores: storePast | storeBF16,
+		strip: mul512Pairs, rows: rows512Pairs, stores: StorePast | StoreBF16,
 		packA:   [numTypes][2]PackFunc{BF16: packers512(BF16, 2, 8, packAlong512Pairsx8, packAcross512Pairsx8)},
 		packB:   [numTypes][2]PackFunc{BF16: packers512(BF16, 2, 32, packAlong512Pairsx32, packAcross512Pairsx32)},
 		mulPack: [numTypes][2]mulPackFunc{BF16: {mulPackAcross512Pairs, mulPackAlong512Pairs}},
@@ -18,7 +18,7 @@ var (
 		peak:    peak512Pairs, flops: 24 * 16 * 4,
 	}
 	avx512 = functions{
-		strip: mul512Words, rows: rows512Words, stores: storePast | storeBF16 | storeF16,
+		strip: mul512Words, rows: rows512Words, stores: StorePast | StoreBF16 | StoreF16,
 		packA: [numTypes][2]PackFunc{
 			BF16: packers512(BF16, 1, 8, packAlong512BF16x8, packAcross512BF16x8),
 			F16:  packers512(F16, 1, 8, packAlong512F16x8, packAcross512F16x8),
@@ -66,7 +66,7 @@ var (
 		peak: peak256Words, flops: 12 * 8 * 2,
 	}
 	amx = functions{
-		strip: stripAMX, rows: stripRowsAMX, stores: storePast | storeBF16,
+		strip: stripAMX, rows: stripRowsAMX, stores: StorePast | StoreBF16,
 		packA:  [numTypes][2]PackFunc{BF16: packers512TilesA()},
 		packB:  [numTypes][2]PackFunc{BF16: packers512TilesB()},
 		stream: [numTypes]streamFuncs{BF16: {by: [2]StreamFunc{acrossTiles, alongTiles}, panels: storedTiles}},

@@ -41,9 +41,9 @@
 // VDPBF16PS on Zen 5, 8 to 10 for FMA) while broadcasts and loads of B stay under the two loads a cycle that a core issues.
 //
 // [Kernel.Mul] wants both operands packed, by [Kernel.PackA] and [Kernel.PackB]. Where packing costs too much of a product, some
-// kernels spare it: [Kernel.Stream] reads B where it lies, for few rows of A; [Kernel.Rows] reads A where it lies;
+// kernels spare it: [Kernel.Stream] reads B where it lies, for few rows of A; [Kernel.Strip] reads A where it lies;
 // [Kernel.Unpacked] reads both, in tiles as small as the matrices are; [Kernel.MulPack] packs the next panel. [Kernel.Edge]
-// computes part of a tile in part of its time. All give the bits of Mul, and [Kernel.MulRound] rounds them to 16 bits.
+// computes part of a tile in part of its time. All give the bits of Mul, and Strip rounds them to 16 bits.
 //
 // # Choice
 //

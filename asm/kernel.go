@@ -94,21 +94,12 @@ func (a Arithmetic) String() string {
 // The assembly cannot be preempted, so keep a call under about 100 µs.
 type KernelFunc func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 
-// A store is what strip kernels store: float32, in the caches, or as the bits say.
-type store int
-
-const (
-	storePast store = 1 << iota // past the caches, see [Kernel.MulPast]
-	storeBF16                   // rounded, see [Kernel.MulRound]
-	storeF16
-)
-
 // functions are what computes for a kernel, by role. Where one is nil there is none, but for packers their plain-Go twin.
 type functions struct {
-	// The strip kernels: see [KernelFunc] and [RowsFunc].
-	strip  func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to store)
-	rows   func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
-	stores store // what strip and rows do besides float32 in the caches
+	// The strip kernels: see [KernelFunc] and [Kernel.Strip].
+	strip  func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to Store)
+	rows   func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to Store)
+	stores Store // what strip and rows do besides float32 in the caches
 
 	// What Hopper's arithmetic has instead: see Kernel.Mul and MulF16, and what makes the rest of a panel of B from its values.
 	mul, mulF16 KernelFunc
@@ -170,30 +161,8 @@ type Kernel struct {
 	err     error // why this machine or build cannot run it
 
 	functions
-	inRows []RowsFunc   // what rows of functions does, by store; for A of type words
-	step   int          // what the depth of a native kernel's panels is a multiple of, if not 1
-	exact  *hopperShape // of panels for exact arithmetic, otherwise nil
-}
-
-// PastLine is what dst and ldd must be multiples of, in bytes, for MulPast to store past the caches.
-const PastLine = 64
-
-// MulPast is Mul for a dst that is larger than the caches and read by nobody soon: if the kernel can, and the lines of
-// dst are whole, it stores them past the caches, which saves reading them first. src must not be dst.
-func (k *Kernel) MulPast(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-	if to := k.past(dst, ldd); to != 0 {
-		k.strip(words, m, a, b, src, lds, dst, ldd, to)
-	} else {
-		k.Mul(words, m, a, b, src, lds, dst, ldd)
-	}
-}
-
-// past returns storePast if the kernel stores past the caches and the lines of dst are whole.
-func (k *Kernel) past(dst unsafe.Pointer, ldd int) store {
-	if (uintptr(dst)|uintptr(ldd))%PastLine == 0 {
-		return k.stores & storePast
-	}
-	return 0
+	step  int          // what the depth of a native kernel's panels is a multiple of, if not 1
+	exact *hopperShape // of panels for exact arithmetic, otherwise nil
 }
 
 // Onto reports whether Mul, and all of the same contract but those that round or store past the caches, take an odd lds.

@@ -68,7 +68,7 @@ func TestTwoNaNs(t *testing.T) {
 					check("edge", m, k.NR, func(dst unsafe.Pointer) { f(m, k.NR, words, panelA, 4, 4*k.MR, panelB, nil, 0, dst, pitch) })
 				}
 			}
-			if f := k.Rows(typ); f != nil {
+			if f := rowsOf(k, typ); f != nil {
 				check("A in rows", k.MR, k.NR, func(dst unsafe.Pointer) { f(words, 1, first(a), panelB, nil, 0, dst, pitch, depth*size) })
 			}
 		}

@@ -7,9 +7,9 @@ import (
 	"unsafe"
 )
 
-// TestMulPast compares MulPast with Mul, and RowsPast with Rows: dst on lines of the cache and elsewhere, at the end of its
+// TestStripPast compares what is stored past the caches with what is not, for A in panels and in rows: dst on lines of the cache and elsewhere, at the end of its
 // memory, with gaps between the rows that must stay as they are.
-func TestMulPast(t *testing.T) {
+func TestStripPast(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
 		const maxM, maxK, gap = 4, 70, 2 * PastLine
 		row := kern.NR*4 + gap
@@ -44,13 +44,13 @@ func TestMulPast(t *testing.T) {
 			if i%2 == 0 {
 				from = src.last(m * kern.MR * kern.NR * 4)
 			}
-			kern.MulPast(k, m, pa, pb, from, lds, at(dst), ldd)
+			kern.Strip(k, m, pa, pb, from, lds, at(dst), ldd, 0, StorePast)
 			kern.Mul(k, m, pa, pb, from, lds, at(want), ldd)
 			if !slices.Equal(words(dst), words(want)) {
 				t.Fatalf("k=%d m=%d ldd=%d offset=%d source=%v: not what Mul makes", k, m, ldd, off, from != nil)
 			}
 			typ := []Type{F32, BF16}[kern.KPack-1]
-			if kern.Rows(typ) == nil || (uintptr(at(dst))|uintptr(ldd))%PastLine != 0 {
+			if !kern.InRows(typ) {
 				continue
 			}
 			clear(words(dst))
@@ -60,10 +60,10 @@ func TestMulPast(t *testing.T) {
 				span = (m*kern.MR-1)*lda + k*4
 			}
 			pa = a.last(span)
-			kern.RowsPast(typ)(k, m, pa, pb, from, lds, at(dst), ldd, lda)
-			kern.Rows(typ)(k, m, pa, pb, from, lds, at(want), ldd, lda)
+			kern.Strip(k, m, pa, pb, from, lds, at(dst), ldd, lda, StorePast)
+			kern.Strip(k, m, pa, pb, from, lds, at(want), ldd, lda, 0)
 			if !slices.Equal(words(dst), words(want)) {
-				t.Fatalf("k=%d m=%d lda=%d ldd=%d source=%v: not what Rows makes", k, m, lda, ldd, from != nil)
+				t.Fatalf("k=%d m=%d lda=%d ldd=%d source=%v: not what is made of rows without", k, m, lda, ldd, from != nil)
 			}
 		}
 	})

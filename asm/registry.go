@@ -101,14 +101,6 @@ func (k *Kernel) complete() {
 	k.accept8()
 	f := k.functions
 	k.Peak, k.PeakFlops = f.peak, f.flops
-	if f.rows != nil {
-		k.inRows = make([]RowsFunc, storePast|storeBF16|storeF16+1)
-		for to := range store(len(k.inRows)) {
-			k.inRows[to] = func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int) {
-				f.rows(k, m, a, b, src, lds, dst, ldd, lda, to)
-			}
-		}
-	}
 	switch {
 	case k.Mul != nil:
 	case f.mul != nil:

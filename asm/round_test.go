@@ -16,7 +16,7 @@ import (
 func forRounds(t *testing.T, f func(t *testing.T, kern *Kernel, typ Type)) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
 		for typ := range Type(numTypes) {
-			if kern.Rounds(typ) {
+			if kern.Stores(typ) != 0 {
 				t.Run(typ.String(), func(t *testing.T) { f(t, kern, typ) })
 			}
 		}
@@ -31,7 +31,7 @@ func TestRoundsWhere(t *testing.T) {
 			if assembled && !want {
 				want = typ == BF16 && (kern.Name == "amx" || kern.Name == "avx512bf16") || (typ == BF16 || typ == F16) && kern.Name == "avx512"
 			}
-			if got := kern.Rounds(typ); got != want || (kern.RowsRound(typ, false) != nil) != want || (kern.RowsRound(typ, true) != nil) != want {
+			if got := kern.Stores(typ) != 0; got != want {
 				t.Errorf("%s rounds to %v: %v, want %v", kern.Name, typ, got, want)
 			}
 		}
@@ -116,21 +116,21 @@ func (c *roundCase) isNaN(x uint16) bool {
 	return bf16.BF16(x).IsNaN()
 }
 
-// TestMulRound compares MulRound with Mul and its twin, rounded: on lines of the cache and elsewhere, at the end of the memory, with
+// TestStripRound compares what Strip rounds with Mul and its twin, rounded: on lines of the cache and elsewhere, at the end of the memory, with
 // gaps between the rows that must stay as they are.
-func TestMulRound(t *testing.T) {
+func TestStripRound(t *testing.T) {
 	forRounds(t, func(t *testing.T, kern *Kernel, typ Type) {
 		c := newRoundCase(t, kern, typ)
 		c.turns(t, func(r *rand.Rand, k, m int, src unsafe.Pointer, lds int) error {
 			a, b := c.a.last(m*kern.PanelA(k)), c.b.last(kern.PanelB(k))
-			past := r.IntN(2) == 0
-			got := func(dst unsafe.Pointer) { kern.MulRound(typ, past, k, m, a, b, src, lds, dst, c.ldd) }
+			past := Store(r.IntN(2)) * StorePast
+			got := func(dst unsafe.Pointer) { kern.Strip(k, m, a, b, src, lds, dst, c.ldd, 0, kern.Stores(typ)|past) }
 			for i, mul := range []KernelFunc{kern.Mul, kern.Ref} {
 				want := func(dst unsafe.Pointer) {
 					roundGeneric(kern, mul, nil, typ).mul(k, m, a, b, src, lds, dst, c.ldd)
 				}
 				if err := c.same(m, i == 1, got, want); err != nil {
-					return fmt.Errorf("past %v: %w", past, err)
+					return fmt.Errorf("past %v: %w", past != 0, err)
 				}
 				if k > 48 {
 					break // the twin in Go takes long
@@ -141,8 +141,8 @@ func TestMulRound(t *testing.T) {
 	})
 }
 
-// TestRowsRound does the same for A in rows.
-func TestRowsRound(t *testing.T) {
+// TestStripRowsRound does the same for A in rows.
+func TestStripRowsRound(t *testing.T) {
 	forRounds(t, func(t *testing.T, kern *Kernel, typ Type) {
 		c := newRoundCase(t, kern, typ)
 		c.turns(t, func(r *rand.Rand, k, m int, src unsafe.Pointer, lds int) error {
@@ -156,12 +156,10 @@ func TestRowsRound(t *testing.T) {
 				span = (m*kern.MR-1)*lda + k*4
 			}
 			a, b := c.a.last(span), c.b.last(kern.PanelB(k))
-			past := r.IntN(2) == 0
-			got := func(dst unsafe.Pointer) {
-				kern.RowsRound(typ, past && (uintptr(dst)|uintptr(c.ldd))%PastLine == 0)(k, m, a, b, src, lds, dst, c.ldd, lda)
-			}
+			past := Store(r.IntN(2)) * StorePast
+			got := func(dst unsafe.Pointer) { kern.Strip(k, m, a, b, src, lds, dst, c.ldd, lda, kern.Stores(typ)|past) }
 			want := func(dst unsafe.Pointer) {
-				roundGeneric(kern, nil, kern.Rows(in), typ).rows(k, m, a, b, src, lds, dst, c.ldd, lda)
+				roundGeneric(kern, nil, rowsOf(kern, in), typ).rows(k, m, a, b, src, lds, dst, c.ldd, lda)
 			}
 			return c.same(m, false, got, want)
 		})

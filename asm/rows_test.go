@@ -10,11 +10,21 @@ import (
 	"unsafe"
 )
 
+// rowsOf returns the strip kernel for A of type t in rows, or nil.
+func rowsOf(kern *Kernel, t Type) rowsFunc {
+	if !kern.InRows(t) {
+		return nil
+	}
+	return func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int) {
+		kern.Strip(k, m, a, b, src, lds, dst, ldd, lda, 0)
+	}
+}
+
 // forRows runs f for every kernel that reads A in rows.
 func forRows(t *testing.T, f func(t *testing.T, kern *Kernel, typ Type)) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
 		for typ := range Type(numTypes) {
-			if kern.Rows(typ) != nil {
+			if kern.InRows(typ) {
 				t.Run(typ.String(), func(t *testing.T) { f(t, kern, typ) })
 			}
 		}
@@ -27,8 +37,8 @@ func TestRowsWhere(t *testing.T) {
 	for _, kern := range Kernels() {
 		for _, typ := range []Type{BF16, F16, F32, E4M3, E5M2, numTypes, numTypes + 1, 255} {
 			of, ok := inRows[kern.Name]
-			if got, want := kern.Rows(typ) != nil, (assembled || kern.ISA == "Go") && ok && typ == of; got != want {
-				t.Errorf("%s has a RowsFunc for %v: %v, want %v", kern.Name, typ, got, want)
+			if got, want := kern.InRows(typ), (assembled || kern.ISA == "Go") && ok && typ == of; got != want {
+				t.Errorf("%s reads %v in rows: %v, want %v", kern.Name, typ, got, want)
 			}
 		}
 	}
@@ -63,7 +73,7 @@ func (g guarded) place(n int, atEnd bool) (unsafe.Pointer, []byte) {
 	return p, unsafe.Slice((*byte)(p), n)
 }
 
-// A rowsCase is one call of a RowsFunc.
+// A rowsCase is one call of a rowsFunc.
 type rowsCase struct {
 	kern     *Kernel
 	typ      Type
@@ -74,7 +84,7 @@ type rowsCase struct {
 }
 
 // check compares the kernel with twins: the tiles, what lies beside them, and that no operand changes.
-func (c rowsCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32, twins ...RowsFunc) error {
+func (c rowsCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32, twins ...rowsFunc) error {
 	kern, row, rows := c.kern, c.kern.NR*4, c.m*c.kern.MR
 	lds, ldd := pitches(r, kern, c.source)
 	fill := filler(r, word)
@@ -98,7 +108,7 @@ func (c rowsCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack i
 	src = []unsafe.Pointer{nil, dst, src, dst, src, src}[c.source]
 	readOnly := [][]byte{bytesA, bytesB, bytesSrc}
 	before, dstBefore := slices.Concat(readOnly...), bytes.Clone(mem.dst.mem)
-	run := func(f RowsFunc) []byte {
+	run := func(f rowsFunc) []byte {
 		copy(mem.dst.mem, dstBefore)
 		f(c.words, c.m, a, b, src, signed(lds, c.source), dst, ldd, c.lda)
 		return bytes.Clone(mem.dst.mem)
@@ -107,7 +117,7 @@ func (c rowsCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack i
 		return fmt.Errorf("k=%d m=%d lda=%d source=%d lds=%d ldd=%d atEnd=%v: %s", c.words, c.m, c.lda, c.source, lds, ldd, c.atEnd, fmt.Sprintf(format, args...))
 	}
 
-	got := run(kern.Rows(c.typ))
+	got := run(rowsOf(kern, c.typ))
 	if !bytes.Equal(before, slices.Concat(readOnly...)) {
 		return report("an operand that is only read was written")
 	}
@@ -147,7 +157,7 @@ func TestRows(t *testing.T) {
 						if (raceEnabled || testing.Short() || kern.ISA == "Go") && turn%23 != 0 || words > 20 && turn%3 != 0 || words > 70 && turn%5 != 0 {
 							continue
 						}
-						twins := []RowsFunc{viaMul, viaRef}
+						twins := []rowsFunc{viaMul, viaRef}
 						if r.IntN(8) > 0 {
 							twins = twins[:1]
 						}
@@ -193,7 +203,7 @@ func TestRowsFenced(t *testing.T) {
 					}
 					n := m * kern.MR * pitch
 					rows := func(a unsafe.Pointer, lda int) []uint32 {
-						kern.Rows(typ)(words, m, a, b, nil, 0, tiles, pitch, lda)
+						rowsOf(kern, typ)(words, m, a, b, nil, 0, tiles, pitch, lda)
 						return slices.Clone(view(tiles, n))
 					}
 					if i := differ(rows(a, lda), rows(near, row)); i >= 0 {

@@ -9,12 +9,12 @@ import "unsafe"
 // 8 × 32, a word is a pair of bf16.
 //
 //go:noescape
-func mul512Pairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to store)
+func mul512Pairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to Store)
 
 // 8 × 32, a word is a pair of bf16, A in rows.
 //
 //go:noescape
-func rows512Pairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
+func rows512Pairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to Store)
 
 // 24 independent multiply-adds a turn, n turns.
 //
@@ -24,12 +24,12 @@ func peak512Pairs(n int)
 // 8 × 32, a word is a float32.
 //
 //go:noescape
-func mul512Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to store)
+func mul512Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to Store)
 
 // 8 × 32, a word is a float32, A in rows.
 //
 //go:noescape
-func rows512Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
+func rows512Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to Store)
 
 // 24 independent multiply-adds a turn, n turns.
 //
@@ -39,12 +39,12 @@ func peak512Words(n int)
 // 4 × 24, a word is a float32.
 //
 //go:noescape
-func mul256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to store)
+func mul256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to Store)
 
 // 4 × 24, a word is a float32, A in rows.
 //
 //go:noescape
-func rows256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
+func rows256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to Store)
 
 // 12 independent multiply-adds a turn, n turns.
 //

@@ -5,7 +5,7 @@
 #include "textflag.h"
 #include "go_asm.h"
 
-// func mul512Pairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to store)
+// func mul512Pairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to Store)
 // 8 × 32, a word is a pair of bf16.
 TEXT ·mul512Pairs(SB), NOSPLIT, $16-72
 	MOVQ m+8(FP), BX
@@ -796,7 +796,7 @@ done:
 	VZEROUPPER
 	RET
 
-// func rows512Pairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
+// func rows512Pairs(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to Store)
 // 8 × 32, a word is a pair of bf16, A in rows.
 TEXT ·rows512Pairs(SB), NOSPLIT, $16-80
 	MOVQ lda+64(FP), R12
@@ -1672,7 +1672,7 @@ done:
 	VZEROUPPER
 	RET
 
-// func mul512Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to store)
+// func mul512Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to Store)
 // 8 × 32, a word is a float32.
 TEXT ·mul512Words(SB), NOSPLIT, $16-72
 	MOVQ m+8(FP), BX
@@ -2461,7 +2461,7 @@ done:
 	VZEROUPPER
 	RET
 
-// func rows512Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
+// func rows512Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to Store)
 // 8 × 32, a word is a float32, A in rows.
 TEXT ·rows512Words(SB), NOSPLIT, $16-80
 	MOVQ lda+64(FP), R12
@@ -3343,7 +3343,7 @@ done:
 	VZEROUPPER
 	RET
 
-// func mul256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to store)
+// func mul256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to Store)
 // 4 × 24, a word is a float32.
 TEXT ·mul256Words(SB), NOSPLIT, $16-72
 	MOVQ m+8(FP), BX
@@ -3776,7 +3776,7 @@ stored:
 	VZEROUPPER
 	RET
 
-// func rows256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to store)
+// func rows256Words(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to Store)
 // 4 × 24, a word is a float32, A in rows.
 TEXT ·rows256Words(SB), NOSPLIT, $16-80
 	MOVQ lda+64(FP), R12

@@ -48,11 +48,11 @@ func (st *columnGrid) alongTiles() int {
 // Their accumulators at acc are tile by tile for each panel of A.
 func (st *columnGrid) multiplyAlong(acc, tail unsafe.Pointer, t *spin.Turn, item, col, to, tiles int) {
 	k := st.kernel
-	rows, pitch, pitchB, unit := k.Rows(st.b.elem), k.NR*4, st.b.pitch(), k.KStep(st.b.elem)*k.KPack
-	lines, high := unit*st.b.elem.Size(), tiles*k.MR
+	pitch, pitchB, unit := k.NR*4, st.b.pitch(), k.KStep(st.b.elem)*k.KPack
+	lineTail, high := unit*st.b.elem.Size(), tiles*k.MR
 	at := min(col, st.n-k.MR) // the last columns may be multiplied again
 	blocks, block := st.alongBlocks(), st.chainK()
-	chain := unsafe.Add(tail, high*lines)
+	chain := unsafe.Add(tail, high*lineTail)
 	first, last := st.blocks(item)
 	for step := first; step < last; step += blocks {
 		k0 := step * st.bk
@@ -60,30 +60,31 @@ func (st *columnGrid) multiplyAlong(acc, tail unsafe.Pointer, t *spin.Turn, item
 		rest := n % unit
 		whole := n - rest
 		if rest > 0 {
-			clear(unsafe.Slice((*byte)(tail), high*lines))
-			asm.CopyRows(tail, lines, st.b.at(k0+whole, at), pitchB, high, rest*st.b.elem.Size())
+			clear(unsafe.Slice((*byte)(tail), high*lineTail))
+			asm.CopyRows(tail, lineTail, st.b.at(k0+whole, at), pitchB, high, rest*st.b.elem.Size())
 		}
 		a := st.blockA(step)
 		for i := range st.panelsA {
 			total := unsafe.Add(acc, i*high*pitch)
-			for from := 0; from < n; from += block {
-				deep := min(block, n-from)
-				whole, a := deep-deep%unit, unsafe.Add(a, k.PanelB(st.words(from)))
-				ph := st.phaseAt(k0+from, deep)
+			for o := 0; o < n; o += block {
+				deep := min(block, n-o)
+				whole, a := deep-deep%unit, unsafe.Add(a, k.PanelB(st.words(o)))
+				ph := st.phaseAt(k0+o, deep)
 				dst := total
 				if whole < deep && ph.added {
 					dst = chain
 				}
-				src, lds := ph.source(dst, pitch)
+				from, lds := ph.source(lines{dst, pitch})
+				src := from.at
 				if dst == chain {
 					src = nil
 				}
 				if whole > 0 {
-					rows(st.words(whole), tiles, st.b.at(k0+from, at), a, src, lds, dst, pitch, pitchB)
+					k.Strip(st.words(whole), tiles, st.b.at(k0+o, at), a, src, lds, dst, pitch, pitchB, 0)
 					src, lds = dst, pitch
 				}
 				if whole < deep {
-					rows(st.words(unit), tiles, tail, unsafe.Add(a, k.PanelB(st.words(whole))), src, lds, dst, pitch, lines)
+					k.Strip(st.words(unit), tiles, tail, unsafe.Add(a, k.PanelB(st.words(whole))), src, lds, dst, pitch, lineTail, 0)
 				}
 				if dst == chain {
 					asm.Combine(total, pitch, chain, pitch, high, k.NR, 1, 1)

@@ -57,19 +57,13 @@ func (st *columnGrid) computePanels(mem unsafe.Pointer, t *spin.Turn, item, from
 // multiplyGroups multiplies a step of K of the columns from .. to-1, whose accumulators
 // begin at acc, and those of a block of several steps at chain.
 func (st *columnGrid) multiplyGroups(mem unsafe.Pointer, t *spin.Turn, step, from, to int, acc, chain unsafe.Pointer) {
-	k := st.kernel
-	k0, n := st.blockOf(step)
-	for col := from; col < to; col += st.group {
-		end := min(col+st.group, to)
-		g := group{
-			rows: st.m, from: col, to: end, k0: k0, n: n,
-			a: st.blockA(step), b: mem,
-			acc:        unsafe.Add(acc, (col-from)/k.NR*st.bytesStrip(st.g)),
-			chain:      forward(chain, (col-from)/k.NR*st.bytesStrip(st.g)),
-			stripBytes: st.bytesStrip(st.g), ph: st.phaseAt(k0, n),
-		}
-		st.multiplyGroup(&g, t)
+	g := group{
+		rows: st.m, from: from, to: to,
+		a: tilesOfA{at: st.blockA(step)}, acc: acc, chain: chain, stripBytes: st.bytesStrip(st.g),
 	}
+	g.k0, g.n = st.blockOf(step)
+	st.fetch(&g, mem, st.group)
+	st.multiplyGroup(&g, t)
 }
 
 // computeBehind is computePanels for a worker that packs behind its products.
@@ -92,13 +86,12 @@ func (st *columnGrid) computeBehind(mem unsafe.Pointer, t *spin.Turn, item, from
 	for i := range panels * (last - first) {
 		now := at(i)
 		s := strip{
-			col: now.col, rows: st.m, cols: now.cols,
+			col: now.col, rows: st.m, cols: now.cols, words: st.words(now.n),
+			a: tilesOfA{at: st.blockA(first + i/panels)}, b: now.panel,
 			acc: unsafe.Add(acc, i%panels*st.bytesStrip(st.g)), chain: unsafe.Add(chain, i%panels*st.bytesStrip(st.g)),
 		}
 		w.pack(&st.product, now, at(i+1), at(i+reach), &s)
-		a := st.blockA(first + i/panels)
-		st.multiply(&s, st.words(now.n), a, now.panel, st.phaseAt(now.k0, now.n))
-		t.Did(flopsOf(st.m, now.cols, now.n))
+		st.multiply(&s, st.phaseAt(now.k0, now.n), t)
 	}
 }
 

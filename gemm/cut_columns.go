@@ -81,7 +81,7 @@ func (q *problem) streamSource() sourceB {
 	switch {
 	case q.m < sweepLeast:
 	case q.formB == alongK && q.m <= along && roundUp(q.m, k.NR)-q.m <= on.alongSpare &&
-		q.n >= k.MR && q.k >= alongMin && k.Rows(q.elemB) != nil:
+		q.n >= k.MR && q.k >= alongMin && k.InRows(q.elemB):
 		return alongB
 	case q.formB == inRows && q.m <= swept && q.n >= asm.SweepN && q.k >= asm.SweepK && k.Sweeps(q.elemB):
 		return sweptB

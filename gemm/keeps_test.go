@@ -36,7 +36,7 @@ func TestKeepsB(t *testing.T) {
 	processors(t, 8)
 	defer gemm.PretendL2(8 << 20)()
 	eachKernel(t, asm.F32, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		if slowKernel(k.Name) || k.NR%16 != 0 || k.Rows(asm.F32) == nil || k.StreamRows(asm.F32) == 0 {
+		if slowKernel(k.Name) || k.NR%16 != 0 || !k.InRows(asm.F32) || k.StreamRows(asm.F32) == 0 {
 			t.Skip("it reads no rows, or has no vectors of AVX-512")
 		}
 		// Half of 8 MB for each of four, and more elements than are read unpacked.

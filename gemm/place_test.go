@@ -38,7 +38,7 @@ func inRows[I gemm.Element](k *asm.Kernel, a gemm.Matrix[I]) bool {
 func testPlace[O gemm.Output, I gemm.Element](t *testing.T) {
 	processors(t, 6)
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		if k.Rows(typeOf[I]()) == nil {
+		if !k.InRows(typeOf[I]()) {
 			t.Skip("packs A")
 		}
 		for i, tc := range []struct{ m, n, k int }{
@@ -99,7 +99,7 @@ func TestPlaceOwn(t *testing.T) {
 func testPlaceOwn[O gemm.Output, I gemm.Element](t *testing.T) {
 	processors(t, 6)
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		if k.Rows(typeOf[I]()) == nil {
+		if !k.InRows(typeOf[I]()) {
 			t.Skip("packs A")
 		}
 		for i, tc := range []struct{ m, n, k int }{{300, 290, 560}, {130, 330, 1100}, {97, 400, 544}} {
@@ -131,7 +131,7 @@ func testPlaceSums[O gemm.Output, I gemm.Element](t *testing.T) {
 	processors(t, 2)
 	defer gemm.PretendL2(8 << 20)()
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		if k.Edge() == nil || k.Rows(typeOf[I]()) == nil {
+		if k.Edge() == nil || !k.InRows(typeOf[I]()) {
 			t.Skip("A has to be packed, or C to be stored, in whole tiles")
 		}
 		for i, tc := range []struct{ m, n, k int }{{403, 300, 514 * k.KPack}, {3203, 2 * k.NR, 300 * k.KPack}} {
@@ -186,7 +186,7 @@ func onGrid[O gemm.Output, I gemm.Element](t *testing.T, s spec) {
 func TestPlaceWorkers(t *testing.T) {
 	processors(t, 16)
 	eachKernel(t, asm.F32, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		if k.Rows(asm.F32) == nil {
+		if !k.InRows(asm.F32) {
 			t.Skip("packs A")
 		}
 		for _, tc := range []struct{ n, asked, want int }{{100, 2, 2}, {100, 16, 16}, {160, 16, 16}, {160, 6, 6}, {256, 16, 16}} {

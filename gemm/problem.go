@@ -110,7 +110,7 @@ func (q *problem) atOnce() int { return min(q.workers, q.procs) }
 // direct reports whether accumulators are C's elements as they are, rounds whether those are that the
 // kernel has rounded.
 func (q *problem) direct() bool { return q.out == asm.F32 && q.asSummed() }
-func (q *problem) rounds() bool { return q.kernel.Rounds(q.out) && q.asSummed() }
+func (q *problem) rounds() bool { return q.kernel.Stores(q.out) != 0 && q.asSummed() }
 
 // asSummed reports whether C has the sums as its elements, and as they are summed row by row.
 func (q *problem) asSummed() bool { return q.plain && !q.transC }
@@ -124,7 +124,7 @@ func (q *problem) narrow() bool { return q.formB == inPanels && q.kernel.Narrow(
 // whole tile would have to be padded again for every panel of B.
 func (q *problem) readsA() bool {
 	k := q.kernel
-	return k.Rows(q.elemA) != nil && !q.transA && q.words(q.k)*k.KPack == q.k && (uintptr(q.lineA)|uintptr(q.pitchA))&(k.RowsAlign()-1) == 0
+	return k.InRows(q.elemA) && !q.transA && q.words(q.k)*k.KPack == q.k && (uintptr(q.lineA)|uintptr(q.pitchA))&(k.RowsAlign()-1) == 0
 }
 
 // pastBytes are the least bytes of a C to be stored past caches of unknown or smaller size.

@@ -129,43 +129,33 @@ func (r *ring) Compute(stage, item, cta, slab int) {
 	rows = min(r.slabRows, rows-at)
 	from := slab % r.colSlabs * r.slabCols
 	to := min(from+r.slabCols, r.colsOf(col))
-	if rows <= 0 {
+	if rows <= 0 || from >= to {
 		return
 	}
 	k0, depth := r.depthOf(step)
 	k, words := r.kernel, r.words(depth)
-	a := unsafe.Pointer(unsafe.SliceData(r.slotA(stage, cta)[at/k.MR*k.PanelA(words):]))
-	ph := r.phaseAt(k0, depth)
-	slabAt := (cta*r.rowSlabs*r.slabRows + at) * r.bn * 4
+	sums := (cta*r.rowSlabs*r.slabRows+at)*r.bn*4 + from*r.slabRows*4
+	g := group{
+		row: first + at, rows: rows, from: col + from, to: col + to, k0: k0, n: depth,
+		a:   tilesOfA{at: unsafe.Pointer(unsafe.SliceData(r.slotA(stage, cta)[at/k.MR*k.PanelA(words):]))},
+		acc: unsafe.Add(r.acc, sums), chain: forward(r.chain, sums),
+	}
+	if r.steps > 1 { // otherwise strips take turns with one's accumulators
+		g.stripBytes = r.slabRows * k.NR * 4
+	}
+	switch r.g.b {
+	case slotsOfB:
+		g.b = unsafe.Pointer(unsafe.SliceData(r.slotB(stage)[from/k.NR*k.PanelB(words):]))
+	case storedB:
+		g.b = r.packed.at(k0, g.from)
+	case packedB:
+		s := scratches.Get().(*scratch)
+		defer scratches.Put(s)
+		g.b, g.packs = s.at(), r.g.group*k.NR
+	}
 	var t spin.Turn
 	t.Begin()
-	if r.bare() {
-		g := group{
-			row: first + at, rows: rows, k0: k0, n: depth, a: a,
-			ph: ph,
-		}
-		r.computeBare(&g, &t, col, from, to, slabAt)
-		return
-	}
-	b := unsafe.Pointer(unsafe.SliceData(r.slotB(stage)))
-	for j := from; j < to; j += k.NR {
-		stripAt := slabAt + r.stripOf(from, j)
-		s := strip{
-			row: first + at, col: col + j, rows: rows, cols: min(k.NR, to-j),
-			acc: unsafe.Add(r.acc, stripAt), chain: forward(r.chain, stripAt),
-		}
-		r.multiply(&s, words, a, unsafe.Add(b, j/k.NR*k.PanelB(words)), ph)
-		t.Did(flopsOf(rows, s.cols, depth))
-	}
-}
-
-// stripOf returns where the accumulators of a slab's strip lie: those of column j,
-// if from is the first. Strips that need them in one step only take turns.
-func (r *ring) stripOf(from, j int) int {
-	if r.steps == 1 {
-		j = from
-	}
-	return j * r.slabRows * 4
+	r.multiplyGroup(&g, &t)
 }
 
 // copied returns the bytes that the copies wrote to slots.

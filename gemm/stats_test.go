@@ -48,7 +48,7 @@ func TestStatsRoute(t *testing.T) {
 		{0, 3, 3, nil, "caller"},
 		{3, 3, 0, nil, "caller"},
 		{3, 3, 3, nil, "caller"},
-		{256, 256, 256, []gemm.Option{gemm.WithWorkers(2)}, map[bool]string{true: "slabs", false: "ring"}[k.Rows(asm.F32) != nil]},
+		{256, 256, 256, []gemm.Option{gemm.WithWorkers(2)}, map[bool]string{true: "slabs", false: "ring"}[k.InRows(asm.F32)]},
 		{4, 600, 2000, []gemm.Option{gemm.WithWorkers(2), gemm.WithKernel("go")}, "columns"},
 		{200, 200, 200, []gemm.Option{gemm.WithDepth(2)}, "ring"},
 		{20, 20, 20, []gemm.Option{gemm.WithDepth(2)}, "ring"},

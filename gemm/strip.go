@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/spin"
 )
 
 // product is one validated C = alpha·A·B + beta·C with a row-major C: the problem, and where everything is.
@@ -51,116 +52,123 @@ func (p *product) packB(panels unsafe.Pointer, k0, n, from, to int) {
 	}
 }
 
-// strip is a piece of C one panel of B wide: rows x cols elements from
-// (row, col), with its accumulators in acc, tile after tile of MR x NR.
+// tilesOfA is where rows of A lie: in panels or, if lda is not 0, in rows lda bytes apart.
+type tilesOfA struct {
+	at  unsafe.Pointer
+	lda int
+}
+
+// A strip is a piece of C one panel of B wide, and some elements of K by which to multiply it.
 type strip struct {
 	row, col, rows, cols int
-	acc                  unsafe.Pointer
-	chain                unsafe.Pointer // those of a block of K after the first, if it takes several steps
+	words                int // of K
+	a                    tilesOfA
+	b                    unsafe.Pointer // a panel
+	acc                  unsafe.Pointer // where sums wait, tile after tile of MR x NR, or nil if they do in C
+	chain                unsafe.Pointer // the same of a block of K after the first, if it takes several steps
 	pack                 asm.Packing    // the next panel of B
 }
 
-// multiply multiplies A's panels and one panel of B, both words deep. The sums of
-// a whole block of K are added to the strip's accumulators; those of a part go on
-// with its chain, which is added to them where the block ends. The last result goes
-// to C.
-func (p *product) multiply(s *strip, words int, a, b unsafe.Pointer, ph phase) {
+// A way is how a kernel multiplies.
+type way uint8
+
+const (
+	byTiles   way = iota // which may be larger than what is left of the strip
+	byEdge               // rows and columns that are less than a tile
+	byPacking            // by tiles, and the next panel is packed meanwhile
+)
+
+// multiply multiplies the tiles of A by the panel of B. The sums of a whole block of K are added to those before;
+// those of a part go on with its chain, which is added to them where the block ends. The last result goes to C, at
+// once if kernels can store it there.
+func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
 	k := p.kernel
-	panels := (s.rows + k.MR - 1) / k.MR
-	pitch := k.NR * 4
-	dst, apart := s.acc, ph.added && !ph.whole
+	c := lines{p.c.at(s.row, s.col), p.c.pitch()}
+	sums := lines{s.acc, k.NR * 4}
+	if s.acc == nil {
+		sums = c
+	}
+	dst, apart := sums, ph.added && !ph.whole
 	if apart {
-		dst = s.chain
+		dst.at = s.chain
 	}
-	src, lds := ph.source(dst, pitch)
+	src, lds := ph.source(dst)
+	final := ph.last && !apart
+	direct, rounds := final && (p.direct() || p.finish.inC), final && p.rounds()
 	if apart && ph.ends && k.Onto() {
-		dst, lds = s.acc, lds|1
+		dst, lds, apart = sums, lds|1, false
 	}
-	done := 0
-	if ph.last && !apart && (p.direct() || p.rounds() || p.finish.inC) && s.cols == k.NR {
-		done = s.rows / k.MR
-		p.multiplyWhole(s, words, done, a, b, src, lds)
-		if done == panels {
-			return
+	tile, lda, step := k.PanelA(s.words), 4, k.MR*4 // bytes of A between tiles, and between rows and words of one
+	if s.a.lda != 0 {
+		tile, lda, step = k.MR*s.a.lda, s.a.lda, 4
+	}
+	a := s.a.at
+	for row := 0; row < s.rows; {
+		n, how := p.next(s, s.rows-row)
+		rows := min(n*k.MR, s.rows-row)
+		fits := rows == n*k.MR && s.cols == k.NR
+		inC := direct && (fits || how == byEdge) || rounds && fits && how == byTiles
+		to, from := dst, src.row(row)
+		if inC {
+			to = c
 		}
-		a = unsafe.Add(a, done*k.PanelA(words))
-		src = forward(src, done*k.MR*pitch)
-	}
-	tiles, edges := p.splitEdges(s, words, panels-done)
-	if tiles > 0 {
-		p.mul(words, tiles, a, b, src, lds, dst, pitch, s, wayPlain)
-	}
-	rows := s.rows - done*k.MR // to come from accumulators
-	if edges > 0 {
-		skip := tiles * k.MR
-		to, ldt := unsafe.Add(dst, skip*pitch), pitch
-		if ph.last && !apart && p.direct() {
-			to, ldt = p.c.at(s.row+s.rows-edges, s.col), p.c.pitch()
-			rows = skip
-		}
-		p.multiplyEdges(edges, s.cols, words, unsafe.Add(a, tiles*k.PanelA(words)), b, forward(src, skip*pitch), lds, to, ldt)
-	}
-	if ph.ends && dst != s.acc {
-		asm.Combine(s.acc, pitch, s.chain, pitch, rows, k.NR, 1, 1)
-	}
-	if ph.last && rows > 0 {
-		p.epilogue(s.acc, s.row+done*k.MR, s.col, rows, s.cols)
-	}
-}
-
-// splitEdges returns how many of the strip's last tiles, so many, the microkernel is to
-// multiply, and how many rows after them are for edges. Who has to pack meanwhile is the
-// microkernel, but few rows are so soon done that one tile had better pack alone.
-func (p *product) splitEdges(s *strip, words, tiles int) (whole, rows int) {
-	k := p.kernel
-	rest := s.rows % k.MR
-	switch {
-	case k.Edge() == nil:
-	case s.pack.K == 0 && s.cols < k.NR:
-		return 0, s.rows
-	case rest > 0 && (s.pack.K == 0 || tiles > 1 && (rest < k.MR/2 || p.packers(words, tiles, s) < tiles)):
-		return tiles - 1, rest
-	}
-	return tiles, 0
-}
-
-// multiplyEdges multiplies rows of A's panels by the first columns of one of B.
-func (p *product) multiplyEdges(rows, cols, words int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
-	k := p.kernel
-	edge, pitch := k.Edge(), k.NR*4
-	for {
-		r := min(k.MR, rows)
-		edge(r, cols, words, a, 4, k.MR*4, b, src, lds, dst, ldd)
-		if rows -= r; rows == 0 {
-			return // nothing lies behind the last tile
-		}
-		a, src, dst = unsafe.Add(a, k.PanelA(words)), forward(src, r*pitch), unsafe.Add(dst, r*ldd)
-	}
-}
-
-// multiplyWhole multiplies the strip's whole tiles, which go from the accumulators
-// straight to C.
-func (p *product) multiplyWhole(s *strip, words, tiles int, a, b, src unsafe.Pointer, lds int) {
-	k, how, done := p.kernel, wayPlain, 0
-	pitch := k.NR * 4
-	switch {
-	case p.rounds():
-		how = wayRound
-		if done = p.packers(words, tiles, s); done > 0 {
-			// The kernels that pack do not round.
-			p.mul(words, done, a, b, src, lds, s.acc, pitch, s, wayPlain)
-			p.epilogue(s.acc, s.row, s.col, done*k.MR, s.cols)
-			if done == tiles {
-				return // nothing lies behind the last tile
+		at, over := to.row(row), 0 // rows of the tile that those before have, too
+		switch how {
+		case byEdge:
+			k.Edge()(rows, s.cols, s.words, a, lda, step, s.b, from, lds, at, to.pitch)
+		case byPacking:
+			k.MulPack(p.b.elem, s.words, n, a, s.b, from, lds, at, to.pitch, &s.pack)
+			s.pack.K = 0
+		default:
+			if s.a.lda != 0 {
+				over = n*k.MR - rows
 			}
-			a, src = unsafe.Add(a, done*k.PanelA(words)), forward(src, done*k.MR*pitch)
+			k.Strip(s.words, n, unsafe.Add(a, -over*lda), s.b, from, lds, at, to.pitch, s.a.lda, p.storeOf(inC && from != at))
 		}
-	case p.finish.inC:
-		how = wayFinish
-	case p.past:
-		how = wayPast
+		if apart && ph.ends {
+			asm.Combine(sums.row(row), sums.pitch, at, to.pitch, rows, k.NR, 1, 1)
+		}
+		switch {
+		case inC && p.finish.inC:
+			p.completeC(at, rows, s.cols)
+		case ph.last && !inC:
+			p.epilogue(sums.row(row+over), s.row+row, s.col, rows, s.cols)
+		}
+		t.Did(flopsOf(rows, s.cols, s.words*k.KPack))
+		if row += rows; row < s.rows {
+			a = unsafe.Add(a, n*tile) // nothing lies behind the last tile
+		}
 	}
-	p.mul(words, tiles-done, a, b, src, lds, p.c.at(s.row+done*k.MR, s.col), p.c.pitch(), s, how)
+}
+
+// next returns how many tiles a kernel is to multiply in a call, which cannot be preempted, where so many rows of the
+// strip are left.
+func (p *product) next(s *strip, rows int) (tiles int, how way) {
+	k := p.kernel
+	whole := rows / k.MR
+	switch {
+	case s.pack.K > 0:
+		return min(ceilDiv(rows, k.MR), ceilDiv(s.pack.K/k.KPack*asm.PackSteps, s.words)), byPacking
+	case k.Edge() != nil && (whole == 0 || s.cols < k.NR):
+		return 1, byEdge
+	case p.finish.inC:
+		whole = min(whole, finishRows/k.MR)
+	}
+	if flops := tileFlops(k, s.words); whole*flops > callLimit(k) {
+		whole = callLimit(k) / flops
+	}
+	return max(1, whole), byTiles
+}
+
+// storeOf returns how kernels store tiles, in C or not.
+func (p *product) storeOf(inC bool) asm.Store {
+	switch {
+	case !inC || p.finish.inC:
+		return 0
+	case p.past:
+		return p.kernel.Stores(p.c.elem) | asm.StorePast
+	}
+	return p.kernel.Stores(p.c.elem)
 }
 
 // Flops in one call of a microkernel, which cannot be preempted: about 100 µs
@@ -181,54 +189,53 @@ func callLimit(k *asm.Kernel) int {
 // tileFlops returns the flops of a register tile of k, words deep.
 func tileFlops(k *asm.Kernel, words int) int { return 2 * k.KPack * k.MR * k.NR * words }
 
-// A way is which of its multiplications a kernel is called for.
-type way uint8
-
-const (
-	wayPlain  way = iota
-	wayPast       // dst is C, which is larger than the caches
-	wayRound      // dst is C, which has 16 bits
-	wayFinish     // dst is C, where sums are to be completed
-)
-
-// packers returns how many of m tiles pack what s names.
-func (p *product) packers(words, m int, s *strip) int {
-	return min(m, ceilDiv(s.pack.K/p.kernel.KPack*asm.PackSteps, max(1, words)))
+// A group is rows of A and some columns of B, for some elements of K.
+type group struct {
+	row, rows  int // in C
+	from, to   int // columns of C
+	k0, n      int // elements of K
+	a          tilesOfA
+	b          unsafe.Pointer // the panels of B
+	packs      int            // columns of B that are packed to b at a time, or 0 if they are there
+	acc, chain unsafe.Pointer // accumulators, strip after strip, see [strip]
+	stripBytes int            // from one strip to the next
 }
 
-// mul calls the microkernel for m tiles, a bounded number at a time. src and lds are
-// for the kernel, dst is where the tiles go, in rows ldd bytes apart. As
-// many tiles as it takes pack what s names.
-func (p *product) mul(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, s *strip, how way) {
-	k := p.kernel
-	most := max(1, callLimit(k)/tileFlops(k, max(1, words)))
-	if how == wayFinish {
-		most = min(most, finishRows/k.MR)
+// fetch says where a group finds B: it is packed, or will be in memory at b, so many columns at a time.
+func (p *product) fetch(g *group, b unsafe.Pointer, columns int) {
+	if p.ready() {
+		g.b, g.packs = p.packed.at(g.k0, g.from), 0
+	} else {
+		g.b, g.packs = b, columns
 	}
-	for packs := p.packers(words, m, s); m > 0; packs = 0 {
-		n := min(m, most)
-		switch {
-		case packs > 0:
-			n = packs
-			k.MulPack(p.b.elem, words, n, a, b, src, lds, dst, ldd, &s.pack)
-			s.pack.K = 0
-		case how == wayPlain, how == wayFinish:
-			k.Mul(words, n, a, b, src, lds, dst, ldd)
-		case how == wayPast:
-			k.MulPast(words, n, a, b, src, lds, dst, ldd)
-		case how == wayRound:
-			k.MulRound(p.c.elem, p.past, words, n, a, b, src, lds, dst, ldd)
+}
+
+// multiplyGroup multiplies a group, strip by strip.
+func (p *product) multiplyGroup(g *group, t *spin.Turn) {
+	k, words, ph := p.kernel, p.words(g.n), p.phaseAt(g.k0, g.n)
+	s := strip{row: g.row, rows: g.rows, words: words, a: g.a, b: g.b, acc: g.acc, chain: g.chain}
+	packed := g.from // the columns before are
+	for col := g.from; col < g.to; col += k.NR {
+		s.col, s.cols = col, min(k.NR, g.to-col)
+		if g.packs > 0 && col == packed {
+			packed = min(col+g.packs, g.to)
+			if p.again(&s, g) {
+				s.col, s.cols = g.to-k.NR, k.NR
+			}
+			s.b = g.b
+			p.packB(s.b, g.k0, g.n, s.col, packed)
 		}
-		if how == wayFinish {
-			p.completeC(dst, n*k.MR, k.NR)
-		}
-		if m -= n; m == 0 {
-			return // nothing lies behind the last tile
-		}
-		a = unsafe.Add(a, n*k.PanelA(words))
-		dst = unsafe.Add(dst, n*k.MR*ldd)
-		src = forward(src, n*k.MR*k.NR*4)
+		p.multiply(&s, ph, t)
+		s.b = unsafe.Add(s.b, k.PanelB(words))
+		s.acc, s.chain = forward(s.acc, g.stripBytes), forward(s.chain, g.stripBytes)
 	}
+}
+
+// again reports whether columns before the last ones are better multiplied once more: a kernel without edges stores only
+// whole tiles to C.
+func (p *product) again(s *strip, g *group) bool {
+	nr := p.kernel.NR
+	return s.cols < nr && g.packs == nr && g.to-g.from >= nr && !p.b.packed && p.kernel.Edge() == nil && p.beta == 0
 }
 
 // forward returns p + n, or nil if p is nil.

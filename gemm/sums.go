@@ -21,14 +21,22 @@ func (p *product) phaseAt(k0, n int) phase {
 	return ph
 }
 
-// source returns the src and lds of a kernel that multiplies those elements, with
-// sums at p, in rows pitch bytes apart.
-func (ph phase) source(p unsafe.Pointer, pitch int) (src unsafe.Pointer, lds int) {
+// lines are rows of sums, or of C, so many bytes apart.
+type lines struct {
+	at    unsafe.Pointer
+	pitch int
+}
+
+// row returns where row i begins, or nil if there are none.
+func (l lines) row(i int) unsafe.Pointer { return forward(l.at, i*l.pitch) }
+
+// source returns the src of a kernel that multiplies those elements, with such sums, and its lds.
+func (ph phase) source(sums lines) (src lines, lds int) {
 	switch {
 	case ph.whole && ph.added:
-		return p, -pitch
+		return sums, -sums.pitch
 	case ph.first:
-		return nil, pitch
+		return lines{}, sums.pitch
 	}
-	return p, pitch
+	return sums, sums.pitch
 }

@@ -161,7 +161,7 @@ func prefetchC(s *source) {
 	}
 }
 
-// amxMul writes a strip kernel; see KernelFunc and RowsFunc for its contract, and Kernel.MulPast and Kernel.MulRound for those of the others.
+// amxMul writes a strip kernel; see KernelFunc and Kernel.Strip for its contract.
 func amxMul(s *source, name string, a *sideA, c *sideC, doc string) {
 	params := "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int"
 	if a == &rowsOfA {

@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// What a strip kernel stores, a parameter that package asm calls a store: float32, to or past the caches, or 16 bits of them.
+// What a strip kernel stores, a parameter that package asm calls a Store: float32, to or past the caches, or 16 bits of them.
 const (
 	storePast = 1 // a bit
 	storeBF16 = 2
@@ -48,10 +48,10 @@ func (k kernel) strip(s *source, rows bool) {
 	const params = "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd"
 	if rows {
 		a = lie
-		s.function("rows"+k.name, params+", lda int, to store", stripFrame, k.doc+", A in rows.")
+		s.function("rows"+k.name, params+", lda int, to Store", stripFrame, k.doc+", A in rows.")
 		s.load("lda", "R12")
 	} else {
-		s.function("mul"+k.name, params+" int, to store", stripFrame, k.doc+".")
+		s.function("mul"+k.name, params+" int, to Store", stripFrame, k.doc+".")
 	}
 	s.load("m", "BX", "a", "SI", "src", "R8", "dst", "R10", "ldd", "R11")
 	if rows {
