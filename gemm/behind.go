@@ -11,6 +11,7 @@ import (
 // for memory then waits behind products.
 type behind struct {
 	packed int // elements of K that are there, of the panel to be multiplied next
+	next   asm.Packing
 }
 
 // A piece is a part of B that fills a panel: n elements of K of cols columns.
@@ -33,9 +34,8 @@ func (p *product) sharesChunks() bool {
 	return !p.b.packed && !p.b.trans && 2*p.kernel.NR*p.b.elem.Size() <= asm.PackChunk
 }
 
-// pack completes the panel of now, and makes the products of s pack that of next
-// and bring later closer.
-func (w *behind) pack(p *product, now, next, later piece, s *strip) {
+// pack completes the panel of now, and returns how the products of now pack that of next and bring later closer, or nil.
+func (w *behind) pack(p *product, now, next, later piece) *asm.Packing {
 	k := p.kernel
 	if rest := now.n - w.packed; rest > 0 {
 		if p.b.packed {
@@ -49,14 +49,15 @@ func (w *behind) pack(p *product, now, next, later piece, s *strip) {
 		w.packed = next.n - next.n%k.PackDepth(p.b.elem, p.b.trans)
 	}
 	if w.packed == 0 {
-		return
+		return nil
 	}
-	s.pack.K, s.pack.KContiguous, s.pack.Panel = w.packed, p.b.trans, next.panel
-	s.pack.B, s.pack.Stride = p.rowsB(next.k0, 0, next.col)
-	s.pack.Next, s.pack.Pitch = s.pack.B, s.pack.Stride // which is near already
+	w.next = asm.Packing{K: w.packed, KContiguous: p.b.trans, Panel: next.panel}
+	w.next.B, w.next.Stride = p.rowsB(next.k0, 0, next.col)
+	w.next.Next, w.next.Pitch = w.next.B, w.next.Stride // which is near already
 	if later.n > 0 {
-		s.pack.Next, s.pack.Pitch = p.chunks(later)
+		w.next.Next, w.next.Pitch = p.chunks(later)
 	}
+	return &w.next
 }
 
 // chunks returns the first chunk of a piece, or of its share of what it has in common

@@ -48,6 +48,29 @@ func (st *columnGrid) init(p *product, g *Plan) (err error) {
 	return err
 }
 
+// bytes returns the slot memory that the plan needs: A, and the accumulators that outlast an item.
+func (st *columnGrid) bytes() int64 { return int64(st.bytesSlot()) + int64(st.bytesAcc(st.g)) }
+
+func (st *columnGrid) bytesSlot() int { return roundUp(st.steps*st.bytesA(), tile.SlotAlign) }
+
+// use lays out mem, which has as many bytes or more.
+func (st *columnGrid) use(mem []byte) {
+	st.slot = mem[:st.bytesSlot()]
+	if st.bytesAcc(st.g) > 0 {
+		st.acc = unsafe.Pointer(unsafe.SliceData(mem[len(st.slot):]))
+	}
+}
+
+// describe adds to s how the product is cut.
+func (st *columnGrid) describe(s Stats) Stats {
+	s.Depth, s.Stages = st.items, st.items
+	s.TileM, s.TileN, s.TileK, s.Tiles = st.m, st.cols, st.k, st.columnCut.slabs
+	for item := range st.items {
+		s.Bytes += int64(st.Expect(item, 0)) * tile.PanelTxUnit
+	}
+	return s
+}
+
 // bytesA returns the size of a whole block of A.
 func (st *columnGrid) bytesA() int { return st.mapA.BoxBytes(st.m, st.bk) }
 

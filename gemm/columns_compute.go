@@ -89,8 +89,8 @@ func (st *columnGrid) computeBehind(mem unsafe.Pointer, t *spin.Turn, item, from
 			col: now.col, rows: st.m, cols: now.cols, words: st.words(now.n),
 			a: tilesOfA{at: st.blockA(first + i/panels)}, b: now.panel,
 			acc: unsafe.Add(acc, i%panels*st.bytesStrip(st.g)), chain: unsafe.Add(chain, i%panels*st.bytesStrip(st.g)),
+			pack: w.pack(&st.product, now, at(i+1), at(i+reach)),
 		}
-		w.pack(&st.product, now, at(i+1), at(i+reach), &s)
 		st.multiply(&s, st.phaseAt(now.k0, now.n), t)
 	}
 }

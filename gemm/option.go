@@ -1,6 +1,7 @@
 package gemm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -186,31 +187,24 @@ func (s *settings) set(o *Option) error {
 	case optKernel:
 		s.kernel = o.s
 	case optWorkers:
-		if o.n[0] < 0 || o.n[0] > MaxWorkers {
-			return fmt.Errorf("gemm: WithWorkers: %d is outside 0..%d", o.n[0], MaxWorkers)
-		}
 		s.workers = o.n[0]
+		return within("WithWorkers: ", s.workers, 0, MaxWorkers)
 	case optDepth:
-		if o.n[0] < 0 || o.n[0] > MaxDepth {
-			return fmt.Errorf("gemm: WithDepth: %d is outside 0..%d", o.n[0], MaxDepth)
-		}
 		s.depth = o.n[0]
+		return within("WithDepth: ", s.depth, 0, MaxDepth)
 	case optTile:
-		for i, dim := range [...]string{"m", "n", "k"} {
-			if o.n[i] < 0 || o.n[i] > MaxTile {
-				return fmt.Errorf("gemm: WithTile: %s = %d is outside 0..%d", dim, o.n[i], MaxTile)
-			}
-		}
 		s.tile = o.n
+		return cmp.Or(
+			within("WithTile: m = ", o.n[0], 0, MaxTile),
+			within("WithTile: n = ", o.n[1], 0, MaxTile),
+			within("WithTile: k = ", o.n[2], 0, MaxTile))
 	case optStats:
 		s.stats = o.stats
 	case optTrace:
 		s.trace = o.trace
 	case optSplitK:
-		if o.n[0] < 1 || o.n[0] > MaxSplitK {
-			return fmt.Errorf("gemm: WithSplitK: %d is outside 1..%d", o.n[0], MaxSplitK)
-		}
 		s.splitK = o.n[0]
+		return within("WithSplitK: ", s.splitK, 1, MaxSplitK)
 	case optPromotion:
 		if o.n[0] < 0 || o.n[0]%promotionUnit != 0 {
 			return fmt.Errorf("gemm: WithPromotion: %d is not a multiple of %d", o.n[0], promotionUnit)
@@ -235,6 +229,14 @@ func (s *settings) set(o *Option) error {
 		s.finishes, s.activation = true, f
 	default:
 		return fmt.Errorf("gemm: zero Option")
+	}
+	return nil
+}
+
+// within returns an error if n is not in least..most.
+func within(option string, n, least, most int) error {
+	if n < least || n > most {
+		return fmt.Errorf("gemm: %s%d is outside %d..%d", option, n, least, most)
 	}
 	return nil
 }

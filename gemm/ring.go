@@ -36,6 +36,13 @@ func (r *ring) init(p *product, g *Plan) error {
 	return r.maps()
 }
 
+// describe adds to st how the product is cut.
+func (r *ring) describe(st Stats) Stats {
+	st.Depth, st.Stages, st.Bytes = r.depth, r.items(), r.copied()
+	st.TileM, st.TileN, st.TileK, st.Tiles = r.bm, r.bn, r.bk, r.tilesM*r.tilesN
+	return st
+}
+
 // bare reports whether the ring holds no B.
 func (r *ring) bare() bool { return r.g.b != slotsOfB }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"time"
-	"unsafe"
 
 	"example.com/leafhopper/pipeline"
 	"example.com/leafhopper/tile"
@@ -41,9 +40,13 @@ func (e *Engine) grid(in *slab, s *settings, g *Plan, start time.Time) error {
 	case bySlabs:
 		task, err = r.startSlabs(ctx, e, in, g, &st)
 	case byColumns:
-		task, err = r.startColumns(ctx, e, &in.product, g, &st)
+		if err = r.columns.init(&in.product, g); err == nil {
+			task, err = r.startGrid(ctx, e, &r.columns, &st)
+		}
 	default:
-		task, err = r.startRing(ctx, e, &in.product, g, &st)
+		if err = r.ring.init(&in.product, g); err == nil {
+			task, err = r.startGrid(ctx, e, &r.ring, &st)
+		}
 	}
 	if err == nil {
 		err = e.execute(s, task, &st)
@@ -73,40 +76,22 @@ func (r *run) startSlabs(ctx context.Context, e *Engine, in *slab, g *Plan, st *
 	return &r.loose, r.loose.Reset(ctx, c.count*c.ranges, pl, st.Workers)
 }
 
-func (r *run) startColumns(ctx context.Context, e *Engine, p *product, g *Plan, st *Stats) (pipeline.Task, error) {
-	w := &r.columns
-	if err := w.init(p, g); err != nil {
-		return nil, err
-	}
-	bytesA, bytesAcc := roundUp(w.steps*w.bytesA(), tile.SlotAlign), w.bytesAcc(g)
-	mem, err := r.memoryOf(e, int64(bytesA)+int64(bytesAcc))
-	if err != nil {
-		return nil, err
-	}
-	w.slot = mem[:bytesA]
-	if bytesAcc > 0 {
-		w.acc = unsafe.Pointer(unsafe.SliceData(mem[bytesA:]))
-	}
-	st.Depth, st.Stages = w.items, w.items
-	st.TileM, st.TileN, st.TileK, st.Tiles = w.m, w.cols, w.k, w.columnCut.slabs
-	for item := range w.items {
-		st.Bytes += int64(w.Expect(item, 0)) * tile.PanelTxUnit
-	}
-	return &r.grid, r.grid.Reset(ctx, w.shape(), w, st.Workers)
+// A program is what computes a product on a grid.
+type program interface {
+	pipeline.Program
+	shape() pipeline.Shape
+	bytes() int64           // of slot memory
+	use(mem []byte)         // lays it out
+	describe(s Stats) Stats // adds how the product is cut
 }
 
-func (r *run) startRing(ctx context.Context, e *Engine, p *product, g *Plan, st *Stats) (pipeline.Task, error) {
-	w := &r.ring
-	if err := w.init(p, g); err != nil {
-		return nil, err
-	}
+func (r *run) startGrid(ctx context.Context, e *Engine, w program, st *Stats) (pipeline.Task, error) {
 	mem, err := r.memoryOf(e, w.bytes())
 	if err != nil {
 		return nil, err
 	}
 	w.use(mem)
-	st.Depth, st.Stages, st.Bytes = w.depth, w.items(), w.copied()
-	st.TileM, st.TileN, st.TileK, st.Tiles = w.bm, w.bn, w.bk, w.tilesM*w.tilesN
+	*st = w.describe(*st)
 	return &r.grid, r.grid.Reset(ctx, w.shape(), w, st.Workers)
 }
 
@@ -145,13 +130,6 @@ func (r *run) release(e *Engine) {
 		e.slots.Put(r.memory)
 	}
 	r.memory = nil
-	if r.slabs.kernel != nil {
-		r.slabs.slab, r.slabs.sums = slab{}, nil
-	}
-	if r.columns.kernel != nil {
-		r.columns = columnGrid{}
-	}
-	if r.ring.kernel != nil {
-		r.ring = ring{}
-	}
+	r.slabs.slab, r.slabs.sums = slab{}, nil
+	r.columns, r.ring = columnGrid{}, ring{}
 }
