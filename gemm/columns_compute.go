@@ -30,11 +30,7 @@ func (st *columnGrid) Compute(stage, item, cta, slab int) {
 	for ; from < end; from += st.block {
 		switch to := min(from+st.block, end); st.g.b {
 		case streamedB:
-			if st.formB == inPanels {
-				st.computeStored(mem, &t, item, from, to-from)
-			} else {
-				st.computeInPlace(mem, &t, item, from, to-from)
-			}
+			st.computeStreamed(mem, &t, item, from, to-from)
 		case alongB:
 			st.computeAlong(mem, &t, item, from, to)
 		case behindB:
@@ -88,8 +84,9 @@ func (st *columnGrid) computeBehind(mem unsafe.Pointer, t *spin.Turn, item, from
 		s := strip{
 			col: now.col, rows: st.m, cols: now.cols, words: st.words(now.n),
 			a: tilesOfA{at: st.blockA(first + i/panels)}, b: now.panel,
-			acc: unsafe.Add(acc, i%panels*st.bytesStrip(st.g)), chain: unsafe.Add(chain, i%panels*st.bytesStrip(st.g)),
-			pack: w.pack(&st.product, now, at(i+1), at(i+reach)),
+			sums:  lines{unsafe.Add(acc, i%panels*st.bytesStrip(st.g)), k.NR * 4},
+			chain: unsafe.Add(chain, i%panels*st.bytesStrip(st.g)),
+			pack:  w.pack(&st.product, now, at(i+1), at(i+reach)),
 		}
 		st.multiply(&s, st.phaseAt(now.k0, now.n), t)
 	}
@@ -116,93 +113,69 @@ func (st *columnGrid) blockA(step int) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
 }
 
-// computeInPlace multiplies an item's part of A by n columns from col on.
-func (st *columnGrid) computeInPlace(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
-	multiply := st.kernel.Stream(st.b.elem, st.b.trans)
-	dst, ldd, add := st.sums(mem, item, col, n)
+// computeStreamed multiplies an item's part of A by n columns from col on: at once, or, if A fills more than a panel, by
+// one panel of a packed B after the other.
+func (st *columnGrid) computeStreamed(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
+	sums, add := st.sums(mem, item, col, n)
 	from, to := st.blocks(item)
-	// Blocks of K that lie one after the other, but not more than are read in one turn.
-	span := min(to-from, max(1, inPlaceBytes/(st.bk*n*st.b.elem.Size())))
+	span, width := 1, n // blocks and columns of a call
+	if st.formB != inPanels {
+		// Blocks of K that lie one after the other, but not more than are read in one turn.
+		span = min(to-from, max(1, inPlaceBytes/(st.bk*n*st.b.elem.Size())))
+	} else if st.panelsA > 1 {
+		width = st.kernel.NR
+	}
 	for ; from < to; from += span {
 		k0 := from * st.bk
 		depth := min((from+span)*st.bk, to*st.bk, st.k) - k0
-		multiply(depth, st.m, n, st.blockA(from), st.b.at(k0, col), st.b.pitch(), dst, ldd, add)
-		add = true
-		t.Did(flopsOf(st.m, n, depth))
-	}
-	st.finish(dst, ldd, item, col, n)
-}
-
-// computeStored multiplies an item's part of A by n columns of a packed B from col on: at
-// once, or, if A fills more than a panel, by one of B after the other.
-func (st *columnGrid) computeStored(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
-	dst, ldd, add := st.sums(mem, item, col, n)
-	width := n
-	if st.panelsA > 1 {
-		width = st.kernel.NR
-	}
-	for step, last := st.blocks(item); step < last; step++ {
-		k0, depth := st.blockOf(step)
-		a := st.blockA(step)
-		words := st.words(depth)
 		for j := 0; j < n; j += width {
-			st.panel(words, min(width, n-j), a, st.packed.at(k0, col+j), st.packed.pitch(k0), unsafe.Add(dst, j*4), ldd, add)
-			t.Did(flopsOf(st.m, min(width, n-j), depth))
+			st.streamPanel(st.blockA(from), t, k0, depth, col+j, min(width, n-j), lines{unsafe.Add(sums.at, j*4), sums.pitch}, add)
 		}
 		add = true
 	}
-	st.finish(dst, ldd, item, col, n)
+	st.finish(sums, item, col, n)
 }
 
-// panel multiplies all of A by n columns of B, of one panel if those of A are
+// streamPanel multiplies all of A by n columns of B, of one panel if those of A are
 // more than one. The kernel for the first panel of A reads B from memory as fast
 // as it can, and leaves it in a cache for the others.
-func (st *columnGrid) panel(words, n int, a, b unsafe.Pointer, sizeB int, dst unsafe.Pointer, ldd int, add bool) {
-	k, src := st.kernel, dst
-	if !add {
-		src = nil
-	}
-	sizeA := k.PanelA(words)
-	for i := 0; i < st.panelsA; {
-		tiles, rows := 1, min(k.MR, st.m-i*k.MR)
-		switch whole := st.m/k.MR - i; {
-		case i == 0 || st.narrow() || whole > 0 && n < k.NR || whole == 0 && k.Edge() == nil:
-			k.StreamPanels(st.b.elem)(words, rows, n, a, b, sizeB, dst, ldd, add)
-		case whole > 0:
-			tiles = whole
-			k.Mul(words, tiles, a, b, src, -ldd, dst, ldd)
-		default:
-			k.Edge()(rows, n, words, a, 4, k.MR*4, b, src, -ldd, dst, ldd)
+func (st *columnGrid) streamPanel(a unsafe.Pointer, t *spin.Turn, k0, depth, col, n int, sums lines, add bool) {
+	k, words := st.kernel, st.words(depth)
+	for row := 0; row < st.m; row += k.MR {
+		if row > 0 && !st.narrow() && k.Edge() != nil {
+			s := strip{col: col, rows: st.m - row, cols: n, words: words, a: tilesOfA{at: a}, b: st.packed.at(k0, col), sums: sums}
+			st.multiply(&s, phase{first: true, ends: true, whole: true, added: add}, t)
+			return
 		}
-		if i += tiles; i < st.panelsA {
-			a, src, dst = unsafe.Add(a, tiles*sizeA), forward(src, tiles*k.MR*ldd), unsafe.Add(dst, tiles*k.MR*ldd)
-		}
+		rows := min(k.MR, st.m-row)
+		st.stream(a, rows, k0, depth, col, n, sums, add)
+		t.Did(flopsOf(rows, n, depth))
+		a, sums.at = unsafe.Add(a, k.PanelA(words)), sums.row(k.MR)
 	}
 }
 
-// sums returns the rows of sums of n columns, in C or in mem, the bytes between them, and whether
-// to add to them: after the first item, which has left them elsewhere.
-func (st *columnGrid) sums(mem unsafe.Pointer, item, col, n int) (dst unsafe.Pointer, pitch int, add bool) {
+// sums returns the rows of sums of n columns, in C or in mem, and whether to add to them: after the first item, which
+// has left them elsewhere.
+func (st *columnGrid) sums(mem unsafe.Pointer, item, col, n int) (sums lines, add bool) {
 	if st.inC {
-		return st.c.at(0, col), st.c.pitch(), false
+		return lines{st.c.at(0, col), st.c.pitch()}, false
 	}
-	dst, pitch = mem, n*4
+	sums = lines{mem, n * 4}
 	if item > 0 {
-		from, lds := st.waiting(st.acc, col)
-		asm.CopyRows(dst, pitch, from, lds, st.m, n*4)
+		from := st.waiting(st.acc, col)
+		asm.CopyRows(sums.at, sums.pitch, from.at, from.pitch, st.m, n*4)
 	}
-	return dst, pitch, item > 0
+	return sums, item > 0
 }
 
-// finish writes the sums of n columns, whose rows are pitch bytes apart, to C, or to where
-// they wait for the next item.
-func (st *columnGrid) finish(sums unsafe.Pointer, pitch, item, col, n int) {
+// finish writes the sums of n columns to C, or to where they wait for the next item.
+func (st *columnGrid) finish(sums lines, item, col, n int) {
 	switch {
 	case st.inC:
 	case item == st.items-1:
-		st.storeWide(col, sums, pitch, st.m, n)
+		st.storeWide(col, sums, st.m, n)
 	default:
-		to, ldd := st.waiting(st.acc, col)
-		asm.CopyRows(to, ldd, sums, pitch, st.m, n*4)
+		to := st.waiting(st.acc, col)
+		asm.CopyRows(to.at, to.pitch, sums.at, sums.pitch, st.m, n*4)
 	}
 }

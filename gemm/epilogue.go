@@ -60,9 +60,9 @@ func (p *product) store(to, acc unsafe.Pointer, pitch, rows, cols int) {
 }
 
 // storeWide is store for any number n of columns, to C at row 0 and column col.
-func (p *product) storeWide(col int, sums unsafe.Pointer, pitch, rows, n int) {
+func (p *product) storeWide(col int, sums lines, rows, n int) {
 	for j := 0; j < n; j += maxNR {
-		p.store(p.c.at(0, col+j), unsafe.Add(sums, j*4), pitch, rows, min(maxNR, n-j))
+		p.store(p.c.at(0, col+j), unsafe.Add(sums.at, j*4), sums.pitch, rows, min(maxNR, n-j))
 	}
 }
 

@@ -101,7 +101,7 @@ func (in *slab) runDots() {
 		in.dotSums(first, n, unsafe.Add(sums, before*size*4))
 		addBlocks(sums, size, before+n)
 	}
-	in.storeWide(0, sums, in.n*4, in.m, in.n)
+	in.storeWide(0, lines{sums, in.n * 4}, in.m, in.n)
 	scratches.Put(s)
 }
 

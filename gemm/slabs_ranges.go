@@ -89,7 +89,7 @@ func (pl *slabGrid) addUp(slab, from, to int) {
 	}
 	p := pl.product
 	p.c.ptr = p.c.at(row, 0)
-	p.storeWide(from, sums, pitch, end-row, to-from)
+	p.storeWide(from, lines{sums, pitch}, end-row, to-from)
 }
 
 // from returns the packed B without what is before element k0 of K, which begins a stage, or a block in a narrow one.

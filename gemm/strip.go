@@ -20,11 +20,11 @@ type product struct {
 
 // waiting returns where the sums from column col on wait for more of K, which another worker may
 // multiply, and the bytes between their rows: in C, if that holds them as they are, or in rows of sums.
-func (p *product) waiting(sums unsafe.Pointer, col int) (at unsafe.Pointer, pitch int) {
+func (p *product) waiting(sums unsafe.Pointer, col int) lines {
 	if p.direct() {
-		return p.c.at(0, col), p.c.pitch()
+		return lines{p.c.at(0, col), p.c.pitch()}
 	}
-	return unsafe.Add(sums, col*4), p.n * 4
+	return lines{unsafe.Add(sums, col*4), p.n * 4}
 }
 
 // rowsB returns where element k0 + at of K of the columns from col on lies, and
@@ -64,8 +64,8 @@ type strip struct {
 	words                int // of K
 	a                    tilesOfA
 	b                    unsafe.Pointer // a panel
-	acc                  unsafe.Pointer // where sums wait, tile after tile of MR x NR, or nil if they do in C
-	chain                unsafe.Pointer // the same of a block of K after the first, if it takes several steps
+	sums                 lines          // where they wait for more of K
+	chain                unsafe.Pointer // the same of a block of K after the first, NR to a row, if it takes several steps
 	pack                 *asm.Packing   // of the next panel of B, or nil
 }
 
@@ -84,19 +84,15 @@ const (
 func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
 	k := p.kernel
 	c := lines{p.c.at(s.row, s.col), p.c.pitch()}
-	sums := lines{s.acc, k.NR * 4}
-	if s.acc == nil {
-		sums = c
-	}
-	dst, apart := sums, ph.added && !ph.whole
+	dst, apart := s.sums, ph.added && !ph.whole
 	if apart {
-		dst.at = s.chain
+		dst = lines{s.chain, k.NR * 4}
 	}
 	src, lds := ph.source(dst)
 	final := ph.last && !apart
 	direct, rounds := final && (p.direct() || p.finish.inC), final && p.rounds()
 	if apart && ph.ends && k.Onto() {
-		dst, lds, apart = sums, lds|1, false
+		dst, lds, apart = s.sums, lds|1, false
 	}
 	tile, lda, step := k.PanelA(s.words), 4, k.MR*4 // bytes of A between tiles, and between rows and words of one
 	if s.a.lda != 0 {
@@ -126,13 +122,13 @@ func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
 			k.Strip(s.words, n, unsafe.Add(a, -over*lda), s.b, from, lds, at, to.pitch, s.a.lda, p.storeOf(inC && from != at))
 		}
 		if apart && ph.ends {
-			asm.Combine(sums.row(row), sums.pitch, at, to.pitch, rows, k.NR, 1, 1)
+			asm.Combine(s.sums.row(row), s.sums.pitch, at, to.pitch, rows, k.NR, 1, 1)
 		}
 		switch {
 		case inC && p.finish.inC:
 			p.completeC(at, rows, s.cols)
 		case ph.last && !inC:
-			p.epilogue(sums.row(row+over), s.row+row, s.col, rows, s.cols)
+			p.epilogue(s.sums.row(row+over), s.row+row, s.col, rows, s.cols)
 		}
 		t.Did(flopsOf(rows, s.cols, s.words*k.KPack))
 		if row += rows; row < s.rows {
@@ -197,7 +193,7 @@ type group struct {
 	a          tilesOfA
 	b          unsafe.Pointer // the panels of B
 	packs      int            // columns of B that are packed to b at a time, or 0 if they are there
-	acc, chain unsafe.Pointer // accumulators, strip after strip, see [strip]
+	acc, chain unsafe.Pointer // where sums wait, strip after strip, tile after tile of MR x NR; acc is nil if they do in C
 	stripBytes int            // from one strip to the next
 }
 
@@ -213,8 +209,8 @@ func (p *product) fetch(g *group, b unsafe.Pointer, columns int) {
 // multiplyGroup multiplies a group, strip by strip.
 func (p *product) multiplyGroup(g *group, t *spin.Turn) {
 	k, words, ph := p.kernel, p.words(g.n), p.phaseAt(g.k0, g.n)
-	s := strip{row: g.row, rows: g.rows, words: words, a: g.a, b: g.b, acc: g.acc, chain: g.chain}
-	packed := g.from // the columns before are
+	s := strip{row: g.row, rows: g.rows, words: words, a: g.a, b: g.b, chain: g.chain}
+	acc, packed := g.acc, g.from // the columns before are
 	for col := g.from; col < g.to; col += k.NR {
 		s.col, s.cols = col, min(k.NR, g.to-col)
 		if g.packs > 0 && col == packed {
@@ -225,9 +221,13 @@ func (p *product) multiplyGroup(g *group, t *spin.Turn) {
 			s.b = g.b
 			p.packB(s.b, g.k0, g.n, s.col, packed)
 		}
+		s.sums = lines{acc, k.NR * 4}
+		if acc == nil {
+			s.sums = lines{p.c.at(s.row, s.col), p.c.pitch()}
+		}
 		p.multiply(&s, ph, t)
 		s.b = unsafe.Add(s.b, k.PanelB(words))
-		s.acc, s.chain = forward(s.acc, g.stripBytes), forward(s.chain, g.stripBytes)
+		acc, s.chain = forward(acc, g.stripBytes), forward(s.chain, g.stripBytes)
 	}
 }
 
