@@ -54,8 +54,8 @@ func (st *columnGrid) computePanels(mem unsafe.Pointer, t *spin.Turn, item, from
 // begin at acc, and those of a block of several steps at chain.
 func (st *columnGrid) multiplyGroups(mem unsafe.Pointer, t *spin.Turn, step, from, to int, acc, chain unsafe.Pointer) {
 	g := group{
-		rows: st.m, from: from, to: to,
-		a: tilesOfA{at: st.blockA(step)}, acc: acc, chain: chain, stripBytes: st.bytesStrip(st.g),
+		strip: strip{rows: st.m, a: tilesOfA{at: st.blockA(step)}, chain: chain},
+		from:  from, to: to, acc: acc, stripBytes: st.bytesStrip(st.g),
 	}
 	g.k0, g.n = st.blockOf(step)
 	st.fetch(&g, mem, st.group)

@@ -143,10 +143,10 @@ func (r *ring) Compute(stage, item, cta, slab int) {
 	k, words := r.kernel, r.words(depth)
 	sums := (cta*r.rowSlabs*r.slabRows+at)*r.bn*4 + from*r.slabRows*4
 	g := group{
-		row: first + at, rows: rows, from: col + from, to: col + to, k0: k0, n: depth,
-		a:   tilesOfA{at: unsafe.Pointer(unsafe.SliceData(r.slotA(stage, cta)[at/k.MR*k.PanelA(words):]))},
-		acc: unsafe.Add(r.acc, sums), chain: forward(r.chain, sums),
+		strip: strip{row: first + at, rows: rows, chain: forward(r.chain, sums)},
+		from:  col + from, to: col + to, k0: k0, n: depth, acc: unsafe.Add(r.acc, sums),
 	}
+	g.a.at = unsafe.Pointer(unsafe.SliceData(r.slotA(stage, cta)[at/k.MR*k.PanelA(words):]))
 	if r.steps > 1 { // otherwise strips take turns with one's accumulators
 		g.stripBytes = r.slabRows * k.NR * 4
 	}

@@ -68,7 +68,7 @@ func (in *slab) run(from, to int) {
 // runPanels computes the columns from .. to-1, for a block of K after the other.
 func (in *slab) runPanels(from, to int) {
 	var s *scratch
-	g := group{rows: in.m, from: from, to: to}
+	g := group{strip: strip{rows: in.m}, from: from, to: to}
 	var b unsafe.Pointer
 	if in.room != (room{}) {
 		s = scratches.Get().(*scratch)
@@ -84,7 +84,7 @@ func (in *slab) runPanels(from, to int) {
 	for g.k0 = 0; g.k0 < in.k; g.k0 += in.g.depth {
 		g.n = min(in.g.depth, in.k-g.k0)
 		if in.g.a == rowsOfA {
-			g.a = tilesOfA{in.a.at(0, g.k0), cmp.Or(in.a.pitch(), 1)} // of a single row any will do
+			g.a.at, g.a.lda = in.a.at(0, g.k0), cmp.Or(in.a.pitch(), 1) // of a single row any will do
 		} else {
 			in.kernel.PackA(in.a.elem, !in.a.trans)(g.a.at, in.a.at(0, g.k0), in.a.pitch(), in.m, g.n)
 		}

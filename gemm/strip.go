@@ -185,16 +185,14 @@ func callLimit(k *asm.Kernel) int {
 // tileFlops returns the flops of a register tile of k, words deep.
 func tileFlops(k *asm.Kernel, words int) int { return 2 * k.KPack * k.MR * k.NR * words }
 
-// A group is rows of A and some columns of B, for some elements of K.
+// A group is rows of A by some columns of B, for some elements of K: a strip that moves on.
 type group struct {
-	row, rows  int // in C
-	from, to   int // columns of C
-	k0, n      int // elements of K
-	a          tilesOfA
-	b          unsafe.Pointer // the panels of B
+	strip                     // all but its columns and words, and its sums; b is the first panel
+	from, to   int            // columns
+	k0, n      int            // elements of K
 	packs      int            // columns of B that are packed to b at a time, or 0 if they are there
-	acc, chain unsafe.Pointer // where sums wait, strip after strip, tile after tile of MR x NR; acc is nil if they do in C
-	stripBytes int            // from one strip to the next
+	acc        unsafe.Pointer // where sums wait, strip after strip, tile after tile of MR x NR, or nil if they do in C
+	stripBytes int            // from one strip's to the next's
 }
 
 // fetch says where a group finds B: it is packed, or will be in memory at b, so many columns at a time.
@@ -208,34 +206,34 @@ func (p *product) fetch(g *group, b unsafe.Pointer, columns int) {
 
 // multiplyGroup multiplies a group, strip by strip.
 func (p *product) multiplyGroup(g *group, t *spin.Turn) {
-	k, words, ph := p.kernel, p.words(g.n), p.phaseAt(g.k0, g.n)
-	s := strip{row: g.row, rows: g.rows, words: words, a: g.a, b: g.b, chain: g.chain}
-	acc, packed := g.acc, g.from // the columns before are
+	k, s, ph := p.kernel, &g.strip, p.phaseAt(g.k0, g.n)
+	s.words = p.words(g.n)
+	panels, acc, packed := s.b, g.acc, g.from // the columns before are
 	for col := g.from; col < g.to; col += k.NR {
 		s.col, s.cols = col, min(k.NR, g.to-col)
 		if g.packs > 0 && col == packed {
 			packed = min(col+g.packs, g.to)
-			if p.again(&s, g) {
+			if p.again(g) {
 				s.col, s.cols = g.to-k.NR, k.NR
 			}
-			s.b = g.b
-			p.packB(s.b, g.k0, g.n, s.col, packed)
+			s.b = panels
+			p.packB(panels, g.k0, g.n, s.col, packed)
 		}
 		s.sums = lines{acc, k.NR * 4}
 		if acc == nil {
 			s.sums = lines{p.c.at(s.row, s.col), p.c.pitch()}
 		}
-		p.multiply(&s, ph, t)
-		s.b = unsafe.Add(s.b, k.PanelB(words))
+		p.multiply(s, ph, t)
+		s.b = unsafe.Add(s.b, k.PanelB(s.words))
 		acc, s.chain = forward(acc, g.stripBytes), forward(s.chain, g.stripBytes)
 	}
 }
 
 // again reports whether columns before the last ones are better multiplied once more: a kernel without edges stores only
 // whole tiles to C.
-func (p *product) again(s *strip, g *group) bool {
+func (p *product) again(g *group) bool {
 	nr := p.kernel.NR
-	return s.cols < nr && g.packs == nr && g.to-g.from >= nr && !p.b.packed && p.kernel.Edge() == nil && p.beta == 0
+	return g.cols < nr && g.packs == nr && g.to-g.from >= nr && !p.b.packed && p.kernel.Edge() == nil && p.beta == 0
 }
 
 // forward returns p + n, or nil if p is nil.
