@@ -11,7 +11,6 @@ import (
 // for memory then waits behind products.
 type behind struct {
 	packed int // elements of K that are there, of the panel to be multiplied next
-	next   asm.Packing
 }
 
 // A piece is a part of B that fills a panel: n elements of K of cols columns.
@@ -34,8 +33,8 @@ func (p *product) sharesChunks() bool {
 	return !p.b.packed && !p.b.trans && 2*p.kernel.NR*p.b.elem.Size() <= asm.PackChunk
 }
 
-// pack completes the panel of now, and returns how the products of now pack that of next and bring later closer, or nil.
-func (w *behind) pack(p *product, now, next, later piece) *asm.Packing {
+// pack completes the panel of now, and returns how the products of now pack that of next and bring later closer.
+func (w *behind) pack(p *product, now, next, later piece) (ahead asm.Packing) {
 	k := p.kernel
 	if rest := now.n - w.packed; rest > 0 {
 		if p.b.packed {
@@ -49,15 +48,15 @@ func (w *behind) pack(p *product, now, next, later piece) *asm.Packing {
 		w.packed = next.n - next.n%k.PackDepth(p.b.elem, p.b.trans)
 	}
 	if w.packed == 0 {
-		return nil
+		return ahead
 	}
-	w.next = asm.Packing{K: w.packed, KContiguous: p.b.trans, Panel: next.panel}
-	w.next.B, w.next.Stride = p.rowsB(next.k0, 0, next.col)
-	w.next.Next, w.next.Pitch = w.next.B, w.next.Stride // which is near already
+	ahead = asm.Packing{K: w.packed, KContiguous: p.b.trans, Panel: next.panel}
+	ahead.B, ahead.Stride = p.rowsB(next.k0, 0, next.col)
+	ahead.Next, ahead.Pitch = ahead.B, ahead.Stride // which is near already
 	if later.n > 0 {
-		w.next.Next, w.next.Pitch = p.chunks(later)
+		ahead.Next, ahead.Pitch = p.chunks(later)
 	}
-	return &w.next
+	return ahead
 }
 
 // chunks returns the first chunk of a piece, or of its share of what it has in common

@@ -66,7 +66,7 @@ type strip struct {
 	b                    unsafe.Pointer // a panel
 	sums                 lines          // where they wait for more of K
 	chain                unsafe.Pointer // the same of a block of K after the first, NR to a row, if it takes several steps
-	pack                 *asm.Packing   // of the next panel of B, or nil
+	pack                 asm.Packing    // of the next panel of B, if its K is not 0
 }
 
 // A way is how a kernel multiplies.
@@ -113,8 +113,8 @@ func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
 		case byEdge:
 			k.Edge()(rows, s.cols, s.words, a, lda, step, s.b, from, lds, at, to.pitch)
 		case byPacking:
-			k.MulPack(p.b.elem, s.words, n, a, s.b, from, lds, at, to.pitch, s.pack)
-			s.pack = nil
+			k.MulPack(p.b.elem, s.words, n, a, s.b, from, lds, at, to.pitch, &s.pack)
+			s.pack.K = 0
 		default:
 			if s.a.lda != 0 {
 				over = n*k.MR - rows
@@ -143,7 +143,7 @@ func (p *product) next(s *strip, rows int) (tiles int, how way) {
 	k := p.kernel
 	whole := rows / k.MR
 	switch {
-	case s.pack != nil:
+	case s.pack.K > 0:
 		return min(ceilDiv(rows, k.MR), ceilDiv(s.pack.K/k.KPack*asm.PackSteps, s.words)), byPacking
 	case k.Edge() != nil && (whole == 0 || s.cols < k.NR):
 		return 1, byEdge
