@@ -242,8 +242,14 @@ func (v *view) check(name string) error {
 		return fmt.Errorf("gemm: %s is %dx%d with stride %d but its Data holds only %d elements", name, v.rows, v.cols, v.stride, v.len)
 	}
 	v.len = int(lo) + cols
+	if rows == 1 {
+		v.stride = min(v.stride, mostStride)
+	}
 	return nil
 }
+
+// mostStride is more than memory holds, but in bytes an int: the stride of a single row may be anything.
+const mostStride = math.MaxInt / 16
 
 // overlaps reports whether v and w, which are checked, share memory. Interleaved views,
 // such as the left and right half of one wider matrix, span common addresses without
@@ -254,7 +260,7 @@ func (v *view) overlaps(w *view) bool {
 		return false
 	}
 	vp, wp := uintptr(v.pitch()), uintptr(w.pitch())
-	if vp != wp || vp == 0 { // 0 if the stride of a single row is so large that the pitch overflows
+	if vp != wp {
 		return true
 	}
 	if vlo > wlo {

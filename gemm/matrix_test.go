@@ -142,3 +142,41 @@ func TestNewMatrixPanics(t *testing.T) {
 		})
 	}
 }
+
+// TestStrideOfRow multiplies matrices of a single row in memory, whose stride may be anything from its columns
+// on, even if its bytes are more than an int holds.
+func TestStrideOfRow(t *testing.T) {
+	filled := func(rows, cols int) gemm.Matrix[float32] {
+		m := gemm.NewMatrix[float32](rows, cols)
+		for i := range m.Data {
+			m.Data[i] = float32(i%7 - 3)
+		}
+		return m
+	}
+	for _, d := range [][3]int{{1, 1, 300}, {1, 5, 40_000}, {1, 300, 300}, {1, 4096, 4096}, {1, 1, 400_000}, {700, 1, 1}, {1, 700, 1}, {300, 1, 300}} {
+		for _, along := range []bool{false, true} {
+			for workers := range 5 {
+				m, n, k := d[0], d[1], d[2]
+				want, c := filled(m, n), filled(m, n)
+				a, b := filled(m, k), filled(k, n)
+				if along {
+					b = filled(n, k).T()
+				}
+				if err := gemm.Multiply(want, a, b, gemm.WithWorkers(workers)); err != nil {
+					t.Fatal(err)
+				}
+				for _, stride := range []int{math.MaxInt, math.MaxInt/2 + 1, math.MaxInt/4 + 1} {
+					for _, x := range []*gemm.Matrix[float32]{&c, &a, &b} {
+						if x.Stride >= len(x.Data) {
+							x.Stride = stride
+						}
+					}
+					if err := gemm.Multiply(c, a, b, gemm.WithWorkers(workers)); err != nil {
+						t.Fatal(err)
+					}
+					same(t, c.Data, want.Data, n)
+				}
+			}
+		}
+	}
+}

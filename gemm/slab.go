@@ -1,7 +1,6 @@
 package gemm
 
 import (
-	"cmp"
 	"unsafe"
 
 	"example.com/leafhopper/asm"
@@ -84,7 +83,7 @@ func (in *slab) runPanels(from, to int) {
 	for g.k0 = 0; g.k0 < in.k; g.k0 += in.g.depth {
 		g.n = min(in.g.depth, in.k-g.k0)
 		if in.g.a == rowsOfA {
-			g.a.at, g.a.lda = in.a.at(0, g.k0), cmp.Or(in.a.pitch(), 1) // of a single row any will do
+			g.a.at, g.a.lda = in.a.at(0, g.k0), in.a.pitch()
 		} else {
 			in.kernel.PackA(in.a.elem, !in.a.trans)(g.a.at, in.a.at(0, g.k0), in.a.pitch(), in.m, g.n)
 		}
