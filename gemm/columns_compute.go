@@ -142,6 +142,9 @@ func (st *columnGrid) computeStreamed(mem unsafe.Pointer, t *spin.Turn, item, co
 func (st *columnGrid) streamPanel(a unsafe.Pointer, t *spin.Turn, k0, depth, col, n int, sums lines, add bool) {
 	k, words := st.kernel, st.words(depth)
 	for row := 0; row < st.m; row += k.MR {
+		if row > 0 { // nothing need lie behind the last
+			a, sums.at = unsafe.Add(a, k.PanelA(words)), sums.row(k.MR)
+		}
 		if row > 0 && !st.narrow() && k.Edge() != nil {
 			s := strip{col: col, rows: st.m - row, cols: n, words: words, a: tilesOfA{at: a}, b: st.packed.at(k0, col), sums: sums}
 			st.multiply(&s, phase{first: true, ends: true, whole: true, added: add}, t)
@@ -150,7 +153,6 @@ func (st *columnGrid) streamPanel(a unsafe.Pointer, t *spin.Turn, k0, depth, col
 		rows := min(k.MR, st.m-row)
 		st.stream(a, rows, k0, depth, col, n, sums, add)
 		t.Did(flopsOf(rows, n, depth))
-		a, sums.at = unsafe.Add(a, k.PanelA(words)), sums.row(k.MR)
 	}
 }
 

@@ -210,6 +210,9 @@ func (p *product) multiplyGroup(g *group, t *spin.Turn) {
 	s.words = p.words(g.n)
 	panels, acc, packed := s.b, g.acc, g.from // the columns before are
 	for col := g.from; col < g.to; col += k.NR {
+		if col > g.from { // nothing need lie behind the last
+			s.b, acc, s.chain = unsafe.Add(s.b, k.PanelB(s.words)), forward(acc, g.stripBytes), forward(s.chain, g.stripBytes)
+		}
 		s.col, s.cols = col, min(k.NR, g.to-col)
 		if g.packs > 0 && col == packed {
 			packed = min(col+g.packs, g.to)
@@ -224,8 +227,6 @@ func (p *product) multiplyGroup(g *group, t *spin.Turn) {
 			s.sums = lines{p.c.at(s.row, s.col), p.c.pitch()}
 		}
 		p.multiply(s, ph, t)
-		s.b = unsafe.Add(s.b, k.PanelB(s.words))
-		acc, s.chain = forward(acc, g.stripBytes), forward(s.chain, g.stripBytes)
 	}
 }
 
