@@ -34,9 +34,10 @@ const (
 	// assembly than Go, like any loop of its caller's. And of one that looks only once.
 	blind   = 1 << 9
 	glanced = 1 << 12
-	// The least ticks that one takes, and of how many multiply-adds each one more.
-	glanceCall = 100
-	glanceEach = 32
+	// The ticks that one takes, and of how many multiply-adds each one more: rather too many, with which it gives way a
+	// few times in a row, than too few, with which it misses most of its turns.
+	glanceCall = 400
+	glanceEach = 4
 )
 
 // dots reports whether it is dot products.
