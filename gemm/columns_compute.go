@@ -114,16 +114,16 @@ func (st *columnGrid) blockA(step int) unsafe.Pointer {
 }
 
 // computeStreamed multiplies an item's part of A by n columns from col on: at once, or, if A fills more than a panel, by
-// one panel of a packed B after the other.
+// as many as a panel of B has after the other.
 func (st *columnGrid) computeStreamed(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
 	sums, add := st.sums(mem, item, col, n)
 	from, to := st.blocks(item)
 	span, width := 1, n // blocks and columns of a call
-	if st.formB != inPanels {
+	if st.panelsA > 1 {
+		width = st.kernel.NR
+	} else if st.formB != inPanels {
 		// Blocks of K that lie one after the other, but not more than are read in one turn.
 		span = min(to-from, max(1, inPlaceBytes/(st.bk*n*st.b.elem.Size())))
-	} else if st.panelsA > 1 {
-		width = st.kernel.NR
 	}
 	for ; from < to; from += span {
 		k0 := from * st.bk
@@ -136,7 +136,7 @@ func (st *columnGrid) computeStreamed(mem unsafe.Pointer, t *spin.Turn, item, co
 	st.finish(sums, item, col, n)
 }
 
-// streamPanel multiplies all of A by n columns of B, of one panel if those of A are
+// streamPanel multiplies all of A by n columns of B, as many as a panel has if those of A are
 // more than one. The kernel for the first panel of A reads B from memory as fast
 // as it can, and leaves it in a cache for the others.
 func (st *columnGrid) streamPanel(a unsafe.Pointer, t *spin.Turn, k0, depth, col, n int, sums lines, add bool) {
@@ -145,7 +145,7 @@ func (st *columnGrid) streamPanel(a unsafe.Pointer, t *spin.Turn, k0, depth, col
 		if row > 0 { // nothing need lie behind the last
 			a, sums.at = unsafe.Add(a, k.PanelA(words)), sums.row(k.MR)
 		}
-		if row > 0 && !st.narrow() && k.Edge() != nil {
+		if row > 0 && st.ready() && k.Edge() != nil {
 			s := strip{col: col, rows: st.m - row, cols: n, words: words, a: tilesOfA{at: a}, b: st.packed.at(k0, col), sums: sums}
 			st.multiply(&s, phase{first: true, ends: true, whole: true, added: add}, t)
 			return

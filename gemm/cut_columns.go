@@ -22,6 +22,7 @@ const (
 	piecesAcc    = 8 << 20  // bytes of accumulators that outlast items, at most
 	alongMin     = 256      // least elements of K of columns that are read as rows
 	alongDepth   = 1024     // elements of K of B before the next panel of A reads them again
+	againDepth   = 4096     // the same where kernels for few rows do
 	sweepLeast   = 5        // rows for a kernel that sweeps, or reads columns as rows: fewer are multiplied where B lies
 	behindPanels = 16       // panels of a block of K before the next, packed behind products
 	sweptPanels  = 2        // panels of B in a piece
@@ -110,6 +111,8 @@ func (q *problem) streamDepth(b sourceB) int {
 		return asm.SweepK
 	case b == alongB:
 		return alongDepth
+	case b == streamedB && q.formB == alongK && q.m > q.kernel.MR:
+		return againDepth
 	}
 	return q.stageK()
 }

@@ -127,6 +127,10 @@ var tunings = []struct {
 	machine, kernel string
 	set             func(t *tuning)
 }{
+	{"zen4", "", func(t *tuning) {
+		t.inPlace[alongK] = 16
+		t.fresh = t.freshTall
+	}},
 	{"", "avx512bf16", func(t *tuning) {
 		t.shared = all(5.0 * (1 << 18))
 		for c := few; c < crowds; c++ {
@@ -141,6 +145,7 @@ var tunings = []struct {
 		t.fewRows = [forms]int{3, 2, 3}
 		t.fewTurned[alongK] = 64 << 10
 		t.inPlace = [forms]int{4, 4, 16}
+		t.fresh = words.fresh
 		t.along, t.alongWide = [crowds]int{}, 0
 	}},
 	{"zen3", "", func(t *tuning) {
