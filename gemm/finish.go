@@ -154,7 +154,7 @@ func (f *finish) vector(i, row, col int) asm.Vector {
 func (p *product) complete(to, dst unsafe.Pointer, ldd int, acc unsafe.Pointer, pitch, rows, cols int) {
 	f := &p.finish
 	if !f.any {
-		asm.Combine(dst, ldd, acc, pitch, rows, cols, p.alpha, p.beta)
+		p.combine(dst, ldd, acc, pitch, rows, cols)
 		return
 	}
 	// Whatever way the sums took, where they go says which they are.
@@ -166,7 +166,7 @@ func (p *product) complete(to, dst unsafe.Pointer, ldd int, acc unsafe.Pointer, 
 		}
 	}
 	if p.alpha != 1 || p.beta != 0 {
-		asm.Combine(dst, ldd, acc, pitch, rows, cols, p.alpha, p.beta)
+		p.combine(dst, ldd, acc, pitch, rows, cols)
 		acc, pitch = dst, ldd
 	}
 	bias := f.vector(biasCols, row, col)
@@ -178,6 +178,15 @@ func (p *product) complete(to, dst unsafe.Pointer, ldd int, acc unsafe.Pointer, 
 		bias = f.vector(biasRows, row, col)
 	}
 	asm.Activate(dst, ldd, acc, pitch, rows, cols, bias, f.f)
+}
+
+// combine applies alpha and beta, in the product's arithmetic.
+func (p *product) combine(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, pitch, rows, cols int) {
+	if p.kernel.Arithmetic == asm.Hopper {
+		asm.CombineHopper(p.c.elem, dst, ldd, acc, pitch, rows, cols, p.alpha, p.beta)
+		return
+	}
+	asm.Combine(dst, ldd, acc, pitch, rows, cols, p.alpha, p.beta)
 }
 
 // finishRows is how many rows of C kernels store at most before they are completed: caches keep so many, though they

@@ -14,6 +14,7 @@ import (
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
 	"example.com/leafhopper/internal/golden"
+	"example.com/leafhopper/internal/replay"
 )
 
 // maxSplit bounds the numbers of parts of K that are tried. cuBLAS splits K when
@@ -143,8 +144,8 @@ func replaySixteen[T gemm.Element](
 		rowWide = binary.LittleEndian.AppendUint32(rowWide, p.RowFloat32[j])
 		rowNarrow = binary.LittleEndian.AppendUint16(rowNarrow, p.Row[j])
 	}
-	if text := differC("f32", wide, rowWide, 4, p.CRCFloat32); text != "" {
+	if text := replay.DifferC("f32", wide, rowWide, 4, p.CRCFloat32); text != "" {
 		return text, nil
 	}
-	return differC(p.DType, narrow, rowNarrow, 2, p.CRC), nil
+	return replay.DifferC(p.DType, narrow, rowNarrow, 2, p.CRC), nil
 }
