@@ -6,6 +6,7 @@ import (
 	"github.com/x448/float16"
 
 	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/internal/hopper"
 )
 
 // CombineHopper is [Combine] as cuBLAS's kernels for compute capability 9.0 compute it, for a C of type t: with a beta of
@@ -30,3 +31,25 @@ func CombineHopper(t Type, dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda,
 		}
 	}
 }
+
+// ActivateHopper is [Activate], but with [GELUTanh] as cuBLASLt's epilogues compute it there, with the instruction
+// tanh.approx.f32: it is a zero below -4.9 already, and a NaN of -Inf.
+func ActivateHopper(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, cols int, bias Vector, f Activation) {
+	if f != GELUTanh {
+		Activate(dst, ldd, src, lds, rows, cols, bias, f)
+		return
+	}
+	Activate(dst, ldd, src, lds, rows, cols, bias, Identity)
+	for i := range rows {
+		d := unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd)), cols)
+		for j, x := range d {
+			half := 0.5 * x
+			d[j] = fma32(half, hopper.TanhApprox(x*fma32(geluHopper3*x, x, geluHopper1)), half)
+		}
+	}
+}
+
+const (
+	geluHopper1 = 0x1.988454p-1 // √(2/π)
+	geluHopper3 = 0x1.2444fcp-5 // not quite 0.044715 times that, whose bits end in f2: as recorded
+)

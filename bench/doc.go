@@ -109,7 +109,7 @@
 //
 // In Hopper's arithmetic entries are not compared within a bound but computed
 // again, step by step as the tensor core does, by the rule in integers of package
-// internal/hopper, and must have the same bits (but for activations, except ReLU): the sample, and all entries of the
+// internal/hopper, and must have the same bits (but for activations other than ReLU and GELUTanh): the sample, and all entries of the
 // rows that differ most from A·(B·x). MaxError is then 0, or infinite (in JSON the
 // largest float64). No bound on what truncation does to C·x is needed for that: it
 // could not be below what happens to right rows, and once the worst rows are found

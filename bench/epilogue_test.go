@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,7 +41,7 @@ func TestCheckEpilogue(t *testing.T) {
 					c := finished(t, w, a, b, c0)
 					products[e] = c
 					o := makeReference(w, a, b, c0, full).check(c)
-					exact := base.Arith == gemm.Hopper && (e.Activation == gemm.Identity || e.Activation == gemm.ReLU)
+					exact := base.Arith == gemm.Hopper && slices.Contains([]gemm.Activation{gemm.Identity, gemm.ReLU, gemm.GELUTanh}, e.Activation)
 					if !o.passed() || (o.maxError == 0) != exact {
 						t.Errorf("%+v: %v", e, o)
 					}

@@ -2,9 +2,11 @@ package bench
 
 import (
 	"math"
+	"unsafe"
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bf16"
+	"example.com/leafhopper/gemm"
 	"example.com/leafhopper/internal/hopper"
 	"example.com/leafhopper/tf32"
 	"github.com/x448/float16"
@@ -90,8 +92,7 @@ func (x *exact) sum(row, column []hopper.Word) float32 {
 	return sum
 }
 
-// finish returns what becomes of a sum, each operation rounded to float32, rounded to the type of C: exact but for an
-// activation that is not.
+// finish returns what becomes of a sum, rounded to the type of C: exact but for an activation that is no GPU's.
 func (x *exact) finish(sum float32, i, j int) limit {
 	switch a, b := valueAt(x.v.scaleA, i, 1), valueAt(x.v.scaleB, j, 1); x.w.Scales {
 	case TensorScales:
@@ -99,14 +100,21 @@ func (x *exact) finish(sum float32, i, j int) limit {
 	case RowScales:
 		sum = float32(sum*b) * a
 	}
-	v := float32(x.w.Alpha * sum)
+	var v float32
 	if x.c0 != nil {
-		v += float32(x.w.Beta * float32(x.c0.at(i, j)))
+		v = float32(x.c0.at(i, j))
 	}
+	at := unsafe.Pointer(&v)
+	asm.CombineHopper(x.w.Out, at, 4, unsafe.Pointer(&sum), 4, 1, 1, x.w.Alpha, x.w.Beta)
 	if x.w.Bias {
 		v += x.v.bias[j]
 	}
-	l := limit{want: float64(v)}.activated(x.w.Activation)
+	f := x.w.Activation
+	if f == gemm.GELUTanh {
+		asm.ActivateHopper(at, 4, at, 4, 1, 1, asm.Vector{}, f)
+		f = gemm.Identity
+	}
+	l := limit{want: float64(v)}.activated(f)
 	if l.bound > 0 {
 		f := formatOf(x.w.Out)
 		l.bound += f.roundoff*(math.Abs(l.want)+l.bound) + f.tiny

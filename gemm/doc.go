@@ -43,8 +43,7 @@
 // # Epilogues
 //
 // What else becomes of the sums of an element of row i and column j, before it is rounded
-// to C's type, is computed in this order, in float32, to nearest even after every step, in
-// both arithmetics:
+// to C's type, is computed in this order, in float32, to nearest even after every step:
 //
 //	acc·sb[j]·sa[i], or acc·(sa·sb) if both are a single value   WithScales
 //	· alpha + beta·C                                             WithAlpha, WithBeta
@@ -52,9 +51,11 @@
 //	+ rowBias[i]                                                 WithRowBias
 //	f                                                            WithActivation
 //
-// So do the epilogues of cuBLASLt, as recorded of scales and of a bias of columns; what a
-// GPU makes of beta·C and of activations is not recorded. An option that is not given is
-// no step. Hidden layers so take little longer than their products:
+// An option that is not given is no step. [Hopper]'s arithmetic does as cuBLASLt on that
+// GPU, recorded of each step alone and of a bias with ReLU and GELU: a beta of 1 adds C to
+// alpha·acc rounded to C's type, any other but 0 is alpha·acc + beta·C with one rounding
+// after that of beta·C; and [GELUTanh] takes the instruction tanh.approx.f32, so that it is
+// 0 below -4.9, and a NaN of -Inf. Hidden layers so take little longer than their products:
 //
 //	err := gemm.Multiply(y, x, weights, gemm.WithBias(bias), gemm.WithActivation(gemm.GELU))
 //

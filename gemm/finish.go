@@ -177,6 +177,10 @@ func (p *product) complete(to, dst unsafe.Pointer, ldd int, acc unsafe.Pointer, 
 		}
 		bias = f.vector(biasRows, row, col)
 	}
+	if p.kernel.Arithmetic == asm.Hopper {
+		asm.ActivateHopper(dst, ldd, acc, pitch, rows, cols, bias, f.f)
+		return
+	}
 	asm.Activate(dst, ldd, acc, pitch, rows, cols, bias, f.f)
 }
 

@@ -20,6 +20,7 @@ type finishing struct {
 	scaleA, scaleB, bias, rowBias []float32
 	f                             gemm.Activation
 	alpha, beta                   float32
+	arithmetic                    gemm.Arithmetic
 }
 
 func (e *finishing) options() []gemm.Option {
@@ -48,18 +49,21 @@ func anyFinishing(r *rand.Rand, m, n int) finishing {
 		}
 		return values(size)
 	}
-	e := finishing{scales(m), scales(n), values(n), values(m), gemm.Activation(r.IntN(len(asm.Activations()))), 1, 0}
+	e := finishing{scales(m), scales(n), values(n), values(m), gemm.Activation(r.IntN(len(asm.Activations()))), 1, 0, gemm.Native}
 	if r.IntN(3) == 0 {
 		e.alpha = ordinary(r)
 	}
-	if r.IntN(3) == 0 {
+	switch r.IntN(6) {
+	case 0:
+		e.beta = 1
+	case 1:
 		e.beta = ordinary(r)
 	}
 	return e
 }
 
-// of returns what becomes of the sum of an element of C, in the order and with the roundings that Multiply says.
-func (e *finishing) of(sum, old float32, i, j int) float32 {
+// finished returns what becomes of the sum of an element of C, in the order and with the roundings that Multiply says.
+func finished[O gemm.Output](e *finishing, sum, old float32, i, j int) float32 {
 	at := func(v []float32, i int) float32 { return v[min(i, len(v)-1)] }
 	switch a, b := e.scaleA, e.scaleB; {
 	case len(a) == 1 && len(b) == 1:
@@ -72,12 +76,7 @@ func (e *finishing) of(sum, old float32, i, j int) float32 {
 			sum = float32(sum * at(a, i))
 		}
 	}
-	if e.alpha != 1 || e.beta != 0 {
-		sum *= e.alpha
-	}
-	if e.beta != 0 {
-		sum = float32(sum) + float32(e.beta*old)
-	}
+	sum = combined[O](e.arithmetic, e.alpha, sum, e.beta, old)
 	if e.bias != nil {
 		sum = float32(sum) + e.bias[j]
 	}
@@ -85,7 +84,11 @@ func (e *finishing) of(sum, old float32, i, j int) float32 {
 		sum = float32(sum) + e.rowBias[i]
 	}
 	x := []float32{sum}
-	asm.Activate(unsafe.Pointer(&x[0]), 4, unsafe.Pointer(&x[0]), 4, 1, 1, asm.Vector{}, e.f)
+	activate := asm.Activate
+	if e.arithmetic == gemm.Hopper {
+		activate = asm.ActivateHopper
+	}
+	activate(unsafe.Pointer(&x[0]), 4, unsafe.Pointer(&x[0]), 4, 1, 1, asm.Vector{}, e.f)
 	return x[0]
 }
 
@@ -107,7 +110,7 @@ func checkFinish[O gemm.Output, I gemm.Element](t *testing.T, s spec, e finishin
 	}
 	want := make([]O, len(old))
 	for i := range want {
-		want[i] = from[O](e.of(sums[i], to(old[i]), i/s.n, i%s.n))
+		want[i] = from[O](finished[O](&e, sums[i], to(old[i]), i/s.n, i%s.n))
 	}
 	same(t, dense(o.c), want, s.n)
 	return st
@@ -161,6 +164,7 @@ func testFinish(t *testing.T, check func(*testing.T, spec, finishing) gemm.Stats
 		s.seed, s.ta, s.tb, s.tc = uint64(turn), r.IntN(4) == 0, r.IntN(2) == 0, r.IntN(3) == 0
 		s.ring, s.packed, s.padC = s.k > 0 && r.IntN(4) == 0, r.IntN(4) == 0, r.IntN(3)*5
 		e := anyFinishing(r, s.m, s.n)
+		e.arithmetic = k.Arithmetic
 		routes[check(t, s, e).Route] = true
 		if t.Failed() {
 			t.Fatalf("%+v\n%+v", s, e)

@@ -135,7 +135,7 @@ func finishFP8[O gemm.Output](
 	}
 	want := dense(c)
 	for i, old := range want {
-		want[i] = from[O](e.of(sums.Data[i], to(old), i/n, i%n))
+		want[i] = from[O](finished[O](&e, sums.Data[i], to(old), i/n, i%n))
 	}
 	if err := testEngine.Multiply(c, a, b, slices.Concat(opts, e.options())...); err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package gemm_test
 
 import (
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -35,6 +36,22 @@ type spec struct {
 	value            func(*rand.Rand) float32
 	naive            bool // the reference must not skip zeros
 	packed           bool // B goes through Pack
+}
+
+// combined returns alpha·acc + beta·old for a C of type O, with the roundings of an arithmetic.
+func combined[O gemm.Output](a gemm.Arithmetic, alpha, acc, beta, old float32) float32 {
+	product, rest := float32(alpha*acc), float32(beta*old)
+	switch sum := float64(product) + float64(rest); {
+	case beta == 0:
+		return product
+	case a == gemm.Native, math.IsNaN(sum), math.IsInf(sum, 0):
+		return product + rest
+	case beta == 1:
+		return to(from[O](product)) + old
+	}
+	wide := func(v float32) *big.Float { return new(big.Float).SetPrec(1000).SetFloat64(float64(v)) }
+	fused, _ := wide(0).Add(wide(0).Mul(wide(alpha), wide(acc)), wide(rest)).Float32()
+	return fused
 }
 
 // size returns the spec of a plain product.

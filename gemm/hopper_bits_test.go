@@ -61,13 +61,7 @@ func model[O gemm.Output, I gemm.Element](t *testing.T, s spec) []O {
 				acc = arith.Step(acc, row[at:][:arith.L], col[at:][:arith.L])
 			}
 			v := math.Float32frombits(acc)
-			if s.alpha != 1 || s.beta != 0 {
-				v *= s.alpha
-			}
-			if s.beta != 0 {
-				v += float32(s.beta * to(o.c.At(i, j)))
-			}
-			out = append(out, from[O](v))
+			out = append(out, from[O](combined[O](gemm.Hopper, s.alpha, v, s.beta, to(o.c.At(i, j)))))
 		}
 	}
 	return out
@@ -152,7 +146,7 @@ func testHopperModel[O gemm.Output, I gemm.Element](t *testing.T) {
 			for i, d := range sizes {
 				s := size(d[0], d[1], d[2])
 				s.value, s.seed, s.ta, s.tb = value, uint64(i), i&1 != 0, i&2 != 0
-				for _, f := range [][2]float32{{1, 0}, {0.5, -2}} {
+				for _, f := range [][2]float32{{1, 0}, {0.7, -1.3}, {0.7, 1}} {
 					s.alpha, s.beta = f[0], f[1]
 					want := model[O, I](t, s)
 					for _, kernel := range kernelsOf(gemm.Hopper, typeOf[I]()) {

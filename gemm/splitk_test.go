@@ -24,12 +24,13 @@ func inParts[O gemm.Output, I gemm.Element](t *testing.T, s spec, size int) []O 
 	copy(a.Data, dense(o.a))
 	copy(b.Data, dense(o.b))
 	var sum []float32
+	var st gemm.Stats
 	for k0 := 0; k0 < s.k; k0 += size {
 		partA, partB := a, b
 		partA.Cols, partB.Rows = min(size, s.k-k0), min(size, s.k-k0)
 		partA.Data, partB.Data = a.Data[k0:], b.Data[k0*s.n:]
 		c := gemm.NewMatrix[float32](s.m, s.n)
-		if err := gemm.Multiply(c, partA, partB, s.opts...); err != nil {
+		if err := gemm.Multiply(c, partA, partB, append(slices.Clip(s.opts), gemm.WithStats(&st))...); err != nil {
 			t.Fatal(err)
 		}
 		if sum == nil {
@@ -42,13 +43,7 @@ func inParts[O gemm.Output, I gemm.Element](t *testing.T, s spec, size int) []O 
 	}
 	out := make([]O, 0, len(sum))
 	for i, v := range sum {
-		if s.alpha != 1 || s.beta != 0 {
-			v *= s.alpha
-		}
-		if s.beta != 0 {
-			v = float32(v) + float32(s.beta*to(o.c.At(i/s.n, i%s.n)))
-		}
-		out = append(out, from[O](v))
+		out = append(out, from[O](combined[O](asm.Named(st.Kernel).Arithmetic, s.alpha, v, s.beta, to(o.c.At(i/s.n, i%s.n)))))
 	}
 	return out
 }
@@ -90,7 +85,7 @@ func testBlocks[O gemm.Output, I gemm.Element](t *testing.T) {
 				s := size(tc.m, tc.n, tc.k, opts...)
 				s.ta, s.tb, s.tc, s.padC, s.alpha = i&1 != 0, i&2 != 0, i&4 != 0, i, 1
 				if i%3 == 1 {
-					s.alpha, s.beta = 0.75, -1.5
+					s.alpha, s.beta = 0.7, []float32{-1.5, 1}[i/3%2]
 				}
 				for _, tb := range []bool{s.tb, !s.tb} {
 					s.tb, s.packed = tb, false
@@ -153,7 +148,7 @@ func testParts[O gemm.Output, I gemm.Element](t *testing.T) {
 				s := size(tc.m, tc.n, tc.k, opts...)
 				s.ta, s.tb, s.tc, s.padC, s.alpha = i&1 != 0, i&2 != 0, i&4 != 0, i, 1
 				if i%3 == 1 {
-					s.alpha, s.beta = 0.75, -1.5
+					s.alpha, s.beta = 0.7, []float32{-1.5, 1}[i/3%2]
 				}
 				part, option := tc.promotion, gemm.WithPromotion(tc.promotion)
 				if tc.parts > 0 {

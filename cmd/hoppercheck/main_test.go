@@ -65,7 +65,7 @@ func TestModule(t *testing.T) {
 	code, stdout, stderr := check(t, "-format", "json", "-max-flops", "3e8")
 	want := map[string]int{
 		"mbarrier.txt.gz": 414, "tensormap.txt.gz": 9000, "tma.bin.gz": 1500, "tma_illegal.txt.gz": 37, "tma_tf32.txt.gz": 256,
-		"reduce.txt.gz": 79, "cluster.jsonl.gz": 1000, "cublas_fp8_tf32.json": 172,
+		"reduce.txt.gz": 79, "cluster.jsonl.gz": 1000, "cublas_fp8_tf32.json": 172, "cublas_epilogue.json": 120,
 		"wgmma_bf16.bin.gz": 128, "wgmma_f16.bin.gz": 128, "wgmma_tf32.bin.gz": 48, "wgmma_f16acc.bin.gz": 64,
 		"wgmma_e4m3.bin.gz": 48, "wgmma_e5m2.bin.gz": 48, "wgmma_e4m3xe5m2.bin.gz": 48, "wgmma_e4m3_f16.bin.gz": 24, "wgmma_e5m2_f16.bin.gz": 24,
 		"wgmma_s8.bin.gz": 16, "wgmma_u8.bin.gz": 16, "wgmma_s8u8.bin.gz": 16, "wgmma_s8sat.bin.gz": 16, "wgmma_desc.bin.gz": 150,
@@ -77,6 +77,10 @@ func TestModule(t *testing.T) {
 		if r.File == "cublas_fp8_tf32.json" {
 			if r.LeftOut != 43 || len(r.Split) != 6 || r.Split[5].Product != "tf32*tf32 128x256x2048 NT f32" || r.Split[5].Parts != 16 {
 				t.Errorf("%d products left out, split: %+v", r.LeftOut, r.Split)
+			}
+		} else if r.File == "cublas_epilogue.json" {
+			if r.LeftOut != 40 || r.Split != nil {
+				t.Errorf("%+v", r)
 			}
 		} else if r.File == "cublas.json" {
 			if r.LeftOut != 28 || !slices.ContainsFunc(r.Split, func(s splitProduct) bool { return s.Product == "bf16 64x64x8192 NN" && s.Parts == 6 }) {

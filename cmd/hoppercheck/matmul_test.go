@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/x448/float16"
 
+	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
 	"example.com/leafhopper/internal/golden"
@@ -20,27 +22,44 @@ import (
 // finishedBytes returns f(alpha·A·B + beta·C + bias), step by step.
 func finishedBytes[T gemm.Output](
 	t *testing.T, m, n, k int, alpha, beta float32, bias bool, activation string, round func(float32) T, widen func(T) float32,
-	bits func(T) uint16,
-) (data []byte) {
-	from := func(i, seed uint32) T { return round(golden.Element(i, seed)) }
-	a, b := operands(m, n, k, "NT", from, from)
+) []byte {
 	sums := gemm.NewMatrix[float32](m, n)
-	if err := gemm.Multiply(sums, a, b, gemm.WithArithmetic(gemm.Hopper)); err != nil {
+	a, b := gemm.NewMatrix[T](m, k), gemm.NewMatrix[T](n, k)
+	from := func(i, seed uint32) T { return round(golden.Element(i, seed)) }
+	for i := range a.Data {
+		a.Data[i] = from(uint32(i), golden.SeedA)
+	}
+	for i := range b.Data {
+		b.Data[i] = from(uint32(i), golden.SeedB)
+	}
+	if err := gemm.Multiply(sums, a, b.T(), gemm.WithArithmetic(gemm.Hopper)); err != nil {
 		t.Fatal(err)
 	}
+	c := make([]T, m*n)
 	for i, x := range sums.Data {
-		x *= alpha
-		x = float32(x) + float32(beta*widen(from(uint32(i), golden.SeedC)))
+		old := widen(from(uint32(i), golden.SeedC))
+		switch beta {
+		case 0:
+			x *= alpha
+		case 1:
+			x = widen(round(alpha*x)) + old
+		default:
+			x = float32(math.FMA(float64(alpha), float64(x), float64(float32(beta*old))))
+		}
 		if bias {
 			x += widen(from(uint32(i%n), golden.SeedBias))
 		}
-		switch y := float64(x); activation {
+		switch activation {
 		case "relu":
 			x = max(x, 0)
 		case "gelutanh":
-			x = float32(y / (1 + math.Exp(-2*math.Sqrt(2/math.Pi)*(y+0.044715*y*y*y))))
+			asm.ActivateHopper(unsafe.Pointer(&x), 4, unsafe.Pointer(&x), 4, 1, 1, asm.Vector{}, asm.GELUTanh)
 		}
-		data = binary.LittleEndian.AppendUint16(data, bits(round(x)))
+		c[i] = round(x)
+	}
+	data, err := binary.Append(nil, binary.LittleEndian, c)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return data
 }
@@ -54,12 +73,12 @@ func TestEpilogues(t *testing.T) {
 	add := func(dtype string, alpha, beta float32, bias bool, activation string) {
 		var data []byte
 		if dtype == "bf16" {
-			data = finishedBytes(t, m, n, k, alpha, beta, bias, activation, bf16.FromFloat32, bf16.BF16.Float32, bf16.BF16.Bits)
+			data = finishedBytes(t, m, n, k, alpha, beta, bias, activation, bf16.FromFloat32, bf16.BF16.Float32)
 		} else {
-			data = finishedBytes(t, m, n, k, alpha, beta, bias, activation, float16.Fromfloat32, float16.Float16.Float32, float16.Float16.Bits)
+			data = finishedBytes(t, m, n, k, alpha, beta, bias, activation, float16.Fromfloat32, float16.Float16.Float32)
 		}
 		entries = append(entries, fmt.Sprintf(
-			`{"dtype":"%s","m":%d,"n":%d,"k":%d,"layout":"NT","alpha":%v,"beta":%v,"bias":%v,"activation":"%s","crc32":%d,"row_off":%d}`,
+			`{"a":"%[1]s","b":"%[1]s","out":"%[1]s","m":%d,"n":%d,"k":%d,"layout":"NT","scales":"none","alpha":%v,"beta":%v,"bias":%v,"activation":"%s","crc32":%d,"row_off":%d}`,
 			dtype, m, n, k, alpha, beta, bias, activation, crc32.ChecksumIEEE(data), len(rows)))
 		rows = append(rows, data[:2*n]...)
 	}
@@ -81,12 +100,12 @@ func TestEpilogues(t *testing.T) {
 		t.Errorf("exit %d:\n%s", code, text)
 	}
 	for i, wrong := range []struct{ old, new, first string }{
-		{`"beta":1,`, `"beta":2,`, "record 0, bf16 9x20x96 NT alpha 1 beta 2: C(0, 0) in bf16 is"},
-		{`"alpha":0.75,`, `"alpha":0.5,`, "record 1, bf16 9x20x96 NT alpha 0.5 beta -1.5: C(0, 0) in bf16 is"},
-		{"relu", "gelutanh", "record 2, bf16 9x20x96 NT alpha 1 beta 0 bias gelutanh: C(0, "},
-		{"gelutanh", "relu", "record 3, bf16 9x20x96 NT alpha 1 beta 0 bias relu: C(0, "},
-		{`"bias":false`, `"bias":true`, "record 4, f16 9x20x96 NT alpha 1 beta 1 bias: C(0, 0) in f16 is"},
-		{`"crc32":\d+`, `"crc32":1`, "record 5, f16 9x20x96 NT alpha 0.75 beta -1.5: the first row agrees, but the checksum"},
+		{`"beta":1,`, `"beta":2,`, "record 0, bf16*bf16 9x20x96 NT bf16 alpha 1 beta 2: C(0, 0) in bf16 is"},
+		{`"alpha":0.75,`, `"alpha":0.5,`, "record 1, bf16*bf16 9x20x96 NT bf16 alpha 0.5 beta -1.5: C(0, 0) in bf16 is"},
+		{"relu", "gelutanh", "record 2, bf16*bf16 9x20x96 NT bf16 bias gelutanh: C(0, "},
+		{"gelutanh", "relu", "record 3, bf16*bf16 9x20x96 NT bf16 bias relu: C(0, "},
+		{`"bias":false`, `"bias":true`, "record 4, f16*f16 9x20x96 NT f16 alpha 1 beta 1 bias: C(0, 0) in f16 is"},
+		{`"crc32":\d+`, `"crc32":1`, "record 5, f16*f16 9x20x96 NT f16 alpha 0.75 beta -1.5: the first row agrees, but the checksum"},
 	} {
 		changed := slices.Clone(entries)
 		changed[i] = regexp.MustCompile(wrong.old).ReplaceAllString(changed[i], wrong.new)

@@ -1,5 +1,6 @@
-"""Records whole products of cuBLAS, by way of PyTorch, in the folder given:
-cublas.json, cublas_fp8_tf32.json and cublas_epilogue.json, each with its _rows.bin. Elements, layouts and checksums are those that hopper/README.md describes.
+"""Records whole products of cuBLAS, by way of PyTorch, in the folder given: cublas.json,
+cublas_fp8_tf32.json and cublas_epilogue.json, each with its _rows.bin. Elements, layouts and
+checksums are those that hopper/README.md describes.
 """
 
 import json
@@ -120,21 +121,27 @@ def fp8_products(add):
 
 
 def epilogue_products(add):
-    """f(alpha·A·B + beta·C + bias) in 16 bits: beta·C of cuBLAS, and the bias with ReLU or
-    GELU of cuBLASLt."""
+    """f(alpha·A·B + beta·C + bias) of 16-bit operands: beta·C of cuBLAS, and the bias with
+    ReLU or GELU of cuBLASLt."""
     for name, dtype in DTYPES:
         for m, n, k in EPILOGUE_SHAPES:
-            a, c = elements(m, k, 1, dtype), elements(m, n, 6, dtype)
+            a = elements(m, k, 1, dtype)
             bias = elements(1, n, 5, dtype).reshape(n)
             for layout in ("NN", "NT"):
                 b = elements(k, n, 2, dtype) if layout == "NN" else elements(n, k, 2, dtype).t()
-                entry = dict(dtype=name, m=m, n=n, k=k, layout=layout)
-                for alpha, beta in ((1.0, 1.0), (0.75, -1.5), (0.3, 1.7)):
-                    add(torch.addmm(c, a, b, beta=beta, alpha=alpha),
-                        alpha=alpha, beta=beta, bias=False, activation="identity", **entry)
+                entry = dict(a=name, b=name, m=m, n=n, k=k, layout=layout, scales="none")
+                for out, kind in ((name, dtype), ("f32", torch.float32)):
+                    c = elements(m, n, 6, kind)
+                    for alpha, beta in ((1.0, 1.0), (0.3, 1.0), (0.75, -1.5), (0.3, 1.7)):
+                        try:
+                            d = torch.addmm(c, a, b, beta=beta, alpha=alpha, **({} if kind == dtype else {"out_dtype": kind}))
+                        except (RuntimeError, TypeError) as err:  # not every version has C in f32
+                            print("left out: %s, C in %s: %s" % (entry, out, str(err).splitlines()[0]), file=sys.stderr)
+                            continue
+                        add(d, out=out, alpha=alpha, beta=beta, bias=False, activation="identity", **entry)
                 for activation in ("relu", "gelutanh"):
                     add(torch._addmm_activation(bias, a, b, use_gelu=activation == "gelutanh"),
-                        alpha=1.0, beta=0.0, bias=True, activation=activation, **entry)
+                        out=name, alpha=1.0, beta=0.0, bias=True, activation=activation, **entry)
 
 
 def main(folder):
