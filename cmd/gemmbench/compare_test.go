@@ -153,7 +153,7 @@ func TestCompareLanes(t *testing.T) {
 		if code != exitOK || stderr != "" {
 			t.Fatalf("%s: exit status %d, stderr %q", args, code, stderr)
 		}
-		for _, want := range []string{"One product of each depth", "\ndepth 2, worker 0  ", "█ multiply  ▒ copy  · stall\n", "\nWhat the ring hid: "} {
+		for _, want := range []string{"One product of each depth", "\ndepth 2, worker 0", "█ multiply  ▒ copy  · stall\n", "\nWhat the ring hid: "} {
 			if strings.Contains(stdout, want) != drawn {
 				t.Errorf("%s: %q: want it %v in\n%s", args, want, drawn, stdout)
 			}
