@@ -26,6 +26,7 @@ n = 512
 bias = elements(1, n, 5, torch.bfloat16).reshape(n)
 x, w = elements(n, 512, 1, torch.bfloat16), elements(n, 512, 2, torch.bfloat16)
 show("bf16", F.linear(x, w, bias))
+show("bf16 with GELU", torch._addmm_activation(bias, x, w.t(), use_gelu=True))
 
 x, w = elements(n, 1024, 1, torch.float8_e4m3fn), elements(n, 1024, 2, torch.float8_e4m3fn)
 sx, sw = elements(n, 1, 3, torch.float32).abs() + 0.01, elements(1, n, 4, torch.float32).abs() + 0.01

@@ -1,11 +1,12 @@
-// Linear computes two layers of a network as PyTorch computes them on an H100, bit for bit, and compares checksums:
+// Linear computes layers of a network as PyTorch computes them on an H100 or H200, bit for bit, and compares checksums:
 //
 //	torch.nn.functional.linear(x, w, bias)                            in bf16
+//	torch._addmm_activation(bias, x, w.t(), use_gelu=True)            in bf16, with GELU in the same kernel
 //	torch._scaled_mm(x, w.t(), sx, sw, bias=bias, use_fast_accum=…)   in fp8, a scale for each row of x and of w
 //
-// In both y = x·wᵀ + bias, where w has a row for each output: for the engine w.T() is a view. Tensor cores leave sums
-// in float32; there they are scaled, the bias is added, and they are rounded once, to bf16. Without fast accumulation,
-// PyTorch's default, sums in fp8 begin anew every 128 elements of K and are added up in float32.
+// In all y = x·wᵀ + bias, where w has a row for each output: for the engine w.T() is a view. Tensor cores leave sums
+// in float32; there they are scaled, the bias is added, GELU is applied, and they are rounded once, to bf16. Without
+// fast accumulation, PyTorch's default, sums in fp8 begin anew every 128 elements of K and are added up in float32.
 //
 // Elements are hashes of their indices, which linear.py makes in PyTorch.
 package main
@@ -68,12 +69,13 @@ func linear[T gemm.Element](rows, outputs, k int, round func(x float32) T, opts 
 }
 
 func main() {
-	show := func(layer string, gpu, here uint32) {
-		fmt.Printf("%-24s H100 %10d, here %10d\n", layer, gpu, here)
+	show := func(layer, gpu string, there, here uint32) {
+		fmt.Printf("%-24s %s %10d, here %10d\n", layer, gpu, there, here)
 	}
-	show("bf16", 2488688206, linear(512, 512, 512, bf16.FromFloat32))
+	show("bf16", "H100", 2488688206, linear(512, 512, 512, bf16.FromFloat32))
+	show("bf16 with GELU", "H200", 281129556, linear(512, 512, 512, bf16.FromFloat32, gemm.WithActivation(gemm.GELUTanh)))
 	scales := gemm.WithScales(vector(512, 3, scale), vector(512, 4, scale))
 	e4m3 := fp8.E4M3FromFloat32
-	show("fp8, fast accumulation", 3157618082, linear(512, 512, 1024, e4m3, scales))
-	show("fp8", 714520773, linear(512, 512, 1024, e4m3, scales, gemm.WithPromotion(128)))
+	show("fp8, fast accumulation", "H100", 3157618082, linear(512, 512, 1024, e4m3, scales))
+	show("fp8", "H100", 714520773, linear(512, 512, 1024, e4m3, scales, gemm.WithPromotion(128)))
 }
