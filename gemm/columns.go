@@ -1,6 +1,7 @@
 package gemm
 
 import (
+	"context"
 	"unsafe"
 
 	"example.com/leafhopper/barrier"
@@ -8,17 +9,10 @@ import (
 	"example.com/leafhopper/tile"
 )
 
-// A product with few rows is bound by reading B, so copying B to a slot that
-// others read would double the work. Instead the ring holds all of A, in one stage or for
-// many workers in several, and every slab is a range of columns: its worker walks down K,
-// block by block, and uses the panels of B at once, from its own cache or, if B is
-// packed, from where they lie.
-const (
-	streamB   = 256 << 10 // bytes of scratch memory for panels of B
-	streamAcc = 128 << 10 // bytes of scratch memory for accumulators
-)
-
-// columnGrid is the program of such a product.
+// columnGrid is the program of a product with few rows. That is bound by reading B, so copying B to a slot that
+// others read would double the work. Instead the ring holds all of A, in one stage or for many workers in several,
+// and every slab is a range of columns: its worker walks down K, block by block, and uses the panels of B at once,
+// from its own cache or, if B is packed, from where they lie.
 type columnGrid struct {
 	product
 	*columnCut
@@ -74,8 +68,9 @@ func (st *columnGrid) describe(s Stats) Stats {
 // bytesA returns the size of a whole block of A.
 func (st *columnGrid) bytesA() int { return st.mapA.BoxBytes(st.m, st.bk) }
 
-func (st *columnGrid) shape() pipeline.Shape {
-	return pipeline.Shape{Depth: st.items, Items: st.items, CTAs: 1, Slabs: st.slabs, Private: ceilDiv(st.span*st.panelsA, st.jobPanels)}
+func (st *columnGrid) task(ctx context.Context, r *run) (pipeline.Task, error) {
+	shape := pipeline.Shape{Depth: st.items, Items: st.items, CTAs: 1, Slabs: st.slabs, Private: ceilDiv(st.span*st.panelsA, st.jobPanels)}
+	return &r.grid, r.grid.Reset(ctx, shape, st, st.g.workers)
 }
 
 // blocks returns the first block of K of an item and the one after its last.

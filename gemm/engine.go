@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"example.com/leafhopper/internal/ended"
 	"example.com/leafhopper/pipeline"
@@ -158,6 +159,40 @@ func (e *Engine) end(r *run) {
 	e.mu.Unlock()
 	<-e.admit
 	e.calls.Done()
+}
+
+// grid computes the product on a grid, as g says.
+func (e *Engine) grid(in *slab, s *settings, g *Plan, start time.Time) error {
+	defer s.leave()
+	r, err := e.begin(s)
+	if err != nil {
+		return err
+	}
+	defer e.end(r)
+	defer r.release(&e.slots)
+	st := Stats{Kernel: in.kernel.Name, Route: g.share.String(), Plan: g, Workers: g.workers}
+	task, err := r.start(s.ctx, &e.slots, in, g, &st)
+	if err != nil {
+		return err
+	}
+	if s.trace != nil {
+		s.trace.Begin(s.ctx, g.workers)
+		task.Record(s.trace)
+	}
+	e.crew.Run(task, g.workers)
+	if err := task.Err(); err != nil {
+		return err
+	}
+	if s.stats != nil {
+		if in.turned {
+			st.TileM, st.TileN = st.TileN, st.TileM
+		}
+		w := task.Stats()
+		st.ProducerWait, st.ConsumerWait, st.Copy = w.ProducerWait, w.ConsumerWait, w.Copy
+		st.Elapsed = time.Since(start)
+		*s.stats = st
+	}
+	return nil
 }
 
 // plans keeps the plans of an engine's problems: the last of those that come to lie in the same place.

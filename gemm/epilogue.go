@@ -95,10 +95,8 @@ func (p *product) decode(to []float32, from unsafe.Pointer) {
 // which may be nil, ends.
 func (p *product) withoutK(ctx context.Context) error {
 	for i := 0; i < p.m; i += oldRows {
-		if ctx != nil {
-			if err := ended.Err(ctx); err != nil {
-				return err
-			}
+		if err := ended.Err(ctx); err != nil {
+			return err
 		}
 		for j := 0; j < p.n; j += p.kernel.NR {
 			var zeros [oldRows * maxNR]float32

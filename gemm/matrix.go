@@ -3,7 +3,6 @@ package gemm
 import (
 	"fmt"
 	"math"
-	"math/bits"
 	"unsafe"
 
 	"example.com/leafhopper/asm"
@@ -163,113 +162,6 @@ func isNil(m AnyMatrix) bool {
 		return m == nil
 	}
 	return m == nil
-}
-
-// view is a Matrix without its type parameter: what the engine works on.
-// rows and cols are those of the view, after transposition.
-type view struct {
-	ptr                     unsafe.Pointer
-	rows, cols, stride, len int
-	trans                   bool
-	elem                    asm.Type
-	packed                  bool // of a Packed, which has no ptr and is no transpose
-}
-
-// turn makes v the view of the transpose.
-func (v *view) turn() {
-	v.rows, v.cols = v.cols, v.rows
-	v.trans = !v.trans
-}
-
-// swap exchanges v and w, word by word: a copy in vectors would wait for words that have just been written.
-func (v *view) swap(w *view) {
-	v.ptr, w.ptr = w.ptr, v.ptr
-	v.rows, w.rows = w.rows, v.rows
-	v.cols, w.cols = w.cols, v.cols
-	v.stride, w.stride = w.stride, v.stride
-	v.len, w.len = w.len, v.len
-	v.trans, w.trans = w.trans, v.trans
-	v.elem, w.elem = w.elem, v.elem
-	v.packed, w.packed = w.packed, v.packed
-}
-
-// row makes v, which has one row, what lies in memory: a row if its elements are neighbours.
-func (v *view) row() {
-	if v.trans && v.stride == 1 {
-		v.trans, v.stride = false, v.cols
-	}
-}
-
-// stored returns the rows and columns as they lie in memory.
-func (v *view) stored() (rows, cols int) {
-	if v.trans {
-		return v.cols, v.rows
-	}
-	return v.rows, v.cols
-}
-
-// at returns the address of element (i, j), which may be one past an edge.
-func (v *view) at(i, j int) unsafe.Pointer {
-	if v.trans {
-		i, j = j, i
-	}
-	return unsafe.Add(v.ptr, (i*v.stride+j)*v.elem.Size())
-}
-
-// pitch returns the bytes from one row of memory to the next.
-func (v *view) pitch() int { return v.stride * v.elem.Size() }
-
-// check reports why v cannot be used as the operand name. If it can, v.len becomes what
-// v spans of its memory, which is none if v has no elements.
-func (v *view) check(name string) error {
-	rows, cols := v.stored()
-	switch {
-	case v.packed && name != "B":
-		return fmt.Errorf("gemm: %s is packed; only B may be", name)
-	case v.packed:
-		return nil
-	case rows < 0 || cols < 0:
-		return fmt.Errorf("gemm: %s has negative size %dx%d", name, v.rows, v.cols)
-	case v.stride < cols && rows > 0:
-		return fmt.Errorf("gemm: %s has stride %d, less than its %d stored columns", name, v.stride, cols)
-	case rows == 0 || cols == 0:
-		v.ptr, v.len = nil, 0
-		return nil
-	}
-	// (rows-1)*stride + cols <= len, without overflow.
-	hi, lo := bits.Mul64(uint64(rows-1), uint64(v.stride))
-	if cols > v.len || hi != 0 || lo > uint64(v.len-cols) {
-		return fmt.Errorf("gemm: %s is %dx%d with stride %d but its Data holds only %d elements", name, v.rows, v.cols, v.stride, v.len)
-	}
-	v.len = int(lo) + cols
-	if rows == 1 {
-		v.stride = min(v.stride, mostStride)
-	}
-	return nil
-}
-
-// mostStride is more than memory holds, but in bytes an int: the stride of a single row may be anything.
-const mostStride = math.MaxInt / 16
-
-// overlaps reports whether v and w, which are checked, share memory. Interleaved views,
-// such as the left and right half of one wider matrix, span common addresses without
-// sharing elements; those are told apart when both have the same row pitch.
-func (v *view) overlaps(w *view) bool {
-	vlo, wlo := uintptr(v.ptr), uintptr(w.ptr)
-	if vlo >= wlo+uintptr(w.len*w.elem.Size()) || wlo >= vlo+uintptr(v.len*v.elem.Size()) {
-		return false
-	}
-	vp, wp := uintptr(v.pitch()), uintptr(w.pitch())
-	if vp != wp {
-		return true
-	}
-	if vlo > wlo {
-		v, w, vlo, wlo = w, v, wlo, vlo
-	}
-	_, vc := v.stored()
-	_, wc := w.stored()
-	d := (wlo - vlo) % vp // column of w's first element, in bytes, in v's rows
-	return d < uintptr(vc*v.elem.Size()) || d+uintptr(wc*w.elem.Size()) > vp
 }
 
 // elementType returns the type of T's elements. Their size tells most types apart, and costs

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync/atomic"
+	"unsafe"
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/pipeline"
@@ -120,6 +121,45 @@ func WithDepth(stages int) Option { return Option{kind: optDepth, n: [3]int{stag
 // the engine, and a packed B has its own k. Like [WithDepth] it asks for a ring, and
 // does not change the result's bits.
 func WithTile(m, n, k int) Option { return Option{kind: optTile, n: [3]int{m, n, k}} }
+
+// An Activation is a function that [WithActivation] applies to each element of C. Of a NaN it is a NaN, and of an
+// infinity the limit. Tanh and, unless it is below 2^-119, Sigmoid and SiLU are off by less than 2, 3 and 4 units in
+// float32's last place, GELU and GELUTanh by less than 1 and 1.5 of their argument's, as where they are close to zero
+// they come of a difference.
+type Activation = asm.Activation
+
+const (
+	Identity = asm.Identity // x
+	ReLU     = asm.ReLU     // max(x, 0)
+	GELU     = asm.GELU     // x·(1 + erf(x/√2))/2
+	GELUTanh = asm.GELUTanh // x·(1 + tanh(√(2/π)·(x + 0.044715·x³)))/2
+	SiLU     = asm.SiLU     // x/(1 + exp(-x))
+	Sigmoid  = asm.Sigmoid  // 1/(1 + exp(-x))
+	Tanh     = asm.Tanh
+)
+
+// WithScales multiplies the sums of A·B by scales of A and of B: a has one value for all of A or one for each of its
+// rows, b one for all of B or one for each of its columns. If both have one, sums are multiplied by the product of
+// the two, rounded; else by B's and then by A's. nil, the default, is no scales. That is how operands of 8 bits are
+// used, but any may be scaled.
+func WithScales(a, b []float32) Option {
+	vectors := [2]*float32{unsafe.SliceData(a), unsafe.SliceData(b)}
+	return Option{kind: optScales, n: [3]int{len(a), len(b)}, vectors: vectors}
+}
+
+// WithBias adds to each column of C a value of its own, in float32 whatever C holds. nil, the default, is no bias.
+func WithBias(bias []float32) Option {
+	return Option{kind: optBias, n: [3]int{len(bias)}, vectors: [2]*float32{unsafe.SliceData(bias)}}
+}
+
+// WithRowBias adds to each row of C a value of its own, in float32, after that of [WithBias]. nil, the default, is no
+// bias.
+func WithRowBias(bias []float32) Option {
+	return Option{kind: optRowBias, n: [3]int{len(bias)}, vectors: [2]*float32{unsafe.SliceData(bias)}}
+}
+
+// WithActivation applies f to each element of C, last of all but the rounding to C's type. The default is [Identity].
+func WithActivation(f Activation) Option { return Option{kind: optActivation, n: [3]int{int(f)}} }
 
 // WithStats has Multiply fill in s before it returns. After an error s is as it was.
 func WithStats(s *Stats) Option { return Option{kind: optStats, stats: s} }

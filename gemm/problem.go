@@ -180,16 +180,6 @@ func (q *problem) crowd(workers int) crowd {
 	return many
 }
 
-// widest returns the type in whose arithmetic they are multiplied.
-func widest(a, b *view) asm.Type {
-	if is8Bit(a.elem) {
-		return b.elem
-	}
-	return a.elem
-}
-
-func is8Bit(t asm.Type) bool { return t == asm.E4M3 || t == asm.E5M2 }
-
 // balance returns the size of the parts when n is cut into as few nearly equal
 // parts as have at most limit.
 func balance(n, limit int) int { return ceilDiv(n, ceilDiv(n, limit)) }

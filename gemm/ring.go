@@ -1,6 +1,7 @@
 package gemm
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"unsafe"
@@ -41,6 +42,10 @@ func (r *ring) describe(st Stats) Stats {
 	st.Depth, st.Stages, st.Bytes = r.depth, r.items(), r.copied()
 	st.TileM, st.TileN, st.TileK, st.Tiles = r.bm, r.bn, r.bk, r.tilesM*r.tilesN
 	return st
+}
+
+func (r *ring) task(ctx context.Context, of *run) (pipeline.Task, error) {
+	return &of.grid, of.grid.Reset(ctx, r.shape(), r, r.g.workers)
 }
 
 // bare reports whether the ring holds no B.
@@ -150,15 +155,12 @@ func (r *ring) Compute(stage, item, cta, slab int) {
 	if r.steps > 1 { // otherwise strips take turns with one's accumulators
 		g.stripBytes = r.slabRows * k.NR * 4
 	}
-	switch r.g.b {
-	case slotsOfB:
-		g.b = unsafe.Pointer(unsafe.SliceData(r.slotB(stage)[from/k.NR*k.PanelB(words):]))
-	case storedB:
-		g.b = r.packed.at(k0, g.from)
-	case packedB:
+	if r.bare() {
 		s := scratches.Get().(*scratch)
 		defer scratches.Put(s)
-		g.b, g.packs = s.at(), r.g.group*k.NR
+		r.fetch(&g, s.at(), r.g.group*k.NR)
+	} else {
+		g.b = unsafe.Pointer(unsafe.SliceData(r.slotB(stage)[from/k.NR*k.PanelB(words):]))
 	}
 	var t spin.Turn
 	t.Begin()
@@ -178,9 +180,4 @@ func (r *ring) copied() int64 {
 		}
 	}
 	return n
-}
-
-// memory returns the bytes from v's first element to the end of its Data.
-func (v *view) memory() []byte {
-	return unsafe.Slice((*byte)(v.ptr), v.len*v.elem.Size())
 }

@@ -29,27 +29,8 @@ func (in *slab) layout(g *Plan, cols int) {
 	}
 }
 
-const (
-	// Most multiply-adds of a product that does not look at the clock, which takes a tenth as long: it is no more
-	// assembly than Go, like any loop of its caller's. And of one that looks only once.
-	blind   = 1 << 9
-	glanced = 1 << 12
-	// The ticks that one takes, and of how many multiply-adds each one more: rather too many, with which it gives way a
-	// few times in a row, than too few, with which it misses most of its turns.
-	glanceCall = 400
-	glanceEach = 4
-)
-
 // dots reports whether it is dot products.
 func (in *slab) dots() bool { return in.g.b == dotsOfB }
-
-// runAlone computes the whole product, in turns.
-func (in *slab) runAlone(s *settings) {
-	defer s.leave()
-	in.turn.Begin()
-	in.run(0, in.n)
-	in.turn.Look()
-}
 
 // run computes the columns from .. to-1.
 func (in *slab) run(from, to int) {

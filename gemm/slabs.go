@@ -1,9 +1,32 @@
 package gemm
 
+import (
+	"context"
+
+	"example.com/leafhopper/pipeline"
+)
+
 // slabGrid is the program of a product in slabs.
 type slabGrid struct {
 	slab
 	partial
+}
+
+// init lays out in as g says.
+func (pl *slabGrid) init(in *slab, g *Plan) {
+	pl.slab = *in
+	pl.layout(g, g.slabs.cols)
+}
+
+// describe adds to st how the product is cut.
+func (pl *slabGrid) describe(st Stats) Stats {
+	c := &pl.g.slabs
+	st.TileM, st.TileN, st.TileK, st.Tiles = min(c.rows, pl.m), c.cols, min(c.span*pl.chainK(), pl.k), c.count*c.ranges
+	return st
+}
+
+func (pl *slabGrid) task(ctx context.Context, r *run) (pipeline.Task, error) {
+	return &r.loose, r.loose.Reset(ctx, pl.g.slabs.count*pl.g.slabs.ranges, pl, pl.g.workers)
 }
 
 // Compute implements [pipeline.SlabProgram].

@@ -13,8 +13,13 @@ type partial struct {
 	left []atomic.Int32 // ranges that are not computed, of each part of C
 }
 
-// sumsBytes returns the bytes of the sums.
-func (pl *slabGrid) sumsBytes() int64 { return int64(pl.sumsAt(pl.blocks())) }
+// bytes returns the bytes of the sums.
+func (pl *slabGrid) bytes() int64 {
+	if pl.g.slabs.ranges == 1 {
+		return 0
+	}
+	return int64(pl.sumsAt(pl.blocks()))
+}
 
 // sumsAt returns where the sums of a block begin.
 func (pl *slabGrid) sumsAt(block int) int {
@@ -24,8 +29,8 @@ func (pl *slabGrid) sumsAt(block int) int {
 	return block * pl.m * pl.n * 4
 }
 
-// useSums lays out the memory for the sums.
-func (pl *slabGrid) useSums(sums []byte) {
+// use lays out the memory for the sums.
+func (pl *slabGrid) use(sums []byte) {
 	pl.sums = unsafe.Pointer(unsafe.SliceData(sums))
 	for len(pl.left) < pl.g.slabs.count {
 		pl.left = append(pl.left, atomic.Int32{})
@@ -90,11 +95,4 @@ func (pl *slabGrid) addUp(slab, from, to int) {
 	p := pl.product
 	p.c.ptr = p.c.at(row, 0)
 	p.storeWide(from, lines{sums, pitch}, end-row, to-from)
-}
-
-// from returns the packed B without what is before element k0 of K, which begins a stage, or a block in a narrow one.
-func (p *packing) from(k0 int) packing {
-	rest := *p
-	rest.first += k0
-	return rest
 }

@@ -176,7 +176,7 @@ const (
 
 // callLimit returns the flops of a call of k.
 func callLimit(k *asm.Kernel) int {
-	if k.Arithmetic == Hopper {
+	if k.Arithmetic == asm.Hopper {
 		return exactFlops
 	}
 	return callFlops

@@ -103,11 +103,9 @@ func (t *team) halted() bool {
 	if t.stopped.why() != nil {
 		return true
 	}
-	if t.ctx != nil {
-		if err := ended.Err(t.ctx); err != nil {
-			t.stopped.stop(err)
-			return true
-		}
+	if err := ended.Err(t.ctx); err != nil {
+		t.stopped.stop(err)
+		return true
 	}
 	return false
 }

@@ -5,9 +5,16 @@ package ended
 
 import "context"
 
-// Err returns why ctx has ended, or nil if it has not. What a method of ctx panics with
+// Err returns why ctx, which may be nil, has ended, or nil if it has not. What a method of ctx panics with
 // is the caller's.
 func Err(ctx context.Context) error {
+	if ctx == nil {
+		return nil
+	}
+	return look(ctx)
+}
+
+func look(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
