@@ -8,6 +8,13 @@ import (
 	"example.com/leafhopper/asm"
 )
 
+// finishing is what options ask to happen to sums besides alpha and beta.
+type finishing struct {
+	any        bool // a small product had better not look at the others
+	vectors    [numVectors]vector
+	activation Activation
+}
+
 // The vectors of a product, in the order in which they are applied.
 const (
 	scalesB = iota
@@ -23,34 +30,37 @@ type vector struct {
 	n  int
 }
 
-func (o *Option) vector(i int) vector { return vector{o.vectors[i], o.n[i]} }
+// vectorsOf says of vectors which option they are of, and what there is a value for.
+var vectorsOf = [numVectors]struct {
+	option, of string
+	rows       bool // of A and C, or columns of B and C
+}{
+	scalesB:  {"WithScales", "columns of B, or one", false},
+	scalesA:  {"WithScales", "rows of A, or one", true},
+	biasCols: {"WithBias", "columns of C", false},
+	biasRows: {"WithRowBias", "rows of C", true},
+}
 
-// checkVectors reports whether the vectors have as many values as a product needs that has m rows and n columns.
-func (s *settings) checkVectors(m, n int) error {
-	if !s.finishes {
+// check reports whether the vectors have as many values as a product needs that has m rows and n columns.
+func (f *finishing) check(m, n int) error {
+	if !f.any {
 		return nil
 	}
-	for i, v := range &s.vectors {
-		option, size, of := "WithBias", n, "columns of C"
-		switch i {
-		case scalesB:
-			option, of = "WithScales", "columns of B, or one"
-		case scalesA:
-			option, size, of = "WithScales", m, "rows of A, or one"
-		case biasRows:
-			option, size, of = "WithRowBias", m, "rows of C"
+	for i, v := range &f.vectors {
+		size := n
+		if vectorsOf[i].rows {
+			size = m
 		}
 		if v.at != nil && v.n != size && !(i <= scalesA && v.n == 1) {
-			return fmt.Errorf("gemm: %s: %d values for the %d %s", option, v.n, size, of)
+			return fmt.Errorf("gemm: %s: %d values for the %d %s", vectorsOf[i].option, v.n, size, vectorsOf[i].of)
 		}
 	}
 	return nil
 }
 
-// finish is what happens to sums on their way to C besides alpha and beta. Vectors are along C as it lies in memory.
+// finish is what happens to sums on their way to C besides alpha and beta.
 type finish struct {
-	vectors [numVectors]unsafe.Pointer
-	per     [numVectors]per
+	vectors [numVectors]asm.Vector // along C as it lies in memory, for its first element
 	any     bool
 	inC     bool    // sums that are elements of C have only to be completed there, while a cache has them
 	both    bool    // scales are one value each,
@@ -60,53 +70,40 @@ type finish struct {
 	pitch   int            // bytes between rows of C
 }
 
-// per says what of C a vector has a value for.
-type per uint8
-
-const (
-	perMatrix per = iota
-	perColumn
-	perRow
-)
-
 // setFinish makes the finish of a product whose operands have taken their places.
-func (p *product) setFinish(s *settings) {
-	if !s.finishes || s.activation == Identity && s.vectors == [numVectors]vector{} {
+func (p *product) setFinish(asked *finishing) {
+	if !asked.any || asked.activation == Identity && asked.vectors == [numVectors]vector{} {
 		return
 	}
 	f := &p.finish
-	*f = finish{any: true, f: s.activation, first: p.c.ptr, pitch: p.c.pitch()}
+	*f = finish{any: true, f: asked.activation, first: p.c.ptr, pitch: p.c.pitch()}
 	f.inC = p.c.elem == asm.F32 && p.alpha == 1 && p.beta == 0 && !p.c.trans
 	if rows, _ := p.c.stored(); rows == 1 {
 		f.pitch = math.MaxInt // which its stride does not say
 	}
-	for i, v := range &s.vectors {
-		f.vectors[i] = unsafe.Pointer(v.at)
-		switch ofCols := i == scalesB || i == biasCols; {
-		case i <= scalesA && v.n == 1:
-		case ofCols == (p.turned == p.c.trans):
-			f.per[i] = perColumn
+	for i, v := range &asked.vectors {
+		f.vectors[i].At = unsafe.Pointer(v.at)
+		switch alongRow := vectorsOf[i].rows == (p.turned != p.c.trans); {
+		case v.n == 1: // for all of C, or of its rows, or columns, there is one
+		case alongRow:
+			f.vectors[i].Col = 4
 		default:
-			f.per[i] = perRow
+			f.vectors[i].Row = 4
 		}
 	}
-	if a, b := s.vectors[scalesA], s.vectors[scalesB]; a.n == 1 && b.n == 1 {
-		f.both, f.scale, f.vectors[scalesA] = true, *a.at**b.at, nil
+	if a, b := asked.vectors[scalesA], asked.vectors[scalesB]; a.n == 1 && b.n == 1 {
+		f.both, f.scale, f.vectors[scalesA].At = true, *a.at**b.at, nil
 	}
 }
 
 // vector returns what a vector has for the elements of C from row and col on, as they lie in memory.
 func (f *finish) vector(i, row, col int) asm.Vector {
-	switch at := f.vectors[i]; {
-	case f.both && i == scalesB:
-		return asm.Vector{At: unsafe.Pointer(&f.scale)}
-	case at == nil || f.per[i] == perMatrix:
-		return asm.Vector{At: at}
-	case f.per[i] == perColumn:
-		return asm.Vector{At: unsafe.Add(at, col*4), Col: 4}
-	default:
-		return asm.Vector{At: unsafe.Add(at, row*4), Row: 4}
+	v := f.vectors[i]
+	v.At = forward(v.At, row*v.Row+col*v.Col)
+	if f.both && i == scalesB {
+		v.At = unsafe.Pointer(&f.scale)
 	}
+	return v
 }
 
 // complete sets dst to all that becomes of rows x cols sums before they are rounded to the elements of C from to on,
@@ -131,7 +128,7 @@ func (p *product) complete(to, dst unsafe.Pointer, ldd int, acc unsafe.Pointer, 
 		acc, pitch = dst, ldd
 	}
 	bias := f.vector(biasCols, row, col)
-	if f.vectors[biasRows] != nil {
+	if f.vectors[biasRows].At != nil {
 		if bias.At != nil {
 			asm.Activate(dst, ldd, acc, pitch, rows, cols, bias, Identity)
 			acc, pitch = dst, ldd

@@ -3,6 +3,7 @@ package gemm
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"unsafe"
 
 	"example.com/leafhopper/asm"
@@ -41,7 +42,7 @@ type Matrix[T Element] struct {
 // NewMatrix returns a zeroed rows x cols matrix with Stride = cols. Like make, it
 // panics if there is no such slice.
 func NewMatrix[T Element](rows, cols int) Matrix[T] {
-	if rows < 0 || cols < 0 || cols > 0 && rows > math.MaxInt/cols {
+	if !fits(rows, cols, math.MaxInt) {
 		panic(fmt.Sprintf("gemm: NewMatrix: there is no slice of %d x %d elements", rows, cols))
 	}
 	return Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: make([]T, rows*cols)}
@@ -51,11 +52,14 @@ func NewMatrix[T Element](rows, cols int) Matrix[T] {
 // Stride = cols. It shares data, of which it leaves out what follows the last row. Of
 // panics if rows or cols is negative or data is too short.
 func Of[T Element](rows, cols int, data []T) Matrix[T] {
-	if rows < 0 || cols < 0 || cols > 0 && rows > len(data)/cols {
+	if !fits(rows, cols, len(data)) {
 		panic(fmt.Sprintf("gemm: Of: there are no %d x %d elements in a slice of %d", rows, cols, len(data)))
 	}
 	return Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: data[:rows*cols]}
 }
+
+// fits reports whether there are rows x cols elements among n.
+func fits(rows, cols, n int) bool { return min(rows, cols) >= 0 && (cols == 0 || rows <= n/cols) }
 
 // T returns the transposed view: element (i, j) of m.T() is element (j, i) of
 // m. A column-major matrix with leading dimension ld is therefore
@@ -147,21 +151,10 @@ func unseen(m AnyMatrix) (same AnyMatrix) {
 // words in registers while the stack may move.
 var bytesAny = unsafe.Sizeof(AnyMatrix(nil))
 
-// isNil reports whether m is nil or a nil pointer to a Matrix.
+// isNil reports whether m is nil or a nil pointer to a Matrix; one to a Packed is told from that later.
 func isNil(m AnyMatrix) bool {
-	switch m := m.(type) {
-	case *Matrix[bf16.BF16]:
-		return m == nil
-	case *Matrix[float16.Float16]:
-		return m == nil
-	case *Matrix[float32]:
-		return m == nil
-	case *Matrix[fp8.E4M3]:
-		return m == nil
-	case *Matrix[fp8.E5M2]:
-		return m == nil
-	}
-	return m == nil
+	v := reflect.ValueOf(m)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // elementType returns the type of T's elements. Their size tells most types apart, and costs

@@ -163,7 +163,7 @@ func (s *settings) prepare(p *product, opts []Option) error {
 	if err := check(&p.c, &p.a, &p.b, s.arithmetic); err != nil {
 		return err
 	}
-	if err := s.checkVectors(p.c.rows, p.c.cols); err != nil {
+	if err := s.finishing.check(p.c.rows, p.c.cols); err != nil {
 		return err
 	}
 	k, err := s.selectKernel(widest(&p.a, &p.b), p.packed.kernel)
@@ -185,7 +185,7 @@ func (s *settings) prepare(p *product, opts []Option) error {
 	if s.unnamed() {
 		p.vector()
 	}
-	p.setFinish(s)
+	p.setFinish(&s.finishing)
 	p.pose()
 	return nil
 }

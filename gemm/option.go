@@ -184,12 +184,12 @@ const (
 	MaxTile = 1 << 14
 )
 
+func (o *Option) vector(i int) vector { return vector{o.vectors[i], o.n[i]} }
+
 // settings is what the options amount to.
 type settings struct {
 	alpha, beta    float32
-	finishes       bool // a small product had better not look at these:
-	vectors        [numVectors]vector
-	activation     Activation
+	finishing      finishing
 	ctx            context.Context
 	kernel         string
 	arithmetic     Arithmetic
@@ -256,17 +256,17 @@ func (s *settings) set(o *Option) error {
 		}
 		s.arithmetic = Arithmetic(o.n[0])
 	case optScales:
-		s.finishes, s.vectors[scalesA], s.vectors[scalesB] = true, o.vector(0), o.vector(1)
+		s.finishing.any, s.finishing.vectors[scalesA], s.finishing.vectors[scalesB] = true, o.vector(0), o.vector(1)
 	case optBias:
-		s.finishes, s.vectors[biasCols] = true, o.vector(0)
+		s.finishing.any, s.finishing.vectors[biasCols] = true, o.vector(0)
 	case optRowBias:
-		s.finishes, s.vectors[biasRows] = true, o.vector(0)
+		s.finishing.any, s.finishing.vectors[biasRows] = true, o.vector(0)
 	case optActivation:
 		f := Activation(o.n[0])
 		if !slices.Contains(asm.Activations(), f) {
 			return fmt.Errorf("gemm: WithActivation: %v is none of %v", f, asm.Activations())
 		}
-		s.finishes, s.activation = true, f
+		s.finishing.any, s.finishing.activation = true, f
 	default:
 		return fmt.Errorf("gemm: zero Option")
 	}
