@@ -7,9 +7,6 @@ import (
 	"example.com/leafhopper/internal/spin"
 )
 
-// inPlaceBytes are the bytes of B that a kernel reads in a call, a hundred microseconds or two from memory.
-const inPlaceBytes = 8 << 20
-
 // Compute implements [pipeline.Program]: it multiplies the item's part of A by one
 // slab's columns.
 func (st *columnGrid) Compute(stage, item, cta, slab int) {
@@ -113,47 +110,13 @@ func (st *columnGrid) blockA(step int) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
 }
 
-// computeStreamed multiplies an item's part of A by n columns from col on: at once, or, if A fills more than a panel, by
-// as many as a panel of B has after the other.
+// computeStreamed multiplies an item's part of A by n columns from col on.
 func (st *columnGrid) computeStreamed(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
 	sums, add := st.sums(mem, item, col, n)
 	from, to := st.blocks(item)
-	span, width := 1, n // blocks and columns of a call
-	if st.panelsA > 1 {
-		width = st.kernel.NR
-	} else if st.formB != inPanels {
-		// Blocks of K that lie one after the other, but not more than are read in one turn.
-		span = min(to-from, max(1, inPlaceBytes/(st.bk*n*st.b.elem.Size())))
-	}
-	for ; from < to; from += span {
-		k0 := from * st.bk
-		depth := min((from+span)*st.bk, to*st.bk, st.k) - k0
-		for j := 0; j < n; j += width {
-			st.streamPanel(st.blockA(from), t, k0, depth, col+j, min(width, n-j), lines{unsafe.Add(sums.at, j*4), sums.pitch}, add)
-		}
-		add = true
-	}
+	a := blocksOfA{unsafe.Pointer(unsafe.SliceData(st.slot)), st.bytesA(), st.bk}
+	st.streamBlocks(a, from, to, col, n, sums, add, t)
 	st.finish(sums, item, col, n)
-}
-
-// streamPanel multiplies all of A by n columns of B, as many as a panel has if those of A are
-// more than one. The kernel for the first panel of A reads B from memory as fast
-// as it can, and leaves it in a cache for the others.
-func (st *columnGrid) streamPanel(a unsafe.Pointer, t *spin.Turn, k0, depth, col, n int, sums lines, add bool) {
-	k, words := st.kernel, st.words(depth)
-	for row := 0; row < st.m; row += k.MR {
-		if row > 0 { // nothing need lie behind the last
-			a, sums.at = unsafe.Add(a, k.PanelA(words)), sums.row(k.MR)
-		}
-		if row > 0 && st.ready() && k.Edge() != nil {
-			s := strip{col: col, rows: st.m - row, cols: n, words: words, a: tilesOfA{at: a}, b: st.packed.at(k0, col), sums: sums}
-			st.multiply(&s, phase{first: true, ends: true, whole: true, added: add}, t)
-			return
-		}
-		rows := min(k.MR, st.m-row)
-		st.stream(a, rows, k0, depth, col, n, sums, add)
-		t.Did(flopsOf(rows, n, depth))
-	}
 }
 
 // sums returns the rows of sums of n columns, in C or in mem, and whether to add to them: after the first item, which

@@ -41,15 +41,9 @@ func New(opts ...Option) (*Engine, error) {
 	if err := s.apply(opts); err != nil {
 		return nil, err
 	}
-	if s.ctx != nil {
-		return nil, fmt.Errorf("gemm: New: WithContext belongs to a call")
-	}
 	for _, o := range opts {
-		switch o.kind {
-		case optStats:
-			return nil, fmt.Errorf("gemm: New: WithStats belongs to a call")
-		case optTrace:
-			return nil, fmt.Errorf("gemm: New: WithTrace belongs to a call")
+		if name := ofCall[o.kind]; name != "" {
+			return nil, fmt.Errorf("gemm: New: %s belongs to a call", name)
 		}
 	}
 	if err := s.checkKernel(); err != nil {

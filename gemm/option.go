@@ -46,7 +46,11 @@ const (
 	optBias
 	optRowBias
 	optActivation
+	numOptions
 )
+
+// ofCall are the options that belong to a call, not to an engine.
+var ofCall = [numOptions]string{optContext: "WithContext", optStats: "WithStats", optTrace: "WithTrace"}
 
 // WithAlpha sets the factor of the product. The default is 1. It multiplies the sums of
 // a product with K = 0 as well, which are zeros: NaN and infinite factors make NaN of them.

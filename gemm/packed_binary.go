@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"math/bits"
 	"slices"
 	"unsafe"
 
@@ -221,23 +222,12 @@ func kernelNamed(name string, t asm.Type) (*asm.Kernel, error) {
 
 // shape sets the size of B if that makes size bytes of panels.
 func (p *packing) shape(rows, cols uint64, size int) error {
-	wrong := func() error {
-		return fmt.Errorf("%d bytes of panels do not make a B of %dx%d for kernel %q", size, rows, cols, p.kernel.Name)
-	}
-	if rows > math.MaxInt || cols > math.MaxInt {
-		return wrong()
-	}
+	// Every element takes bytes of its own; once there are enough for them, the size cannot overflow.
+	over, elements := bits.Mul64(rows, cols)
+	enough := max(rows, cols) <= math.MaxInt && over == 0 && elements <= uint64(size/p.elem.Size())
 	p.k, p.n, p.bk = int(rows), int(cols), stageElements(p.kernel, p.elem)
-	if p.k == 0 || p.n == 0 {
-		if size != 0 {
-			return wrong()
-		}
-		return nil
-	}
-	// Every element takes bytes of its own; once there are enough for them, the
-	// size cannot overflow.
-	if p.k > size/p.elem.Size()/p.n || p.size() != int64(size) {
-		return wrong()
+	if !enough || p.size() != int64(size) {
+		return fmt.Errorf("%d bytes of panels do not make a B of %dx%d for kernel %q", size, rows, cols, p.kernel.Name)
 	}
 	return nil
 }
