@@ -6,17 +6,34 @@ import (
 	"example.com/leafhopper/asm"
 )
 
-// A behind packs panels of B that a worker multiplies for itself, one
-// after the other. Each is packed while the one before is multiplied: what waits
-// for memory then waits behind products.
+// A behind packs the panels of B that a worker multiplies for itself, of some columns and steps of K. Each is packed
+// while the one before is multiplied: what waits for memory then waits behind products.
 type behind struct {
-	packed int // elements of K that are there, of the panel to be multiplied next
+	of         *columnGrid
+	from, to   int            // columns
+	step, last int            // of K: the first and the one after the last
+	memory     unsafe.Pointer // for two panels
+	at         int            // the panel to be multiplied next,
+	packed     int            // and the elements of K that are there of it
 }
 
 // A piece is a part of B that fills a panel: n elements of K of cols columns.
 type piece struct {
 	k0, n, col, cols int
 	panel            unsafe.Pointer // where to pack it: not over that of the piece before
+}
+
+// piece returns what fills panel i, or nothing if that comes after the last.
+func (w *behind) piece(i int) piece {
+	st, nr := w.of, w.of.kernel.NR
+	panels := ceilDiv(w.to-w.from, nr)
+	step := w.step + i/panels
+	if step >= w.last {
+		return piece{}
+	}
+	k0, n := st.blockOf(step)
+	col := w.from + i%panels*nr
+	return piece{k0, n, col, min(nr, w.to-col), unsafe.Add(w.memory, i%2*st.room/2)}
 }
 
 // reach returns how many pieces after the one that is multiplied to bring closer:
@@ -33,9 +50,11 @@ func (p *product) sharesChunks() bool {
 	return !p.b.packed && !p.b.trans && 2*p.kernel.NR*p.b.elem.Size() <= asm.PackChunk
 }
 
-// pack completes the panel of now, and returns how the products of now pack that of next and bring later closer.
-func (w *behind) pack(p *product, now, next, later piece) (ahead asm.Packing) {
-	k := p.kernel
+// next completes the panel to be multiplied next, and says how its products pack the one after it and bring a later
+// one closer.
+func (w *behind) next() (panel unsafe.Pointer, ahead asm.Packing) {
+	p := &w.of.product
+	k, now, next, later := p.kernel, w.piece(w.at), w.piece(w.at+1), w.piece(w.at+p.reach())
 	if rest := now.n - w.packed; rest > 0 {
 		if p.b.packed {
 			now.cols = k.NR
@@ -43,12 +62,12 @@ func (w *behind) pack(p *product, now, next, later piece) (ahead asm.Packing) {
 		from, stride := p.rowsB(now.k0, w.packed, now.col)
 		k.PackB(p.b.elem, p.b.trans)(unsafe.Add(now.panel, w.packed/k.KPack*k.NR*4), from, stride, now.cols, rest)
 	}
-	w.packed = 0
+	w.at, w.packed = w.at+1, 0
 	if next.cols == k.NR {
 		w.packed = next.n - next.n%k.PackDepth(p.b.elem, p.b.trans)
 	}
 	if w.packed == 0 {
-		return ahead
+		return now.panel, ahead
 	}
 	ahead = asm.Packing{K: w.packed, KContiguous: p.b.trans, Panel: next.panel}
 	ahead.B, ahead.Stride = p.rowsB(next.k0, 0, next.col)
@@ -56,7 +75,7 @@ func (w *behind) pack(p *product, now, next, later piece) (ahead asm.Packing) {
 	if later.n > 0 {
 		ahead.Next, ahead.Pitch = p.chunks(later)
 	}
-	return ahead
+	return now.panel, ahead
 }
 
 // chunks returns the first chunk of a piece, or of its share of what it has in common

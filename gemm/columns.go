@@ -4,6 +4,7 @@ import (
 	"context"
 	"unsafe"
 
+	"example.com/leafhopper/asm"
 	"example.com/leafhopper/barrier"
 	"example.com/leafhopper/pipeline"
 	"example.com/leafhopper/tile"
@@ -19,6 +20,7 @@ type columnGrid struct {
 	g     *Plan
 	bk    int  // elements of K in a block
 	group int  // columns of a block that are packed at a time
+	room  int  // bytes of a worker's panels of B
 	inC   bool // the rows that kernels add to, if they do, are those of C
 	mapA  tile.PanelMap
 	slot  []byte         // A: [block of K][panel]
@@ -31,9 +33,15 @@ func (st *columnGrid) init(p *product, g *Plan) (err error) {
 	if g.b == alongB {
 		side = tile.SideB
 	}
-	*st = columnGrid{product: *p, columnCut: &g.columns, g: g, bk: g.depth, group: g.columns.block}
-	if g.b == sweptB || g.group > 1 {
+	*st = columnGrid{product: *p, columnCut: &g.columns, g: g, bk: g.depth, group: g.columns.block, room: streamB}
+	if g.group > 1 {
 		st.group = g.group * p.kernel.NR
+	}
+	switch g.b {
+	case behindB:
+		st.room = p.behindBytes(g)
+	case sweptB:
+		st.room = 2 * asm.SweepRoom
 	}
 	// Workers that add to C every few rows of K take its lines from each other, though each
 	// has columns of its own: a processor fetches the lines after them, too.

@@ -13,80 +13,49 @@ func (st *columnGrid) Compute(stage, item, cta, slab int) {
 	from, end := slab*st.cols, min(slab*st.cols+st.cols, st.n)
 	var t spin.Turn
 	t.Begin()
+	pool := &scratches
 	if st.g.b == sweptB {
-		b := brooms.Get().(*broom)
-		defer brooms.Put(b)
-		for ; from < end; from += st.block {
-			st.computeSwept(b, &t, item, from, min(from+st.block, end))
-		}
-		return
+		pool = &brooms
 	}
-	s := scratches.Get().(*scratch)
-	defer scratches.Put(s)
-	mem := s.at()
+	s := pool.Get().(*scratch)
+	defer pool.Put(s)
 	for ; from < end; from += st.block {
 		switch to := min(from+st.block, end); st.g.b {
 		case streamedB:
-			st.computeStreamed(mem, &t, item, from, to-from)
+			st.computeStreamed(s.at(), &t, item, from, to-from)
 		case alongB:
-			st.computeAlong(mem, &t, item, from, to)
-		case behindB:
-			st.computeBehind(mem, &t, item, from, to)
-		case storedB, packedB:
-			st.computePanels(mem, &t, item, from, to)
+			st.computeAlong(s.at(), &t, item, from, to)
+		default:
+			st.computePanels(s, &t, item, from, to)
 		}
 	}
 }
 
-// computePanels multiplies an item's part of A by the columns from .. to-1, which it packs
-// to mem, a block of K at a time, unless they are packed.
-func (st *columnGrid) computePanels(mem unsafe.Pointer, t *spin.Turn, item, from, to int) {
-	acc := st.accumulators(unsafe.Add(mem, streamB), from)
-	for step, last := st.blocks(item); step < last; step++ {
-		st.multiplyGroups(mem, t, step, from, to, acc, nil)
+// computePanels multiplies an item's part of A by the columns from .. to-1, a step of K after the other. What is not
+// packed is packed to the beginning of s, behind products or before them, but for pieces that are swept.
+func (st *columnGrid) computePanels(s *scratch, t *spin.Turn, item, from, to int) {
+	g := group{strip: strip{rows: st.m}, to: to, stripBytes: st.bytesStrip(st.g)}
+	step, last := st.blocks(item)
+	switch st.g.b {
+	case behindB:
+		s.behind = behind{of: st, from: from, to: to, step: step, last: last, memory: s.at()}
+		g.behind = &s.behind
+	case sweptB:
+		s.sweep = asm.Sweep{M: st.m, Stride: st.b.pitch(), Strip: g.stripBytes, Room: unsafe.Add(s.at(), asm.SweepRoom)}
 	}
-}
-
-// multiplyGroups multiplies a step of K of the columns from .. to-1, whose accumulators
-// begin at acc, and those of a block of several steps at chain.
-func (st *columnGrid) multiplyGroups(mem unsafe.Pointer, t *spin.Turn, step, from, to int, acc, chain unsafe.Pointer) {
-	g := group{
-		strip: strip{rows: st.m, a: tilesOfA{at: st.blockA(step)}, chain: chain},
-		from:  from, to: to, acc: acc, stripBytes: st.bytesStrip(st.g),
-	}
-	g.k0, g.n = st.blockOf(step)
-	st.fetch(&g, mem, st.group)
-	st.multiplyGroup(&g, t)
-}
-
-// computeBehind is computePanels for a worker that packs behind its products.
-func (st *columnGrid) computeBehind(mem unsafe.Pointer, t *spin.Turn, item, from, to int) {
-	k := st.kernel
-	panels := ceilDiv(to-from, k.NR)
-	first, last := st.blocks(item)
-	at := func(i int) piece {
-		if i >= panels*(last-first) {
-			return piece{}
+	chain := unsafe.Add(s.at(), st.room)
+	apart := (st.sumsEach(st.g) - 1) * ceilDiv(to-from, st.kernel.NR) * g.stripBytes
+	acc := st.accumulators(unsafe.Add(chain, apart), from)
+	for ; step < last; step++ {
+		g.from, g.acc, g.chain, g.a.at = from, acc, chain, st.blockA(step)
+		g.k0, g.n = st.blockOf(step)
+		if st.g.b == sweptB {
+			st.sweep(&s.sweep, &g, t, step+1 < last)
 		}
-		k0, n := st.blockOf(first + i/panels)
-		col := from + i%panels*k.NR
-		return piece{k0, n, col, min(k.NR, to-col), unsafe.Add(mem, i%2*st.behindBytes(st.g)/2)}
+		st.fetch(&g, s.at(), st.group)
+		st.multiplyGroup(&g, t)
 	}
-	var w behind
-	chain := unsafe.Add(mem, st.behindBytes(st.g))
-	acc := st.accumulators(unsafe.Add(chain, (st.sumsEach(st.g)-1)*panels*st.bytesStrip(st.g)), from)
-	reach := st.reach()
-	for i := range panels * (last - first) {
-		now := at(i)
-		s := strip{
-			col: now.col, rows: st.m, cols: now.cols, words: st.words(now.n),
-			a: tilesOfA{at: st.blockA(first + i/panels)}, b: now.panel,
-			sums:  lines{unsafe.Add(acc, i%panels*st.bytesStrip(st.g)), k.NR * 4},
-			chain: unsafe.Add(chain, i%panels*st.bytesStrip(st.g)),
-			pack:  w.pack(&st.product, now, at(i+1), at(i+reach)),
-		}
-		st.multiply(&s, st.phaseAt(now.k0, now.n), t)
-	}
+	s.sweep, s.behind = asm.Sweep{}, behind{}
 }
 
 // accumulators returns where those of a slab's strips lie, of which the first is

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"example.com/leafhopper/asm"
 	"example.com/leafhopper/tile"
 )
 
@@ -16,7 +17,13 @@ const (
 
 // scratch is memory that one goroutine packs and sums in: that of an inline product, or
 // of a worker for a slab.
-type scratch struct{ mem []byte }
+type scratch struct {
+	mem []byte
+
+	// These would lie in the heap elsewhere, too.
+	sweep  asm.Sweep
+	behind behind
+}
 
 // at returns where the memory begins.
 func (s *scratch) at() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s.mem)) }

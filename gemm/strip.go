@@ -191,6 +191,7 @@ type group struct {
 	from, to   int            // columns
 	k0, n      int            // elements of K
 	packs      int            // columns of B that are packed to b at a time, or 0 if they are there
+	behind     *behind        // what packs them behind products, or nil
 	acc        unsafe.Pointer // where sums wait, strip after strip, tile after tile of MR x NR, or nil if they do in C
 	stripBytes int            // from one strip's to the next's
 }
@@ -214,7 +215,10 @@ func (p *product) multiplyGroup(g *group, t *spin.Turn) {
 			s.b, acc, s.chain = unsafe.Add(s.b, k.PanelB(s.words)), forward(acc, g.stripBytes), forward(s.chain, g.stripBytes)
 		}
 		s.col, s.cols = col, min(k.NR, g.to-col)
-		if g.packs > 0 && col == packed {
+		switch {
+		case g.behind != nil:
+			s.b, s.pack = g.behind.next()
+		case g.packs > 0 && col == packed:
 			packed = min(col+g.packs, g.to)
 			if p.again(g) {
 				s.col, s.cols = g.to-k.NR, k.NR
