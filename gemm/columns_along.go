@@ -57,37 +57,24 @@ func (st *columnGrid) multiplyAlong(acc, tail unsafe.Pointer, t *spin.Turn, item
 	for step := first; step < last; step += blocks {
 		k0 := step * st.bk
 		n := min(st.k-k0, min(blocks, last-step)*st.bk)
-		rest := n % unit
-		whole := n - rest
-		if rest > 0 {
+		if rest := n % unit; rest > 0 {
 			clear(unsafe.Slice((*byte)(tail), high*lineTail))
-			asm.CopyRows(tail, lineTail, st.b.at(k0+whole, at), pitchB, high, rest*st.b.elem.Size())
+			asm.CopyRows(tail, lineTail, st.b.at(k0+n-rest, at), pitchB, high, rest*st.b.elem.Size())
 		}
 		a := st.blockA(step)
 		for i := range st.panelsA {
-			total := unsafe.Add(acc, i*high*pitch)
-			for o := 0; o < n; o += block {
-				deep := min(block, n-o)
-				whole, a := deep-deep%unit, unsafe.Add(a, k.PanelB(st.words(o)))
-				ph := st.phaseAt(k0+o, deep)
-				dst := total
-				if whole < deep && ph.added {
-					dst = chain
+			sums := lines{unsafe.Add(acc, i*high*pitch), pitch}
+			for o, deep := 0, 0; o < n; o += deep {
+				from, lda := st.b.at(k0+o, at), pitchB
+				if deep = min(block, n-o); deep < unit { // what is left of K
+					from, lda = tail, lineTail
+				} else {
+					deep -= deep % unit
 				}
-				from, lds := ph.source(lines{dst, pitch})
-				src := from.at
-				if dst == chain {
-					src = nil
-				}
-				if whole > 0 {
-					k.Strip(st.words(whole), tiles, st.b.at(k0+o, at), a, src, lds, dst, pitch, pitchB, 0)
-					src, lds = dst, pitch
-				}
-				if whole < deep {
-					k.Strip(st.words(unit), tiles, tail, unsafe.Add(a, k.PanelB(st.words(whole))), src, lds, dst, pitch, lineTail, 0)
-				}
-				if dst == chain {
-					asm.Combine(total, pitch, chain, pitch, high, k.NR, 1, 1)
+				src, lds, dst, adds := st.places(st.phaseAt(k0+o, deep), sums, lines{chain, pitch})
+				k.Strip(st.words(deep), tiles, from, unsafe.Add(a, k.PanelB(st.words(o))), src.at, lds, dst.at, pitch, lda, 0)
+				if adds {
+					asm.Combine(sums.at, pitch, dst.at, pitch, high, k.NR, 1, 1)
 				}
 			}
 			a = unsafe.Add(a, k.PanelB(st.words(n)))

@@ -47,7 +47,7 @@ func (st *columnGrid) computePanels(s *scratch, t *spin.Turn, item, from, to int
 	apart := (st.sumsEach(st.g) - 1) * ceilDiv(to-from, st.kernel.NR) * g.stripBytes
 	acc := st.accumulators(unsafe.Add(chain, apart), from)
 	for ; step < last; step++ {
-		g.from, g.acc, g.chain, g.a.at = from, acc, chain, st.blockA(step)
+		g.from, g.sums, g.chain, g.a.at = from, lines{acc, st.kernel.NR * 4}, chain, st.blockA(step)
 		g.k0, g.n = st.blockOf(step)
 		if st.g.b == sweptB {
 			st.sweep(&s.sweep, &g, t, step+1 < last)

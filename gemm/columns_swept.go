@@ -32,7 +32,7 @@ func (st *columnGrid) sweep(s *asm.Sweep, g *group, t *spin.Turn, goesOn bool) {
 	at := func(sums unsafe.Pointer, col int) unsafe.Pointer {
 		return unsafe.Add(sums, (col-from)/k.NR*g.stripBytes)
 	}
-	sums := g.acc
+	sums := g.sums.at
 	if ph.added {
 		sums = g.chain
 	}
@@ -51,13 +51,13 @@ func (st *columnGrid) sweep(s *asm.Sweep, g *group, t *spin.Turn, goesOn bool) {
 	}
 	for col := from; col < end && ph.ends; col += k.NR {
 		if ph.added {
-			asm.Combine(at(g.acc, col), k.NR*4, at(g.chain, col), k.NR*4, st.m, k.NR, 1, 1)
+			asm.Combine(at(g.sums.at, col), k.NR*4, at(g.chain, col), k.NR*4, st.m, k.NR, 1, 1)
 		}
 		if ph.last {
-			st.epilogue(at(g.acc, col), 0, col, st.m, k.NR)
+			st.epilogue(at(g.sums.at, col), 0, col, st.m, k.NR)
 		}
 	}
 	if g.from = end; end < g.to { // nothing need lie behind the last
-		g.acc, g.chain = at(g.acc, end), at(g.chain, end)
+		g.sums.at, g.chain = at(g.sums.at, end), at(g.chain, end)
 	}
 }

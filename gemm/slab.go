@@ -49,19 +49,21 @@ func (in *slab) run(from, to int) {
 // runPanels computes the columns from .. to-1, for a block of K after the other.
 func (in *slab) runPanels(from, to int) {
 	var s *scratch
-	g := group{strip: strip{rows: in.m}, from: from, to: to}
 	var b unsafe.Pointer
+	g := group{strip: strip{rows: in.m}, from: from, to: to}
+	sums, apart := lines{in.c.at(0, from), in.c.pitch()}, in.kernel.NR*4
 	if in.room != (room{}) {
 		s = scratches.Get().(*scratch)
 		g.a.at = s.at()
 		b = unsafe.Add(g.a.at, roundUp(in.room.a, tile.SlotAlign))
 		if in.room.acc > 0 {
-			g.acc = unsafe.Add(b, roundUp(in.room.b, tile.SlotAlign))
+			sums, apart = lines{unsafe.Add(b, roundUp(in.room.b, tile.SlotAlign)), in.kernel.NR * 4}, 0
+			if in.g.depth < in.k {
+				apart = in.room.acc
+			}
 		}
 	}
-	if in.g.depth < in.k {
-		g.stripBytes = in.room.acc
-	}
+	g.stripBytes = apart
 	for g.k0 = 0; g.k0 < in.k; g.k0 += in.g.depth {
 		g.n = min(in.g.depth, in.k-g.k0)
 		if in.g.a == rowsOfA {
@@ -69,6 +71,7 @@ func (in *slab) runPanels(from, to int) {
 		} else {
 			in.kernel.PackA(in.a.elem, !in.a.trans)(g.a.at, in.a.at(0, g.k0), in.a.pitch(), in.m, g.n)
 		}
+		g.sums = sums
 		in.fetch(&g, b, in.g.group*in.kernel.NR)
 		in.multiplyGroup(&g, &in.turn)
 	}

@@ -84,16 +84,9 @@ const (
 func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
 	k := p.kernel
 	c := lines{p.c.at(s.row, s.col), p.c.pitch()}
-	dst, apart := s.sums, ph.added && !ph.whole
-	if apart {
-		dst = lines{s.chain, k.NR * 4}
-	}
-	src, lds := ph.source(dst)
-	final := ph.last && !apart
+	src, lds, dst, adds := p.places(ph, s.sums, lines{s.chain, k.NR * 4})
+	final := ph.last && !ph.apart()
 	direct, rounds := final && (p.direct() || p.finish.inC), final && p.rounds()
-	if apart && ph.ends && k.Onto() {
-		dst, lds, apart = s.sums, lds|1, false
-	}
 	tile, lda, step := k.PanelA(s.words), 4, k.MR*4 // bytes of A between tiles, and between rows and words of one
 	if s.a.lda != 0 {
 		tile, lda, step = k.MR*s.a.lda, s.a.lda, 4
@@ -121,7 +114,7 @@ func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
 			}
 			k.Strip(s.words, n, unsafe.Add(a, -over*lda), s.b, from, lds, at, to.pitch, s.a.lda, p.storeOf(inC && from != at))
 		}
-		if apart && ph.ends {
+		if adds {
 			asm.Combine(s.sums.row(row), s.sums.pitch, at, to.pitch, rows, k.NR, 1, 1)
 		}
 		switch {
@@ -187,13 +180,12 @@ func tileFlops(k *asm.Kernel, words int) int { return 2 * k.KPack * k.MR * k.NR 
 
 // A group is rows of A by some columns of B, for some elements of K: a strip that moves on.
 type group struct {
-	strip                     // all but its columns and words, and its sums; b is the first panel
-	from, to   int            // columns
-	k0, n      int            // elements of K
-	packs      int            // columns of B that are packed to b at a time, or 0 if they are there
-	behind     *behind        // what packs them behind products, or nil
-	acc        unsafe.Pointer // where sums wait, strip after strip, tile after tile of MR x NR, or nil if they do in C
-	stripBytes int            // from one strip's to the next's
+	strip              // the first, but for its columns and words
+	from, to   int     // columns
+	k0, n      int     // elements of K
+	packs      int     // columns of B that are packed to b at a time, or 0 if they are there
+	behind     *behind // what packs them behind products, or nil
+	stripBytes int     // from one strip's sums, and chain, to the next's
 }
 
 // fetch says where a group finds B: it is packed, or will be in memory at b, so many columns at a time.
@@ -209,10 +201,11 @@ func (p *product) fetch(g *group, b unsafe.Pointer, columns int) {
 func (p *product) multiplyGroup(g *group, t *spin.Turn) {
 	k, s, ph := p.kernel, &g.strip, p.phaseAt(g.k0, g.n)
 	s.words = p.words(g.n)
-	panels, acc, packed := s.b, g.acc, g.from // the columns before are
+	panels, packed := s.b, g.from // the columns before are
 	for col := g.from; col < g.to; col += k.NR {
 		if col > g.from { // nothing need lie behind the last
-			s.b, acc, s.chain = unsafe.Add(s.b, k.PanelB(s.words)), forward(acc, g.stripBytes), forward(s.chain, g.stripBytes)
+			s.b, s.sums.at = unsafe.Add(s.b, k.PanelB(s.words)), unsafe.Add(s.sums.at, g.stripBytes)
+			s.chain = forward(s.chain, g.stripBytes)
 		}
 		s.col, s.cols = col, min(k.NR, g.to-col)
 		switch {
@@ -225,10 +218,6 @@ func (p *product) multiplyGroup(g *group, t *spin.Turn) {
 			}
 			s.b = panels
 			p.packB(panels, g.k0, g.n, s.col, packed)
-		}
-		s.sums = lines{acc, k.NR * 4}
-		if acc == nil {
-			s.sums = lines{p.c.at(s.row, s.col), p.c.pitch()}
 		}
 		p.multiply(s, ph, t)
 	}

@@ -21,6 +21,9 @@ func (p *product) phaseAt(k0, n int) phase {
 	return ph
 }
 
+// apart reports whether the sums are those of a part of a block, beside those of the blocks before.
+func (ph phase) apart() bool { return ph.added && !ph.whole }
+
 // lines are rows of sums, or of C, so many bytes apart.
 type lines struct {
 	at    unsafe.Pointer
@@ -30,13 +33,22 @@ type lines struct {
 // row returns where row i begins, or nil if there are none.
 func (l lines) row(i int) unsafe.Pointer { return forward(l.at, i*l.pitch) }
 
-// source returns the src of a kernel that multiplies those elements, with such sums, and its lds.
-func (ph phase) source(sums lines) (src lines, lds int) {
+// places returns where a kernel finds sums, with its lds, and where it puts them, for those of the blocks before in sums
+// and those of parts of a block in chain; and whether these are to be added to those then.
+func (p *product) places(ph phase, sums, chain lines) (src lines, lds int, dst lines, adds bool) {
+	if dst = sums; ph.apart() {
+		dst = chain
+	}
+	src, lds = dst, dst.pitch
 	switch {
 	case ph.whole && ph.added:
-		return sums, -sums.pitch
+		lds = -lds
 	case ph.first:
-		return lines{}, sums.pitch
+		src = lines{}
 	}
-	return sums, sums.pitch
+	adds = ph.apart() && ph.ends
+	if adds && p.kernel.Onto() {
+		return src, lds | 1, sums, false
+	}
+	return src, lds, dst, adds
 }
