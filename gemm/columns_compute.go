@@ -79,37 +79,32 @@ func (st *columnGrid) blockA(step int) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
 }
 
-// computeStreamed multiplies an item's part of A by n columns from col on.
+// computeStreamed multiplies an item's part of A by n columns from col on. Their sums are added up in C, or in mem, from
+// where they go to C, or to where they wait for the next item.
 func (st *columnGrid) computeStreamed(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
-	sums, add := st.sums(mem, item, col, n)
 	from, to := st.blocks(item)
 	a := blocksOfA{unsafe.Pointer(unsafe.SliceData(st.slot)), st.bytesA(), st.bk}
-	st.streamBlocks(a, from, to, col, n, sums, add, t)
-	st.finish(sums, item, col, n)
-}
-
-// sums returns the rows of sums of n columns, in C or in mem, and whether to add to them: after the first item, which
-// has left them elsewhere.
-func (st *columnGrid) sums(mem unsafe.Pointer, item, col, n int) (sums lines, add bool) {
 	if st.inC {
-		return lines{st.c.at(0, col), st.c.pitch()}, false
+		st.streamBlocks(a, from, to, col, n, lines{st.c.at(0, col), st.c.pitch()}, false, t)
+		return
 	}
-	sums = lines{mem, n * 4}
+	sums, wait := lines{mem, n * 4}, st.waiting(st.acc, col)
 	if item > 0 {
-		from := st.waiting(st.acc, col)
-		asm.CopyRows(sums.at, sums.pitch, from.at, from.pitch, st.m, n*4)
+		asm.CopyRows(sums.at, sums.pitch, wait.at, wait.pitch, st.m, n*4)
 	}
-	return sums, item > 0
+	st.streamBlocks(a, from, to, col, n, sums, item > 0, t)
+	if item == st.items-1 {
+		st.storeWide(col, sums, st.m, n)
+	} else {
+		asm.CopyRows(wait.at, wait.pitch, sums.at, sums.pitch, st.m, n*4)
+	}
 }
 
-// finish writes the sums of n columns to C, or to where they wait for the next item.
-func (st *columnGrid) finish(sums lines, item, col, n int) {
-	switch {
-	case st.inC:
-	case item == st.items-1:
-		st.storeWide(col, sums, st.m, n)
-	default:
-		to := st.waiting(st.acc, col)
-		asm.CopyRows(to.at, to.pitch, sums.at, sums.pitch, st.m, n*4)
+// waiting returns where the sums from column col on wait for more of K, which another worker may
+// multiply, and the bytes between their rows: in C, if that holds them as they are, or in rows of sums.
+func (p *product) waiting(sums unsafe.Pointer, col int) lines {
+	if p.direct() {
+		return lines{p.c.at(0, col), p.c.pitch()}
 	}
+	return lines{forward(sums, col*4), p.n * 4}
 }

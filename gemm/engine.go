@@ -169,10 +169,8 @@ func (e *Engine) grid(in *slab, s *settings, g *Plan, start time.Time) error {
 	if err != nil {
 		return err
 	}
-	if s.trace != nil {
-		s.trace.Begin(s.ctx, g.workers)
-		task.Record(s.trace)
-	}
+	s.trace.Begin(s.ctx, g.workers)
+	task.Record(s.trace)
 	e.crew.Run(task, g.workers)
 	if err := task.Err(); err != nil {
 		return err

@@ -91,9 +91,7 @@ func (e *Engine) compute(in *slab, s *settings) error {
 	if s.stats != nil {
 		start = time.Now()
 	}
-	if s.trace != nil {
-		s.trace.Begin(s.ctx, 1)
-	}
+	s.trace.Begin(s.ctx, 1)
 	workers, plan := 1, &tinyPlan
 	switch {
 	case in.m == 0 || in.n == 0:
@@ -123,9 +121,7 @@ func (e *Engine) compute(in *slab, s *settings) error {
 		default:
 			in.run(0, in.n)
 		}
-		if span != nil {
-			span.End()
-		}
+		span.End()
 	}
 	if s.stats != nil {
 		*s.stats = Stats{Kernel: in.kernel.Name, Inline: true, Route: byCaller.String(), Plan: plan, Workers: workers, Elapsed: time.Since(start)}
@@ -258,17 +254,13 @@ func (s *settings) kernelFor(t asm.Type) (*asm.Kernel, error) {
 
 // checkKernel reports whether the kernel that s or LEAFHOPPER_KERNEL pins can run at all.
 func (s *settings) checkKernel() error {
-	var first error
-	for _, t := range [...]asm.Type{asm.BF16, asm.F16, asm.F32} {
-		_, err := asm.SelectArithmetic(t, s.arithmetic, s.kernel)
-		if err == nil {
+	var err error
+	for _, t := range [...]asm.Type{asm.F32, asm.F16, asm.BF16} {
+		if _, err = asm.SelectArithmetic(t, s.arithmetic, s.kernel); err == nil {
 			return nil
 		}
-		if first == nil {
-			first = err
-		}
 	}
-	return fmt.Errorf("gemm: %w", first)
+	return fmt.Errorf("gemm: %w", err)
 }
 
 func check(c, a, b *view, arith Arithmetic) error {

@@ -57,10 +57,7 @@ var (
 // matrix for longer than that, keep the matrix. It is an error if p is nil or zero,
 // or on a big-endian machine.
 func (p *Packed[T]) MarshalBinary() ([]byte, error) {
-	if p == nil {
-		return nil, errMarshalZero
-	}
-	return p.AppendBinary(make([]byte, 0, packedHeader+len(p.p.data)+packedTrailer))
+	return p.AppendBinary(nil)
 }
 
 // AppendBinary appends what [Packed.MarshalBinary] returns to b.
@@ -75,7 +72,7 @@ func (p *Packed[T]) AppendBinary(b []byte) ([]byte, error) {
 	b = slices.Grow(b, packedHeader+len(p.p.data)+packedTrailer)
 	b = append(b, packedMagic...)
 	b = binary.LittleEndian.AppendUint32(b, packedVersion)
-	b = binary.LittleEndian.AppendUint32(b, uint32(slices.Index(packedTypes[:], p.p.elem)+1))
+	b = binary.LittleEndian.AppendUint32(b, codeOf(p.p.elem))
 	var name [packedNameSize]byte
 	copy(name[:], p.p.kernel.Name)
 	b = append(b, name[:]...)
@@ -156,11 +153,8 @@ func parsePacking(data []byte, t asm.Type) (p packing, panels []byte, err error)
 		return bad("damaged: its CRC-32C is %#08x, not %#08x", got, want)
 	}
 	p.elem = t
-	switch code := int64(word(12)) - 1; {
-	case code < 0 || code >= int64(len(packedTypes)):
-		return bad("unknown element type %d, want %v", code+1, t)
-	case packedTypes[code] != t:
-		return bad("holds %v, want %v", packedTypes[code], t)
+	if code := word(12); code != codeOf(t) {
+		return bad("holds %s, want %v", typeName(code), t)
 	}
 	name := bytes.TrimRight(data[packedNameAt:packedLayoutAt], "\x00")
 	if p.kernel, err = kernelNamed(string(name), t); err != nil {
@@ -206,6 +200,16 @@ func (p *packing) load(panels []byte) error {
 		}
 	}
 	return nil
+}
+
+// codeOf returns the code of a type, and typeName what such a code stands for.
+func codeOf(t asm.Type) uint32 { return uint32(slices.Index(packedTypes[:], t) + 1) }
+
+func typeName(code uint32) string {
+	if at := code - 1; at < uint32(len(packedTypes)) {
+		return packedTypes[at].String()
+	}
+	return fmt.Sprintf("elements of unknown type %d", code)
 }
 
 // kernelNamed returns the kernel called name, of any arithmetic, if it can run.

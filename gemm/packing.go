@@ -13,7 +13,7 @@ type packing struct {
 	elem   asm.Type
 	k, n   int    // of B
 	first  int    // element of K that counts as the first
-	bk     int    // elements of K in a stage
+	bk     int    // elements of K in a stage, a power of two
 	data   []byte // [stage of K][stored panel], or the elements of a single column
 }
 
@@ -72,11 +72,7 @@ func (p *packing) offset(k0, col int) int {
 
 // pitch returns the bytes from a panel of the stage of element k0 of K to the next.
 func (p *packing) pitch(k0 int) int {
-	if k0 += p.first; k0 >= p.bk {
-		k0 -= k0 % p.bk
-	} else {
-		k0 = 0
-	}
+	k0 = (k0 + p.first) &^ (p.bk - 1)
 	return p.panel(min(p.bk, p.k-k0))
 }
 

@@ -18,15 +18,6 @@ type product struct {
 	turned      bool    // the caller has C' = B'·A'
 }
 
-// waiting returns where the sums from column col on wait for more of K, which another worker may
-// multiply, and the bytes between their rows: in C, if that holds them as they are, or in rows of sums.
-func (p *product) waiting(sums unsafe.Pointer, col int) lines {
-	if p.direct() {
-		return lines{p.c.at(0, col), p.c.pitch()}
-	}
-	return lines{unsafe.Add(sums, col*4), p.n * 4}
-}
-
 // rowsB returns where element k0 + at of K of the columns from col on lies, and
 // the bytes to the next of K, for a B whose rows are those of K. If B is packed, it
 // is narrow, and k0 begins a stage and col a panel.
@@ -87,6 +78,10 @@ func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
 	src, lds, dst, adds := p.places(ph, s.sums, lines{s.chain, k.NR * 4})
 	final := ph.last && !ph.apart()
 	direct, rounds := final && (p.direct() || p.finish.inC), final && p.rounds()
+	stores := p.kernel.Stores(p.c.elem)
+	if p.past && !p.finish.inC {
+		stores |= asm.StorePast
+	}
 	tile, lda, step := k.PanelA(s.words), 4, k.MR*4 // bytes of A between tiles, and between rows and words of one
 	if s.a.lda != 0 {
 		tile, lda, step = k.MR*s.a.lda, s.a.lda, 4
@@ -112,7 +107,11 @@ func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
 			if s.a.lda != 0 {
 				over = n*k.MR - rows
 			}
-			k.Strip(s.words, n, unsafe.Add(a, -over*lda), s.b, from, lds, at, to.pitch, s.a.lda, p.storeOf(inC && from != at))
+			store := stores
+			if !inC || from == at { // a dst that is read
+				store = 0
+			}
+			k.Strip(s.words, n, unsafe.Add(a, -over*lda), s.b, from, lds, at, to.pitch, s.a.lda, store)
 		}
 		if adds {
 			asm.Combine(s.sums.row(row), s.sums.pitch, at, to.pitch, rows, k.NR, 1, 1)
@@ -147,17 +146,6 @@ func (p *product) next(s *strip, rows int) (tiles int, how way) {
 		whole = callLimit(k) / flops
 	}
 	return max(1, whole), byTiles
-}
-
-// storeOf returns how kernels store tiles, in C or not.
-func (p *product) storeOf(inC bool) asm.Store {
-	switch {
-	case !inC || p.finish.inC:
-		return 0
-	case p.past:
-		return p.kernel.Stores(p.c.elem) | asm.StorePast
-	}
-	return p.kernel.Stores(p.c.elem)
 }
 
 // Flops in one call of a microkernel, which cannot be preempted: about 100 µs
@@ -213,21 +201,11 @@ func (p *product) multiplyGroup(g *group, t *spin.Turn) {
 			s.b, s.pack = g.behind.next()
 		case g.packs > 0 && col == packed:
 			packed = min(col+g.packs, g.to)
-			if p.again(g) {
-				s.col, s.cols = g.to-k.NR, k.NR
-			}
 			s.b = panels
-			p.packB(panels, g.k0, g.n, s.col, packed)
+			p.packB(panels, g.k0, g.n, col, packed)
 		}
 		p.multiply(s, ph, t)
 	}
-}
-
-// again reports whether columns before the last ones are better multiplied once more: a kernel without edges stores only
-// whole tiles to C.
-func (p *product) again(g *group) bool {
-	nr := p.kernel.NR
-	return g.cols < nr && g.packs == nr && g.to-g.from >= nr && !p.b.packed && p.kernel.Edge() == nil && p.beta == 0
 }
 
 // forward returns p + n, or nil if p is nil.

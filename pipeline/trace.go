@@ -34,9 +34,15 @@ type Trace struct {
 	ctx   context.Context
 }
 
-// Begin empties t and sets its time to 0, for workers 0 .. workers-1. Regions belong to
+// Begin empties t, if it is not nil, and sets its time to 0, for workers 0 .. workers-1. Regions belong to
 // the task of ctx, which may be nil.
 func (t *Trace) Begin(ctx context.Context, workers int) {
+	if t != nil {
+		t.begin(ctx, workers) // apart, as in Start
+	}
+}
+
+func (t *Trace) begin(ctx context.Context, workers int) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
