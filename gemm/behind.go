@@ -56,11 +56,7 @@ func (w *behind) next() (panel unsafe.Pointer, ahead asm.Packing) {
 	p := &w.of.product
 	k, now, next, later := p.kernel, w.piece(w.at), w.piece(w.at+1), w.piece(w.at+p.reach())
 	if rest := now.n - w.packed; rest > 0 {
-		if p.b.packed {
-			now.cols = k.NR
-		}
-		from, stride := p.rowsB(now.k0, w.packed, now.col)
-		k.PackB(p.b.elem, p.b.trans)(unsafe.Add(now.panel, w.packed/k.KPack*k.NR*4), from, stride, now.cols, rest)
+		p.packB(unsafe.Add(now.panel, w.packed/k.KPack*k.NR*4), now.k0, w.packed, rest, now.col, now.col+now.cols)
 	}
 	w.at, w.packed = w.at+1, 0
 	if next.cols == k.NR {

@@ -7,17 +7,13 @@ import (
 	"example.com/leafhopper/internal/spin"
 )
 
-// A kernel stores the sums of one tile as it begins the next, so several tiles of columns go
-// by a panel of A before the next panel does.
-const alongBytes = 512 << 10 // most bytes of those tiles
-
 // computeAlong multiplies an item's part of A by the columns from .. to-1, which lie
 // along K: as rows of A, by panels of columns of B. Nothing of B is packed but what is
 // left of K where a tile ends. The accumulators are those of the transpose of C.
 func (st *columnGrid) computeAlong(mem unsafe.Pointer, t *spin.Turn, item, from, to int) {
-	acc, tail, most := st.accumulators(mem, from), unsafe.Add(mem, streamB), st.alongTiles()
+	acc, tail := st.accumulators(mem, from), unsafe.Add(mem, streamB)
 	for col := from; col < to; {
-		tiles := max(1, min(most, (to-col)/st.kernel.MR))
+		tiles := max(1, min(st.alongTiles, (to-col)/st.kernel.MR))
 		st.multiplyAlong(acc, tail, t, item, col, to, tiles)
 		col += tiles * st.kernel.MR
 		if st.acc != nil {
@@ -26,37 +22,19 @@ func (st *columnGrid) computeAlong(mem unsafe.Pointer, t *spin.Turn, item, from,
 	}
 }
 
-// alongBlocks returns how many blocks of K a call takes, for the fewest tiles: several if they lie one after the other.
-func (st *columnGrid) alongBlocks() int {
-	if st.panelsA > 1 {
-		return 1
-	}
-	return max(1, callLimit(st.kernel)/(tileFlops(st.kernel, st.words(st.bk))*max(1, st.on.alongTiles)))
-}
-
-// alongTiles returns how many tiles of columns are multiplied by one panel of A after the other.
-func (st *columnGrid) alongTiles() int {
-	k, deep := st.kernel, min(st.k, st.alongBlocks()*st.bk)
-	most := max(1, min(alongBytes/(k.MR*deep*st.b.elem.Size()), callLimit(k)/tileFlops(k, st.words(deep)), streamB/st.bytesStrip(st.g)))
-	if few := st.on.alongTiles; few > 0 && (st.panelsA > few || deep < st.k) {
-		return few // more sums, which wait for other panels or for more of K, would take the caches
-	}
-	return most
-}
-
-// multiplyAlong multiplies an item's part of A by so many tiles of columns from col on, or by those of one that are before to.
-// Their accumulators at acc are tile by tile for each panel of A.
+// multiplyAlong multiplies an item's part of A by so many tiles of columns from col on, or by those of one that are
+// before to. Their accumulators at acc are tile by tile for each panel of A.
 func (st *columnGrid) multiplyAlong(acc, tail unsafe.Pointer, t *spin.Turn, item, col, to, tiles int) {
 	k := st.kernel
 	pitch, pitchB, unit := k.NR*4, st.b.pitch(), k.KStep(st.b.elem)*k.KPack
 	lineTail, high := unit*st.b.elem.Size(), tiles*k.MR
 	at := min(col, st.n-k.MR) // the last columns may be multiplied again
-	blocks, block := st.alongBlocks(), st.chainK()
+	block := st.chainK()
 	chain := unsafe.Add(tail, high*lineTail)
 	first, last := st.blocks(item)
-	for step := first; step < last; step += blocks {
+	for step := first; step < last; step += st.alongSteps {
 		k0 := step * st.bk
-		n := min(st.k-k0, min(blocks, last-step)*st.bk)
+		n := min(st.k-k0, min(st.alongSteps, last-step)*st.bk)
 		if rest := n % unit; rest > 0 {
 			clear(unsafe.Slice((*byte)(tail), high*lineTail))
 			asm.CopyRows(tail, lineTail, st.b.at(k0+n-rest, at), pitchB, high, rest*st.b.elem.Size())

@@ -195,10 +195,31 @@ func (q *problem) cutColumns(g *Plan) {
 		most := min(max(1, slabBytes/(c.panelsA*q.k*size)/k.NR), longCols/k.NR)
 		cols = ceilDiv(panels, max(swept, ceilDiv(panels, most)))
 		block = cols
+		q.cutAlong(g)
 	}
 	cols = max(cols, ceilDiv(panels, max(maxSlabs, slabsEach*workers)))
 	c.cols, c.block = cols*k.NR, block*k.NR
 	c.slabs = ceilDiv(q.n, c.cols)
+}
+
+// alongBytes are the most of a B along K that a panel of A is multiplied by before the next panel is.
+const alongBytes = 512 << 10
+
+// cutAlong says how many tiles of columns, and steps of K, are multiplied by a panel of A before the next panel is: a
+// kernel stores the sums of one tile as it begins the next, and steps lie one after the other if there is but one panel.
+func (q *problem) cutAlong(g *Plan) {
+	k, c, few := q.kernel, &g.columns, q.on.alongTiles
+	step := tileFlops(k, q.words(g.depth))
+	if c.alongSteps = 1; c.panelsA == 1 {
+		c.alongSteps = max(1, callLimit(k)/(step*max(1, few)))
+	}
+	deep := min(q.k, c.alongSteps*g.depth)
+	if few > 0 && (c.panelsA > few || deep < q.k) {
+		c.alongTiles = few // more sums, which wait for other panels or for more of K, would take the caches
+		return
+	}
+	tile := k.MR * deep * q.elemB.Size()
+	c.alongTiles = max(1, min(alongBytes/tile, callLimit(k)/tileFlops(k, q.words(deep)), streamB/q.bytesStrip(g)))
 }
 
 // cutItems cuts K into items. Many workers end together if what a slow one has left of its slabs is done by

@@ -117,6 +117,8 @@ type columnCut struct {
 	items     int // parts of K
 	span      int // steps of an item
 	jobPanels int // panels of A in a copy job, of a step after the other
+
+	alongTiles, alongSteps int // of columns read as rows: tiles and steps of a panel of A before the next
 }
 
 // ringCut cuts a product into the tiles, stages, slabs and copy jobs of a grid.

@@ -132,7 +132,7 @@ func checkStreamMemory(st *columnGrid) error {
 	case sweptB:
 		acc = broomAcc / st.sumsEach(st.g)
 	case alongB:
-		panels, acc = st.alongTiles(), streamB
+		panels, acc = st.alongTiles, streamB
 	}
 	if got := panels * st.panelsA * k.MR * k.NR * 4; got > acc {
 		return fmt.Errorf("the accumulators of %d columns take %d bytes, there are %d", cols, got, acc)
@@ -150,7 +150,7 @@ func checkStreamMemory(st *columnGrid) error {
 		if st.cols > min(most, longCols) && st.columnCut.slabs < maxSlabs/2 {
 			return fmt.Errorf("%d slabs of %d columns, the bound is %d", st.columnCut.slabs, st.cols, min(most, longCols))
 		}
-		if got := st.alongTiles() * k.MR * k.KStep(st.b.elem) * 4; got > scratchBytes-streamB {
+		if got := st.alongTiles * k.MR * k.KStep(st.b.elem) * 4; got > scratchBytes-streamB {
 			return fmt.Errorf("what is left of K takes %d bytes, there are %d", got, scratchBytes-streamB)
 		}
 		return nil

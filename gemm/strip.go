@@ -29,17 +29,16 @@ func (p *product) rowsB(k0, at, col int) (unsafe.Pointer, int) {
 	return p.b.at(k0+at, col), p.b.pitch()
 }
 
-// packB packs n elements of K from k0 on of the columns from .. to-1 to panels.
-func (p *product) packB(panels unsafe.Pointer, k0, n, from, to int) {
+// packB packs n elements of K of the columns from .. to-1 to panels. They begin at elements behind k0, as in rowsB.
+func (p *product) packB(panels unsafe.Pointer, k0, at, n, from, to int) {
 	k := p.kernel
 	if !p.b.packed {
-		k.PackB(p.b.elem, p.b.trans)(panels, p.b.at(k0, from), p.b.pitch(), to-from, n)
+		k.PackB(p.b.elem, p.b.trans)(panels, p.b.at(k0+at, from), p.b.pitch(), to-from, n)
 		return
 	}
 	for col := from; col < to; col += k.NR {
-		at := (col - from) / k.NR * k.PanelB(p.words(n))
-		src, pitch := p.rowsB(k0, 0, col)
-		k.PackB(p.b.elem, false)(unsafe.Add(panels, at), src, pitch, k.NR, n)
+		src, pitch := p.rowsB(k0, at, col)
+		k.PackB(p.b.elem, false)(unsafe.Add(panels, (col-from)/k.NR*k.PanelB(p.words(n))), src, pitch, k.NR, n)
 	}
 }
 
@@ -202,7 +201,7 @@ func (p *product) multiplyGroup(g *group, t *spin.Turn) {
 		case g.packs > 0 && col == packed:
 			packed = min(col+g.packs, g.to)
 			s.b = panels
-			p.packB(panels, g.k0, g.n, col, packed)
+			p.packB(panels, g.k0, 0, g.n, col, packed)
 		}
 		p.multiply(s, ph, t)
 	}
