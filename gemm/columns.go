@@ -77,7 +77,8 @@ func (st *columnGrid) describe(s Stats) Stats {
 func (st *columnGrid) bytesA() int { return st.mapA.BoxBytes(st.m, st.bk) }
 
 func (st *columnGrid) task(ctx context.Context, r *run) (pipeline.Task, error) {
-	shape := pipeline.Shape{Depth: st.items, Items: st.items, CTAs: 1, Slabs: st.slabs, Private: ceilDiv(st.span*st.panelsA, st.jobPanels)}
+	jobs := ceilDiv(st.span*st.panelsA, st.jobPanels)
+	shape := pipeline.Shape{Depth: st.items, Items: st.items, CTAs: 1, Slabs: st.slabs, Private: jobs}
 	return &r.grid, r.grid.Reset(ctx, shape, st, st.g.workers)
 }
 

@@ -50,7 +50,8 @@ func (st *columnGrid) multiplyAlong(acc, tail unsafe.Pointer, t *spin.Turn, item
 					deep -= deep % unit
 				}
 				src, lds, dst, adds := st.places(st.phaseAt(k0+o, deep), sums, lines{chain, pitch})
-				k.Strip(st.words(deep), tiles, from, unsafe.Add(a, k.PanelB(st.words(o))), src.at, lds, dst.at, pitch, lda, 0)
+				panel := unsafe.Add(a, k.PanelB(st.words(o)))
+				k.Strip(st.words(deep), tiles, from, panel, src.at, lds, dst.at, pitch, lda, 0)
 				if adds {
 					asm.Combine(sums.at, pitch, dst.at, pitch, high, k.NR, 1, 1)
 				}
@@ -60,6 +61,7 @@ func (st *columnGrid) multiplyAlong(acc, tail unsafe.Pointer, t *spin.Turn, item
 		}
 	}
 	for i := 0; i < st.panelsA && last == st.steps; i++ {
-		st.storeTurned(st.c.at(i*k.NR, col), unsafe.Add(acc, (i*high+col-at)*pitch), min(high, to-col), min(k.NR, st.m-i*k.NR))
+		row, sums := i*k.NR, unsafe.Add(acc, (i*high+col-at)*pitch)
+		st.storeTurned(st.c.at(row, col), sums, min(high, to-col), min(k.NR, st.m-row))
 	}
 }

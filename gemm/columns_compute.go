@@ -79,8 +79,8 @@ func (st *columnGrid) blockA(step int) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
 }
 
-// computeStreamed multiplies an item's part of A by n columns from col on. Their sums are added up in C, or in mem, from
-// where they go to C, or to where they wait for the next item.
+// computeStreamed multiplies an item's part of A by n columns from col on. Their sums are added up in C, or in mem,
+// from where they go to C, or to where they wait for the next item.
 func (st *columnGrid) computeStreamed(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
 	from, to := st.blocks(item)
 	a := blocksOfA{unsafe.Pointer(unsafe.SliceData(st.slot)), st.bytesA(), st.bk}

@@ -16,7 +16,8 @@ const (
 	broomAcc = 1 << 20 // bytes of accumulators, of which those of an unfinished block are half
 )
 
-// brooms have what a worker sweeps with: memory for panels of columns that are no piece, for pieces, and for accumulators.
+// brooms have what a worker sweeps with: memory for panels of columns that are no piece, for pieces, and for
+// accumulators.
 var brooms = sync.Pool{New: func() any {
 	return &scratch{mem: tile.HeapSlots(2*asm.SweepRoom + broomAcc)}
 }}

@@ -205,8 +205,9 @@ func (q *problem) cutColumns(g *Plan) {
 // alongBytes are the most of a B along K that a panel of A is multiplied by before the next panel is.
 const alongBytes = 512 << 10
 
-// cutAlong says how many tiles of columns, and steps of K, are multiplied by a panel of A before the next panel is: a
-// kernel stores the sums of one tile as it begins the next, and steps lie one after the other if there is but one panel.
+// cutAlong says how many tiles of columns, and steps of K, are multiplied by a panel of A before the next panel is:
+// a kernel stores the sums of one tile as it begins the next, and steps lie one after the other if there is but one
+// panel.
 func (q *problem) cutAlong(g *Plan) {
 	k, c, few := q.kernel, &g.columns, q.on.alongTiles
 	step := tileFlops(k, q.words(g.depth))

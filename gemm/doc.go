@@ -15,24 +15,22 @@
 // nothing but the Rows x Cols elements is read or written. [Of] makes a matrix of a
 // slice; one of another library's bfloat16 numbers comes from [bf16.FromBits].
 //
-// A and B hold [bf16.BF16], [float16.Float16] or float32, both the same; C holds
-// any of the three. They may also hold [fp8.E4M3] or
-// [fp8.E5M2], and with [Engine.Multiply] one of each. In native arithmetic fp8 is
-// widened, exactly, and multiplied as bfloat16 is: the bits are those of operands that
-// were widened before. There one operand may be fp8 and the other, with
-// [Engine.Multiply], any type, in whose arithmetic they are multiplied then; so
-// weights in fp8 take half the memory of bfloat16, and of the time to read them. Products are accumulated in float32: K is cut
-// into blocks of 256 elements, or of 512 of bfloat16, each is summed from zero in the order of K, as the kernel's instruction
-// does, and the sums of blocks are added in their order, to nearest even. Then alpha·acc + beta·C is computed in float32, each operation
-// rounded, and rounded once more, to nearest even, if C has 16 bits. Before that
-// last rounding an element, if there is nothing but alpha and beta, differs from the exact value by at most
+// A and B hold [bf16.BF16], [float16.Float16] or float32, both the same; C holds any of the three. They may also
+// hold [fp8.E4M3] or [fp8.E5M2], and with [Engine.Multiply] one of each. In native arithmetic fp8 is widened,
+// exactly, and multiplied as bfloat16 is: the bits are those of operands that were widened before. There one
+// operand may be fp8 and the other, with [Engine.Multiply], any type, in whose arithmetic they are multiplied then;
+// so weights in fp8 take half the memory of bfloat16, and of the time to read them. Products are accumulated in
+// float32: K is cut into blocks of 256 elements, or of 512 of bfloat16, each is summed from zero in the order of K,
+// as the kernel's instruction does, and the sums of blocks are added in their order, to nearest even. Then
+// alpha·acc + beta·C is computed in float32, each operation rounded, and rounded once more, to nearest even, if C
+// has 16 bits. Before that last rounding an element, if there is nothing but alpha and beta, differs from the exact
+// value by at most
 //
 //	(block + K/block + 8)·2^-24 · (|alpha|·|A|·|B| + |beta|·|C|)
 //
-// with K in place of block if that is less, as long as no product and no sum overflows, or is so small that float32 holds it as
-// a subnormal number or as zero. The kernels avx512bf16 and amx and their models
-// gobf16 and goamx besides take subnormal operands, and results of a step, as
-// zeros; the others keep them.
+// with K in place of block if that is less, as long as no product and no sum overflows, or is so small that float32
+// holds it as a subnormal number or as zero. The kernels avx512bf16 and amx and their models gobf16 and goamx
+// besides take subnormal operands, and results of a step, as zeros; the others keep them.
 //
 // With beta = 0 the old C is never read. Otherwise NaN and Inf propagate as in
 // IEEE 754: zeros in A, in B and as alpha are multiplied like any number. Which
@@ -174,17 +172,15 @@
 //
 //	depth · (ctas·m + n) · k · 4  +  ctas · m · n · 4    bytes
 //
-// each dimension rounded up to the register tile, and the accumulators twice if K
-// has several blocks, or parts, of several stages. The engine's own choice stays
-// below 32 MiB, or 48 MiB for more workers if they are, and 4 MiB above that in Hopper arithmetic, whose panels hold exponents too;
-// [WithTile] (if it names m, ctas is 1) and [WithDepth] change it, and [Stats] reports the
-// dimensions. An engine has at most as many rings in use at once, and keeps as
-// many, those of up to 64 MiB, as GOMAXPROCS was when it was made, or WithWorkers
-// of [New] if that is more; further calls wait for their turn. [Engine.Close] gives
-// the memory back; the shared engine keeps its own. A small product borrows a
-// buffer of less than 1 MiB from a pool that the garbage collector empties, and so does
-// each worker of one with few rows; with AMX of little more than 1 MiB. Workers that share out K have the sums of its blocks
-// from the engine, at most 2 MiB, or of dot products a 128th of A and B.
+// each dimension rounded up to the register tile, and the accumulators twice if K has several blocks, or parts, of
+// several stages. The engine's own choice stays below 32 MiB, or 48 MiB for more workers if they are, and 4 MiB
+// above that in Hopper arithmetic, whose panels hold exponents too; [WithTile] (if it names m, ctas is 1) and
+// [WithDepth] change it, and [Stats] reports the dimensions. An engine has at most as many rings in use at once,
+// and keeps as many, those of up to 64 MiB, as GOMAXPROCS was when it was made, or WithWorkers of [New] if that is
+// more; further calls wait for their turn. [Engine.Close] gives the memory back; the shared engine keeps its own. A
+// small product borrows a buffer of less than 1 MiB from a pool that the garbage collector empties, and so does
+// each worker of one with few rows; with AMX of little more than 1 MiB. Workers that share out K have the sums of
+// its blocks from the engine, at most 2 MiB, or of dot products a 128th of A and B.
 //
 // In steady state, that is with rings of the size already there, Multiply
 // allocates nothing, whatever its options.

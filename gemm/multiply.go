@@ -124,7 +124,9 @@ func (e *Engine) compute(in *slab, s *settings) error {
 		span.End()
 	}
 	if s.stats != nil {
-		*s.stats = Stats{Kernel: in.kernel.Name, Inline: true, Route: byCaller.String(), Plan: plan, Workers: workers, Elapsed: time.Since(start)}
+		st := Stats{Kernel: in.kernel.Name, Inline: true, Route: byCaller.String(), Plan: plan, Workers: workers}
+		st.Elapsed = time.Since(start)
+		*s.stats = st
 	}
 	return nil
 }

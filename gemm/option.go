@@ -120,10 +120,9 @@ func WithWorkers(n int) Option { return Option{kind: optWorkers, n: [3]int{n}} }
 // ring where that is faster. It does not change the result's bits.
 func WithDepth(stages int) Option { return Option{kind: optDepth, n: [3]int{stages}} }
 
-// WithTile sets the tile of a CTA: m x n elements of C, k elements deep a
-// stage, which in native arithmetic is at most a block of K. They are rounded up to what the kernel needs; 0 leaves a dimension to
-// the engine, and a packed B has its own k. Like [WithDepth] it asks for a ring, and
-// does not change the result's bits.
+// WithTile sets the tile of a CTA: m x n elements of C, k elements deep a stage, which in native arithmetic is at
+// most a block of K. They are rounded up to what the kernel needs; 0 leaves a dimension to the engine, and a packed
+// B has its own k. Like [WithDepth] it asks for a ring, and does not change the result's bits.
 func WithTile(m, n, k int) Option { return Option{kind: optTile, n: [3]int{m, n, k}} }
 
 // An Activation is a function that [WithActivation] applies to each element of C. Of a NaN it is a NaN, and of an

@@ -148,9 +148,10 @@ func (r *ring) Compute(stage, item, cta, slab int) {
 	k, words := r.kernel, r.words(depth)
 	sums := (cta*r.rowSlabs*r.slabRows+at)*r.bn*4 + from*r.slabRows*4
 	g := group{
-		strip: strip{row: first + at, rows: rows, sums: lines{unsafe.Add(r.acc, sums), k.NR * 4}, chain: forward(r.chain, sums)},
+		strip: strip{row: first + at, rows: rows, chain: forward(r.chain, sums)},
 		from:  col + from, to: col + to, k0: k0, n: depth,
 	}
+	g.sums = lines{unsafe.Add(r.acc, sums), k.NR * 4}
 	g.a.at = unsafe.Pointer(unsafe.SliceData(r.slotA(stage, cta)[at/k.MR*k.PanelA(words):]))
 	if r.steps > 1 { // otherwise strips take turns with one's accumulators
 		g.stripBytes = r.slabRows * k.NR * 4

@@ -55,7 +55,8 @@ func gather[E uint16 | uint32](to []byte, from unsafe.Pointer, step int) {
 	}
 }
 
-// dotSums writes the sums of n blocks of K from first on to sums, those of a block, m x n, after those of the one before.
+// dotSums writes the sums of n blocks of K from first on to sums, those of a block, m x n, after those of the one
+// before.
 func (in *slab) dotSums(first, n int, sums unsafe.Pointer) {
 	lanes, deep, each, size := in.kernel.Lanes(in.elem), in.elem.Block(), in.elem.Size(), in.m*in.n
 	s := scratches.Get().(*scratch)

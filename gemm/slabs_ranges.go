@@ -74,7 +74,8 @@ func (pl *slabGrid) slice(in *slab, row, block, blocks int) {
 	} else {
 		in.b.ptr = pl.b.at(k0, 0)
 	}
-	in.c = view{ptr: unsafe.Add(pl.sums, pl.sumsAt(block)+row*pl.n*4), rows: in.m, cols: in.n, stride: in.n, elem: asm.F32}
+	in.c = view{rows: in.m, cols: in.n, stride: in.n, elem: asm.F32}
+	in.c.ptr = unsafe.Add(pl.sums, pl.sumsAt(block)+row*pl.n*4)
 	in.alpha, in.beta, in.finish = 1, 0, finish{}
 	in.out, in.pitchC, in.plain = asm.F32, in.c.pitch(), true
 	in.layout(pl.g, pl.g.slabs.cols)

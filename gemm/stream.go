@@ -61,8 +61,8 @@ func (p *product) streamBlocks(a blocksOfA, from, to, col, n int, sums lines, ad
 	}
 }
 
-// streamPanel multiplies all of A by n columns of B, as many as a panel has if those of A are more than one. The kernel for the
-// first panel of A reads B from memory as fast as it can, and leaves it in a cache for the others.
+// streamPanel multiplies all of A by n columns of B, as many as a panel has if those of A are more than one. The kernel
+// for the first panel of A reads B from memory as fast as it can, and leaves it in a cache for the others.
 func (p *product) streamPanel(a unsafe.Pointer, k0, depth, col, n int, sums lines, add bool, t *spin.Turn) {
 	k, words := p.kernel, p.words(depth)
 	for row := 0; row < p.m; row += k.MR {
@@ -70,7 +70,8 @@ func (p *product) streamPanel(a unsafe.Pointer, k0, depth, col, n int, sums line
 			a, sums.at = unsafe.Add(a, k.PanelA(words)), sums.row(k.MR)
 		}
 		if row > 0 && p.ready() && k.Edge() != nil {
-			s := strip{col: col, rows: p.m - row, cols: n, words: words, a: tilesOfA{at: a}, b: p.packed.at(k0, col), sums: sums}
+			s := strip{col: col, rows: p.m - row, cols: n, words: words, a: tilesOfA{at: a}, sums: sums}
+			s.b = p.packed.at(k0, col)
 			p.multiply(&s, phase{first: true, ends: true, whole: true, added: add}, t)
 			return
 		}

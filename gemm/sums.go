@@ -33,8 +33,8 @@ type lines struct {
 // row returns where row i begins, or nil if there are none.
 func (l lines) row(i int) unsafe.Pointer { return forward(l.at, i*l.pitch) }
 
-// places returns where a kernel finds sums, with its lds, and where it puts them, for those of the blocks before in sums
-// and those of parts of a block in chain; and whether these are to be added to those then.
+// places returns where a kernel finds sums, with its lds, and where it puts them, for those of the blocks before in
+// sums and those of parts of a block in chain; and whether these are to be added to those then.
 func (p *product) places(ph phase, sums, chain lines) (src lines, lds int, dst lines, adds bool) {
 	if dst = sums; ph.apart() {
 		dst = chain
