@@ -18,10 +18,9 @@ type columnGrid struct {
 	product
 	*columnCut
 	g     *Plan
-	bk    int  // elements of K in a block
-	group int  // columns of a block that are packed at a time
-	room  int  // bytes of a worker's panels of B
-	inC   bool // the rows that kernels add to, if they do, are those of C
+	bk    int // elements of K in a block
+	group int // columns of a block that are packed at a time
+	room  int // bytes of a worker's panels of B
 	mapA  tile.PanelMap
 	slot  []byte         // A: [block of K][panel]
 	acc   unsafe.Pointer // accumulators, if they outlast an item: [panel of B][rows][NR], or [m][n]
@@ -43,9 +42,6 @@ func (st *columnGrid) init(p *product, g *Plan) (err error) {
 	case sweptB:
 		st.room = 2 * asm.SweepRoom
 	}
-	// Workers that add to C every few rows of K take its lines from each other, though each
-	// has columns of its own: a processor fetches the lines after them, too.
-	st.inC = g.workers == 1 && p.direct()
 	st.mapA, err = p.panelMap(side, &p.a, p.m, !p.a.trans)
 	return err
 }

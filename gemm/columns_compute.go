@@ -84,7 +84,9 @@ func (st *columnGrid) blockA(step int) unsafe.Pointer {
 func (st *columnGrid) computeStreamed(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
 	from, to := st.blocks(item)
 	a := blocksOfA{unsafe.Pointer(unsafe.SliceData(st.slot)), st.bytesA(), st.bk}
-	if st.inC {
+	// Workers that add to C every few rows of K take its lines from each other, though each
+	// has columns of its own: a processor fetches the lines after them, too.
+	if st.g.workers == 1 && st.direct() {
 		st.streamBlocks(a, from, to, col, n, lines{st.c.at(0, col), st.c.pitch()}, false, t)
 		return
 	}
@@ -100,8 +102,8 @@ func (st *columnGrid) computeStreamed(mem unsafe.Pointer, t *spin.Turn, item, co
 	}
 }
 
-// waiting returns where the sums from column col on wait for more of K, which another worker may
-// multiply, and the bytes between their rows: in C, if that holds them as they are, or in rows of sums.
+// waiting returns where the sums from column col on wait for more of K, which another worker may multiply: in C, if that
+// holds them as they are, or in rows of sums.
 func (p *product) waiting(sums unsafe.Pointer, col int) lines {
 	if p.direct() {
 		return lines{p.c.at(0, col), p.c.pitch()}

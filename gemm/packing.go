@@ -60,9 +60,7 @@ func (p *packing) offset(k0, col int) int {
 	if k0 += p.first; k0 > 0 {
 		panels, whole := ceilDiv(p.n, p.kernel.NR), k0/p.bk
 		n = whole * panels * p.panel(p.bk)
-		if rest := k0 - whole*p.bk; rest > 0 {
-			n += rest * p.kernel.NR * p.elem.Size() // in a narrow panel
-		}
+		n += (k0 - whole*p.bk) * p.kernel.NR * p.elem.Size() // which begins a block in a narrow panel, or is 0
 	}
 	if col > 0 {
 		n += col / p.kernel.NR * p.pitch(k0-p.first)

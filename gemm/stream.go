@@ -15,7 +15,7 @@ const (
 )
 
 // runFewRows computes the columns from .. to-1 of so few rows that they are one panel. Beside the columns of other
-// workers their sums had better not be added to in C, see [columnGrid.init].
+// workers their sums had better not be added to in C, see computeStreamed.
 func (in *slab) runFewRows(from, to int) {
 	k, cols, depth := in.kernel, to-from, in.stageK()
 	s := scratches.Get().(*scratch)
