@@ -50,20 +50,20 @@ func (in *slab) run(from, to int) {
 func (in *slab) runPanels(from, to int) {
 	var s *scratch
 	var b unsafe.Pointer
-	g := group{strip: strip{rows: in.m}, from: from, to: to}
-	sums, apart := lines{in.c.at(0, from), in.c.pitch()}, in.kernel.NR*4
+	pitch := in.kernel.NR * 4
+	g := group{strip: strip{rows: in.m}, from: from, to: to, stripBytes: pitch}
+	sums := lines{in.c.at(0, from), in.c.pitch()}
 	if in.room != (room{}) {
 		s = scratches.Get().(*scratch)
 		g.a.at = s.at()
 		b = unsafe.Add(g.a.at, roundUp(in.room.a, tile.SlotAlign))
 		if in.room.acc > 0 {
-			sums, apart = lines{unsafe.Add(b, roundUp(in.room.b, tile.SlotAlign)), in.kernel.NR * 4}, 0
+			sums, g.stripBytes = lines{unsafe.Add(b, roundUp(in.room.b, tile.SlotAlign)), pitch}, 0
 			if in.g.depth < in.k {
-				apart = in.room.acc
+				g.stripBytes = in.room.acc
 			}
 		}
 	}
-	g.stripBytes = apart
 	for g.k0 = 0; g.k0 < in.k; g.k0 += in.g.depth {
 		g.n = min(in.g.depth, in.k-g.k0)
 		if in.g.a == rowsOfA {
