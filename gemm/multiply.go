@@ -211,7 +211,7 @@ func (s *settings) cutParts(p *product) error {
 
 // vector makes the product of a matrix by a vector that of a row by the transpose of the matrix.
 func (p *product) vector() {
-	if p.c.cols == 1 && p.c.stride == 1 && !p.b.packed {
+	if p.c.cols == 1 && p.c.stride == 1 { // one that was packed is plain by now
 		p.turn()
 		p.c.row()
 		p.a.row()
