@@ -186,7 +186,7 @@ func (q *problem) cutColumns(g *Plan) {
 		}
 		// Long pieces of memory are read fastest, but the slowest of many would keep the others waiting.
 		each := 1
-		if workers > 2 && (workers > 2*fewWorkers || panels < longPanels*workers || q.formB == alongK) {
+		if c.panelsA > 1 || workers > 2 && (workers > 2*fewWorkers || panels < longPanels*workers || q.formB == alongK) {
 			each = slabsEach
 		}
 		block = min(longCols, (scratchBytes-2*tile.SlotAlign)/(q.m*4)) / k.NR
