@@ -17,6 +17,9 @@ func (s *streamKernel) along(k, m, n int, a, b unsafe.Pointer, stride int, dst u
 	}
 	c := s.newBlock()
 	rest := k % line
+	if rest == 0 && s.farAlong() != nil { // all columns under way are at the same place in K
+		whole = k
+	}
 	s.lines(c, whole, m, n, a, b, stride, dst, ldd, add)
 	add, a, b = add || whole > 0, s.panelA(a, whole), unsafe.Add(b, whole*s.size)
 	lines := k - whole - rest
@@ -76,8 +79,8 @@ func (s *streamKernel) blocks(c *streamBlock, blocks, m, n int, a, b unsafe.Poin
 	v := s.transposed.of(m)
 	kernels, slots := s.transposed, c.slots[:s.slots[v]]
 	ahead, lag := streamAhead, streamLag/s.block
-	if far := s.farther(); far != nil && far.transposed != nil {
-		kernels, lag = far.transposed, 0
+	if far := s.farAlong(); far != nil {
+		kernels, lag = far, 0
 		if len(slots) == 1 {
 			ahead = streamFar
 		}

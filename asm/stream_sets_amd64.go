@@ -128,6 +128,14 @@ func (s *streamKernel) farther() *farStream {
 	return s.far
 }
 
+// farAlong returns those for rows along K, or nil.
+func (s *streamKernel) farAlong() streamSet {
+	if far := s.farther(); far != nil {
+		return far.transposed
+	}
+	return nil
+}
+
 var (
 	stream512 = streamShape{mr: 8, nr: 32, vec: 16, masks: true, slots: []int{2, 2, 2, 1, 1}, widths: []int{128, 128, 64, 32, 32}, deep: []int{64, 64, 64, 32, 32}}
 	stream256 = streamShape{mr: avx2MR, nr: avx2NR, vec: avx2Vector, slots: []int{4, 4, 2}, widths: []int{avx2NR, avx2NR, avx2NR}}
