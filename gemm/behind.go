@@ -9,12 +9,13 @@ import (
 // A behind packs the panels of B that a worker multiplies for itself, of some columns and steps of K. Each is packed
 // while the one before is multiplied: what waits for memory then waits behind products.
 type behind struct {
-	of         *columnGrid
+	*product
+	g          *Plan
 	from, to   int            // columns
 	step, last int            // of K: the first and the one after the last
 	memory     unsafe.Pointer // for two panels
 	at         int            // the panel to be multiplied next,
-	packed     int            // and the elements of K that are there of it
+	done       int            // and the elements of K of it that are packed
 }
 
 // A piece is a part of B that fills a panel: n elements of K of cols columns.
@@ -25,15 +26,15 @@ type piece struct {
 
 // piece returns what fills panel i, or nothing if that comes after the last.
 func (w *behind) piece(i int) piece {
-	st, nr := w.of, w.of.kernel.NR
+	nr := w.kernel.NR
 	panels := ceilDiv(w.to-w.from, nr)
 	step := w.step + i/panels
 	if step >= w.last {
 		return piece{}
 	}
-	k0, n := st.blockOf(step)
+	k0, n := w.blockOf(w.g, step)
 	col := w.from + i%panels*nr
-	return piece{k0, n, col, min(nr, w.to-col), unsafe.Add(w.memory, i%2*st.room/2)}
+	return piece{k0, n, col, min(nr, w.to-col), unsafe.Add(w.memory, i%2*w.behindBytes(w.g)/2)}
 }
 
 // reach returns how many pieces after the one that is multiplied to bring closer:
@@ -53,23 +54,22 @@ func (p *product) sharesChunks() bool {
 // next completes the panel to be multiplied next, and says how its products pack the one after it and bring a later
 // one closer.
 func (w *behind) next() (panel unsafe.Pointer, ahead asm.Packing) {
-	p := &w.of.product
-	k, now, next, later := p.kernel, w.piece(w.at), w.piece(w.at+1), w.piece(w.at+p.reach())
-	if rest := now.n - w.packed; rest > 0 {
-		p.packB(unsafe.Add(now.panel, w.packed/k.KPack*k.NR*4), now.k0, w.packed, rest, now.col, now.col+now.cols)
+	k, b, now, next, later := w.kernel, &w.b, w.piece(w.at), w.piece(w.at+1), w.piece(w.at+w.reach())
+	if rest := now.n - w.done; rest > 0 {
+		w.packB(unsafe.Add(now.panel, w.done/k.KPack*k.NR*4), now.k0, w.done, rest, now.col, now.col+now.cols)
 	}
-	w.at, w.packed = w.at+1, 0
+	w.at, w.done = w.at+1, 0
 	if next.cols == k.NR {
-		w.packed = next.n - next.n%k.PackDepth(p.b.elem, p.b.trans)
+		w.done = next.n - next.n%k.PackDepth(b.elem, b.trans)
 	}
-	if w.packed == 0 {
+	if w.done == 0 {
 		return now.panel, ahead
 	}
-	ahead = asm.Packing{K: w.packed, KContiguous: p.b.trans, Panel: next.panel}
-	ahead.B, ahead.Stride = p.rowsB(next.k0, 0, next.col)
+	ahead = asm.Packing{K: w.done, KContiguous: b.trans, Panel: next.panel}
+	ahead.B, ahead.Stride = w.rowsB(next.k0, 0, next.col)
 	ahead.Next, ahead.Pitch = ahead.B, ahead.Stride // which is near already
 	if later.n > 0 {
-		ahead.Next, ahead.Pitch = p.chunks(later)
+		ahead.Next, ahead.Pitch = w.chunks(later)
 	}
 	return now.panel, ahead
 }

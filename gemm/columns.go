@@ -87,7 +87,7 @@ func (st *columnGrid) blocks(item int) (from, to int) {
 func (st *columnGrid) Expect(item, cta int) int {
 	n := 0
 	for step, to := st.blocks(item); step < to; step++ {
-		_, k := st.blockOf(step)
+		_, k := st.blockOf(st.g, step)
 		n += st.mapA.BoxBytes(st.m, k)
 	}
 	return n / tile.PanelTxUnit
@@ -100,7 +100,7 @@ func (st *columnGrid) Load(stage, item, cta, job int, bars []barrier.Barrier) {
 	for panel := job * st.jobPanels; panel < end; panel++ {
 		high := st.mapA.Width()
 		step, row := from+panel/st.panelsA, panel%st.panelsA*high
-		k0, k := st.blockOf(step)
+		k0, k := st.blockOf(st.g, step)
 		load(&st.mapA, st.slot[step*st.bytesA():], 0, st.m, row, high, k0, k, bars)
 	}
 }

@@ -38,7 +38,7 @@ func (st *columnGrid) computePanels(s *scratch, t *spin.Turn, item, from, to int
 	step, last := st.blocks(item)
 	switch st.g.b {
 	case behindB:
-		s.behind = behind{of: st, from: from, to: to, step: step, last: last, memory: s.at()}
+		s.behind = behind{product: &st.product, g: st.g, from: from, to: to, step: step, last: last, memory: s.at()}
 		g.behind = &s.behind
 	case sweptB:
 		s.sweep = asm.Sweep{M: st.m, Stride: st.b.pitch(), Strip: g.stripBytes, Room: unsafe.Add(s.at(), asm.SweepRoom)}
@@ -48,7 +48,7 @@ func (st *columnGrid) computePanels(s *scratch, t *spin.Turn, item, from, to int
 	acc := st.accumulators(unsafe.Add(chain, apart), from)
 	for ; step < last; step++ {
 		g.from, g.sums, g.chain, g.a.at = from, lines{acc, st.kernel.NR * 4}, chain, st.blockA(step)
-		g.k0, g.n = st.blockOf(step)
+		g.k0, g.n = st.blockOf(st.g, step)
 		if st.g.b == sweptB {
 			st.sweep(&s.sweep, &g, t, step+1 < last)
 		}
@@ -65,13 +65,6 @@ func (st *columnGrid) accumulators(mem unsafe.Pointer, from int) unsafe.Pointer 
 		return mem
 	}
 	return unsafe.Add(st.acc, from/st.stripCols(st.g)*st.bytesStrip(st.g))
-}
-
-// blockOf returns the first element of K of a step and how many it has.
-func (st *columnGrid) blockOf(step int) (k0, n int) {
-	unit := st.unitK(st.bk)
-	k0 = step/st.each*unit + step%st.each*st.bk
-	return k0, min(st.bk, (step/st.each+1)*unit-k0, st.k-k0)
 }
 
 // blockA returns A's panels of a block of K.

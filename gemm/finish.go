@@ -12,7 +12,7 @@ import (
 type finishing struct {
 	any        bool // a small product had better not look at the others
 	vectors    [numVectors]vector
-	activation Activation
+	activation asm.Activation
 }
 
 // The vectors of a product, in the order in which they are applied.
@@ -65,14 +65,14 @@ type finish struct {
 	inC     bool    // sums that are elements of C have only to be completed there, while a cache has them
 	both    bool    // scales are one value each,
 	scale   float32 // and this is their product
-	f       Activation
+	f       asm.Activation
 	first   unsafe.Pointer // element of C
 	pitch   int            // bytes between rows of C
 }
 
 // setFinish makes the finish of a product whose operands have taken their places.
 func (p *product) setFinish(asked *finishing) {
-	if !asked.any || asked.activation == Identity && asked.vectors == [numVectors]vector{} {
+	if !asked.any || asked.activation == asm.Identity && asked.vectors == [numVectors]vector{} {
 		return
 	}
 	f := &p.finish
@@ -130,7 +130,7 @@ func (p *product) complete(to, dst unsafe.Pointer, ldd int, acc unsafe.Pointer, 
 	bias := f.vector(biasCols, row, col)
 	if f.vectors[biasRows].At != nil {
 		if bias.At != nil {
-			asm.Activate(dst, ldd, acc, pitch, rows, cols, bias, Identity)
+			asm.Activate(dst, ldd, acc, pitch, rows, cols, bias, asm.Identity)
 			acc, pitch = dst, ldd
 		}
 		bias = f.vector(biasRows, row, col)

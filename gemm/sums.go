@@ -21,6 +21,13 @@ func (p *product) phaseAt(k0, n int) phase {
 	return ph
 }
 
+// blockOf returns the first element of K of a step of a plan by columns and how many it has.
+func (p *product) blockOf(g *Plan, step int) (k0, n int) {
+	each, unit := g.columns.each, p.unitK(g.depth)
+	k0 = step/each*unit + step%each*g.depth
+	return k0, min(g.depth, (step/each+1)*unit-k0, p.k-k0)
+}
+
 // apart reports whether the sums are those of a part of a block, beside those of the blocks before.
 func (ph phase) apart() bool { return ph.added && !ph.whole }
 
