@@ -47,7 +47,7 @@ func (st *columnGrid) init(p *product, g *Plan) (err error) {
 }
 
 // bytes returns the slot memory that the plan needs: A, and the accumulators that outlast an item.
-func (st *columnGrid) bytes() int64 { return int64(st.bytesSlot()) + int64(st.bytesAcc(st.g)) }
+func (st *columnGrid) Bytes() int64 { return int64(st.bytesSlot()) + int64(st.bytesAcc(st.g)) }
 
 func (st *columnGrid) bytesSlot() int { return roundUp(st.steps*st.bytesA(), tile.SlotAlign) }
 

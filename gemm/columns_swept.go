@@ -12,10 +12,6 @@ import (
 // A kernel that sweeps packs a piece of B and multiplies it before the next, so few
 // elements of K deep that all columns go by before the next of K. What they have as
 // accumulators is to stay in a second-level cache.
-const (
-	broomAcc = 1 << 20 // bytes of accumulators, of which those of an unfinished block are half
-)
-
 // brooms have what a worker sweeps with: memory for panels of columns that are no piece, for pieces, and for
 // accumulators.
 var brooms = sync.Pool{New: func() any {

@@ -163,7 +163,7 @@ func (g *ringCut) load(k *asm.Kernel, depth int) int64 {
 // items returns the stages of all tiles.
 func (g *ringCut) items() int { return g.tilesM * g.tilesN * g.steps }
 
-func (g *ringCut) shape() pipeline.Shape {
+func (g *ringCut) Shape() pipeline.Shape {
 	s := pipeline.Shape{
 		Depth:   g.depth,
 		Items:   g.items(),
@@ -180,7 +180,7 @@ func (g *ringCut) shape() pipeline.Shape {
 
 // bytes returns the slot memory that the plan needs: the ring's stages, then
 // the accumulators and the chains.
-func (g *ringCut) bytes() int64 {
+func (g *ringCut) Bytes() int64 {
 	return int64(g.depth)*int64(g.stage()) + int64(g.bytesAcc) + int64(g.bytesChain)
 }
 

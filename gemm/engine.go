@@ -214,14 +214,6 @@ func (e *Engine) plan(p *product, s *settings) *Plan {
 	return &now.plan
 }
 
-// hash returns a number that problems have which are equal, and few others. A small product notices multiplications
-// that wait for each other.
-func (q *problem) hash() uint {
-	h := uint(q.m)*0x9e3779b1 + uint(q.n)*0x85ebca6b + uint(q.k)*0xc2b2ae35 +
-		uint(q.workers)*0x27d4eb2f + uint(q.elem)*0x165667b1 + uint(q.formB)*0x61c88647
-	return h>>20 ^ h>>9
-}
-
 // pose makes p's problem, as far as a product that is too small to think about needs it.
 func (p *product) pose() {
 	q := &p.problem

@@ -98,7 +98,7 @@ func (e *Engine) planned(c, a, b AnyMatrix, opts []Option) (ringCut, error) {
 // RingBytes returns the memory that it takes.
 func RingBytes(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 	g, err := e.planned(c, a, b, opts)
-	return int(g.bytes()), err
+	return int(g.Bytes()), err
 }
 
 // RingSlabs returns how many slabs a stage of it has, which workers share.

@@ -92,7 +92,7 @@ func (e *Engine) compute(in *slab, s *settings) error {
 		start = time.Now()
 	}
 	s.trace.Begin(s.ctx, 1)
-	workers, plan := 1, &tinyPlan
+	workers, g := 1, &tinyPlan
 	switch {
 	case in.m == 0 || in.n == 0:
 		workers = 0
@@ -105,10 +105,10 @@ func (e *Engine) compute(in *slab, s *settings) error {
 			in.unpacked = in.tiny()
 		}
 		if in.unpacked == nil {
-			if plan = e.plan(&in.product, s); plan.share != byCaller {
-				return e.grid(in, s, plan, start)
+			if g = e.plan(&in.product, s); g.share != byCaller {
+				return e.grid(in, s, g, start)
 			}
-			in.layout(plan, in.n)
+			in.layout(g, in.n)
 		}
 		span := s.trace.Start(0, pipeline.TraceCompute)
 		// It may be one of many that follow each other, and give way together.
@@ -124,7 +124,7 @@ func (e *Engine) compute(in *slab, s *settings) error {
 		span.End()
 	}
 	if s.stats != nil {
-		st := Stats{Kernel: in.kernel.Name, Inline: true, Route: byCaller.String(), Plan: plan, Workers: workers}
+		st := Stats{Kernel: in.kernel.Name, Inline: true, Route: byCaller.String(), Plan: g, Workers: workers}
 		st.Elapsed = time.Since(start)
 		*s.stats = st
 	}

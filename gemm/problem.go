@@ -40,6 +40,14 @@ const (
 	forms
 )
 
+// hash returns a number that problems have which are equal, and few others. A small product notices multiplications
+// that wait for each other.
+func (q *problem) hash() uint {
+	h := uint(q.m)*0x9e3779b1 + uint(q.n)*0x85ebca6b + uint(q.k)*0xc2b2ae35 +
+		uint(q.workers)*0x27d4eb2f + uint(q.elem)*0x165667b1 + uint(q.formB)*0x61c88647
+	return h>>20 ^ h>>9
+}
+
 // words returns the depth in words of the kernel's panels of n elements of K.
 func (q *problem) words(n int) int { return q.kernel.Words(q.elem, n) }
 

@@ -45,7 +45,7 @@ func (r *ring) describe(st Stats) Stats {
 }
 
 func (r *ring) task(ctx context.Context, of *run) (pipeline.Task, error) {
-	return &of.grid, of.grid.Reset(ctx, r.shape(), r, r.g.workers)
+	return &of.grid, of.grid.Reset(ctx, r.Shape(), r, r.g.workers)
 }
 
 // bare reports whether the ring holds no B.

@@ -22,7 +22,7 @@ type run struct {
 
 // A program is what computes a product that workers share.
 type program interface {
-	bytes() int64           // of memory that lasts as long as the product
+	Bytes() int64           // of memory that lasts as long as the product
 	use(mem []byte)         // lays it out
 	describe(s Stats) Stats // adds how the product is cut
 	task(ctx context.Context, r *run) (pipeline.Task, error)
@@ -44,7 +44,7 @@ func (r *run) start(ctx context.Context, pool *tile.SlotPool, in *slab, g *Plan,
 	if err != nil {
 		return nil, err
 	}
-	if n := w.bytes(); n > 0 {
+	if n := w.Bytes(); n > 0 {
 		if n > math.MaxInt-tile.SlotAlign {
 			return nil, fmt.Errorf("gemm: slots of %d bytes are more than there can be", n)
 		}

@@ -8,13 +8,6 @@ import (
 	"example.com/leafhopper/tile"
 )
 
-const (
-	streamB   = 256 << 10 // bytes of scratch memory for panels of B
-	streamAcc = 128 << 10 // and for accumulators
-	// scratchBytes is all of it, well inside an L2 cache.
-	scratchBytes = streamB + streamAcc
-)
-
 // scratch is memory that one goroutine packs and sums in: that of an inline product, or
 // of a worker for a slab.
 type scratch struct {

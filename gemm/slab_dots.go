@@ -9,12 +9,7 @@ import (
 // A product of few elements and a deep K is a few dot products. A block of K is one chain of additions, each of which
 // waits for the one before, so kernels sum as many blocks as asm.Lanes side by side.
 const (
-	dotMost   = 8         // most elements of C, half as many of pairs
-	dotBlocks = 8         // fewest blocks of K
-	dotStep   = 4         // most elements from one of a vector to the next
-	dotShare  = 128 << 10 // fewest bytes of A and B that are worth a worker
-	dotRange  = 64 << 10  // the same of what one takes at a time
-	dotGroup  = 256       // blocks that are summed before their sums are added to those before
+	dotGroup = 256 // blocks that are summed before their sums are added to those before
 
 	dotChains = dotMost * asm.Lanes * 4    // bytes of the sums of blocks side by side
 	dotAside  = (dotMost + dotStep) * 1024 // and of what kernels put side by side

@@ -14,7 +14,7 @@ type partial struct {
 }
 
 // bytes returns the bytes of the sums.
-func (pl *slabGrid) bytes() int64 {
+func (pl *slabGrid) Bytes() int64 {
 	if pl.g.slabs.ranges == 1 {
 		return 0
 	}

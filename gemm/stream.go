@@ -4,12 +4,9 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/internal/spin"
-	"example.com/leafhopper/tile"
 )
 
 const (
-	// fewBytes is the scratch memory for the panel of few rows, and for their sums.
-	fewBytes = scratchBytes/2 - tile.SlotAlign
 	// inPlaceBytes are the bytes of B that a kernel reads in a call, a hundred microseconds or two from memory.
 	inPlaceBytes = 8 << 20
 )

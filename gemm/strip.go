@@ -147,24 +147,6 @@ func (p *product) next(s *strip, rows int) (tiles int, how way) {
 	return max(1, whole), byTiles
 }
 
-// Flops in one call of a microkernel, which cannot be preempted: about 100 µs
-// of AVX2, or of an exact kernel.
-const (
-	callFlops  = 16 << 20
-	exactFlops = 4 << 20
-)
-
-// callLimit returns the flops of a call of k.
-func callLimit(k *asm.Kernel) int {
-	if k.Arithmetic == asm.Hopper {
-		return exactFlops
-	}
-	return callFlops
-}
-
-// tileFlops returns the flops of a register tile of k, words deep.
-func tileFlops(k *asm.Kernel, words int) int { return 2 * k.KPack * k.MR * k.NR * words }
-
 // A group is rows of A by some columns of B, for some elements of K: a strip that moves on.
 type group struct {
 	strip              // the first, but for its columns and words
