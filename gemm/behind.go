@@ -4,13 +4,14 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/plan"
 )
 
 // A behind packs the panels of B that a worker multiplies for itself, of some columns and steps of K. Each is packed
 // while the one before is multiplied: what waits for memory then waits behind products.
 type behind struct {
 	*product
-	g          *Plan
+	g          *plan.Plan
 	from, to   int            // columns
 	step, last int            // of K: the first and the one after the last
 	memory     unsafe.Pointer // for two panels
@@ -26,15 +27,15 @@ type piece struct {
 
 // piece returns what fills panel i, or nothing if that comes after the last.
 func (w *behind) piece(i int) piece {
-	nr := w.kernel.NR
-	panels := ceilDiv(w.to-w.from, nr)
+	nr := w.Kernel.NR
+	panels := plan.CeilDiv(w.to-w.from, nr)
 	step := w.step + i/panels
 	if step >= w.last {
 		return piece{}
 	}
 	k0, n := w.blockOf(w.g, step)
 	col := w.from + i%panels*nr
-	return piece{k0, n, col, min(nr, w.to-col), unsafe.Add(w.memory, i%2*w.behindBytes(w.g)/2)}
+	return piece{k0, n, col, min(nr, w.to-col), unsafe.Add(w.memory, i%2*w.BehindBytes(w.g)/2)}
 }
 
 // reach returns how many pieces after the one that is multiplied to bring closer:
@@ -48,13 +49,13 @@ func (p *product) reach() int {
 
 // sharesChunks reports whether rows of K of two pieces fit a chunk.
 func (p *product) sharesChunks() bool {
-	return !p.b.packed && !p.b.trans && 2*p.kernel.NR*p.b.elem.Size() <= asm.PackChunk
+	return !p.b.packed && !p.b.trans && 2*p.Kernel.NR*p.b.elem.Size() <= asm.PackChunk
 }
 
 // next completes the panel to be multiplied next, and says how its products pack the one after it and bring a later
 // one closer.
 func (w *behind) next() (panel unsafe.Pointer, ahead asm.Packing) {
-	k, b, now, next, later := w.kernel, &w.b, w.piece(w.at), w.piece(w.at+1), w.piece(w.at+w.reach())
+	k, b, now, next, later := w.Kernel, &w.b, w.piece(w.at), w.piece(w.at+1), w.piece(w.at+w.reach())
 	if rest := now.n - w.done; rest > 0 {
 		w.packB(unsafe.Add(now.panel, w.done/k.KPack*k.NR*4), now.k0, w.done, rest, now.col, now.col+now.cols)
 	}
@@ -86,9 +87,9 @@ func (p *product) chunks(b piece) (at unsafe.Pointer, pitch int) {
 		return at, asm.PackChunk
 	case p.b.trans:
 		row = b.n
-	case p.sharesChunks() && b.cols == p.kernel.NR && b.col/p.kernel.NR%2 == 1:
+	case p.sharesChunks() && b.cols == p.Kernel.NR && b.col/p.Kernel.NR%2 == 1:
 		// The piece before has brought one half, and this one brings the other.
-		at, _ = p.rowsB(b.k0, b.n/2, b.col-p.kernel.NR)
+		at, _ = p.rowsB(b.k0, b.n/2, b.col-p.Kernel.NR)
 	}
-	return unsafe.Add(at, min(lineBytes, row*size)-1), pitch
+	return unsafe.Add(at, min(plan.LineBytes, row*size)-1), pitch
 }

@@ -6,6 +6,7 @@ import (
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/barrier"
+	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/pipeline"
 	"example.com/leafhopper/tile"
 )
@@ -16,8 +17,8 @@ import (
 // from its own cache or, if B is packed, from where they lie.
 type columnGrid struct {
 	product
-	*columnCut
-	g     *Plan
+	*plan.ColumnCut
+	g     *plan.Plan
 	bk    int // elements of K in a block
 	group int // columns of a block that are packed at a time
 	room  int // bytes of a worker's panels of B
@@ -27,60 +28,60 @@ type columnGrid struct {
 }
 
 // init lays out p as g says.
-func (st *columnGrid) init(p *product, g *Plan) (err error) {
+func (st *columnGrid) init(p *product, g *plan.Plan) (err error) {
 	side := tile.SideA
-	if g.b == alongB {
+	if g.B == plan.AlongB {
 		side = tile.SideB
 	}
-	*st = columnGrid{product: *p, columnCut: &g.columns, g: g, bk: g.depth, group: g.columns.block, room: streamB}
-	if g.group > 1 {
-		st.group = g.group * p.kernel.NR
+	*st = columnGrid{product: *p, ColumnCut: &g.Columns, g: g, bk: g.Depth, group: g.Columns.Block, room: plan.StreamB}
+	if g.Group > 1 {
+		st.group = g.Group * p.Kernel.NR
 	}
-	switch g.b {
-	case behindB:
-		st.room = p.behindBytes(g)
-	case sweptB:
+	switch g.B {
+	case plan.BehindB:
+		st.room = p.BehindBytes(g)
+	case plan.SweptB:
 		st.room = 2 * asm.SweepRoom
 	}
-	st.mapA, err = p.panelMap(side, &p.a, p.m, !p.a.trans)
+	st.mapA, err = p.panelMap(side, &p.a, p.M, !p.a.trans)
 	return err
 }
 
 // bytes returns the slot memory that the plan needs: A, and the accumulators that outlast an item.
-func (st *columnGrid) Bytes() int64 { return int64(st.bytesSlot()) + int64(st.bytesAcc(st.g)) }
+func (st *columnGrid) Bytes() int64 { return int64(st.bytesSlot()) + int64(st.BytesAcc(st.g)) }
 
-func (st *columnGrid) bytesSlot() int { return roundUp(st.steps*st.bytesA(), tile.SlotAlign) }
+func (st *columnGrid) bytesSlot() int { return plan.RoundUp(st.Steps*st.bytesA(), tile.SlotAlign) }
 
 // use lays out mem, which has as many bytes or more.
 func (st *columnGrid) use(mem []byte) {
 	st.slot = mem[:st.bytesSlot()]
-	if st.bytesAcc(st.g) > 0 {
+	if st.BytesAcc(st.g) > 0 {
 		st.acc = unsafe.Pointer(unsafe.SliceData(mem[len(st.slot):]))
 	}
 }
 
 // describe adds to s how the product is cut.
 func (st *columnGrid) describe(s Stats) Stats {
-	s.Depth, s.Stages = st.items, st.items
-	s.TileM, s.TileN, s.TileK, s.Tiles = st.m, st.cols, st.k, st.columnCut.slabs
-	for item := range st.items {
+	s.Depth, s.Stages = st.Items, st.Items
+	s.TileM, s.TileN, s.TileK, s.Tiles = st.M, st.Cols, st.K, st.ColumnCut.Slabs
+	for item := range st.Items {
 		s.Bytes += int64(st.Expect(item, 0)) * tile.PanelTxUnit
 	}
 	return s
 }
 
-// bytesA returns the size of a whole block of A.
-func (st *columnGrid) bytesA() int { return st.mapA.BoxBytes(st.m, st.bk) }
+// BytesA returns the size of a whole block of A.
+func (st *columnGrid) bytesA() int { return st.mapA.BoxBytes(st.M, st.bk) }
 
 func (st *columnGrid) task(ctx context.Context, r *run) (pipeline.Task, error) {
-	jobs := ceilDiv(st.span*st.panelsA, st.jobPanels)
-	shape := pipeline.Shape{Depth: st.items, Items: st.items, CTAs: 1, Slabs: st.slabs, Private: jobs}
-	return &r.grid, r.grid.Reset(ctx, shape, st, st.g.workers)
+	jobs := plan.CeilDiv(st.Span*st.PanelsA, st.JobPanels)
+	shape := pipeline.Shape{Depth: st.Items, Items: st.Items, CTAs: 1, Slabs: st.Slabs, Private: jobs}
+	return &r.grid, r.grid.Reset(ctx, shape, st, st.g.Workers)
 }
 
 // blocks returns the first block of K of an item and the one after its last.
 func (st *columnGrid) blocks(item int) (from, to int) {
-	return item * st.span, min(item*st.span+st.span, st.steps)
+	return item * st.Span, min(item*st.Span+st.Span, st.Steps)
 }
 
 // Expect implements [pipeline.Program].
@@ -88,7 +89,7 @@ func (st *columnGrid) Expect(item, cta int) int {
 	n := 0
 	for step, to := st.blocks(item); step < to; step++ {
 		_, k := st.blockOf(st.g, step)
-		n += st.mapA.BoxBytes(st.m, k)
+		n += st.mapA.BoxBytes(st.M, k)
 	}
 	return n / tile.PanelTxUnit
 }
@@ -96,12 +97,12 @@ func (st *columnGrid) Expect(item, cta int) int {
 // Load implements [pipeline.Program]: it copies some panels of A.
 func (st *columnGrid) Load(stage, item, cta, job int, bars []barrier.Barrier) {
 	from, to := st.blocks(item)
-	end := min((job+1)*st.jobPanels, (to-from)*st.panelsA)
-	for panel := job * st.jobPanels; panel < end; panel++ {
+	end := min((job+1)*st.JobPanels, (to-from)*st.PanelsA)
+	for panel := job * st.JobPanels; panel < end; panel++ {
 		high := st.mapA.Width()
-		step, row := from+panel/st.panelsA, panel%st.panelsA*high
+		step, row := from+panel/st.PanelsA, panel%st.PanelsA*high
 		k0, k := st.blockOf(st.g, step)
-		load(&st.mapA, st.slot[step*st.bytesA():], 0, st.m, row, high, k0, k, bars)
+		load(&st.mapA, st.slot[step*st.bytesA():], 0, st.M, row, high, k0, k, bars)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/internal/spin"
 )
 
@@ -11,13 +12,13 @@ import (
 // along K: as rows of A, by panels of columns of B. Nothing of B is packed but what is
 // left of K where a tile ends. The accumulators are those of the transpose of C.
 func (st *columnGrid) computeAlong(mem unsafe.Pointer, t *spin.Turn, item, from, to int) {
-	acc, tail := st.accumulators(mem, from), unsafe.Add(mem, streamB)
+	acc, tail := st.accumulators(mem, from), unsafe.Add(mem, plan.StreamB)
 	for col := from; col < to; {
-		tiles := max(1, min(st.alongTiles, (to-col)/st.kernel.MR))
+		tiles := max(1, min(st.AlongTiles, (to-col)/st.Kernel.MR))
 		st.multiplyAlong(acc, tail, t, item, col, to, tiles)
-		col += tiles * st.kernel.MR
+		col += tiles * st.Kernel.MR
 		if st.acc != nil {
-			acc = unsafe.Add(acc, tiles*st.bytesStrip(st.g))
+			acc = unsafe.Add(acc, tiles*st.BytesStrip(st.g))
 		}
 	}
 }
@@ -25,22 +26,22 @@ func (st *columnGrid) computeAlong(mem unsafe.Pointer, t *spin.Turn, item, from,
 // multiplyAlong multiplies an item's part of A by so many tiles of columns from col on, or by those of one that are
 // before to. Their accumulators at acc are tile by tile for each panel of A.
 func (st *columnGrid) multiplyAlong(acc, tail unsafe.Pointer, t *spin.Turn, item, col, to, tiles int) {
-	k := st.kernel
+	k := st.Kernel
 	pitch, pitchB, unit := k.NR*4, st.b.pitch(), k.KStep(st.b.elem)*k.KPack
 	lineTail, high := unit*st.b.elem.Size(), tiles*k.MR
-	at := min(col, st.n-k.MR) // the last columns may be multiplied again
-	block := st.chainK()
+	at := min(col, st.N-k.MR) // the last columns may be multiplied again
+	block := st.ChainK()
 	chain := unsafe.Add(tail, high*lineTail)
 	first, last := st.blocks(item)
-	for step := first; step < last; step += st.alongSteps {
+	for step := first; step < last; step += st.AlongSteps {
 		k0 := step * st.bk
-		n := min(st.k-k0, min(st.alongSteps, last-step)*st.bk)
+		n := min(st.K-k0, min(st.AlongSteps, last-step)*st.bk)
 		if rest := n % unit; rest > 0 {
 			clear(unsafe.Slice((*byte)(tail), high*lineTail))
 			asm.CopyRows(tail, lineTail, st.b.at(k0+n-rest, at), pitchB, high, rest*st.b.elem.Size())
 		}
 		a := st.blockA(step)
-		for i := range st.panelsA {
+		for i := range st.PanelsA {
 			sums := lines{unsafe.Add(acc, i*high*pitch), pitch}
 			for o, deep := 0, 0; o < n; o += deep {
 				from, lda := st.b.at(k0+o, at), pitchB
@@ -50,18 +51,18 @@ func (st *columnGrid) multiplyAlong(acc, tail unsafe.Pointer, t *spin.Turn, item
 					deep -= deep % unit
 				}
 				src, lds, dst, adds := st.places(st.phaseAt(k0+o, deep), sums, lines{chain, pitch})
-				panel := unsafe.Add(a, k.PanelB(st.words(o)))
-				k.Strip(st.words(deep), tiles, from, panel, src.at, lds, dst.at, pitch, lda, 0)
+				panel := unsafe.Add(a, k.PanelB(st.Words(o)))
+				k.Strip(st.Words(deep), tiles, from, panel, src.at, lds, dst.at, pitch, lda, 0)
 				if adds {
 					asm.Combine(sums.at, pitch, dst.at, pitch, high, k.NR, 1, 1)
 				}
 			}
-			a = unsafe.Add(a, k.PanelB(st.words(n)))
-			t.Did(flopsOf(k.NR, high, n))
+			a = unsafe.Add(a, k.PanelB(st.Words(n)))
+			t.Did(plan.FlopsOf(k.NR, high, n))
 		}
 	}
-	for i := 0; i < st.panelsA && last == st.steps; i++ {
+	for i := 0; i < st.PanelsA && last == st.Steps; i++ {
 		row, sums := i*k.NR, unsafe.Add(acc, (i*high+col-at)*pitch)
-		st.storeTurned(st.c.at(row, col), sums, min(high, to-col), min(k.NR, st.m-row))
+		st.storeTurned(st.c.at(row, col), sums, min(high, to-col), min(k.NR, st.M-row))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/internal/spin"
 	"example.com/leafhopper/tile"
 )
@@ -15,7 +16,7 @@ import (
 // brooms have what a worker sweeps with: memory for panels of columns that are no piece, for pieces, and for
 // accumulators.
 var brooms = sync.Pool{New: func() any {
-	return &scratch{mem: tile.HeapSlots(2*asm.SweepRoom + broomAcc)}
+	return &scratch{mem: tile.HeapSlots(2*asm.SweepRoom + plan.BroomAcc)}
 }}
 
 // sweep multiplies those columns of a step that are in whole pieces, and leaves the others in g. K goes on if there are
@@ -25,7 +26,7 @@ func (st *columnGrid) sweep(s *asm.Sweep, g *group, t *spin.Turn, goesOn bool) {
 	if g.n < asm.SweepK || end == from {
 		return
 	}
-	k, ph := st.kernel, st.phaseAt(g.k0, g.n)
+	k, ph := st.Kernel, st.phaseAt(g.k0, g.n)
 	at := func(sums unsafe.Pointer, col int) unsafe.Pointer {
 		return unsafe.Add(sums, (col-from)/k.NR*g.stripBytes)
 	}
@@ -34,24 +35,24 @@ func (st *columnGrid) sweep(s *asm.Sweep, g *group, t *spin.Turn, goesOn bool) {
 		sums = g.chain
 	}
 	s.A, s.First = g.a.at, ph.first
-	most := max(1, callLimit(k)/(2*roundUp(st.m, k.MR)*asm.SweepN*asm.SweepK)) * asm.SweepN
+	most := max(1, plan.CallLimit(k)/(2*plan.RoundUp(st.M, k.MR)*asm.SweepN*asm.SweepK)) * asm.SweepN
 	for col := from; col < end; col += most {
 		s.B, s.N, s.Acc, s.Next = st.b.at(g.k0, col), min(most, end-col), at(sums, col), nil
 		switch {
 		case col+most < end:
 			s.Next = st.b.at(g.k0, col+most)
-		case goesOn && g.k0+2*asm.SweepK <= st.k:
+		case goesOn && g.k0+2*asm.SweepK <= st.K:
 			s.Next = st.b.at(g.k0+asm.SweepK, from)
 		}
 		k.Sweep(s)
-		t.Did(flopsOf(st.m, s.N, g.n))
+		t.Did(plan.FlopsOf(st.M, s.N, g.n))
 	}
 	for col := from; col < end && ph.ends; col += k.NR {
 		if ph.added {
-			asm.Combine(at(g.sums.at, col), k.NR*4, at(g.chain, col), k.NR*4, st.m, k.NR, 1, 1)
+			asm.Combine(at(g.sums.at, col), k.NR*4, at(g.chain, col), k.NR*4, st.M, k.NR, 1, 1)
 		}
 		if ph.last {
-			st.epilogue(at(g.sums.at, col), 0, col, st.m, k.NR)
+			st.epilogue(at(g.sums.at, col), 0, col, st.M, k.NR)
 		}
 	}
 	if g.from = end; end < g.to { // nothing need lie behind the last

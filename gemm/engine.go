@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/leafhopper/internal/ended"
+	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/pipeline"
 	"example.com/leafhopper/tile"
 )
@@ -156,7 +157,7 @@ func (e *Engine) end(r *run) {
 }
 
 // grid computes the product on a grid, as g says.
-func (e *Engine) grid(in *slab, s *settings, g *Plan, start time.Time) error {
+func (e *Engine) grid(in *slab, s *settings, g *plan.Plan, start time.Time) error {
 	defer s.leave()
 	r, err := e.begin(s)
 	if err != nil {
@@ -164,14 +165,14 @@ func (e *Engine) grid(in *slab, s *settings, g *Plan, start time.Time) error {
 	}
 	defer e.end(r)
 	defer r.release(&e.slots)
-	st := Stats{Kernel: in.kernel.Name, Route: g.share.String(), Plan: g, Workers: g.workers}
+	st := Stats{Kernel: in.Kernel.Name, Route: g.Share.String(), Plan: g, Workers: g.Workers}
 	task, err := r.start(s.ctx, &e.slots, in, g, &st)
 	if err != nil {
 		return err
 	}
-	s.trace.Begin(s.ctx, g.workers)
+	s.trace.Begin(s.ctx, g.Workers)
 	task.Record(s.trace)
-	e.crew.Run(task, g.workers)
+	e.crew.Run(task, g.Workers)
 	if err := task.Err(); err != nil {
 		return err
 	}
@@ -191,52 +192,52 @@ func (e *Engine) grid(in *slab, s *settings, g *Plan, start time.Time) error {
 type plans [256]atomic.Pointer[planned]
 
 type planned struct {
-	problem
-	plan Plan
+	plan.Problem
+	plan plan.Plan
 }
 
 // plan returns how to compute p. A product that is worth sharing asks how many there are to share it.
-func (e *Engine) plan(p *product, s *settings) *Plan {
-	p.survey(here, s)
-	q := &p.problem
-	if !q.alone(many) {
-		q.workers, q.procs, q.waits = s.workerCount(), s.processors(), s.ctx != nil
-		if q.alone(q.crowd(q.atOnce())) {
-			q.workers, q.waits = 1, false
+func (e *Engine) plan(p *product, s *settings) *plan.Plan {
+	p.survey(plan.Here, s)
+	q := &p.Problem
+	if !q.Alone(plan.Many) {
+		q.Workers, q.Procs, q.Waits = s.workerCount(), s.processors(), s.ctx != nil
+		if q.Alone(q.Crowd(q.AtOnce())) {
+			q.Workers, q.Waits = 1, false
 		}
 	}
-	at := &e.plans[q.hash()%uint(len(e.plans))]
-	if last := at.Load(); last != nil && last.problem == *q {
+	at := &e.plans[q.Hash()%uint(len(e.plans))]
+	if last := at.Load(); last != nil && last.Problem == *q {
 		return &last.plan
 	}
-	now := &planned{problem: *q, plan: choose(q)}
+	now := &planned{Problem: *q, plan: plan.Choose(q)}
 	at.Store(now)
 	return &now.plan
 }
 
 // pose makes p's problem, as far as a product that is too small to think about needs it.
 func (p *product) pose() {
-	q := &p.problem
-	q.m, q.n = p.c.rows, p.c.cols
-	q.elem, q.elemA, q.elemB, q.out = widest(&p.a, &p.b), p.a.elem, p.b.elem, p.c.elem
-	q.transA, q.transC = p.a.trans, p.c.trans
+	q := &p.Problem
+	q.M, q.N = p.c.rows, p.c.cols
+	q.Elem, q.ElemA, q.ElemB, q.Out = widest(&p.a, &p.b), p.a.elem, p.b.elem, p.c.elem
+	q.TransA, q.TransC = p.a.trans, p.c.trans
 	switch {
 	case p.b.packed:
-		q.formB = inPanels
+		q.FormB = plan.InPanels
 	case p.b.trans:
-		q.formB = alongK
+		q.FormB = plan.AlongK
 	}
-	q.plain = p.alpha == 1 && p.beta == 0 && !p.finish.any
+	q.Plain = p.alpha == 1 && p.beta == 0 && !p.finish.any
 }
 
 // survey adds what else decisions need, for a caller who computes alone.
-func (p *product) survey(on *machine, s *settings) {
-	q := &p.problem
-	q.on = on.tuned(q.kernel)
-	q.pitchA, q.pitchB, q.pitchC = p.a.pitch(), p.b.pitch(), p.c.pitch()
-	q.lineA, q.lineB = uint8(uintptr(p.a.ptr)%lineBytes), uint8(uintptr(p.b.ptr)%lineBytes)
-	q.workers, q.procs = 1, 1
+func (p *product) survey(on *plan.Machine, s *settings) {
+	q := &p.Problem
+	q.On = on.Tuned(q.Kernel)
+	q.PitchA, q.PitchB, q.PitchC = p.a.pitch(), p.b.pitch(), p.c.pitch()
+	q.LineA, q.LineB = uint8(uintptr(p.a.ptr)%plan.LineBytes), uint8(uintptr(p.b.ptr)%plan.LineBytes)
+	q.Workers, q.Procs = 1, 1
 	if !s.unnamed() {
-		q.asked = asked{depth: s.depth, m: s.tile[0], n: s.tile[1], k: s.tile[2], any: true}
+		q.Asked = plan.Asked{Depth: s.depth, M: s.tile[0], N: s.tile[1], K: s.tile[2], Any: true}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/internal/ended"
+	"example.com/leafhopper/internal/plan"
 	"github.com/x448/float16"
 )
 
@@ -20,14 +21,14 @@ func (p *product) epilogue(acc unsafe.Pointer, row, col, rows, cols int) {
 		p.storeTurned(p.c.at(row, col), acc, rows, cols)
 		return
 	}
-	p.store(p.c.at(row, col), acc, p.kernel.NR*4, rows, cols)
+	p.store(p.c.at(row, col), acc, p.Kernel.NR*4, rows, cols)
 }
 
 // storeTurned is store for the transpose of rows x cols accumulators, NR to a row.
 func (p *product) storeTurned(to, acc unsafe.Pointer, rows, cols int) {
 	const width = asm.TransposeWidth
 	var turned [maxNR * width]float32
-	pitch := p.kernel.NR * 4
+	pitch := p.Kernel.NR * 4
 	for i := 0; i < rows; i += width {
 		n := min(width, rows-i)
 		asm.Transpose(unsafe.Pointer(&turned), unsafe.Add(acc, i*pitch), pitch, n, cols)
@@ -47,7 +48,7 @@ func (p *product) store(to, acc unsafe.Pointer, pitch, rows, cols int) {
 		return
 	}
 	if p.beta == 0 {
-		if !p.plain {
+		if !p.Plain {
 			p.complete(to, acc, pitch, acc, pitch, rows, cols)
 		}
 		asm.RoundRows(p.c.elem, to, ldc, acc, pitch, rows, cols, p.past)
@@ -72,7 +73,7 @@ func (p *product) storeOnOld(to, acc unsafe.Pointer, pitch, rows, cols int) {
 	var short [oldRows * maxNR]uint16
 	var wide [oldRows * maxNR]float32
 	stored, sums := unsafe.Pointer(&short), unsafe.Pointer(&wide)
-	ldc, width := p.c.pitch(), roundUp(cols, 16)
+	ldc, width := p.c.pitch(), plan.RoundUp(cols, 16)
 	for i := 0; i < rows; i += oldRows {
 		to, acc, some := unsafe.Add(to, i*ldc), unsafe.Add(acc, i*pitch), min(rows-i, oldRows)
 		asm.CopyRows(stored, width*2, to, ldc, some, 2*cols)
@@ -94,13 +95,13 @@ func (p *product) decode(to []float32, from unsafe.Pointer) {
 // withoutK computes the product of matrices with K = 0, alpha·0 + beta·C, unless ctx,
 // which may be nil, ends.
 func (p *product) withoutK(ctx context.Context) error {
-	for i := 0; i < p.m; i += oldRows {
+	for i := 0; i < p.M; i += oldRows {
 		if err := ended.Err(ctx); err != nil {
 			return err
 		}
-		for j := 0; j < p.n; j += p.kernel.NR {
+		for j := 0; j < p.N; j += p.Kernel.NR {
 			var zeros [oldRows * maxNR]float32
-			p.epilogue(unsafe.Pointer(&zeros), i, j, min(oldRows, p.m-i), min(p.kernel.NR, p.n-j))
+			p.epilogue(unsafe.Pointer(&zeros), i, j, min(oldRows, p.M-i), min(p.Kernel.NR, p.N-j))
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/plan"
 )
 
 // A Question is a product to explain: its sizes, the types of A and B and of C, whether A and B lie transposed or B is
@@ -23,16 +24,16 @@ type Question struct {
 type pretended struct {
 	name        string
 	bf16, words string // kernels, of bf16 and of other types
-	machine     machine
+	machine     plan.Machine
 }
 
 var machines = []pretended{
-	{"zen3", "avx2", "avx2", machine{name: "zen3", l2: 512 << 10, l3: 32 << 20}},
-	{"zen4", "avx512bf16", "avx512", machine{name: "zen4", l2: 1 << 20, l3: 32 << 20}},
-	{"zen5", "avx512bf16", "avx512", machine{name: "zen5", l2: 1 << 20, l3: 32 << 20}},
-	{"intel", "avx512", "avx512", machine{name: "intel", l2: 2 << 20, l3: 48 << 20}},
-	{"amx", "amx", "avx512", machine{name: "intel", l2: 2 << 20, l3: 260 << 20}},
-	{"go", "go", "go", machine{name: "other", l2: 1 << 20, l3: 32 << 20}},
+	{"zen3", "avx2", "avx2", plan.Machine{Name: "zen3", L2: 512 << 10, L3: 32 << 20}},
+	{"zen4", "avx512bf16", "avx512", plan.Machine{Name: "zen4", L2: 1 << 20, L3: 32 << 20}},
+	{"zen5", "avx512bf16", "avx512", plan.Machine{Name: "zen5", L2: 1 << 20, L3: 32 << 20}},
+	{"intel", "avx512", "avx512", plan.Machine{Name: "intel", L2: 2 << 20, L3: 48 << 20}},
+	{"amx", "amx", "avx512", plan.Machine{Name: "intel", L2: 2 << 20, L3: 260 << 20}},
+	{"go", "go", "go", plan.Machine{Name: "other", L2: 1 << 20, L3: 32 << 20}},
 }
 
 // Machines returns the names of the machines that [Explain] can pretend.
@@ -58,12 +59,12 @@ func Explain(a Question) (string, error) {
 		return "", fmt.Errorf("gemm: Explain: %dx%dx%d has a size less than 1", a.M, a.N, a.K)
 	}
 	s := settings{alpha: 1, workers: a.Workers, kernel: a.Kernel}
-	on := here
+	on := plan.Here
 	var k *asm.Kernel
 	for i := range machines {
 		if m := &machines[i]; m.name == a.Machine {
 			other := m.machine
-			on, k = other.tune(), m.kernel(a.Type)
+			on, k = other.Tune(), m.kernel(a.Type)
 		}
 	}
 	switch {
@@ -77,25 +78,25 @@ func Explain(a Question) (string, error) {
 	}
 	p := a.product(k)
 	p.survey(on, &s)
-	q := &p.problem
-	if q.workers = a.Workers; q.workers == 0 {
-		q.workers = here.cores()
+	q := &p.Problem
+	if q.Workers = a.Workers; q.Workers == 0 {
+		q.Workers = plan.Here.Cores()
 	}
-	q.procs = q.workers
-	if q.alone(q.crowd(q.workers)) {
-		q.workers = 1
+	q.Procs = q.Workers
+	if q.Alone(q.Crowd(q.Workers)) {
+		q.Workers = 1
 	}
-	g := choose(q)
+	g := plan.Choose(q)
 	var t strings.Builder
 	fmt.Fprintf(&t, "product  %dx%dx%d, %v to %v, B %s, of %s, kernel %s (%dx%d) on %s: second-level caches of %d KiB\n",
-		q.m, q.n, q.k, a.Type, a.Out, q.formB, count(q.procs, "worker"), k.Name, k.MR, k.NR, on.name, on.l2>>10)
-	q.explain(&t, &g)
+		q.M, q.N, q.K, a.Type, a.Out, q.FormB, count(q.Procs, "worker"), k.Name, k.MR, k.NR, on.Name, on.L2>>10)
+	q.Explain(&t, &g)
 	return t.String(), nil
 }
 
 // product returns the product, without operands.
 func (a *Question) product(k *asm.Kernel) *product {
-	p := &product{problem: problem{k: a.K, kernel: k}, alpha: 1}
+	p := &product{Problem: plan.Problem{K: a.K, Kernel: k}, alpha: 1}
 	p.a = view{rows: a.M, cols: a.K, stride: a.K, elem: a.Type, trans: a.TransA}
 	p.b = view{rows: a.K, cols: a.N, stride: a.N, elem: a.Type, trans: a.TransB && !a.Packed, packed: a.Packed && a.N > 1}
 	p.c = view{rows: a.M, cols: a.N, stride: a.N, elem: a.Out}

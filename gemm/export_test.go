@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/tile"
 )
 
 // Tests pretend machines with more processors than this one.
-func init() { here.cores = func() int { return runtime.GOMAXPROCS(0) } }
+func init() { plan.Here.Cores = func() int { return runtime.GOMAXPROCS(0) } }
 
 // OnRing multiplies as e.Multiply does, but on the ring, or by columns if the rows
 // are few, however small the product is. No dimension may be 0.
@@ -18,11 +19,11 @@ func OnRing(e *Engine, c, a, b AnyMatrix, opts ...Option) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
-	q := &in.problem
-	q.workers, q.procs, q.waits = s.workerCount(), s.processors(), s.ctx != nil
-	g := q.planRing()
-	if !q.asked.any && q.sharesColumns() {
-		g = q.planColumns()
+	q := &in.Problem
+	q.Workers, q.Procs, q.Waits = s.workerCount(), s.processors(), s.ctx != nil
+	g := q.PlanRing()
+	if !q.Asked.Any && q.SharesColumns() {
+		g = q.PlanColumns()
 	}
 	return e.follow(in, s, g)
 }
@@ -33,17 +34,17 @@ func OnGrid(e *Engine, c, a, b AnyMatrix, opts ...Option) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
-	q := &in.problem
-	q.workers, q.procs, q.waits = s.workerCount(), s.processors(), true
-	g := choose(q)
-	if g.share == byCaller {
-		g = q.planRing()
+	q := &in.Problem
+	q.Workers, q.Procs, q.Waits = s.workerCount(), s.processors(), true
+	g := plan.Choose(q)
+	if g.Share == plan.ByCaller {
+		g = q.PlanRing()
 	}
 	return e.follow(in, s, g)
 }
 
 // follow computes the product by a plan for a grid.
-func (e *Engine) follow(in *slab, s *settings, g Plan) (st Stats, err error) {
+func (e *Engine) follow(in *slab, s *settings, g plan.Plan) (st Stats, err error) {
 	s.stats = &st
 	err = e.grid(in, s, &g, time.Now())
 	return st, err
@@ -55,13 +56,13 @@ func (e *Engine) prepared(c, a, b AnyMatrix, opts []Option) (*slab, *settings, e
 	in := slab{product: product{c: c.view(), a: a.view(), b: b.view(), packed: b.packing()}}
 	err := s.prepare(&in.product, opts)
 	if err == nil {
-		in.survey(here, &s)
+		in.survey(plan.Here, &s)
 	}
 	return &in, &s, err
 }
 
 // A Path is the plan of a product, for tests to ask about.
-type Path struct{ *Plan }
+type Path struct{ *plan.Plan }
 
 // PathOf returns how e.Multiply computes the product.
 func PathOf(e *Engine, c, a, b AnyMatrix, opts ...Option) (path Path, err error) {
@@ -70,29 +71,29 @@ func PathOf(e *Engine, c, a, b AnyMatrix, opts ...Option) (path Path, err error)
 	if err != nil {
 		return path, err
 	}
-	if s.unnamed() && in.tiny() != nil {
-		return Path{&tinyPlan}, nil
+	if s.unnamed() && in.Tiny() != nil {
+		return Path{&plan.TinyPlan}, nil
 	}
 	return Path{e.plan(&in.product, s)}, nil
 }
 
 // What tests ask about it.
-func (p Path) Route() string        { return p.share.String() }
-func (p Path) FewRows() bool        { return p.share <= bySlabs && p.b == streamedB }
-func (p Path) Unpacked() bool       { return p.b == unpackedB }
-func (p Path) StreamsInPlace() bool { return p.share == byColumns && p.b == streamedB }
-func (p Path) StreamsAlong() bool   { return p.b == alongB }
+func (p Path) Route() string        { return p.Share.String() }
+func (p Path) FewRows() bool        { return p.Share <= plan.BySlabs && p.B == plan.StreamedB }
+func (p Path) Unpacked() bool       { return p.B == plan.UnpackedB }
+func (p Path) StreamsInPlace() bool { return p.Share == plan.ByColumns && p.B == plan.StreamedB }
+func (p Path) StreamsAlong() bool   { return p.B == plan.AlongB }
 
 // planned returns the ring of e.Multiply with these arguments.
-func (e *Engine) planned(c, a, b AnyMatrix, opts []Option) (ringCut, error) {
+func (e *Engine) planned(c, a, b AnyMatrix, opts []Option) (plan.RingCut, error) {
 	in, s, err := e.prepared(c, a, b, opts)
 	defer s.leave()
 	if err != nil {
-		return ringCut{}, err
+		return plan.RingCut{}, err
 	}
-	q := &in.problem
-	q.workers, q.procs = s.workerCount(), s.processors()
-	return q.planRing().ring, nil
+	q := &in.Problem
+	q.Workers, q.Procs = s.workerCount(), s.processors()
+	return q.PlanRing().Ring, nil
 }
 
 // RingBytes returns the memory that it takes.
@@ -104,7 +105,7 @@ func RingBytes(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 // RingSlabs returns how many slabs a stage of it has, which workers share.
 func RingSlabs(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 	g, err := e.planned(c, a, b, opts)
-	return g.slabs(), err
+	return g.Slabs(), err
 }
 
 // MovePacked moves the panels of p to memory of their size.
@@ -135,10 +136,10 @@ func PackedStage[T Element](p *Packed[T]) int { return p.p.bk }
 
 // PretendL3 makes the engine plan for a last-level cache of n bytes until the
 // function it returns is called.
-func PretendL3(n int) (restore func()) { return pretend(func(m *machine) { m.l3 = n }) }
+func PretendL3(n int) (restore func()) { return pretend(func(m *plan.Machine) { m.L3 = n }) }
 
 // PretendL2 does the same for a second-level cache.
-func PretendL2(n int) (restore func()) { return pretend(func(m *machine) { m.l2 = n }) }
+func PretendL2(n int) (restore func()) { return pretend(func(m *plan.Machine) { m.L2 = n }) }
 
 // PretendIntel does the same for a processor of Intel's, or for a Zen 5.
 func PretendIntel(is bool) (restore func()) { return pretendName(is, "intel") }
@@ -147,32 +148,32 @@ func PretendIntel(is bool) (restore func()) { return pretendName(is, "intel") }
 func PretendHalves(is bool) (restore func()) { return pretendName(is, "zen4") }
 
 func pretendName(is bool, name string) (restore func()) {
-	return pretend(func(m *machine) {
+	return pretend(func(m *plan.Machine) {
 		if is {
-			m.name = name
-		} else if m.name == name {
-			m.name = "zen5"
+			m.Name = name
+		} else if m.Name == name {
+			m.Name = "zen5"
 		}
 	})
 }
 
 // OnIntel reports whether it plans for one.
-func OnIntel() bool { return here.name == "intel" }
+func OnIntel() bool { return plan.Here.Name == "intel" }
 
 // pretend has the engine plan for another machine.
-func pretend(change func(m *machine)) (restore func()) {
-	old, other := here, *here
-	other.tunings = nil
+func pretend(change func(m *plan.Machine)) (restore func()) {
+	old, other := plan.Here, *plan.Here
+	other.Tunings = nil
 	change(&other)
-	here = other.tune()
-	return func() { here = old }
+	plan.Here = other.Tune()
+	return func() { plan.Here = old }
 }
 
 // StreamColumns returns the columns of a slab of e.Multiply with these arguments,
 // 0 if workers do not share out columns.
 func StreamColumns(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 	path, err := PathOf(e, c, a, b, opts...)
-	return path.columns.cols, err
+	return path.Columns.Cols, err
 }
 
 // PlaceSlabs returns the slabs into which so many workers cut a product of elements of
@@ -180,12 +181,12 @@ func StreamColumns(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 func PlaceSlabs(k *asm.Kernel, t asm.Type, m, n, depth, workers int) (slabs int) {
 	for _, b := range []view{{packed: true}, {trans: true}, {}} {
 		b.rows, b.cols, b.stride, b.elem = depth, n, n, t
-		p := product{a: view{rows: m, cols: depth, stride: depth, elem: t}, b: b, c: view{rows: m, cols: n, stride: n}, problem: problem{k: depth, kernel: k}}
+		p := product{a: view{rows: m, cols: depth, stride: depth, elem: t}, b: b, c: view{rows: m, cols: n, stride: n}, Problem: plan.Problem{K: depth, Kernel: k}}
 		p.pose()
-		p.survey(here, &settings{})
-		p.workers, p.procs = workers, workers
-		if g := choose(&p.problem); g.share == bySlabs {
-			slabs = g.slabs.count
+		p.survey(plan.Here, &settings{})
+		p.Workers, p.Procs = workers, workers
+		if g := plan.Choose(&p.Problem); g.Share == plan.BySlabs {
+			slabs = g.Slabs.Count
 		}
 	}
 	return slabs
@@ -193,9 +194,9 @@ func PlaceSlabs(k *asm.Kernel, t asm.Type, m, n, depth, workers int) (slabs int)
 
 // Alone reports whether a product of such a size stays with its caller, who may have so many workers.
 func Alone(k *asm.Kernel, t asm.Type, m, n, depth, workers int) bool {
-	q := problem{m: m, n: n, k: depth, kernel: k, elem: t, elemA: t, on: here.tuned(k)}
-	return q.alone(q.crowd(workers))
+	q := plan.Problem{M: m, N: n, K: depth, Kernel: k, Elem: t, ElemA: t, On: plan.Here.Tuned(k)}
+	return q.Alone(q.Crowd(workers))
 }
 
 // Starves reports whether k multiplies faster than operands come from the last cache.
-func Starves(k *asm.Kernel) bool { return here.tuned(k).fetchRows > 0 }
+func Starves(k *asm.Kernel) bool { return plan.Here.Tuned(k).FetchRows > 0 }

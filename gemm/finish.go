@@ -135,7 +135,7 @@ func (p *product) complete(to, dst unsafe.Pointer, ldd int, acc unsafe.Pointer, 
 		}
 		bias = f.vector(biasRows, row, col)
 	}
-	if p.kernel.Arithmetic == asm.Hopper {
+	if p.Kernel.Arithmetic == asm.Hopper {
 		asm.ActivateHopper(dst, ldd, acc, pitch, rows, cols, bias, f.f)
 		return
 	}
@@ -144,7 +144,7 @@ func (p *product) complete(to, dst unsafe.Pointer, ldd int, acc unsafe.Pointer, 
 
 // combine applies alpha and beta, in the product's arithmetic.
 func (p *product) combine(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, pitch, rows, cols int) {
-	if p.kernel.Arithmetic == asm.Hopper {
+	if p.Kernel.Arithmetic == asm.Hopper {
 		asm.CombineHopper(p.c.elem, dst, ldd, acc, pitch, rows, cols, p.alpha, p.beta)
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/plan"
 )
 
 var update = flag.Bool("update", false, "write the golden files of decisions anew")
@@ -45,7 +46,7 @@ func TestGolden(t *testing.T) {
 			if err := asm.Named(m.words).Supported(); err != nil {
 				t.Skip(err) // what it lacks decides, too
 			}
-			defer pretend(func(on *machine) { *on = m.machine })()
+			defer pretend(func(on *plan.Machine) { *on = m.machine })()
 			var lines []string
 			for _, elem := range []asm.Type{asm.BF16, asm.F32, asm.F16} {
 				k := m.kernel(elem)

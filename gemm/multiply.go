@@ -8,6 +8,7 @@ import (
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/internal/ended"
+	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/internal/spin"
 	"example.com/leafhopper/pipeline"
 )
@@ -92,39 +93,39 @@ func (e *Engine) compute(in *slab, s *settings) error {
 		start = time.Now()
 	}
 	s.trace.Begin(s.ctx, 1)
-	workers, g := 1, &tinyPlan
+	workers, g := 1, &plan.TinyPlan
 	switch {
-	case in.m == 0 || in.n == 0:
+	case in.M == 0 || in.N == 0:
 		workers = 0
-	case in.k == 0:
+	case in.K == 0:
 		if err := in.withoutK(s.ctx); err != nil {
 			return err
 		}
 	default:
 		if s.unnamed() {
-			in.unpacked = in.tiny()
+			in.unpacked = in.Tiny()
 		}
 		if in.unpacked == nil {
-			if g = e.plan(&in.product, s); g.share != byCaller {
+			if g = e.plan(&in.product, s); g.Share != plan.ByCaller {
 				return e.grid(in, s, g, start)
 			}
-			in.layout(g, in.n)
+			in.layout(g, in.N)
 		}
 		span := s.trace.Start(0, pipeline.TraceCompute)
 		// It may be one of many that follow each other, and give way together.
-		switch work := in.m * in.n * in.k; {
+		switch work := in.M * in.N * in.K; {
 		case work > glanced, s.share > 0:
 			in.runAlone(s)
 		case work > blind:
-			in.run(0, in.n)
+			in.run(0, in.N)
 			spin.Glance(uint64(glanceCall + work/glanceEach))
 		default:
-			in.run(0, in.n)
+			in.run(0, in.N)
 		}
 		span.End()
 	}
 	if s.stats != nil {
-		st := Stats{Kernel: in.kernel.Name, Inline: true, Route: byCaller.String(), Plan: g, Workers: workers}
+		st := Stats{Kernel: in.Kernel.Name, Inline: true, Route: plan.ByCaller.String(), Plan: g, Workers: workers}
 		st.Elapsed = time.Since(start)
 		*s.stats = st
 	}
@@ -146,7 +147,7 @@ const (
 func (in *slab) runAlone(s *settings) {
 	defer s.leave()
 	in.turn.Begin()
-	in.run(0, in.n)
+	in.run(0, in.N)
 	in.turn.Look()
 }
 
@@ -175,8 +176,8 @@ func (s *settings) prepare(p *product, opts []Option) error {
 		p.turn()
 		s.tile[0], s.tile[1] = s.tile[1], s.tile[0]
 	}
-	p.kernel, p.alpha, p.beta = k, s.alpha, s.beta
-	p.k = p.a.cols
+	p.Kernel, p.alpha, p.beta = k, s.alpha, s.beta
+	p.K = p.a.cols
 	if err := s.cutParts(p); err != nil {
 		return err
 	}
@@ -191,21 +192,21 @@ func (s *settings) prepare(p *product, opts []Option) error {
 // cutParts cuts K into the parts that Hopper's arithmetic is to sum each for itself.
 func (s *settings) cutParts(p *product) error {
 	switch {
-	case p.kernel.Arithmetic == Native:
+	case p.Kernel.Arithmetic == Native:
 		return nil
 	case s.promotion > 0 && s.splitK > 1:
 		return fmt.Errorf("gemm: WithPromotion(%d) and WithSplitK(%d) cut K in different ways", s.promotion, s.splitK)
-	case s.promotion%splitUnit != 0 && p.b.packed:
-		return fmt.Errorf("gemm: WithPromotion(%d): B is packed in stages of %d elements of K, of which that is no multiple", s.promotion, splitUnit)
+	case s.promotion%plan.SplitUnit != 0 && p.b.packed:
+		return fmt.Errorf("gemm: WithPromotion(%d): B is packed in stages of %d elements of K, of which that is no multiple", s.promotion, plan.SplitUnit)
 	case s.splitK > 1:
-		p.part = roundUp(ceilDiv(p.k, s.splitK), splitUnit)
+		p.Part = plan.RoundUp(plan.CeilDiv(p.K, s.splitK), plan.SplitUnit)
 	default:
-		p.part = s.promotion
+		p.Part = s.promotion
 	}
-	if p.part >= p.k {
-		p.part = 0
+	if p.Part >= p.K {
+		p.Part = 0
 	}
-	s.deep = p.part > stageWords || p.b.packed && p.part > splitUnit
+	s.deep = p.Part > plan.StageWords || p.b.packed && p.Part > plan.SplitUnit
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/pipeline"
 )
 
@@ -249,8 +250,8 @@ func (s *settings) set(o *Option) error {
 		s.splitK = o.n[0]
 		return within("WithSplitK: ", s.splitK, 1, MaxSplitK)
 	case optPromotion:
-		if o.n[0] < 0 || o.n[0]%promotionUnit != 0 {
-			return fmt.Errorf("gemm: WithPromotion: %d is not a multiple of %d", o.n[0], promotionUnit)
+		if o.n[0] < 0 || o.n[0]%plan.PromotionUnit != 0 {
+			return fmt.Errorf("gemm: WithPromotion: %d is not a multiple of %d", o.n[0], plan.PromotionUnit)
 		}
 		s.promotion = o.n[0]
 	case optArithmetic:
@@ -301,7 +302,7 @@ func (s *settings) workerCount() int {
 		return s.workers
 	}
 	if s.share == 0 {
-		s.share = max(1, ceilDiv(here.cores(), int(sharers.Add(1))))
+		s.share = max(1, plan.CeilDiv(plan.Here.Cores(), int(sharers.Add(1))))
 	}
 	return s.share
 }

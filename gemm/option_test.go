@@ -4,6 +4,8 @@ import (
 	"context"
 	"runtime"
 	"testing"
+
+	"example.com/leafhopper/internal/plan"
 )
 
 // TestProcessorsOnce has GOMAXPROCS change in the middle of a call, as the runtime does by
@@ -30,7 +32,7 @@ func TestProcessorsOnce(t *testing.T) {
 
 // TestSharers has calls under way share the processors, but for those that name their workers.
 func TestSharers(t *testing.T) {
-	defer pretend(func(m *machine) { m.cores = func() int { return 8 } })()
+	defer pretend(func(m *plan.Machine) { m.Cores = func() int { return 8 } })()
 	calls := make([]settings, 9)
 	named := settings{workers: 5}
 	for i, want := range []int{8, 4, 3, 2, 2, 2, 2, 1, 1} {
@@ -56,7 +58,7 @@ func TestSharers(t *testing.T) {
 
 // TestSharersLeave has calls end in every way, beside one that goes on.
 func TestSharersLeave(t *testing.T) {
-	defer pretend(func(m *machine) { m.cores = func() int { return 2 } })()
+	defer pretend(func(m *plan.Machine) { m.Cores = func() int { return 2 } })()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	e, err := New()

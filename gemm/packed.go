@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/tile"
 )
 
@@ -46,7 +47,7 @@ func Pack[T Element](b Matrix[T], opts ...Option) (*Packed[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Packed[T]{packing{kernel: k, elem: v.elem, k: v.rows, n: v.cols, bk: stageElements(k, v.elem)}}
+	p := &Packed[T]{packing{kernel: k, elem: v.elem, k: v.rows, n: v.cols, bk: plan.StageElements(k, v.elem)}}
 	if most := int64(math.MaxInt - tile.SlotAlign); p.p.size() > most {
 		return nil, fmt.Errorf("gemm: Pack: B of %dx%d takes %d bytes for kernel %q, more than %d", v.rows, v.cols, p.p.size(), k.Name, most)
 	}

@@ -13,6 +13,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/tile"
 )
 
@@ -100,7 +101,7 @@ type layoutField struct {
 
 // fields returns the layout of p's kernel as this build has it.
 func (p *packing) fields() [6]layoutField {
-	k, bk := p.kernel, stageElements(p.kernel, p.elem)
+	k, bk := p.kernel, plan.StageElements(p.kernel, p.elem)
 	return [...]layoutField{
 		{"MR", k.MR}, {"NR", k.NR}, {"KPack", k.KPack}, {"KStep", k.KStep(p.elem)},
 		{"bytes of a panel", p.panel(bk)}, {"elements of K in a stage", bk},
@@ -229,7 +230,7 @@ func (p *packing) shape(rows, cols uint64, size int) error {
 	// Every element takes bytes of its own; once there are enough for them, the size cannot overflow.
 	over, elements := bits.Mul64(rows, cols)
 	enough := max(rows, cols) <= math.MaxInt && over == 0 && elements <= uint64(size/p.elem.Size())
-	p.k, p.n, p.bk = int(rows), int(cols), stageElements(p.kernel, p.elem)
+	p.k, p.n, p.bk = int(rows), int(cols), plan.StageElements(p.kernel, p.elem)
 	if !enough || p.size() != int64(size) {
 		return fmt.Errorf("%d bytes of panels do not make a B of %dx%d for kernel %q", size, rows, cols, p.kernel.Name)
 	}

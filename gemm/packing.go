@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/tile"
 )
 
@@ -50,7 +51,7 @@ func (p *packing) size() int64 {
 	if rest := p.k % p.bk; rest > 0 {
 		strip += int64(p.panel(rest))
 	}
-	return int64(ceilDiv(p.n, p.kernel.NR)) * strip
+	return int64(plan.CeilDiv(p.n, p.kernel.NR)) * strip
 }
 
 // offset returns where the panel of column col begins in the stage of element
@@ -58,7 +59,7 @@ func (p *packing) size() int64 {
 func (p *packing) offset(k0, col int) int {
 	n := 0
 	if k0 += p.first; k0 > 0 {
-		panels, whole := ceilDiv(p.n, p.kernel.NR), k0/p.bk
+		panels, whole := plan.CeilDiv(p.n, p.kernel.NR), k0/p.bk
 		n = whole * panels * p.panel(p.bk)
 		n += (k0 - whole*p.bk) * p.kernel.NR * p.elem.Size() // which begins a block in a narrow panel, or is 0
 	}

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/barrier"
+	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/internal/spin"
 	"example.com/leafhopper/pipeline"
 	"example.com/leafhopper/tile"
@@ -15,8 +16,8 @@ import (
 // ring is the program of a product on a ring.
 type ring struct {
 	product
-	ringCut
-	g          *Plan
+	plan.RingCut
+	g          *plan.Plan
 	mapA, mapB tile.PanelMap
 	stages     []byte         // [stage][A of CTA 0, A of CTA 1, ..., B]
 	acc        unsafe.Pointer // [cta][slab][panel of B][rows][NR]
@@ -24,48 +25,48 @@ type ring struct {
 }
 
 // init lays out p as g says. It is an error if what the caller names does not fit p.
-func (r *ring) init(p *product, g *Plan) error {
-	r.product, r.ringCut, r.g, r.past = *p, g.ring, g, g.past
-	if stages := float64(r.tilesM) * float64(r.tilesN) * float64(r.steps); stages > min(pipeline.MaxItems, math.MaxInt) {
-		m, n, rows, cols := p.m, p.n, p.asked.m, p.asked.n
+func (r *ring) init(p *product, g *plan.Plan) error {
+	r.product, r.RingCut, r.g, r.past = *p, g.Ring, g, g.Past
+	if stages := float64(r.TilesM) * float64(r.TilesN) * float64(r.Steps); stages > min(pipeline.MaxItems, math.MaxInt) {
+		m, n, rows, cols := p.M, p.N, p.Asked.M, p.Asked.N
 		if p.turned {
 			m, n, rows, cols = n, m, cols, rows
 		}
 		return fmt.Errorf("gemm: WithTile(%d, %d, %d) cuts a product of %dx%dx%d into %.0f stages; at most %d can be counted",
-			rows, cols, p.asked.k, m, n, p.k, stages, int64(min(pipeline.MaxItems, math.MaxInt)))
+			rows, cols, p.Asked.K, m, n, p.K, stages, int64(min(pipeline.MaxItems, math.MaxInt)))
 	}
 	return r.maps()
 }
 
 // describe adds to st how the product is cut.
 func (r *ring) describe(st Stats) Stats {
-	st.Depth, st.Stages, st.Bytes = r.depth, r.items(), r.copied()
-	st.TileM, st.TileN, st.TileK, st.Tiles = r.bm, r.bn, r.bk, r.tilesM*r.tilesN
+	st.Depth, st.Stages, st.Bytes = r.Depth, r.Items(), r.copied()
+	st.TileM, st.TileN, st.TileK, st.Tiles = r.BM, r.BN, r.BK, r.TilesM*r.TilesN
 	return st
 }
 
 func (r *ring) task(ctx context.Context, of *run) (pipeline.Task, error) {
-	return &of.grid, of.grid.Reset(ctx, r.Shape(), r, r.g.workers)
+	return &of.grid, of.grid.Reset(ctx, r.Shape(), r, r.g.Workers)
 }
 
 // bare reports whether the ring holds no B.
-func (r *ring) bare() bool { return r.g.b != slotsOfB }
+func (r *ring) bare() bool { return r.g.B != plan.SlotsOfB }
 
 // use lays out mem, which has as many bytes as the plan needs.
 func (r *ring) use(mem []byte) {
-	r.stages = mem[:r.depth*r.stage()]
+	r.stages = mem[:r.Depth*r.Stage()]
 	r.acc = unsafe.Pointer(unsafe.SliceData(mem[len(r.stages):]))
-	if r.bytesChain > 0 {
-		r.chain = unsafe.Add(r.acc, r.bytesAcc)
+	if r.BytesChain > 0 {
+		r.chain = unsafe.Add(r.acc, r.BytesAcc)
 	}
 }
 
 // maps makes the panel maps of the operands.
 func (r *ring) maps() (err error) {
-	if r.mapA, err = r.panelMap(tile.SideA, &r.a, r.m, !r.a.trans); err != nil || r.bare() {
+	if r.mapA, err = r.panelMap(tile.SideA, &r.a, r.M, !r.a.trans); err != nil || r.bare() {
 		return err
 	}
-	r.mapB, err = r.panelMap(tile.SideB, &r.b, r.n, r.b.trans)
+	r.mapB, err = r.panelMap(tile.SideB, &r.b, r.N, r.b.trans)
 	return err
 }
 
@@ -73,33 +74,33 @@ func (r *ring) maps() (err error) {
 // K runs in memory or not.
 func (p *product) panelMap(side tile.Side, v *view, rows int, kContiguous bool) (tile.PanelMap, error) {
 	return tile.NewPanelMap(tile.PanelConfig{
-		Kernel: p.kernel, Side: side, Type: v.elem, Global: v.memory(),
-		Rows: rows, K: p.k, Stride: v.pitch(), KContiguous: kContiguous,
+		Kernel: p.Kernel, Side: side, Type: v.elem, Global: v.memory(),
+		Rows: rows, K: p.K, Stride: v.pitch(), KContiguous: kContiguous,
 	})
 }
 
 // slotA returns the slot of cta's A in a stage, slotB that of B.
 func (r *ring) slotA(stage, cta int) []byte {
-	return r.stages[stage*r.stage()+cta*r.bytesA:][:r.bytesA]
+	return r.stages[stage*r.Stage()+cta*r.BytesA:][:r.BytesA]
 }
 
 func (r *ring) slotB(stage int) []byte {
-	return r.stages[stage*r.stage()+r.ctas*r.bytesA:][:r.bytesB]
+	return r.stages[stage*r.Stage()+r.CTAs*r.BytesA:][:r.BytesB]
 }
 
 // rowsOf returns the rows of C from row on that belong to cta, and the first.
 func (r *ring) rowsOf(row, cta int) (first, n int) {
-	first = row + cta*r.bm
-	return first, max(0, min(r.bm, r.m-first))
+	first = row + cta*r.BM
+	return first, max(0, min(r.BM, r.M-first))
 }
 
-func (r *ring) colsOf(col int) int { return min(r.bn, r.n-col) }
+func (r *ring) colsOf(col int) int { return min(r.BN, r.N-col) }
 
 // Expect implements [pipeline.Program].
 func (r *ring) Expect(item, cta int) int {
-	row, col, step := r.tile(item)
+	row, col, step := r.Tile(item)
 	_, rows := r.rowsOf(row, cta)
-	_, k := r.depthOf(step)
+	_, k := r.DepthOf(step)
 	n := r.mapA.BoxBytes(rows, k)
 	if !r.bare() {
 		n += r.mapB.BoxBytes(r.colsOf(col), k)
@@ -109,17 +110,17 @@ func (r *ring) Expect(item, cta int) int {
 
 // Load implements [pipeline.Program]: it copies the job's rows of A.
 func (r *ring) Load(stage, item, cta, job int, bars []barrier.Barrier) {
-	row, _, step := r.tile(item)
+	row, _, step := r.Tile(item)
 	first, rows := r.rowsOf(row, cta)
-	k0, k := r.depthOf(step)
-	load(&r.mapA, r.slotA(stage, cta), first, rows, job*r.jobRows, r.jobRows, k0, k, bars)
+	k0, k := r.DepthOf(step)
+	load(&r.mapA, r.slotA(stage, cta), first, rows, job*r.JobRows, r.JobRows, k0, k, bars)
 }
 
 // LoadMulticast implements [pipeline.Program]: it copies the job's columns of B.
 func (r *ring) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {
-	_, col, step := r.tile(item)
-	k0, k := r.depthOf(step)
-	load(&r.mapB, r.slotB(stage), col, r.colsOf(col), job*r.jobCols, r.jobCols, k0, k, bars)
+	_, col, step := r.Tile(item)
+	k0, k := r.DepthOf(step)
+	load(&r.mapB, r.slotB(stage), col, r.colsOf(col), job*r.JobCols, r.JobCols, k0, k, bars)
 }
 
 // load copies n of the rows from first on, those from at on.
@@ -135,31 +136,31 @@ func load(m *tile.PanelMap, slot []byte, first, rows, at, n, k0, k int, bars []b
 
 // Compute implements [pipeline.Program]: it multiplies one slab.
 func (r *ring) Compute(stage, item, cta, slab int) {
-	row, col, step := r.tile(item)
+	row, col, step := r.Tile(item)
 	first, rows := r.rowsOf(row, cta)
-	at := slab / r.colSlabs * r.slabRows
-	rows = min(r.slabRows, rows-at)
-	from := slab % r.colSlabs * r.slabCols
-	to := min(from+r.slabCols, r.colsOf(col))
+	at := slab / r.ColSlabs * r.SlabRows
+	rows = min(r.SlabRows, rows-at)
+	from := slab % r.ColSlabs * r.SlabCols
+	to := min(from+r.SlabCols, r.colsOf(col))
 	if rows <= 0 || from >= to {
 		return
 	}
-	k0, depth := r.depthOf(step)
-	k, words := r.kernel, r.words(depth)
-	sums := (cta*r.rowSlabs*r.slabRows+at)*r.bn*4 + from*r.slabRows*4
+	k0, depth := r.DepthOf(step)
+	k, words := r.Kernel, r.Words(depth)
+	sums := (cta*r.RowSlabs*r.SlabRows+at)*r.BN*4 + from*r.SlabRows*4
 	g := group{
 		strip: strip{row: first + at, rows: rows, chain: forward(r.chain, sums)},
 		from:  col + from, to: col + to, k0: k0, n: depth,
 	}
 	g.sums = lines{unsafe.Add(r.acc, sums), k.NR * 4}
 	g.a.at = unsafe.Pointer(unsafe.SliceData(r.slotA(stage, cta)[at/k.MR*k.PanelA(words):]))
-	if r.steps > 1 { // otherwise strips take turns with one's accumulators
-		g.stripBytes = r.slabRows * k.NR * 4
+	if r.Steps > 1 { // otherwise strips take turns with one's accumulators
+		g.stripBytes = r.SlabRows * k.NR * 4
 	}
 	if r.bare() {
 		s := scratches.Get().(*scratch)
 		defer scratches.Put(s)
-		r.fetch(&g, s.at(), r.g.group*k.NR)
+		r.fetch(&g, s.at(), r.g.Group*k.NR)
 	} else {
 		g.b = unsafe.Pointer(unsafe.SliceData(r.slotB(stage)[from/k.NR*k.PanelB(words):]))
 	}
@@ -171,13 +172,13 @@ func (r *ring) Compute(stage, item, cta, slab int) {
 // copied returns the bytes that the copies wrote to slots.
 func (r *ring) copied() int64 {
 	var n int64
-	for step := range r.steps {
-		_, k := r.depthOf(step)
-		for row := 0; row < r.m; row += r.bm {
-			n += int64(r.mapA.BoxBytes(min(r.bm, r.m-row), k)) * int64(r.tilesN)
+	for step := range r.Steps {
+		_, k := r.DepthOf(step)
+		for row := 0; row < r.M; row += r.BM {
+			n += int64(r.mapA.BoxBytes(min(r.BM, r.M-row), k)) * int64(r.TilesN)
 		}
-		for col := 0; col < r.n && !r.bare(); col += r.bn {
-			n += int64(r.mapB.BoxBytes(r.colsOf(col), k)) * int64(r.tilesM)
+		for col := 0; col < r.N && !r.bare(); col += r.BN {
+			n += int64(r.mapB.BoxBytes(r.colsOf(col), k)) * int64(r.TilesM)
 		}
 	}
 	return n

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/pipeline"
 	"example.com/leafhopper/tile"
 )
@@ -29,14 +30,14 @@ type program interface {
 }
 
 // start prepares the task that computes a product as g says, with memory of the pool, and completes st.
-func (r *run) start(ctx context.Context, pool *tile.SlotPool, in *slab, g *Plan, st *Stats) (pipeline.Task, error) {
+func (r *run) start(ctx context.Context, pool *tile.SlotPool, in *slab, g *plan.Plan, st *Stats) (pipeline.Task, error) {
 	var err error
 	var w program
-	switch g.share {
-	case bySlabs:
+	switch g.Share {
+	case plan.BySlabs:
 		r.slabs.init(in, g)
 		w = &r.slabs
-	case byColumns:
+	case plan.ByColumns:
 		w, err = &r.columns, r.columns.init(&in.product, g)
 	default:
 		w, err = &r.ring, r.ring.init(&in.product, g)

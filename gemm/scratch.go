@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/tile"
 )
 
@@ -22,5 +23,5 @@ type scratch struct {
 func (s *scratch) at() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s.mem)) }
 
 var scratches = sync.Pool{New: func() any {
-	return &scratch{mem: tile.HeapSlots(scratchBytes)}
+	return &scratch{mem: tile.HeapSlots(plan.ScratchBytes)}
 }}

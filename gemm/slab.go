@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/internal/spin"
 	"example.com/leafhopper/tile"
 )
@@ -12,25 +13,25 @@ import (
 // after the other is packed, unless B is, and multiplied by all of A.
 type slab struct {
 	product
-	g        *Plan
+	g        *plan.Plan
 	unpacked *asm.Unpacked // if nothing is to be packed
-	room     room          // in scratch memory
+	room     plan.Room     // in scratch memory
 	turn     spin.Turn     // of the goroutine that computes
 }
 
 // layout lays out the slab, for so many columns at a time.
-func (in *slab) layout(g *Plan, cols int) {
-	in.g, in.past = g, g.past
-	if g.b == unpackedB {
-		in.unpacked = in.kernel.Unpacked(in.elem)
+func (in *slab) layout(g *plan.Plan, cols int) {
+	in.g, in.past = g, g.Past
+	if g.B == plan.UnpackedB {
+		in.unpacked = in.Kernel.Unpacked(in.Elem)
 	}
-	if g.b != dotsOfB {
-		in.room, _ = in.problem.room(g, in.m, cols)
+	if g.B != plan.DotsOfB {
+		in.room, _ = in.Problem.Room(g, in.M, cols)
 	}
 }
 
 // dots reports whether it is dot products.
-func (in *slab) dots() bool { return in.g.b == dotsOfB }
+func (in *slab) dots() bool { return in.g.B == plan.DotsOfB }
 
 // run computes the columns from .. to-1.
 func (in *slab) run(from, to int) {
@@ -39,7 +40,7 @@ func (in *slab) run(from, to int) {
 		in.runUnpacked(from, to)
 	case in.dots():
 		in.runDots()
-	case in.g.b == streamedB:
+	case in.g.B == plan.StreamedB:
 		in.runFewRows(from, to)
 	default:
 		in.runPanels(from, to)
@@ -50,29 +51,29 @@ func (in *slab) run(from, to int) {
 func (in *slab) runPanels(from, to int) {
 	var s *scratch
 	var b unsafe.Pointer
-	pitch := in.kernel.NR * 4
-	g := group{strip: strip{rows: in.m}, from: from, to: to, stripBytes: pitch}
+	pitch := in.Kernel.NR * 4
+	g := group{strip: strip{rows: in.M}, from: from, to: to, stripBytes: pitch}
 	sums := lines{in.c.at(0, from), in.c.pitch()}
-	if in.room != (room{}) {
+	if in.room != (plan.Room{}) {
 		s = scratches.Get().(*scratch)
 		g.a.at = s.at()
-		b = unsafe.Add(g.a.at, roundUp(in.room.a, tile.SlotAlign))
-		if in.room.acc > 0 {
-			sums, g.stripBytes = lines{unsafe.Add(b, roundUp(in.room.b, tile.SlotAlign)), pitch}, 0
-			if in.g.depth < in.k {
-				g.stripBytes = in.room.acc
+		b = unsafe.Add(g.a.at, plan.RoundUp(in.room.A, tile.SlotAlign))
+		if in.room.Acc > 0 {
+			sums, g.stripBytes = lines{unsafe.Add(b, plan.RoundUp(in.room.B, tile.SlotAlign)), pitch}, 0
+			if in.g.Depth < in.K {
+				g.stripBytes = in.room.Acc
 			}
 		}
 	}
-	for g.k0 = 0; g.k0 < in.k; g.k0 += in.g.depth {
-		g.n = min(in.g.depth, in.k-g.k0)
-		if in.g.a == rowsOfA {
+	for g.k0 = 0; g.k0 < in.K; g.k0 += in.g.Depth {
+		g.n = min(in.g.Depth, in.K-g.k0)
+		if in.g.A == plan.RowsOfA {
 			g.a.at, g.a.lda = in.a.at(0, g.k0), in.a.pitch()
 		} else {
-			in.kernel.PackA(in.a.elem, !in.a.trans)(g.a.at, in.a.at(0, g.k0), in.a.pitch(), in.m, g.n)
+			in.Kernel.PackA(in.a.elem, !in.a.trans)(g.a.at, in.a.at(0, g.k0), in.a.pitch(), in.M, g.n)
 		}
 		g.sums = sums
-		in.fetch(&g, b, in.g.group*in.kernel.NR)
+		in.fetch(&g, b, in.g.Group*in.Kernel.NR)
 		in.multiplyGroup(&g, &in.turn)
 	}
 	if s != nil {

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/plan"
 )
 
 // A product of few elements and a deep K is a few dot products. A block of K is one chain of additions, each of which
@@ -11,8 +12,8 @@ import (
 const (
 	dotGroup = 256 // blocks that are summed before their sums are added to those before
 
-	dotChains = dotMost * asm.Lanes * 4    // bytes of the sums of blocks side by side
-	dotAside  = (dotMost + dotStep) * 1024 // and of what kernels put side by side
+	dotChains = plan.DotMost * asm.Lanes * 4         // bytes of the sums of blocks side by side
+	dotAside  = (plan.DotMost + plan.DotStep) * 1024 // and of what kernels put side by side
 )
 
 // vectors returns n vectors of v, along whose rows in memory K lies or not.
@@ -27,7 +28,7 @@ func (v *view) vectors(n int, kContiguous bool) asm.Vectors {
 // alone copies n elements of every vector of v to mem, where they lie side by side and what is behind them may be read,
 // and returns what is left of mem.
 func alone(v *asm.Vectors, n, size int, mem []byte) []byte {
-	pitch, at := roundUp(n*size, lineBytes), unsafe.Pointer(unsafe.SliceData(mem))
+	pitch, at := plan.RoundUp(n*size, plan.LineBytes), unsafe.Pointer(unsafe.SliceData(mem))
 	for i := range v.N {
 		to, from := mem[:pitch], unsafe.Add(v.At, i*v.Apart)
 		mem = mem[pitch:]
@@ -53,20 +54,20 @@ func gather[E uint16 | uint32](to []byte, from unsafe.Pointer, step int) {
 // dotSums writes the sums of n blocks of K from first on to sums, those of a block, m x n, after those of the one
 // before.
 func (in *slab) dotSums(first, n int, sums unsafe.Pointer) {
-	lanes, deep, each, size := in.kernel.Lanes(in.elem), in.elem.Block(), in.elem.Size(), in.m*in.n
+	lanes, deep, each, size := in.Kernel.Lanes(in.Elem), in.Elem.Block(), in.Elem.Size(), in.M*in.N
 	s := scratches.Get().(*scratch)
 	chains := unsafe.Slice((*float32)(s.at()), size*asm.Lanes)
-	allA, allB := in.a.vectors(in.m, !in.a.trans), in.b.vectors(in.n, in.b.trans)
-	whole := in.k / deep
+	allA, allB := in.a.vectors(in.M, !in.a.trans), in.b.vectors(in.N, in.b.trans)
+	whole := in.K / deep
 	if max(allA.Step-allA.N*allA.Apart, allB.Step-allB.N*allB.Apart) > 0 {
-		whole = (in.k - 1) / deep // what lies behind the last element need not be there
+		whole = (in.K - 1) / deep // what lies behind the last element need not be there
 	}
 	for end := first + n; first < end; {
 		a, b := allA, allB
 		a.At, b.At = unsafe.Add(a.At, first*a.Block), unsafe.Add(b.At, first*b.Block)
 		blocks, depth := min(asm.Lanes, end-first, whole-first), deep
 		if blocks == 0 { // the last is shorter
-			blocks, depth = 1, in.k-whole*deep
+			blocks, depth = 1, in.K-whole*deep
 		}
 		mem := s.mem[dotChains+dotAside:]
 		for _, v := range [...]*asm.Vectors{&a, &b} {
@@ -75,14 +76,14 @@ func (in *slab) dotSums(first, n int, sums unsafe.Pointer) {
 			}
 		}
 		clear(chains)
-		lanes(in.words(depth), blocks, a, b, unsafe.Pointer(&chains[0]), unsafe.Add(s.at(), dotChains))
+		lanes(in.Words(depth), blocks, a, b, unsafe.Pointer(&chains[0]), unsafe.Add(s.at(), dotChains))
 		to := unsafe.Slice((*float32)(sums), blocks*size)
 		for e := range size {
 			for l, x := range chains[e*asm.Lanes:][:blocks] {
 				to[l*size+e] = x
 			}
 		}
-		in.turn.Did(flopsOf(in.m, in.n, blocks*depth))
+		in.turn.Did(plan.FlopsOf(in.M, in.N, blocks*depth))
 		sums, first = unsafe.Add(sums, blocks*size*4), first+blocks
 	}
 	scratches.Put(s)
@@ -91,13 +92,13 @@ func (in *slab) dotSums(first, n int, sums unsafe.Pointer) {
 // runDots computes the product.
 func (in *slab) runDots() {
 	s := scratches.Get().(*scratch)
-	sums, size, blocks := s.at(), in.m*in.n, ceilDiv(in.k, in.elem.Block())
+	sums, size, blocks := s.at(), in.M*in.N, plan.CeilDiv(in.K, in.Elem.Block())
 	for first := 0; first < blocks; first += dotGroup {
 		n, before := min(dotGroup, blocks-first), min(first, 1)
 		in.dotSums(first, n, unsafe.Add(sums, before*size*4))
 		addBlocks(sums, size, before+n)
 	}
-	in.storeWide(0, lines{sums, in.n * 4}, in.m, in.n)
+	in.storeWide(0, lines{sums, in.N * 4}, in.M, in.N)
 	scratches.Put(s)
 }
 

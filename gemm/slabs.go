@@ -3,6 +3,7 @@ package gemm
 import (
 	"context"
 
+	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/pipeline"
 )
 
@@ -13,33 +14,33 @@ type slabGrid struct {
 }
 
 // init lays out in as g says.
-func (pl *slabGrid) init(in *slab, g *Plan) {
+func (pl *slabGrid) init(in *slab, g *plan.Plan) {
 	pl.slab = *in
-	pl.layout(g, g.slabs.cols)
+	pl.layout(g, g.Slabs.Cols)
 }
 
 // describe adds to st how the product is cut.
 func (pl *slabGrid) describe(st Stats) Stats {
-	c := &pl.g.slabs
-	st.TileM, st.TileN, st.TileK, st.Tiles = min(c.rows, pl.m), c.cols, min(c.span*pl.chainK(), pl.k), c.count*c.ranges
+	c := &pl.g.Slabs
+	st.TileM, st.TileN, st.TileK, st.Tiles = min(c.Rows, pl.M), c.Cols, min(c.Span*pl.ChainK(), pl.K), c.Count*c.Ranges
 	return st
 }
 
 func (pl *slabGrid) task(ctx context.Context, r *run) (pipeline.Task, error) {
-	return &r.loose, r.loose.Reset(ctx, pl.g.slabs.count*pl.g.slabs.ranges, pl, pl.g.workers)
+	return &r.loose, r.loose.Reset(ctx, pl.g.Slabs.Count*pl.g.Slabs.Ranges, pl, pl.g.Workers)
 }
 
 // Compute implements [pipeline.SlabProgram].
 func (pl *slabGrid) Compute(slab int) {
-	c := &pl.g.slabs
-	of, slab := slab/c.count, slab%c.count
-	from := slab % c.across * c.cols
-	to := min(from+c.cols, pl.n)
-	if c.ranges > 1 {
+	c := &pl.g.Slabs
+	of, slab := slab/c.Count, slab%c.Count
+	from := slab % c.Across * c.Cols
+	to := min(from+c.Cols, pl.N)
+	if c.Ranges > 1 {
 		pl.computeRange(of, slab, from, to)
 		return
 	}
-	in := pl.part(slab / c.across)
+	in := pl.part(slab / c.Across)
 	in.turn.Begin()
 	in.run(from, to)
 }
@@ -48,18 +49,18 @@ func (pl *slabGrid) Compute(slab int) {
 func (pl *slabGrid) part(i int) slab {
 	in := pl.slab
 	row, end := pl.rowsOf(i)
-	in.m = end - row
-	in.a.ptr, in.a.rows = in.a.at(row, 0), in.m
-	in.c.ptr, in.c.rows = in.c.at(row, 0), in.m
-	in.layout(pl.g, pl.g.slabs.cols)
+	in.M = end - row
+	in.a.ptr, in.a.rows = in.a.at(row, 0), in.M
+	in.c.ptr, in.c.rows = in.c.at(row, 0), in.M
+	in.layout(pl.g, pl.g.Slabs.Cols)
 	return in
 }
 
 func (pl *slabGrid) rowsOf(part int) (from, to int) {
-	c := &pl.g.slabs
-	from, to = part*c.rows, (part+1)*c.rows
-	if (part+1)*c.across == c.count {
-		to = pl.m // and the rows after the last whole tile
+	c := &pl.g.Slabs
+	from, to = part*c.Rows, (part+1)*c.Rows
+	if (part+1)*c.Across == c.Count {
+		to = pl.M // and the rows after the last whole tile
 	}
 	return from, to
 }

@@ -15,47 +15,47 @@ type partial struct {
 
 // bytes returns the bytes of the sums.
 func (pl *slabGrid) Bytes() int64 {
-	if pl.g.slabs.ranges == 1 {
+	if pl.g.Slabs.Ranges == 1 {
 		return 0
 	}
-	return int64(pl.sumsAt(pl.blocks()))
+	return int64(pl.sumsAt(pl.Blocks()))
 }
 
 // sumsAt returns where the sums of a block begin.
 func (pl *slabGrid) sumsAt(block int) int {
 	if !pl.dots() {
-		block = max(0, block-pl.g.slabs.span+1)
+		block = max(0, block-pl.g.Slabs.Span+1)
 	}
-	return block * pl.m * pl.n * 4
+	return block * pl.M * pl.N * 4
 }
 
 // use lays out the memory for the sums.
 func (pl *slabGrid) use(sums []byte) {
 	pl.sums = unsafe.Pointer(unsafe.SliceData(sums))
-	for len(pl.left) < pl.g.slabs.count {
+	for len(pl.left) < pl.g.Slabs.Count {
 		pl.left = append(pl.left, atomic.Int32{})
 	}
-	for i := range pl.left[:pl.g.slabs.count] {
-		pl.left[i].Store(int32(pl.g.slabs.ranges))
+	for i := range pl.left[:pl.g.Slabs.Count] {
+		pl.left[i].Store(int32(pl.g.Slabs.Ranges))
 	}
 }
 
 // computeRange computes a range of K of the columns from .. to-1 of a slab, and C if it is the last.
 func (pl *slabGrid) computeRange(i, slab, from, to int) {
-	first := i * pl.g.slabs.span
-	end := min(first+pl.g.slabs.span, pl.blocks())
+	first := i * pl.g.Slabs.Span
+	end := min(first+pl.g.Slabs.Span, pl.Blocks())
 	if pl.dots() {
 		in := pl.slab
 		in.turn.Begin()
 		in.dotSums(first, end-first, unsafe.Add(pl.sums, pl.sumsAt(first)))
 	} else {
-		in, step := pl.part(slab/pl.g.slabs.across), 1
+		in, step := pl.part(slab/pl.g.Slabs.Across), 1
 		in.turn.Begin()
 		if i == 0 {
 			step = end
 		}
 		for ; first < end; first += step {
-			pl.slice(&in, slab/pl.g.slabs.across*pl.g.slabs.rows, first, step)
+			pl.slice(&in, slab/pl.g.Slabs.Across*pl.g.Slabs.Rows, first, step)
 			in.run(from, to)
 		}
 	}
@@ -66,30 +66,30 @@ func (pl *slabGrid) computeRange(i, slab, from, to int) {
 
 // slice leaves of in, the rows from one on, so many blocks of K, whose sums are C.
 func (pl *slabGrid) slice(in *slab, row, block, blocks int) {
-	k0 := block * pl.chainK()
-	in.k = min(blocks*pl.chainK(), pl.k-k0)
+	k0 := block * pl.ChainK()
+	in.K = min(blocks*pl.ChainK(), pl.K-k0)
 	in.a.ptr = pl.a.at(row, k0)
 	if pl.b.packed {
 		in.packed = pl.packed.from(k0)
 	} else {
 		in.b.ptr = pl.b.at(k0, 0)
 	}
-	in.c = view{rows: in.m, cols: in.n, stride: in.n, elem: asm.F32}
-	in.c.ptr = unsafe.Add(pl.sums, pl.sumsAt(block)+row*pl.n*4)
+	in.c = view{rows: in.M, cols: in.N, stride: in.N, elem: asm.F32}
+	in.c.ptr = unsafe.Add(pl.sums, pl.sumsAt(block)+row*pl.N*4)
 	in.alpha, in.beta, in.finish = 1, 0, finish{}
-	in.out, in.pitchC, in.plain = asm.F32, in.c.pitch(), true
-	in.layout(pl.g, pl.g.slabs.cols)
+	in.Out, in.PitchC, in.Plain = asm.F32, in.c.pitch(), true
+	in.layout(pl.g, pl.g.Slabs.Cols)
 	in.past = false
 }
 
 // addUp adds up the sums of the columns from .. to-1 of a slab, and makes C of them.
 func (pl *slabGrid) addUp(slab, from, to int) {
-	row, end := pl.rowsOf(slab / pl.g.slabs.across)
-	sums, pitch, size := unsafe.Add(pl.sums, (row*pl.n+from)*4), pl.n*4, pl.m*pl.n
+	row, end := pl.rowsOf(slab / pl.g.Slabs.Across)
+	sums, pitch, size := unsafe.Add(pl.sums, (row*pl.N+from)*4), pl.N*4, pl.M*pl.N
 	if pl.dots() {
-		addBlocks(sums, size, pl.blocks())
+		addBlocks(sums, size, pl.Blocks())
 	} else {
-		for i := 1; i <= pl.blocks()-pl.g.slabs.span; i++ {
+		for i := 1; i <= pl.Blocks()-pl.g.Slabs.Span; i++ {
 			asm.Combine(sums, pitch, unsafe.Add(sums, i*size*4), pitch, end-row, to-from, 1, 1)
 		}
 	}

@@ -3,7 +3,13 @@ package gemm
 import (
 	"fmt"
 	"time"
+
+	"example.com/leafhopper/internal/plan"
 )
+
+// A Plan is how a product is computed: who shares it, where A and B come from, where sums wait, and how it is cut.
+// Its String says so on a line. No plan changes a bit of the result.
+type Plan = plan.Plan
 
 // Stats describes how one Multiply ran; see [WithStats].
 type Stats struct {

@@ -3,6 +3,7 @@ package gemm
 import (
 	"unsafe"
 
+	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/internal/spin"
 )
 
@@ -14,18 +15,18 @@ const (
 // runFewRows computes the columns from .. to-1 of so few rows that they are one panel. Beside the columns of other
 // workers their sums had better not be added to in C, see computeStreamed.
 func (in *slab) runFewRows(from, to int) {
-	k, cols, depth := in.kernel, to-from, in.stageK()
+	k, cols, depth := in.Kernel, to-from, in.StageK()
 	s := scratches.Get().(*scratch)
-	a := blocksOfA{s.at(), k.PanelA(in.words(depth)), depth}
-	k.PackA(in.a.elem, !in.a.trans)(a.at, in.a.ptr, in.a.pitch(), in.m, in.k)
+	a := blocksOfA{s.at(), k.PanelA(in.Words(depth)), depth}
+	k.PackA(in.a.elem, !in.a.trans)(a.at, in.a.ptr, in.a.pitch(), in.M, in.K)
 	sums := lines{in.c.at(0, from), in.c.pitch()}
-	inC := in.direct() && cols == in.n
+	inC := in.Direct() && cols == in.N
 	if !inC {
-		sums = lines{unsafe.Add(a.at, scratchBytes/2), cols * 4}
+		sums = lines{unsafe.Add(a.at, plan.ScratchBytes/2), cols * 4}
 	}
-	in.streamBlocks(a, 0, ceilDiv(in.k, depth), from, cols, sums, false, &in.turn)
+	in.streamBlocks(a, 0, plan.CeilDiv(in.K, depth), from, cols, sums, false, &in.turn)
 	if !inC {
-		in.storeWide(from, sums, in.m, cols)
+		in.storeWide(from, sums, in.M, cols)
 	}
 	scratches.Put(s)
 }
@@ -41,15 +42,15 @@ type blocksOfA struct {
 // or, if A fills more than a panel, by as many as a panel of B has after the other.
 func (p *product) streamBlocks(a blocksOfA, from, to, col, n int, sums lines, add bool, t *spin.Turn) {
 	span, width := 1, n // blocks and columns of a call
-	if p.m > p.kernel.MR {
-		width = p.kernel.NR
+	if p.M > p.Kernel.MR {
+		width = p.Kernel.NR
 	} else if !p.b.packed {
 		// Blocks of K that lie one after the other, but not more than are read in one turn.
 		span = min(to-from, max(1, inPlaceBytes/(a.depth*n*p.b.elem.Size())))
 	}
 	for ; from < to; from += span {
 		k0 := from * a.depth
-		depth := min((from+span)*a.depth, to*a.depth, p.k) - k0
+		depth := min((from+span)*a.depth, to*a.depth, p.K) - k0
 		for j := 0; j < n; j += width {
 			at := lines{unsafe.Add(sums.at, j*4), sums.pitch}
 			p.streamPanel(unsafe.Add(a.at, from*a.apart), k0, depth, col+j, min(width, n-j), at, add, t)
@@ -61,30 +62,30 @@ func (p *product) streamBlocks(a blocksOfA, from, to, col, n int, sums lines, ad
 // streamPanel multiplies all of A by n columns of B, as many as a panel has if those of A are more than one. The kernel
 // for the first panel of A reads B from memory as fast as it can, and leaves it in a cache for the others.
 func (p *product) streamPanel(a unsafe.Pointer, k0, depth, col, n int, sums lines, add bool, t *spin.Turn) {
-	k, words := p.kernel, p.words(depth)
-	for row := 0; row < p.m; row += k.MR {
+	k, words := p.Kernel, p.Words(depth)
+	for row := 0; row < p.M; row += k.MR {
 		if row > 0 { // nothing need lie behind the last
 			a, sums.at = unsafe.Add(a, k.PanelA(words)), sums.row(k.MR)
 		}
-		if row > 0 && p.ready() && k.Edge() != nil {
-			s := strip{col: col, rows: p.m - row, cols: n, words: words, a: tilesOfA{at: a}, sums: sums}
+		if row > 0 && p.Ready() && k.Edge() != nil {
+			s := strip{col: col, rows: p.M - row, cols: n, words: words, a: tilesOfA{at: a}, sums: sums}
 			s.b = p.packed.at(k0, col)
 			p.multiply(&s, phase{first: true, ends: true, whole: true, added: add}, t)
 			return
 		}
-		rows := min(k.MR, p.m-row)
+		rows := min(k.MR, p.M-row)
 		p.stream(a, rows, k0, depth, col, n, sums, add)
-		t.Did(flopsOf(rows, n, depth))
+		t.Did(plan.FlopsOf(rows, n, depth))
 	}
 }
 
 // stream multiplies a panel of rows of A by columns of B from col on, for n elements of K from k0 on, and adds to sums,
 // or sets them. If B is packed, they are those of one block.
 func (p *product) stream(a unsafe.Pointer, rows, k0, n, col, cols int, sums lines, add bool) {
-	k := p.kernel
+	k := p.Kernel
 	if p.b.packed {
 		panels := k.StreamPanels(p.b.elem)
-		panels(p.words(n), rows, cols, a, p.packed.at(k0, col), p.packed.pitch(k0), sums.at, sums.pitch, add)
+		panels(p.Words(n), rows, cols, a, p.packed.at(k0, col), p.packed.pitch(k0), sums.at, sums.pitch, add)
 	} else {
 		k.Stream(p.b.elem, p.b.trans)(n, rows, cols, a, p.b.at(k0, col), p.b.pitch(), sums.at, sums.pitch, add)
 	}

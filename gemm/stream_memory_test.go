@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/internal/race"
 	"example.com/leafhopper/pipeline"
 )
@@ -26,7 +27,7 @@ func TestStreamMemory(t *testing.T) {
 }
 
 func testStreamMemory(t *testing.T) {
-	var modes [slotsOfB]int
+	var modes [plan.SlotsOfB]int
 	for _, k := range asm.Kernels() {
 		if k.Supported() != nil {
 			continue
@@ -39,20 +40,20 @@ func testStreamMemory(t *testing.T) {
 				for _, v := range []view{{elem: b}, {elem: b, trans: true}, {elem: b, packed: true}} {
 					forStreamShapes(k, a, v, func(p *product, workers int) {
 						var st columnGrid
-						p.workers, p.procs = workers, workers
-						g := p.planColumns()
+						p.Workers, p.Procs = workers, workers
+						g := p.PlanColumns()
 						err := st.init(p, &g)
 						if err == nil {
 							err = checkStreamMemory(&st)
 						}
-						if wide := k.StreamWidth(b, min(p.m, k.MR)); err == nil && workers == 1 && g.b == streamedB && v.packed && st.panelsA == 1 && st.cols%wide != 0 {
-							err = fmt.Errorf("slabs of %d columns are not what is read at a time, %d", st.cols, wide)
+						if wide := k.StreamWidth(b, min(p.M, k.MR)); err == nil && workers == 1 && g.B == plan.StreamedB && v.packed && st.PanelsA == 1 && st.Cols%wide != 0 {
+							err = fmt.Errorf("slabs of %d columns are not what is read at a time, %d", st.Cols, wide)
 						}
 						if err != nil {
 							t.Fatalf("%s, %v·%v, B transposed: %v, packed: %v, %dx%dx%d, %d workers: %v",
-								k.Name, a, b, v.trans, v.packed, p.m, p.n, p.k, workers, err)
+								k.Name, a, b, v.trans, v.packed, p.M, p.N, p.K, workers, err)
 						}
-						modes[g.b]++
+						modes[g.B]++
 					})
 				}
 			}
@@ -60,8 +61,8 @@ func testStreamMemory(t *testing.T) {
 	}
 	t.Log(modes)
 	_, err := asm.Select(asm.F32, "avx512")
-	for b := streamedB; b <= sweptB; b++ {
-		anywhere := b != streamedB && b != behindB
+	for b := plan.StreamedB; b <= plan.SweptB; b++ {
+		anywhere := b != plan.StreamedB && b != plan.BehindB
 		if modes[b] == 0 && (anywhere || err == nil) {
 			t.Errorf("nobody reads B %v", b)
 		}
@@ -78,7 +79,7 @@ func forStreamShapes(kernel *asm.Kernel, elem asm.Type, b view, f func(p *produc
 	for _, m := range []int{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 25, 32, 33, 48, 63, 64, 65, 127, 128, 300, 511, 512} {
 		for _, n := range []int{1, 31, 32, 33, 95, 97, 256, 300, 511, 1000, 1025, 4097, 8192, 10007, 20000, 300_001} {
 			for _, k := range []int{1, 2, 3, 16, 17, 63, 64, 65, 127, 128, 255, 256, 257, 512, 513, 1024, 4096, longest} {
-				p := product{problem: problem{k: k, kernel: kernel}, alpha: 1, b: b, c: view{rows: m, cols: n}}
+				p := product{Problem: plan.Problem{K: k, Kernel: kernel}, alpha: 1, b: b, c: view{rows: m, cols: n}}
 				p.a = view{
 					ptr:  unsafe.Pointer(unsafe.SliceData(data)),
 					elem: elem, rows: m, cols: k, stride: k, len: m * k,
@@ -88,12 +89,12 @@ func forStreamShapes(kernel *asm.Kernel, elem asm.Type, b view, f func(p *produc
 					p.b.stride = k
 				}
 				if b.packed {
-					p.packed = packing{kernel: kernel, elem: b.elem, k: k, n: n, bk: stageElements(kernel, b.elem)}
+					p.packed = packing{kernel: kernel, elem: b.elem, k: k, n: n, bk: plan.StageElements(kernel, b.elem)}
 				}
 				p.pose()
-				p.survey(here, &settings{})
+				p.survey(plan.Here, &settings{})
 				for _, workers := range []int{1, 2, 5, 64} {
-					if most := &p.on.columns[p.crowd(workers)].most; m <= max(most[inRows], most[alongK], most[inPanels]) {
+					if most := &p.On.Columns[p.Crowd(workers)].Most; m <= max(most[plan.InRows], most[plan.AlongK], most[plan.InPanels]) {
 						f(&p, workers)
 					}
 				}
@@ -105,59 +106,59 @@ func forStreamShapes(kernel *asm.Kernel, elem asm.Type, b view, f func(p *produc
 // checkStreamMemory reports what of the scratch memory st exceeds, or why its
 // blocks are not blocks of whole panels that cover the product.
 func checkStreamMemory(st *columnGrid) error {
-	k := st.kernel
+	k := st.Kernel
 	switch {
-	case st.cols < 1 || st.block < 1 || st.group < 1 || st.cols%k.NR != 0 || st.block%k.NR != 0 || st.group%k.NR != 0:
-		return fmt.Errorf("slabs of %d columns, blocks of %d and groups of %d are not panels of %d", st.cols, st.block, st.group, k.NR)
+	case st.Cols < 1 || st.Block < 1 || st.group < 1 || st.Cols%k.NR != 0 || st.Block%k.NR != 0 || st.group%k.NR != 0:
+		return fmt.Errorf("slabs of %d columns, blocks of %d and groups of %d are not panels of %d", st.Cols, st.Block, st.group, k.NR)
 	case st.bk < 1 || st.bk%k.KPack != 0:
 		return fmt.Errorf("blocks of %d elements of K are not words of %d", st.bk, k.KPack)
-	case st.columnCut.slabs*st.cols < st.n || st.steps*st.bk < st.k:
-		return fmt.Errorf("%d slabs of %d columns and %d steps of %d elements of K do not cover the product", st.columnCut.slabs, st.cols, st.steps, st.bk)
-	case st.items < 1 || st.items > pipeline.MaxDepth || st.span < 1 || (st.items-1)*st.span >= st.steps || st.items*st.span < st.steps:
-		return fmt.Errorf("%d items of %d steps are not %d steps", st.items, st.span, st.steps)
-	case st.bytesAcc(st.g) > piecesAcc:
-		return fmt.Errorf("accumulators that outlast items take %d bytes, the bound is %d", st.bytesAcc(st.g), piecesAcc)
+	case st.ColumnCut.Slabs*st.Cols < st.N || st.Steps*st.bk < st.K:
+		return fmt.Errorf("%d slabs of %d columns and %d steps of %d elements of K do not cover the product", st.ColumnCut.Slabs, st.Cols, st.Steps, st.bk)
+	case st.Items < 1 || st.Items > pipeline.MaxDepth || st.Span < 1 || (st.Items-1)*st.Span >= st.Steps || st.Items*st.Span < st.Steps:
+		return fmt.Errorf("%d items of %d steps are not %d steps", st.Items, st.Span, st.Steps)
+	case st.BytesAcc(st.g) > plan.PiecesAcc:
+		return fmt.Errorf("accumulators that outlast items take %d bytes, the bound is %d", st.BytesAcc(st.g), plan.PiecesAcc)
 	}
-	cols := min(st.block, st.cols, st.n)
-	if st.g.b == streamedB {
-		if got := st.m * cols * 4; got > scratchBytes {
-			return fmt.Errorf("%d rows of %d columns take %d bytes, there are %d", st.m, cols, got, scratchBytes)
+	cols := min(st.Block, st.Cols, st.N)
+	if st.g.B == plan.StreamedB {
+		if got := st.M * cols * 4; got > plan.ScratchBytes {
+			return fmt.Errorf("%d rows of %d columns take %d bytes, there are %d", st.M, cols, got, plan.ScratchBytes)
 		}
 		return nil
 	}
-	panels, acc := ceilDiv(cols, k.NR), streamAcc
-	switch st.g.b {
-	case behindB:
-		acc = (scratchBytes - st.behindBytes(st.g)) / st.sumsEach(st.g)
-	case sweptB:
-		acc = broomAcc / st.sumsEach(st.g)
-	case alongB:
-		panels, acc = st.alongTiles, streamB
+	panels, acc := plan.CeilDiv(cols, k.NR), plan.StreamAcc
+	switch st.g.B {
+	case plan.BehindB:
+		acc = (plan.ScratchBytes - st.BehindBytes(st.g)) / st.SumsEach(st.g)
+	case plan.SweptB:
+		acc = plan.BroomAcc / st.SumsEach(st.g)
+	case plan.AlongB:
+		panels, acc = st.AlongTiles, plan.StreamB
 	}
-	if got := panels * st.panelsA * k.MR * k.NR * 4; got > acc {
+	if got := panels * st.PanelsA * k.MR * k.NR * 4; got > acc {
 		return fmt.Errorf("the accumulators of %d columns take %d bytes, there are %d", cols, got, acc)
 	}
-	switch st.g.b {
-	case behindB:
+	switch st.g.B {
+	case plan.BehindB:
 		return nil // they are before the accumulators
-	case sweptB:
-		if got := st.group / k.NR * k.PanelB(st.words(st.bk)); got > asm.SweepRoom {
+	case plan.SweptB:
+		if got := st.group / k.NR * k.PanelB(st.Words(st.bk)); got > asm.SweepRoom {
 			return fmt.Errorf("a piece of B takes %d bytes, there are %d", got, asm.SweepRoom)
 		}
 		return nil
-	case alongB:
-		most := max(k.NR, slabBytes/(st.panelsA*st.k*st.b.elem.Size()))
-		if st.cols > min(most, longCols) && st.columnCut.slabs < maxSlabs/2 {
-			return fmt.Errorf("%d slabs of %d columns, the bound is %d", st.columnCut.slabs, st.cols, min(most, longCols))
+	case plan.AlongB:
+		most := max(k.NR, plan.SlabBytes/(st.PanelsA*st.K*st.b.elem.Size()))
+		if st.Cols > min(most, plan.LongCols) && st.ColumnCut.Slabs < plan.MaxSlabs/2 {
+			return fmt.Errorf("%d slabs of %d columns, the bound is %d", st.ColumnCut.Slabs, st.Cols, min(most, plan.LongCols))
 		}
-		if got := st.alongTiles * k.MR * k.KStep(st.b.elem) * 4; got > scratchBytes-streamB {
-			return fmt.Errorf("what is left of K takes %d bytes, there are %d", got, scratchBytes-streamB)
+		if got := st.AlongTiles * k.MR * k.KStep(st.b.elem) * 4; got > plan.ScratchBytes-plan.StreamB {
+			return fmt.Errorf("what is left of K takes %d bytes, there are %d", got, plan.ScratchBytes-plan.StreamB)
 		}
 		return nil
 	}
 	panels = min(panels, st.group/k.NR)
-	if got := panels * k.PanelB(st.words(min(st.bk, st.k))); !st.b.packed && got > streamB {
-		return fmt.Errorf("%d panels of B take %d bytes, there are %d", panels, got, streamB)
+	if got := panels * k.PanelB(st.Words(min(st.bk, st.K))); !st.b.packed && got > plan.StreamB {
+		return fmt.Errorf("%d panels of B take %d bytes, there are %d", panels, got, plan.StreamB)
 	}
 	return nil
 }

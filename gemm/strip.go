@@ -4,12 +4,13 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/internal/spin"
 )
 
 // product is one validated C = alpha·A·B + beta·C with a row-major C: the problem, and where everything is.
 type product struct {
-	problem
+	plan.Problem
 	c, a, b     view
 	alpha, beta float32
 	finish      finish
@@ -23,7 +24,7 @@ type product struct {
 // is narrow, and k0 begins a stage and col a panel.
 func (p *product) rowsB(k0, at, col int) (unsafe.Pointer, int) {
 	if p.b.packed {
-		pitch := p.kernel.NR * p.b.elem.Size()
+		pitch := p.Kernel.NR * p.b.elem.Size()
 		return unsafe.Add(p.packed.at(k0, col), at*pitch), pitch
 	}
 	return p.b.at(k0+at, col), p.b.pitch()
@@ -31,14 +32,14 @@ func (p *product) rowsB(k0, at, col int) (unsafe.Pointer, int) {
 
 // packB packs n elements of K of the columns from .. to-1 to panels. They begin at elements behind k0, as in rowsB.
 func (p *product) packB(panels unsafe.Pointer, k0, at, n, from, to int) {
-	k := p.kernel
+	k := p.Kernel
 	if !p.b.packed {
 		k.PackB(p.b.elem, p.b.trans)(panels, p.b.at(k0+at, from), p.b.pitch(), to-from, n)
 		return
 	}
 	for col := from; col < to; col += k.NR {
 		src, pitch := p.rowsB(k0, at, col)
-		k.PackB(p.b.elem, false)(unsafe.Add(panels, (col-from)/k.NR*k.PanelB(p.words(n))), src, pitch, k.NR, n)
+		k.PackB(p.b.elem, false)(unsafe.Add(panels, (col-from)/k.NR*k.PanelB(p.Words(n))), src, pitch, k.NR, n)
 	}
 }
 
@@ -72,12 +73,12 @@ const (
 // those of a part go on with its chain, which is added to them where the block ends. The last result goes to C, at
 // once if kernels can store it there.
 func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
-	k := p.kernel
+	k := p.Kernel
 	c := lines{p.c.at(s.row, s.col), p.c.pitch()}
 	src, lds, dst, adds := p.places(ph, s.sums, lines{s.chain, k.NR * 4})
 	final := ph.last && !ph.apart()
-	direct, rounds := final && (p.direct() || p.finish.inC), final && p.rounds()
-	stores := p.kernel.Stores(p.c.elem)
+	direct, rounds := final && (p.Direct() || p.finish.inC), final && p.Rounds()
+	stores := p.Kernel.Stores(p.c.elem)
 	if p.past && !p.finish.inC {
 		stores |= asm.StorePast
 	}
@@ -121,7 +122,7 @@ func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
 		case ph.last && !inC:
 			p.epilogue(s.sums.row(row+over), s.row+row, s.col, rows, s.cols)
 		}
-		t.Did(flopsOf(rows, s.cols, s.words*k.KPack))
+		t.Did(plan.FlopsOf(rows, s.cols, s.words*k.KPack))
 		if row += rows; row < s.rows {
 			a = unsafe.Add(a, n*tile) // nothing lies behind the last tile
 		}
@@ -131,18 +132,18 @@ func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
 // next returns how many tiles a kernel is to multiply in a call, which cannot be preempted, where so many rows of the
 // strip are left.
 func (p *product) next(s *strip, rows int) (tiles int, how way) {
-	k := p.kernel
+	k := p.Kernel
 	whole := rows / k.MR
 	switch {
 	case s.pack.K > 0:
-		return min(ceilDiv(rows, k.MR), ceilDiv(s.pack.K/k.KPack*asm.PackSteps, s.words)), byPacking
+		return min(plan.CeilDiv(rows, k.MR), plan.CeilDiv(s.pack.K/k.KPack*asm.PackSteps, s.words)), byPacking
 	case k.Edge() != nil && (whole == 0 || s.cols < k.NR):
 		return 1, byEdge
 	case p.finish.inC:
 		whole = min(whole, finishRows/k.MR)
 	}
-	if flops := tileFlops(k, s.words); whole*flops > callLimit(k) {
-		whole = callLimit(k) / flops
+	if flops := plan.TileFlops(k, s.words); whole*flops > plan.CallLimit(k) {
+		whole = plan.CallLimit(k) / flops
 	}
 	return max(1, whole), byTiles
 }
@@ -159,7 +160,7 @@ type group struct {
 
 // fetch says where a group finds B: it is packed, or will be in memory at b, so many columns at a time.
 func (p *product) fetch(g *group, b unsafe.Pointer, columns int) {
-	if p.ready() {
+	if p.Ready() {
 		g.b, g.packs = p.packed.at(g.k0, g.from), 0
 	} else {
 		g.b, g.packs = b, columns
@@ -168,8 +169,8 @@ func (p *product) fetch(g *group, b unsafe.Pointer, columns int) {
 
 // multiplyGroup multiplies a group, strip by strip.
 func (p *product) multiplyGroup(g *group, t *spin.Turn) {
-	k, s, ph := p.kernel, &g.strip, p.phaseAt(g.k0, g.n)
-	s.words = p.words(g.n)
+	k, s, ph := p.Kernel, &g.strip, p.phaseAt(g.k0, g.n)
+	s.words = p.Words(g.n)
 	panels, packed := s.b, g.from // the columns before are
 	for col := g.from; col < g.to; col += k.NR {
 		if col > g.from { // nothing need lie behind the last

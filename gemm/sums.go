@@ -1,6 +1,10 @@
 package gemm
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"example.com/leafhopper/internal/plan"
+)
 
 // phase is what some elements of K are to its blocks.
 type phase struct {
@@ -12,20 +16,20 @@ type phase struct {
 
 // phaseAt says what n elements of K from k0 on are.
 func (p *product) phaseAt(k0, n int) phase {
-	if n == p.k { // a small product would notice the divisions
+	if n == p.K { // a small product would notice the divisions
 		return phase{first: true, ends: true, whole: true, last: true}
 	}
-	block, last := p.chainK(), k0+n == p.k
+	block, last := p.ChainK(), k0+n == p.K
 	ph := phase{first: k0%block == 0, ends: last || (k0+n)%block == 0, added: k0 >= block, last: last}
 	ph.whole = ph.first && ph.ends
 	return ph
 }
 
 // blockOf returns the first element of K of a step of a plan by columns and how many it has.
-func (p *product) blockOf(g *Plan, step int) (k0, n int) {
-	each, unit := g.columns.each, p.unitK(g.depth)
-	k0 = step/each*unit + step%each*g.depth
-	return k0, min(g.depth, (step/each+1)*unit-k0, p.k-k0)
+func (p *product) blockOf(g *plan.Plan, step int) (k0, n int) {
+	each, unit := g.Columns.Each, p.UnitK(g.Depth)
+	k0 = step/each*unit + step%each*g.Depth
+	return k0, min(g.Depth, (step/each+1)*unit-k0, p.K-k0)
 }
 
 // apart reports whether the sums are those of a part of a block, beside those of the blocks before.
@@ -54,7 +58,7 @@ func (p *product) places(ph phase, sums, chain lines) (src lines, lds int, dst l
 		src = lines{}
 	}
 	adds = ph.apart() && ph.ends
-	if adds && p.kernel.Onto() {
+	if adds && p.Kernel.Onto() {
 		return src, lds | 1, sums, false
 	}
 	return src, lds, dst, adds

@@ -1,41 +1,41 @@
-package gemm
+package plan
 
-// choose returns how to compute q, whose dimensions are not 0, and so who shares it:
+// Choose returns how to compute q, whose dimensions are not 0, and so who shares it:
 //
 //	caller    it takes less time than to hand it over, or nobody else may compute
 //	columns   A has few rows, so reading B is the work: each worker takes other columns
 //	slabs     what a slab of C needs of A and B comes from caches soon enough for each worker to fetch it
 //	ring      else A, and B unless few workers pack it themselves, are packed once for all, in slots
-func choose(q *problem) Plan {
+func Choose(q *Problem) Plan {
 	switch {
-	case q.asked.any:
-		return q.planRing()
+	case q.Asked.Any:
+		return q.PlanRing()
 	case q.dotted():
 		return q.planDots()
-	case q.tiny() != nil:
-		return tinyPlan
+	case q.Tiny() != nil:
+		return TinyPlan
 	}
-	columns := q.sharesColumns()
-	if columns && (q.n > nearCols || q.m <= q.kernel.MR) {
-		return q.planColumns()
+	columns := q.SharesColumns()
+	if columns && (q.N > nearCols || q.M <= q.Kernel.MR) {
+		return q.PlanColumns()
 	}
 	g, near := q.planSlabs()
 	switch {
 	case near:
 		return g
 	case columns: // narrow ones
-		return q.planColumns()
+		return q.PlanColumns()
 	}
-	return q.planRing()
+	return q.PlanRing()
 }
 
-// alone reports whether the product stays with its caller, of such a crowd.
-func (q *problem) alone(c crowd) bool {
+// Alone reports whether the product stays with its caller, of such a crowd.
+func (q *Problem) Alone(c Crowd) bool {
 	switch {
-	case q.asked.any:
+	case q.Asked.Any:
 		return false
 	case q.dotted():
 		return q.dotBytes() < 2*dotShare
 	}
-	return q.counted(c) <= q.on.shared[c]
+	return q.counted(c) <= q.On.shared[c]
 }

@@ -1,4 +1,4 @@
-package gemm
+package plan
 
 import (
 	"fmt"
@@ -17,40 +17,40 @@ var (
 	keeperSays = [...]string{"nowhere: the kernel adds up all of K", "in C", "in memory of who computes", "in memory of the engine"}
 )
 
-func (f form) String() string { return formNames[f] }
+func (f Form) String() string { return formNames[f] }
 
-// explain writes what g does for q, for which it was chosen, and why not otherwise.
-func (q *problem) explain(t *strings.Builder, g *Plan) {
-	fmt.Fprintf(t, "shared   %s\n", sharingSays[g.share])
-	fmt.Fprintf(t, "A        %s\nB        %s\nsums     wait %s\n", sourceASays[g.a], sourceBSays[g.b], keeperSays[g.sums])
+// Explain writes what g does for q, for which it was chosen, and why not otherwise.
+func (q *Problem) Explain(t *strings.Builder, g *Plan) {
+	fmt.Fprintf(t, "shared   %s\n", sharingSays[g.Share])
+	fmt.Fprintf(t, "A        %s\nB        %s\nsums     wait %s\n", sourceASays[g.A], sourceBSays[g.B], keeperSays[g.Sums])
 	fmt.Fprintf(t, "plan     %v\n", g)
 	q.others(t, g)
 }
 
 // others says why q is not shared otherwise than g has it.
-func (q *problem) others(t *strings.Builder, g *Plan) {
-	workers := q.procs
-	c := q.crowd(workers)
+func (q *Problem) others(t *strings.Builder, g *Plan) {
+	workers := q.Procs
+	c := q.Crowd(workers)
 	say := func(what string, is bool, format string, args ...any) {
 		if !is {
 			fmt.Fprintf(t, "not by   %s: %s\n", what, fmt.Sprintf(format, args...))
 		}
 	}
-	if g.share == byCaller && q.alone(c) {
-		fmt.Fprintf(t, "no other: %.3g MFLOP count as %.3g, and up to %.3g stay with their caller\n", q.flops()/1e6, q.counted(c)/1e6, q.on.shared[c]/1e6)
+	if g.Share == ByCaller && q.Alone(c) {
+		fmt.Fprintf(t, "no other: %.3g MFLOP count as %.3g, and up to %.3g stay with their caller\n", q.flops()/1e6, q.counted(c)/1e6, q.On.shared[c]/1e6)
 		return
 	}
-	say("caller", g.share == byCaller, "%.3g MFLOP count as %.3g, and up to %.3g stay with it", q.flops()/1e6, q.counted(c)/1e6, q.on.shared[c]/1e6)
-	rows := &q.on.columns[c]
-	say("columns", g.share == byColumns, "%d rows are to be at most %d, or %d if B takes at most %.2g of the caches; it has %d elements, and is to have %d",
-		q.m, rows.most[q.formB], rows.held[q.formB], rows.part[q.formB], q.n*q.k, streamMin)
+	say("caller", g.Share == ByCaller, "%.3g MFLOP count as %.3g, and up to %.3g stay with it", q.flops()/1e6, q.counted(c)/1e6, q.On.shared[c]/1e6)
+	rows := &q.On.Columns[c]
+	say("columns", g.Share == ByColumns, "%d rows are to be at most %d, or %d if B takes at most %.2g of the caches; it has %d elements, and is to have %d",
+		q.M, rows.Most[q.FormB], rows.held[q.FormB], rows.part[q.FormB], q.N*q.K, streamMin)
 	switch each := q.each(g, workers); {
-	case g.share == byColumns:
+	case g.Share == ByColumns:
 		say("slabs", false, "of so few rows B is read but once")
 	case each > 0:
-		say("slabs", g.share <= bySlabs, "%.3g MFLOP of each worker are to be at most %.3g", q.flops()/1e6/float64(workers), each/1e6)
+		say("slabs", g.Share <= BySlabs, "%.3g MFLOP of each worker are to be at most %.3g", q.flops()/1e6/float64(workers), each/1e6)
 	default:
-		say("slabs", g.share <= bySlabs, "A and B are to be at most %.3g and %.3g second-level caches of each worker, or A %d KiB", q.on.nearA, q.on.nearB, int(q.on.nearRows)>>10)
+		say("slabs", g.Share <= BySlabs, "A and B are to be at most %.3g and %.3g second-level caches of each worker, or A %d KiB", q.On.nearA, q.On.nearB, int(q.On.nearRows)>>10)
 	}
-	say("ring", g.share == byRing, "it is for what is too large for the others")
+	say("ring", g.Share == ByRing, "it is for what is too large for the others")
 }

@@ -1,6 +1,6 @@
-package gemm
+package plan
 
-// A tuning is what was measured of a kernel on a machine, and all that decisions know of them beside what a
+// A Tuning is what was measured of a kernel on a machine, and all that decisions know of them beside what a
 // kernel can do. Every field names its unit; where a letter is given, these commands, of two builds by turns
 // (bench/peers/README.md) or of one, measure it:
 //
@@ -8,14 +8,14 @@ package gemm
 //	F  gemmbench compare -size 1x4096x4096,4x1024x1024,8x4096x4096,16x1024x1024,32x4096x4096 -trans NN,NT
 //	   and the same with -prepacked true                                         few rows
 //	R  gemmbench compare -size 1000,2048,4096,512x4096x4096 -workers 1,2         what is large
-type tuning struct {
+type Tuning struct {
 	l2, l3 int // bytes of the machine's caches
 
 	// Who shares a product.
 	shared    [crowds]float64    // flops up to which to hand over takes longer than it saves (S)
 	leastRows [crowds][forms]int // rows as which fewer count there, as workers wait for B (F)
-	fetchRows int                // rows that could be multiplied while their B comes from the last cache (F)
-	columns   [crowds]limits     // rows up to which workers share out the columns of a large B (F)
+	FetchRows int                // rows that could be multiplied while their B comes from the last cache (F)
+	Columns   [crowds]limits     // rows up to which workers share out the columns of a large B (F)
 	repacks   [crowds]bool       // B counts as held there, too, if each worker has to pack A again (F)
 	slabs     [crowds]float64    // flops of each worker up to which it fetches what its slabs need; 0: see nearA (R)
 	slabsPack [crowds]float64    // the same if it has to pack A for them (R)
@@ -65,7 +65,7 @@ type tuning struct {
 
 // limits are rows of A for each form of B: most, or held if B takes no more than a part of second-level caches.
 type limits struct {
-	most, held [forms]int
+	Most, held [forms]int
 	part       [forms]float64
 }
 
@@ -73,18 +73,18 @@ type limits struct {
 func all[T any](v T) [crowds]T { return [crowds]T{v, v, v, v, v} }
 
 // words is the tuning of a kernel of float32 with AVX-512 on a Zen 5, from which the others differ.
-var words = tuning{
+var words = Tuning{
 	shared:    all(5.0 * (1 << 17)),
-	leastRows: [crowds][forms]int{few: {8, 16, 8}, many: {8, 16, 8}, wide: {8, 16, 8}},
-	columns: [crowds]limits{
-		{most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, part: [forms]float64{1, 1, 0}},
-		{most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, part: [forms]float64{0.5, 0.5, 0}},
-		{most: [forms]int{128, 128, 128}, held: [forms]int{8, 8, 8}, part: [forms]float64{0.5, 0.5, 1}},
-		{most: [forms]int{64, 64, 64}, held: [forms]int{8, 8, 8}, part: [forms]float64{0.5, 0.5, 1}},
-		{most: [forms]int{128, 128, 128}, held: [forms]int{8, 8, 8}, part: [forms]float64{0.5, 0.5, 1}},
+	leastRows: [crowds][forms]int{few: {8, 16, 8}, Many: {8, 16, 8}, wide: {8, 16, 8}},
+	Columns: [crowds]limits{
+		{Most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, part: [forms]float64{1, 1, 0}},
+		{Most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, part: [forms]float64{0.5, 0.5, 0}},
+		{Most: [forms]int{128, 128, 128}, held: [forms]int{8, 8, 8}, part: [forms]float64{0.5, 0.5, 1}},
+		{Most: [forms]int{64, 64, 64}, held: [forms]int{8, 8, 8}, part: [forms]float64{0.5, 0.5, 1}},
+		{Most: [forms]int{128, 128, 128}, held: [forms]int{8, 8, 8}, part: [forms]float64{0.5, 0.5, 1}},
 	},
 	repacks:   [crowds]bool{true, true, false, false, false},
-	slabs:     [crowds]float64{few: 3 << 27, many: 3 << 27, wide: 3 << 27},
+	slabs:     [crowds]float64{few: 3 << 27, Many: 3 << 27, wide: 3 << 27},
 	slabsPack: [crowds]float64{0, 3 << 21, 3 << 23, 3 << 23, 3 << 23},
 	slabsOnce: [crowds]int{two: 8},
 	nearA:     2,
@@ -98,7 +98,7 @@ var words = tuning{
 	panelB:    6,
 
 	fewRows:    [forms]int{8, 8, 4},
-	fewTurned:  [forms]int{alongK: 32 << 10},
+	fewTurned:  [forms]int{AlongK: 32 << 10},
 	inPlace:    [forms]int{8, 8, 32},
 	along:      [crowds]int{64, 64, 64, 0, 0},
 	alongWide:  128,
@@ -125,47 +125,47 @@ var words = tuning{
 // tunings are the rows of the table: what differs from those before that apply, too. An empty name is any.
 var tunings = []struct {
 	machine, kernel string
-	set             func(t *tuning)
+	set             func(t *Tuning)
 }{
-	{"zen4", "", func(t *tuning) {
-		t.inPlace[alongK] = 16
+	{"zen4", "", func(t *Tuning) {
+		t.inPlace[AlongK] = 16
 		t.fresh = t.freshTall
 	}},
-	{"", "avx512bf16", func(t *tuning) {
+	{"", "avx512bf16", func(t *Tuning) {
 		t.shared = all(5.0 * (1 << 18))
 		for c := few; c < crowds; c++ {
-			t.columns[c].part[inRows] = 1. / 3
+			t.Columns[c].part[InRows] = 1. / 3
 		}
-		t.fewRows[inRows] = 6
+		t.fewRows[InRows] = 6
 	}},
-	{"", "avx2", func(t *tuning) {
-		for c := range t.columns {
-			t.columns[c].most[alongK] = 64 // nothing is packed behind products
+	{"", "avx2", func(t *Tuning) {
+		for c := range t.Columns {
+			t.Columns[c].Most[AlongK] = 64 // nothing is packed behind products
 		}
 		t.fewRows = [forms]int{3, 2, 3}
-		t.fewTurned[alongK] = 64 << 10
+		t.fewTurned[AlongK] = 64 << 10
 		t.inPlace = [forms]int{4, 4, 16}
 		t.fresh = words.fresh
 		t.along, t.alongWide = [crowds]int{}, 0
 	}},
-	{"zen3", "", func(t *tuning) {
+	{"zen3", "", func(t *Tuning) {
 		t.shared = all(5.0 * (1 << 16))
 	}},
-	{"zen4", "avx512", func(t *tuning) {
+	{"zen4", "avx512", func(t *Tuning) {
 		t.shared = all(5.0 * (1 << 16))
 	}},
-	{"zen4", "avx512bf16", func(t *tuning) {
+	{"zen4", "avx512bf16", func(t *Tuning) {
 		t.shared = all(5.0 * (1 << 17))
 		for c := few; c < crowds; c++ {
 			t.leastRows[c] = [forms]int{4, 8, 4}
 		}
 	}},
-	{"intel", "", func(t *tuning) {
+	{"intel", "", func(t *Tuning) {
 		t.nearA, t.nearB = 0.5, 0.875
 		t.extent = [crowds]int{1024, 1024, 1024, 2048, 2048}
 	}},
-	{"intel", "avx512", func(t *tuning) {
-		t.fresh[inRows], t.freshTall[inRows] = 48, 48
+	{"intel", "avx512", func(t *Tuning) {
+		t.fresh[InRows], t.freshTall[InRows] = 48, 48
 	}},
 	{"", "amx", amxTuning},
 	{"", "goamx", amxTuning},
@@ -178,16 +178,16 @@ var tunings = []struct {
 
 // amxTuning is that of tiles of AMX, which multiply faster than operands come from the last cache, so that
 // fetching them decides.
-func amxTuning(t *tuning) {
+func amxTuning(t *Tuning) {
 	t.shared = [crowds]float64{32 << 20, 32 << 20, 32 << 20, 16 << 20, 16 << 20}
 	t.leastRows = [crowds][forms]int{}
-	t.fetchRows = 128
-	t.columns = [crowds]limits{
-		{most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, part: [forms]float64{0.5, 0.5, 1}},
-		{most: [forms]int{32, 128, 64}, held: [forms]int{31, 64, 2}, part: [forms]float64{0.5, 1, 1. / 3}},
-		{most: [forms]int{64, 128, 64}, held: [forms]int{16, 4, 2}, part: [forms]float64{0.5, 0.25, 1. / 3}},
-		{most: [forms]int{8, 8, 8}, held: [forms]int{4, 4, 2}, part: [forms]float64{1. / 3, 1. / 3, 1. / 3}},
-		{most: [forms]int{512, 512, 128}},
+	t.FetchRows = 128
+	t.Columns = [crowds]limits{
+		{Most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, part: [forms]float64{0.5, 0.5, 1}},
+		{Most: [forms]int{32, 128, 64}, held: [forms]int{31, 64, 2}, part: [forms]float64{0.5, 1, 1. / 3}},
+		{Most: [forms]int{64, 128, 64}, held: [forms]int{16, 4, 2}, part: [forms]float64{0.5, 0.25, 1. / 3}},
+		{Most: [forms]int{8, 8, 8}, held: [forms]int{4, 4, 2}, part: [forms]float64{1. / 3, 1. / 3, 1. / 3}},
+		{Most: [forms]int{512, 512, 128}},
 	}
 	t.repacks = all(true)
 	t.slabs = [crowds]float64{0, 9 << 24, 1 << 29, 1 << 29, 1 << 29}
@@ -196,7 +196,7 @@ func amxTuning(t *tuning) {
 	t.ownC = true
 	t.panelA, t.panelB = 10, 32
 	t.fewRows = [forms]int{4, 2, 2}
-	t.fewTurned[alongK] = 8 << 10
+	t.fewTurned[AlongK] = 8 << 10
 	t.inPlace = [forms]int{8, 4, 4}
 	t.along, t.alongSpare = all(64), 32
 	t.alongTiles = 2
@@ -205,16 +205,16 @@ func amxTuning(t *tuning) {
 }
 
 // exactTuning is that of Hopper's arithmetic.
-func exactTuning(t *tuning) {
+func exactTuning(t *Tuning) {
 	noStreams(t)
 	t.slabsOnce = [crowds]int{}
 }
 
 // noStreams is that of kernels in Go, and of Hopper's arithmetic: they have none for few rows.
-func noStreams(t *tuning) {
-	t.columns = [crowds]limits{}
-	for c := range t.columns {
-		t.columns[c].most = [forms]int{64, 64, 64}
+func noStreams(t *Tuning) {
+	t.Columns = [crowds]limits{}
+	for c := range t.Columns {
+		t.Columns[c].Most = [forms]int{64, 64, 64}
 	}
 	t.along, t.alongWide = [crowds]int{}, 0
 	t.leastRows, t.packs = [crowds][forms]int{}, [crowds]bool{}

@@ -1,0 +1,277 @@
+package plan
+
+import (
+	"math"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/barrier"
+	"example.com/leafhopper/pipeline"
+	"example.com/leafhopper/tile"
+)
+
+const (
+	streamMin    = 1 << 18  // least elements of a B whose columns are shared; smaller ones stay in a cache
+	MaxSlabs     = 1024     // slabs that workers look at to find one, unless they are many
+	slabsEach    = 4        // slabs for each of several workers, of which one may be slow
+	LongCols     = 8192     // columns that are read as they lie at a time
+	longRow      = 2 << 10  // bytes of a row of B that are long enough to be read fast, however large the slab
+	longPanels   = 16       // panels of each worker that are long enough for it to take one slab
+	piecesEach   = 8        // slabs times items of each of many workers
+	pieceBytes   = 64 << 10 // bytes of B in a piece, at least
+	PiecesAcc    = 8 << 20  // bytes of accumulators that outlast items, at most
+	alongMin     = 256      // least elements of K of columns that are read as rows
+	alongDepth   = 1024     // elements of K of B before the next panel of A reads them again
+	againDepth   = 4096     // the same where kernels for few rows do
+	sweepLeast   = 5        // rows for a kernel that sweeps, or reads columns as rows: fewer are multiplied where B lies
+	behindPanels = 16       // panels of a block of K before the next, packed behind products
+	sweptPanels  = 2        // panels of B in a piece
+)
+
+// SharesColumns reports whether workers had better share out the columns of a B that is read once.
+func (q *Problem) SharesColumns() bool {
+	workers := q.AtOnce()
+	c := q.Crowd(workers)
+	rows := &q.On.Columns[c]
+	most := rows.Most[q.FormB]
+	if q.held(workers, rows.part[q.FormB]) && (q.On.repacks[c] || q.readsA()) {
+		most = rows.held[q.FormB]
+	}
+	return q.M <= most && q.N*q.K >= streamMin && !q.TransC && !q.slabSource().lies() &&
+		q.streamBytes() <= barrier.MaxTx*tile.PanelTxUnit
+}
+
+// PlanColumns returns how workers share out the columns of B.
+func (q *Problem) PlanColumns() Plan {
+	workers := q.AtOnce()
+	g := Plan{Share: ByColumns, A: SlotsOfA, B: q.streamSource(), Workers: workers, Group: 1}
+	g.Depth = q.streamDepth(g.B)
+	c := &g.Columns
+	high, _ := q.panelOfA(g.B, 0)
+	c.PanelsA = CeilDiv(q.M, high)
+	unit := q.UnitK(g.Depth)
+	c.Each = CeilDiv(unit, g.Depth)
+	before := (q.K - 1) / unit
+	c.Steps = before*c.Each + CeilDiv(q.K-before*unit, g.Depth)
+	q.cutColumns(&g)
+	q.cutItems(&g)
+	switch {
+	case c.Items > 1:
+		g.Sums = InEngine
+	case c.Steps > 1:
+		g.Sums = InScratch
+	}
+	return g
+}
+
+// streamSource returns the fastest way to read B.
+func (q *Problem) streamSource() SourceB {
+	k, on, c := q.Kernel, q.On, q.Crowd(q.AtOnce())
+	swept := on.swept[c]
+	if q.sizeB() < on.l2 {
+		swept = min(swept, on.sweptHeld)
+	}
+	along := on.along[c]
+	if q.N*q.K >= on.alongEach*q.AtOnce() {
+		along = on.alongWide
+	}
+	few := on.inPlace[q.FormB]
+	if q.narrow() {
+		few /= 2 // for it would be widened again for every panel of A
+	}
+	switch {
+	case q.M < sweepLeast:
+	case q.FormB == AlongK && q.M <= along && RoundUp(q.M, k.NR)-q.M <= on.alongSpare &&
+		q.N >= k.MR && q.K >= alongMin && k.InRows(q.ElemB):
+		return AlongB
+	case q.FormB == InRows && q.M <= swept && q.N >= asm.SweepN && q.K >= asm.SweepK && k.Sweeps(q.ElemB):
+		return SweptB
+	}
+	switch {
+	case q.M <= few && q.streams():
+		return StreamedB
+	case q.Ready():
+		return StoredB
+	case k.PackDepth(q.ElemB, q.FormB == AlongK) > 0:
+		return BehindB
+	}
+	return PackedB
+}
+
+// streamDepth returns the elements of K in a step.
+func (q *Problem) streamDepth(b SourceB) int {
+	switch {
+	case b == BehindB && q.FormB != InPanels:
+		words := q.On.fresh[q.FormB]
+		if q.M >= q.On.freshTiles*q.Kernel.MR {
+			words = q.On.freshTall[q.FormB]
+		}
+		return words * q.Kernel.KPack
+	case b == SweptB:
+		return asm.SweepK
+	case b == AlongB:
+		return alongDepth
+	case b == StreamedB && q.FormB == AlongK && q.M > q.Kernel.MR:
+		return againDepth
+	}
+	return q.StageK()
+}
+
+// UnitK returns the elements of K in a block of sums, or in a step that has several, or goes on with those before.
+func (q *Problem) UnitK(depth int) int {
+	if q.Kernel.Arithmetic == asm.Native {
+		return max(q.ChainK(), depth)
+	}
+	return depth
+}
+
+// panelOfA returns the rows of a panel of A, and the bytes of one so many words deep. Where columns of B are
+// rows, A's are columns.
+func (q *Problem) panelOfA(b SourceB, words int) (rows, bytes int) {
+	if b == AlongB {
+		return q.Kernel.NR, q.Kernel.PanelB(words)
+	}
+	return q.Kernel.MR, q.Kernel.PanelA(words)
+}
+
+// streamBytes returns the size of A as panels, or one that is too much for a barrier if a row of A is.
+func (q *Problem) streamBytes() int64 {
+	if q.K > maxStage {
+		return math.MaxInt64 // an int of 32 bits does not count them
+	}
+	b := q.streamSource()
+	blocks := CeilDiv(q.K, q.streamDepth(b)) + CeilDiv(q.K, q.ChainK())
+	rows, bytes := q.panelOfA(b, q.Words(q.K))
+	return int64(CeilDiv(q.M, rows)) * int64(bytes+tile.SlotAlign*blocks)
+}
+
+// cutColumns cuts the columns of B into slabs, those of a slab into blocks that scratch memory is enough for, and
+// those of a block into groups that are packed together.
+func (q *Problem) cutColumns(g *Plan) {
+	k, c, workers := q.Kernel, &g.Columns, g.Workers
+	panels, strip, size := CeilDiv(q.N, k.NR), q.BytesStrip(g), q.ElemB.Size()
+	share := max(1, panels/(slabsEach*workers))
+	block := max(1, min(StreamB/k.PanelB(q.Words(g.Depth)), StreamAcc/strip))
+	widest := max(SlabBytes/(q.K*size), longRow/size) / k.NR
+	cols := min(share, block)
+	swept := q.On.sweeps[q.Crowd(workers)] * workers
+	switch g.B {
+	case PackedB:
+		if q.On.group > 1 && q.FormB == InRows {
+			// The rows of all columns that the accumulators are enough for, before the next rows.
+			block, g.Group = max(1, StreamAcc/strip), q.On.group
+			cols = min(max(g.Group/2, share), block)
+		} else if q.On.group > 1 {
+			block = 1
+		}
+	case BehindB:
+		block = max(1, min(behindPanels, (ScratchBytes-q.BehindBytes(g))/(q.SumsEach(g)*strip)))
+		cols = min(share, block)
+	case SweptB:
+		block, g.Group = max(1, BroomAcc/(q.SumsEach(g)*strip)/sweptPanels)*sweptPanels, sweptPanels
+		slabs := max(swept, CeilDiv(panels, max(1, widest/CeilDiv(q.M, k.NR))))
+		cols = min(RoundUp(CeilDiv(panels, slabs), sweptPanels), block)
+	case StreamedB:
+		if q.FormB == InPanels {
+			unit := 1
+			if c.PanelsA == 1 {
+				unit = k.StreamWidth(q.ElemB, q.M) / k.NR
+			}
+			block = min(StreamAcc/(q.M*4), LongCols) / k.NR / unit * unit
+			if whole := RoundUp(share, unit); workers == 1 || CeilDiv(panels, whole) >= 2*workers {
+				share = whole
+			}
+			cols = min(share, block)
+			break
+		}
+		// Long pieces of memory are read fastest, but the slowest of many would keep the others waiting.
+		each := 1
+		if c.PanelsA > 1 || workers > 2 && (workers > 2*fewWorkers || panels < longPanels*workers || q.FormB == AlongK) {
+			each = slabsEach
+		}
+		block = min(LongCols, (ScratchBytes-2*tile.SlotAlign)/(q.M*4)) / k.NR
+		cols = min(CeilDiv(panels, each*workers), block, widest)
+	case AlongB:
+		most := min(max(1, SlabBytes/(c.PanelsA*q.K*size)/k.NR), LongCols/k.NR)
+		cols = CeilDiv(panels, max(swept, CeilDiv(panels, most)))
+		block = cols
+		q.cutAlong(g)
+	}
+	cols = max(cols, CeilDiv(panels, max(MaxSlabs, slabsEach*workers)))
+	c.Cols, c.Block = cols*k.NR, block*k.NR
+	c.Slabs = CeilDiv(q.N, c.Cols)
+}
+
+// alongBytes are the most of a B along K that a panel of A is multiplied by before the next panel is.
+const alongBytes = 512 << 10
+
+// cutAlong says how many tiles of columns, and steps of K, are multiplied by a panel of A before the next panel is:
+// a kernel stores the sums of one tile as it begins the next, and steps lie one after the other if there is but one
+// panel.
+func (q *Problem) cutAlong(g *Plan) {
+	k, c, few := q.Kernel, &g.Columns, q.On.alongTiles
+	step := TileFlops(k, q.Words(g.Depth))
+	if c.AlongSteps = 1; c.PanelsA == 1 {
+		c.AlongSteps = max(1, CallLimit(k)/(step*max(1, few)))
+	}
+	deep := min(q.K, c.AlongSteps*g.Depth)
+	if few > 0 && (c.PanelsA > few || deep < q.K) {
+		c.AlongTiles = few // more sums, which wait for other panels or for more of K, would take the caches
+		return
+	}
+	tile := k.MR * deep * q.ElemB.Size()
+	c.AlongTiles = max(1, min(alongBytes/tile, CallLimit(k)/TileFlops(k, q.Words(deep)), StreamB/q.BytesStrip(g)))
+}
+
+// pieceRow are the bytes of a row of K in a piece, at least.
+var pieceRow = [forms]int{InRows: 1, AlongK: 8 << 10, InPanels: 1}
+
+// cutItems cuts K into items. Many workers end together if what a slow one has left of its slabs is done by
+// others: down K a slab goes from hand to hand.
+func (q *Problem) cutItems(g *Plan) {
+	c := &g.Columns
+	c.Items = 1
+	if q.Crowd(g.Workers) >= Many {
+		row := q.K * q.ElemB.Size()
+		most := min(c.Steps, pipeline.MaxDepth, min(c.Cols, q.N)*row/pieceBytes, row/pieceRow[q.FormB])
+		c.Items = max(1, min(most, piecesEach*g.Workers/c.Slabs))
+	}
+	if q.BytesAcc(g) > PiecesAcc {
+		c.Items = 1
+	}
+	c.Span = RoundUp(CeilDiv(c.Steps, c.Items), c.Each) // whole blocks
+	c.Items = CeilDiv(c.Steps, c.Span)
+	c.JobPanels = CeilDiv(c.Steps*c.PanelsA, g.Workers)
+}
+
+// BytesStrip returns the size of the accumulators of a panel of columns, BytesAcc of those that outlast an item.
+func (q *Problem) BytesStrip(g *Plan) int { return g.Columns.PanelsA * q.Kernel.MR * q.Kernel.NR * 4 }
+
+func (q *Problem) BytesAcc(g *Plan) int {
+	summing := g.B == StreamedB // to rows of C or of sums like them
+	switch {
+	case g.Columns.Items == 1 || summing && q.Direct():
+		return 0
+	case summing:
+		return q.M * q.N * 4
+	}
+	return CeilDiv(q.N, q.StripCols(g)) * q.BytesStrip(g)
+}
+
+// StripCols returns how many columns a strip of accumulators has.
+func (q *Problem) StripCols(g *Plan) int {
+	if g.B == AlongB {
+		return q.Kernel.MR
+	}
+	return q.Kernel.NR
+}
+
+// BehindBytes returns the bytes of two panels, and SumsEach how many strips of sums a panel of columns has: those
+// of a block of K are apart if it takes several steps.
+func (q *Problem) BehindBytes(g *Plan) int { return 2 * q.Kernel.PanelB(q.Words(g.Depth)) }
+
+func (q *Problem) SumsEach(g *Plan) int {
+	if g.Columns.Each > 1 && g.Columns.Steps > g.Columns.Each {
+		return 2
+	}
+	return 1
+}

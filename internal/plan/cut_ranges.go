@@ -1,0 +1,91 @@
+package plan
+
+import (
+	"math"
+
+	"example.com/leafhopper/asm"
+)
+
+// Where C has too few elements to go round, workers share out K: a slab is then a part of C by a range of whole
+// blocks of K. The first range is added up as it is computed. Of the others the sums of every block are kept apart,
+// because that is how the sum is defined, ((b0 + b1) + b2) + b3 and not (b0 + b1) + (b2 + b3), and whoever computes
+// the last range of a part of C adds them to it, in order. So nobody waits for anybody, and the bits are those of one
+// worker.
+const (
+	sharedBytes = 2 << 20 // bytes of sums, at most
+	sharedGain  = 1. / 8  // part of the time by which to share K has to be faster, to be worth its uncertainty
+	pageBytes   = 4 << 10 // bytes apart from which rows share the sets of a second-level cache
+)
+
+// Blocks returns the blocks of K.
+func (q *Problem) Blocks() int { return CeilDiv(q.K, q.ChainK()) }
+
+// mostRanges returns the most ranges of K that so many workers can share out. A kernel that waits for B would be
+// measured first.
+func (q *Problem) mostRanges(workers int) int {
+	if workers == 1 || q.Kernel.Arithmetic != asm.Native || q.On.FetchRows > 0 || q.TransC {
+		return 1
+	}
+	return max(1, min(q.Blocks(), slabsEach*workers, sharedBytes/4/q.M/q.N))
+}
+
+// shareK returns K in so many ranges, or fewer, of so many blocks, and what part of K a range has at most.
+func (q *Problem) shareK(most int) (ranges, span int, part float64) {
+	blocks := q.Blocks()
+	span = CeilDiv(blocks, most)
+	return CeilDiv(blocks, span), span, min(1, float64(span*q.ChainK())/float64(q.K))
+}
+
+// spills reports whether a second-level cache is large enough for what a worker reads of a B that it does not pack,
+// in all so many columns of a range of K, but rows that lie a power of two apart, of which it reads so many columns
+// each, share so few sets of it that it does not keep them.
+func (q *Problem) spills(g *Plan, columns, all, ranges int) bool {
+	if !g.B.lies() || q.FormB != InRows || q.Blocks() == 1 {
+		return false
+	}
+	size := q.ElemB.Size()
+	row, bytes, most := columns*size, all*size*(q.K/ranges), q.On.l2/4*3
+	apart := min(pageBytes, q.PitchB&-q.PitchB)
+	return bytes <= most && bytes > most/apart*row
+}
+
+// adds returns the flops in the time that the busiest of the workers takes to add up what such a cut keeps apart,
+// and infinitely many if that is too much.
+func (q *Problem) adds(cut *SlabCut, workers int) float64 {
+	sums := float64(q.Blocks() - cut.Span)
+	if (sums+1)*float64(q.M)*float64(q.N)*4 > sharedBytes {
+		return math.Inf(1)
+	}
+	elements := CeilDiv(cut.Count, workers) * min(cut.Rows, q.M) * min(cut.Cols, q.N)
+	return sums * float64(elements*q.On.sumFlops*q.Kernel.KPack)
+}
+
+// dotted reports whether the product is best computed as dot products.
+func (q *Problem) dotted() bool {
+	return q.ElemA == q.ElemB && max(q.M, q.N) <= DotMost && q.M*q.N*q.Kernel.KPack <= DotMost &&
+		q.K >= dotBlocks*q.Elem.Block() && q.FormB != InPanels && q.Kernel.Lanes(q.Elem) != nil &&
+		q.linesUp(!q.TransA, q.PitchA) && q.linesUp(q.FormB == AlongK, q.PitchB)
+}
+
+// linesUp reports whether the elements of an operand's vectors lie side by side, or not far apart.
+func (q *Problem) linesUp(kContiguous bool, pitch int) bool {
+	return kContiguous || pitch <= DotStep*q.Elem.Size()
+}
+
+// dotBytes returns the bytes of A and B.
+func (q *Problem) dotBytes() float64 {
+	return float64(q.M+q.N) * float64(q.K) * float64(q.Elem.Size())
+}
+
+// planDots returns how dot products are computed: K in ranges for workers, or for fewer.
+func (q *Problem) planDots() Plan {
+	workers := max(1, min(int(q.dotBytes()/dotShare), q.AtOnce()))
+	g := Plan{Share: BySlabs, A: PanelsOfA, B: DotsOfB, Sums: InScratch, Workers: workers}
+	if workers == 1 && (!q.Waits || q.flops() <= 4<<20) {
+		g.Share = ByCaller
+	}
+	most := max(1, min(int(q.dotBytes()/dotRange), slabsEach*workers))
+	span := RoundUp(CeilDiv(q.Blocks(), most), asm.Lanes)
+	g.Slabs = SlabCut{Rows: q.M, Cols: q.N, Across: 1, Count: 1, Ranges: CeilDiv(q.Blocks(), span), Span: span}
+	return g
+}

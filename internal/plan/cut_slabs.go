@@ -1,0 +1,227 @@
+package plan
+
+import (
+	"math"
+
+	"example.com/leafhopper/barrier"
+	"example.com/leafhopper/tile"
+)
+
+const (
+	nearCols  = 256      // columns up to which slabs are near if K has several blocks, whose sums wait
+	SlabBytes = 64 << 20 // bytes of A and B of a slab, for which a context waits
+	maxParts  = 8        // slabs above each other, at most, if so many have room for their sums
+	partFlops = 1 << 29  // flops of a slab of one panel, at most, for which a context waits
+	ownPanels = 8        // panels of B of a slab that a worker fetches for itself, at most
+)
+
+// planSlabs returns how workers compute slabs of C, each with what it fetches and packs itself, or the caller all
+// of it, and whether that is fast.
+func (q *Problem) planSlabs() (g Plan, near bool) {
+	k, workers := q.Kernel, q.AtOnce()
+	g = Plan{Share: BySlabs, A: PanelsOfA, Depth: min(q.K, q.StageK()), Group: 1}
+	if q.readsA() && (q.M >= k.MR || k.Edge() != nil) {
+		g.A = RowsOfA
+	}
+	switch g.B = q.slabSource(); {
+	case g.B == UnpackedB:
+		g.A = RowsOfA
+	case g.B == StreamedB:
+		g.A = PanelsOfA
+	case g.B == PackedB && q.FormB != AlongK && q.N*q.K >= q.On.groupB:
+		g.Group = min(q.On.group, CeilDiv(q.N, k.NR))
+	}
+	if q.operandBytes(1, 1) > SlabBytes || !q.near(&g, workers) {
+		return g, false
+	}
+	if workers == 1 && !q.Waits && q.keepsSums(&g, q.M, q.N) {
+		g.Share, g.Workers, g.Slabs = ByCaller, 1, SlabCut{q.M, q.N, 1, 1, 1, q.Blocks()}
+		g.Past = q.exceeds(1)
+		return g, true
+	}
+	if workers == 1 && g.A == PanelsOfA && g.B != StreamedB && q.N > k.NR {
+		return g, false // each slab would pack A again
+	}
+	g.Slabs, g.Workers = q.best(&g, workers)
+	g.Group, g.Past = min(g.Group, CeilDiv(g.Slabs.Cols, k.NR)), q.exceeds(g.Workers)
+	return g, q.keepsSums(&g, min(q.M, g.Slabs.Rows+k.MR-1), g.Slabs.Cols)
+}
+
+// slabSource returns the fastest way to read B for slabs, or for all of C.
+func (q *Problem) slabSource() SourceB {
+	switch {
+	case q.readsFast():
+		return UnpackedB
+	case q.few():
+		return StreamedB
+	case q.Ready():
+		return StoredB
+	}
+	return PackedB
+}
+
+// few reports whether kernels for few rows multiply faster than tiles where B stays in a cache. Tiles have all
+// of their rows, however few are wanted.
+func (q *Problem) few() bool {
+	workers, on, k := q.AtOnce(), q.On, q.Kernel
+	cached := q.N*q.K < streamMin || workers > 2 && q.held(workers, on.Columns[few].part[q.FormB])
+	return q.M <= on.fewRows[q.FormB] && cached && q.sizeB() > on.fewTurned[q.FormB] && !q.TransC && q.streams() &&
+		max(k.PanelA(q.Words(q.K)), q.M*q.N*4) <= fewBytes
+}
+
+// each returns the flops up to which each of several workers fetches what its slabs need, or 0.
+func (q *Problem) each(g *Plan, workers int) float64 {
+	if g.A == RowsOfA || g.B == StreamedB {
+		return q.On.slabs[q.Crowd(workers)]
+	}
+	return q.On.slabsPack[q.Crowd(workers)]
+}
+
+// near reports whether workers may fetch what their slabs need, each for itself.
+func (q *Problem) near(g *Plan, workers int) bool {
+	on, sizeA, l2 := q.On, float64(q.M)*float64(g.Depth*q.Elem.Size()), float64(workers*q.On.l2)
+	each := q.each(g, workers)
+	switch {
+	case each > 0:
+		// Slabs of all columns pack A once.
+		return q.flops() <= each*float64(workers) || g.A == PanelsOfA && q.N <= on.slabsOnce[q.Crowd(workers)]*q.Kernel.NR
+	case workers == 1 && q.counted(one) <= on.shared[one]:
+		return true
+	case g.A == RowsOfA && sizeA <= on.nearA*l2 && q.held(workers, on.nearB) && q.M*q.PitchC <= on.nearC:
+		return true
+	}
+	return q.flops() <= on.nearFlops && (g.B.lies() || sizeA <= on.nearRows && (g.Depth == q.K || q.N <= nearCols))
+}
+
+// keepsSums says in g where sums wait, and reports whether there is room for slabs of so many rows and columns:
+// in C if the scratch memory is not enough and C holds sums as they are.
+func (q *Problem) keepsSums(g *Plan, rows, cols int) bool {
+	if g.Sums = InScratch; g.Depth == q.K || g.B.lies() {
+		g.Sums = InRegisters
+	}
+	_, fits := q.Room(g, rows, cols)
+	if !fits && q.sumsInC(g) {
+		g.Sums = InC
+		_, fits = q.Room(g, rows, cols)
+	}
+	return fits
+}
+
+// sumsInC reports whether C holds the sums of tiles and edges as they are.
+func (q *Problem) sumsInC(g *Plan) bool {
+	return g.A == RowsOfA && q.Kernel.Edge() != nil && q.Direct()
+}
+
+// Room is what a slab takes of scratch memory, in bytes: panels of A, of B, and the accumulators of a strip.
+type Room struct{ A, B, Acc int }
+
+// Room returns what slabs of so many rows and columns take, and whether there is so much.
+func (q *Problem) Room(g *Plan, rows, cols int) (r Room, fits bool) {
+	if g.B.lies() {
+		return r, true
+	}
+	k := q.Kernel
+	panels, words, strips := CeilDiv(rows, k.MR), q.Words(g.Depth), 1
+	if g.B == PackedB {
+		r.B = min(g.Group, CeilDiv(cols, k.NR)) * k.PanelB(words)
+	}
+	if g.Depth < q.K {
+		strips = CeilDiv(cols, k.NR)
+	}
+	// In floating point, for of many rows an int of 32 bits does not count the bytes.
+	sum := float64(r.B)
+	if g.A == PanelsOfA {
+		r.A = panels * k.PanelA(words)
+		sum += float64(panels) * float64(k.PanelA(words))
+	}
+	if g.Sums == InScratch || !q.sumsInC(g) {
+		r.Acc = panels * k.MR * k.NR * 4
+		sum += float64(strips*panels) * float64(k.MR*k.NR*4)
+	}
+	return r, sum <= ScratchBytes-2*tile.SlotAlign
+}
+
+// operandBytes returns the bytes of A and B that a slab of so many tiles reads.
+func (q *Problem) operandBytes(tiles, wide int) int64 {
+	return int64(tiles*q.Kernel.MR+wide*q.Kernel.NR) * int64(q.K) * int64(q.Elem.Size())
+}
+
+// best returns the fastest of the ways to cut the product, for most workers, or for fewer if the others would
+// take longer to come than they save.
+func (q *Problem) best(g *Plan, most int) (best SlabCut, of int) {
+	quarter := float64(TileFlops(q.Kernel, q.Words(q.K))) / 4
+	own := q.each(g, most) > 0
+	late := 0
+	if own && g.B != StreamedB {
+		late = 1 // one of several is always late, and all wait for its last slab; but each packs few rows again
+	}
+	least := math.Inf(1)
+	for workers := most; ; workers = max(workers/2, fewWorkers) {
+		before := least
+		for n := 1; n <= q.mostRanges(workers); n *= 2 {
+			ranges, span, part := q.shareK(n)
+			cut, time := q.cut(g, workers, late, ranges, own)
+			cut.Ranges, cut.Span = ranges, span
+			flops := float64(time)*quarter*part + float64(workers*q.On.helpFlops)
+			if n > 1 {
+				flops = (flops + q.adds(&cut, workers)) * (1 + sharedGain)
+			}
+			if flops < least {
+				best, of, least = cut, workers, flops
+			}
+		}
+		if least == before || workers <= fewWorkers {
+			return best, of
+		}
+	}
+}
+
+// cut cuts the product into slabs for workers, each of so many ranges of K, and returns how long they take, in
+// quarters of the time of a tile of a range, if one of them has so many slabs more than its share.
+func (q *Problem) cut(g *Plan, workers, late, ranges int, own bool) (best SlabCut, least int) {
+	k := q.Kernel
+	panelsA, panelsB, tall, rest := CeilDiv(q.M, k.MR), CeilDiv(q.N, k.NR), 0, 0
+	if g.A == RowsOfA {
+		if k.Edge() == nil { // the last slab has the rows after the last whole tile, too
+			panelsA, rest = q.M/k.MR, q.M%k.MR
+		}
+		tall = q.On.l2 / 2 / q.PitchA / k.MR // tiles of A that stay in a second-level cache where they lie
+	}
+	least = math.MaxInt
+	try := func(tiles, wide int) {
+		down, across := CeilDiv(panelsA, tiles), CeilDiv(panelsB, wide)
+		slabs := down * across
+		if slabs*ranges > barrier.MaxCount || own && q.operandBytes(tiles, wide) > SlabBytes {
+			return
+		}
+		each := CeilDiv(slabs*ranges, workers)
+		fetched := each // times that a worker brings rows of A closer
+		if tiles <= tall {
+			fetched = CeilDiv(each, across) // for all slabs of its own side by side
+		}
+		panelB := q.On.panelB
+		if q.spills(g, min(each, across)*wide*k.NR, each*wide*k.NR, ranges) {
+			panelB *= 2
+		}
+		time := (each+late)*(4*tiles+panelB)*wide + fetched*q.On.panelA*tiles
+		if time < least && q.keepsSums(g, tiles*k.MR+rest, wide*k.NR) {
+			least = time
+			best = SlabCut{Rows: tiles * k.MR, Cols: wide * k.NR, Across: across, Count: slabs}
+		}
+	}
+	if own {
+		for tiles := min(panelsA, max(tall, maxSlabRows/k.MR)); tiles > 0; tiles-- {
+			tiles = balance(panelsA, tiles)
+			for wide := min(panelsB, ownPanels); wide > 0; wide-- {
+				wide = balance(panelsB, wide)
+				try(tiles, wide)
+			}
+		}
+		return best, least
+	}
+	fewest := CeilDiv(panelsA, max(1, partFlops/TileFlops(k, q.Words(q.K))))
+	for parts := min(fewest, maxParts); parts <= panelsA && (parts <= maxParts || best.Count == 0); parts++ {
+		try(CeilDiv(panelsA, parts), max(1, panelsB/(slabsEach*workers)))
+	}
+	return best, least
+}

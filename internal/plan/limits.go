@@ -1,0 +1,45 @@
+package plan
+
+import (
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/tile"
+)
+
+// What a goroutine's memory holds and a call does, within which every cut stays.
+const (
+	StreamB   = 256 << 10 // bytes of scratch memory for panels of B
+	StreamAcc = 128 << 10 // and for accumulators
+	// ScratchBytes is all of it, well inside an L2 cache.
+	ScratchBytes = StreamB + StreamAcc
+	// fewBytes is that for the panel of few rows, and for their sums.
+	fewBytes = ScratchBytes/2 - tile.SlotAlign
+	// BroomAcc are the bytes of accumulators of who sweeps, of which those of an unfinished block are half.
+	BroomAcc = 1 << 20
+)
+
+// A product of few elements and a deep K is a few dot products.
+const (
+	DotMost   = 8         // most elements of C, half as many of pairs
+	dotBlocks = 8         // fewest blocks of K
+	DotStep   = 4         // most elements from one of a vector to the next
+	dotShare  = 128 << 10 // fewest bytes of A and B that are worth a worker
+	dotRange  = 64 << 10  // the same of what one takes at a time
+)
+
+// Flops in one call of a microkernel, which cannot be preempted: about 100 µs
+// of AVX2, or of an exact kernel.
+const (
+	CallFlops  = 16 << 20
+	exactFlops = 4 << 20
+)
+
+// CallLimit returns the flops of a call of k.
+func CallLimit(k *asm.Kernel) int {
+	if k.Arithmetic == asm.Hopper {
+		return exactFlops
+	}
+	return CallFlops
+}
+
+// TileFlops returns the flops of a register tile of k, words deep.
+func TileFlops(k *asm.Kernel, words int) int { return 2 * k.KPack * k.MR * k.NR * words }

@@ -1,0 +1,67 @@
+package plan
+
+import (
+	"cmp"
+
+	"github.com/klauspost/cpuid/v2"
+
+	"example.com/leafhopper/asm"
+	"example.com/leafhopper/internal/cores"
+)
+
+// A Machine is what decisions know of the processor they are for: a value that is made once, reached
+// through the product, and never changed while products use it. Tests pretend others.
+type Machine struct {
+	Name    string     // of its rows in the table of tunings: zen3, zen4, zen5, intel or other
+	L2      int        // bytes of a second-level cache
+	L3      int        // bytes of the last-level cache, -1 if it is not known
+	Cores   func() int // how many processors a call may keep busy if it is the only one
+	Tunings []Tuning   // of asm.Kernels
+}
+
+// Here is the machine that this process runs on.
+var Here = (&Machine{
+	Name:  processor(),
+	L2:    cmp.Or(max(0, cpuid.CPU.Cache.L2), 1<<20),
+	L3:    cpuid.CPU.Cache.L3,
+	Cores: cores.Count,
+}).Tune()
+
+// processor names this one.
+func processor() string {
+	switch c := &cpuid.CPU; {
+	case c.VendorID == cpuid.Intel:
+		return "intel"
+	case c.VendorID != cpuid.AMD || c.Family < 0x19:
+		return "other"
+	case c.Family > 0x19:
+		return "zen5"
+	case c.Has(cpuid.AVX512F):
+		return "zen4"
+	}
+	return "zen3"
+}
+
+// Tune makes m's tunings.
+func (m *Machine) Tune() *Machine {
+	for _, k := range asm.Kernels() {
+		t := words
+		t.l2, t.l3 = m.L2, m.L3
+		for _, row := range tunings {
+			if isFor(row.machine, m.Name) && isFor(row.kernel, k.Name) {
+				row.set(&t)
+			}
+		}
+		m.Tunings = append(m.Tunings, t)
+	}
+	return m
+}
+
+// isFor reports whether a name in the table is that one, or any.
+func isFor(row, name string) bool { return row == "" || row == name }
+
+// Tuned returns the tuning of k on m.
+func (m *Machine) Tuned(k *asm.Kernel) *Tuning { return &m.Tunings[k.Index] }
+
+// LineBytes is the size of a line of any cache.
+const LineBytes = 64

@@ -1,0 +1,160 @@
+package plan
+
+import "fmt"
+
+// A Plan is how a product is computed: what was chosen for a problem on four axes, and how it is cut. What runs
+// it decides nothing. No choice changes a bit of the result.
+type Plan struct {
+	Share   Sharing
+	A       SourceA
+	B       SourceB
+	Sums    Keeper
+	Workers int  // who compute
+	Past    bool // C is larger than the caches
+	Depth   int  // elements of K of a panel of B
+	Group   int  // panels of B that are packed one after the other
+	Slabs   SlabCut
+	Columns ColumnCut
+	Ring    RingCut
+}
+
+// Sharing says who shares a product.
+type Sharing uint8
+
+const (
+	ByCaller  Sharing = iota // the caller computes it
+	BySlabs                  // workers take slabs of C
+	ByColumns                // workers take columns of B, and all of A
+	ByRing                   // workers fill and empty the slots of a ring
+)
+
+// SourceA says where the kernels read A.
+type SourceA uint8
+
+const (
+	RowsOfA   SourceA = iota // where it lies
+	PanelsOfA                // in panels that who computes has packed
+	SlotsOfA                 // in panels in slots
+)
+
+// SourceB says where the kernels read B.
+type SourceB uint8
+
+const (
+	UnpackedB SourceB = iota // as it lies, by tiles of any width
+	StreamedB                // as it lies or is packed, by kernels for few rows
+	AlongB                   // its columns as rows of A
+	StoredB                  // in the panels of a Packed
+	PackedB                  // in panels that who computes has packed
+	BehindB                  // in panels that it packs behind the products of those before
+	SweptB                   // in pieces that the kernel packs as it multiplies those before
+	SlotsOfB                 // in panels in slots
+	DotsOfB                  // in panels of blocks of K side by side, and A, too
+)
+
+// Keeper says where sums wait for more of K.
+type Keeper uint8
+
+const (
+	InRegisters Keeper = iota // nowhere: K is one block
+	InC                       // in C
+	InScratch                 // in memory of who computes
+	InEngine                  // in memory of the engine
+)
+
+var (
+	sharingNames = [...]string{"caller", "slabs", "columns", "ring"}
+	sourceANames = [...]string{"rows", "panels", "slots"}
+	sourceBNames = [...]string{"unpacked", "streamed", "along", "stored", "packed", "behind", "swept", "slots", "dots"}
+	keeperNames  = [...]string{"registers", "C", "scratch", "engine"}
+)
+
+// lies reports whether kernels read B where it lies.
+func (b SourceB) lies() bool { return b <= StreamedB }
+
+func (s Sharing) String() string { return sharingNames[s] }
+func (a SourceA) String() string { return sourceANames[a] }
+func (b SourceB) String() string { return sourceBNames[b] }
+func (k Keeper) String() string  { return keeperNames[k] }
+
+// String says who shares · A · B · sums, and the cut.
+func (g *Plan) String() string {
+	s := fmt.Sprintf("%v · A %v · B %v · sums %v", g.Share, g.A, g.B, g.Sums)
+	switch g.Share {
+	case BySlabs:
+		s += fmt.Sprintf(" · %d workers, %d slabs of %dx%d", g.Workers, g.Slabs.Count, g.Slabs.Rows, g.Slabs.Cols)
+		if g.Slabs.Ranges > 1 {
+			s += fmt.Sprintf(" by %d ranges of %d blocks of K", g.Slabs.Ranges, g.Slabs.Span)
+		}
+	case ByColumns:
+		c := &g.Columns
+		s += fmt.Sprintf(" · %d workers, %d slabs of %d columns, %d at a time, %d parts of K in steps of %d",
+			g.Workers, c.Slabs, c.Cols, c.Block, c.Items, g.Depth)
+	case ByRing:
+		r := &g.Ring
+		s += fmt.Sprintf(" · %d workers, tiles of %dx%dx%dx%d, slabs of %dx%d, depth %d",
+			g.Workers, r.CTAs, r.BM, r.BN, r.BK, r.SlabRows, r.SlabCols, r.Depth)
+	}
+	return s
+}
+
+// SlabCut cuts C into slabs.
+type SlabCut struct {
+	Rows, Cols int
+	Across     int // slabs side by side, of the same rows
+	Count      int // of each range of K
+	Ranges     int // of K, 1 if it is not shared out
+	Span       int // blocks of a range
+}
+
+// ColumnCut cuts B for workers that share out its columns: what one takes at a time is a slab, a range of
+// columns, of an item, a part of K.
+type ColumnCut struct {
+	Cols      int // of a slab
+	Block     int // columns of a slab at a time, which scratch memory bounds
+	Slabs     int
+	PanelsA   int
+	Steps     int // blocks of K
+	Each      int // steps of a block of sums, or 1 if a step has several of those
+	Items     int // parts of K
+	Span      int // steps of an item
+	JobPanels int // panels of A in a copy job, of a step after the other
+
+	AlongTiles, AlongSteps int // of columns read as rows: tiles and steps of a panel of A before the next
+}
+
+// RingCut cuts a product into the tiles, stages, slabs and copy jobs of a grid.
+//
+//	C, M x N            a cluster tile: ctas x bm rows, bn columns
+//	+-----+-----+       +------------------+  CTA 0   cut into slabs of
+//	|tile |     |       |  slab  |  slab   |          SlabRows x SlabCols,
+//	+-----+-----+       +------------------+          each computed by one
+//	|     |     |       |  slab  |  slab   |          worker at a time
+//	+-----+-----+       +==================+
+//	                    |  ...             |  CTA 1
+//
+// A stage holds, bk elements of K deep, every CTA's panels of A and the panels
+// of B that all CTAs of the cluster share.
+type RingCut struct {
+	extentK        int // K of the product
+	TilesM, TilesN int
+	CTAs           int
+	BM, BN, BK     int // CTA rows, columns, elements of K in a stage
+	Steps          int // stages of a tile
+	blockK         int // elements of K in a block
+	blockSteps     int // stages of a block
+	RowSlabs       int // slabs of a CTA: RowSlabs x ColSlabs
+	ColSlabs       int
+	SlabRows       int
+	SlabCols       int
+	JobRows        int // rows of A in one copy job
+	JobCols        int // columns of B in one copy job
+	Depth          int
+	workers        int
+	BytesA, BytesB int // of a stage: one CTA's A, the cluster's B
+	BytesAcc       int // accumulators of a cluster tile
+	BytesChain     int // those of an unfinished block, laid out like them, if blocks have several stages
+}
+
+// TinyPlan is that of all that is too small to think about.
+var TinyPlan = Plan{Workers: 1}

@@ -1,0 +1,200 @@
+package plan
+
+import (
+	"example.com/leafhopper/asm"
+)
+
+// A Problem is all that decisions know of a product: sizes, types, how the operands lie and who may
+// share it, but not where they are. Problems that are equal are computed alike.
+type Problem struct {
+	M, N, K                int
+	Kernel                 *asm.Kernel
+	On                     *Tuning  // of the kernel, on a machine
+	Elem                   asm.Type // whose arithmetic it is: that of A and B, or of the wider if the other is fp8
+	ElemA, ElemB, Out      asm.Type // of A, B and C
+	PitchA, PitchB, PitchC int      // bytes from one row of memory to the next
+	TransA, TransC         bool
+	FormB                  Form
+	LineA, LineB           uint8 // bytes of a cache line before the first element
+	Plain                  bool  // alpha is 1, beta 0 and C the sums
+	Part                   int   // elements of K in a part, if Hopper's arithmetic splits or promotes it
+	Workers                int   // goroutines that may compute
+	Procs                  int   // of which so many run at once
+	Waits                  bool  // a context may end it
+	Asked                  Asked // of a ring, by the caller
+}
+
+// Asked is the shape of a ring that a caller names; zeros are left to the engine.
+type Asked struct {
+	Depth, M, N, K int
+	Any            bool // it is to be a ring
+}
+
+// A Form is how B lies in memory.
+type Form uint8
+
+const (
+	InRows   Form = iota // rows of K
+	AlongK               // its columns lie along K
+	InPanels             // it is packed
+	forms
+)
+
+// Hash returns a number that problems have which are equal, and few others. A small product notices multiplications
+// that wait for each other.
+func (q *Problem) Hash() uint {
+	h := uint(q.M)*0x9e3779b1 + uint(q.N)*0x85ebca6b + uint(q.K)*0xc2b2ae35 +
+		uint(q.Workers)*0x27d4eb2f + uint(q.Elem)*0x165667b1 + uint(q.FormB)*0x61c88647
+	return h>>20 ^ h>>9
+}
+
+// Words returns the depth in words of the kernel's panels of n elements of K.
+func (q *Problem) Words(n int) int { return q.Kernel.Words(q.Elem, n) }
+
+const (
+	StageWords = 256      // words of K in a panel, if that leaves a panel of B in panelBytes
+	panelBytes = 32 << 10 // bytes of a panel of B, at most
+	// SplitUnit is what the parts of a split K are multiples of: the depth of a
+	// stage of cuBLAS's kernels, and of the steps of every kernel here.
+	SplitUnit = 64
+	// PromotionUnit is the same for parts of elements: no step of a kernel crosses it.
+	PromotionUnit = 32
+)
+
+// ChainK returns the elements of K that are summed in a chain, before the sums are added up.
+func (q *Problem) ChainK() int {
+	switch {
+	case q.Kernel.Arithmetic == asm.Native:
+		return q.Elem.Block()
+	case q.Part > 0:
+		return q.Part
+	}
+	return q.K
+}
+
+// StageK returns the elements of K that a panel of B holds at most.
+func (q *Problem) StageK() int {
+	switch {
+	case q.FormB == InPanels:
+		return min(StageElements(q.Kernel, q.ElemB), q.ChainK())
+	case q.Kernel.Arithmetic == asm.Native || q.Part > 0:
+		return q.ChainK()
+	}
+	return stageDepth(q.Kernel, q.Kernel.KStep(q.Elem)) * q.Kernel.KPack
+}
+
+// StageElements returns the elements of K in a stage of a packed B. In Hopper's
+// arithmetic K can then be split wherever cuBLAS splits it.
+func StageElements(k *asm.Kernel, t asm.Type) int {
+	if k.Arithmetic == asm.Hopper {
+		return SplitUnit
+	}
+	return t.Block()
+}
+
+// stageDepth returns the words of K in a stage, a multiple of step.
+func stageDepth(k *asm.Kernel, step int) int {
+	return max(step, min(StageWords, panelBytes*step/k.PanelB(step))/step*step)
+}
+
+// flops returns the floating-point operations of the product.
+func (q *Problem) flops() float64 { return 2 * float64(q.M) * float64(q.N) * float64(q.K) }
+
+// counted returns the flops as which the product counts there. Rows for which workers would wait for B are more.
+func (q *Problem) counted(c Crowd) float64 {
+	rows := max(q.M+q.On.FetchRows, q.On.leastRows[c][q.FormB])
+	return 2 * float64(rows) * float64(q.N) * float64(q.K)
+}
+
+// FlopsOf returns the same of n elements of K of some rows and columns.
+func FlopsOf(rows, cols, n int) int { return 2 * rows * cols * n }
+
+// sizeB returns the bytes of B's elements.
+func (q *Problem) sizeB() int { return q.N * q.K * q.ElemB.Size() }
+
+// AtOnce returns how many workers run at once.
+func (q *Problem) AtOnce() int { return min(q.Workers, q.Procs) }
+
+// Direct reports whether accumulators are C's elements as they are, rounds whether those are that the
+// kernel has rounded.
+func (q *Problem) Direct() bool { return q.Out == asm.F32 && q.asSummed() }
+func (q *Problem) Rounds() bool { return q.Kernel.Stores(q.Out) != 0 && q.asSummed() }
+
+// asSummed reports whether C has the sums as its elements, and as they are summed row by row.
+func (q *Problem) asSummed() bool { return q.Plain && !q.TransC }
+
+// Ready reports whether B's panels are what the kernel multiplies, narrow whether they are packed but have
+// to be widened.
+func (q *Problem) Ready() bool  { return q.FormB == InPanels && !q.Kernel.Narrow(q.ElemB) }
+func (q *Problem) narrow() bool { return q.FormB == InPanels && q.Kernel.Narrow(q.ElemB) }
+
+// readsA reports whether the kernel reads A where it lies: in rows as it wants them. What K lacks to a
+// whole tile would have to be padded again for every panel of B.
+func (q *Problem) readsA() bool {
+	k := q.Kernel
+	return k.InRows(q.ElemA) && !q.TransA && q.Words(q.K)*k.KPack == q.K &&
+		(uintptr(q.LineA)|uintptr(q.PitchA))&(k.RowsAlign()-1) == 0
+}
+
+// pastBytes are the least bytes of a C to be stored past caches of unknown or smaller size.
+const pastBytes = 32 << 20
+
+// exceeds reports whether C is larger than the caches where workers that each store a part of it would find it again.
+func (q *Problem) exceeds(workers int) bool {
+	cached := max(q.On.l3, pastBytes)
+	if q.On.ownC {
+		cached = q.On.l2 * workers
+	}
+	return float64(q.M)*float64(q.PitchC) > float64(cached)
+}
+
+// streams reports whether kernels stream B, where it lies in blocks of K of the product's.
+func (q *Problem) streams() bool {
+	return q.Kernel.StreamRows(q.ElemB) > 0 && (q.FormB == InPanels || q.ElemB.Block() == q.Elem.Block())
+}
+
+// held reports whether B takes no more than a part of the second-level caches of so many workers.
+func (q *Problem) held(workers int, part float64) bool {
+	return float64(q.sizeB()) <= part*float64(workers*q.On.l2)
+}
+
+// fewWorkers are the most that are a few.
+const fewWorkers = 4
+
+// widePanels are the panels of B for each of many workers from which they are wide.
+const widePanels = 8
+
+// A Crowd is how many workers share a product, as far as that decides anything.
+type Crowd uint8
+
+const (
+	one  Crowd = iota // the caller
+	two               // who hardly wait for each other
+	few               // three or four
+	Many              // more, of which the slowest would keep the others waiting
+	wide              // so many, and each has many columns
+	crowds
+)
+
+// Crowd returns what workers are.
+func (q *Problem) Crowd(workers int) Crowd {
+	switch {
+	case workers <= 2:
+		return Crowd(workers - 1)
+	case workers <= fewWorkers:
+		return few
+	case CeilDiv(q.N, q.Kernel.NR) >= widePanels*workers:
+		return wide
+	}
+	return Many
+}
+
+// balance returns the size of the parts when n is cut into as few nearly equal
+// parts as have at most limit.
+func balance(n, limit int) int { return CeilDiv(n, CeilDiv(n, limit)) }
+
+// CeilDiv returns n/d, rounded up.
+func CeilDiv(n, d int) int { return (n + d - 1) / d }
+
+// RoundUp returns n, rounded up to a multiple.
+func RoundUp(n, to int) int { return (n + to - 1) / to * to }
