@@ -5,8 +5,9 @@ import (
 	"unsafe"
 )
 
-// AMX multiplies tiles: registers of 16 rows of 64 bytes. TDPBF16PS adds to a tile of C, 16 × 16 float32, the product of a
-// tile of A, 16 rows by 32 bf16 of K, and a tile of B, 16 words of K by 16 columns. So a panel of A is a tile for each 32 elements of K:
+// AMX multiplies tiles: registers of 16 rows of 64 bytes. TDPBF16PS adds to a tile of C, 16 × 16 float32, the product
+// of a tile of A, 16 rows by 32 bf16 of K, and a tile of B, 16 words of K by 16 columns. So a panel of A is a tile
+// for each 32 elements of K:
 //
 //	          ┌─────── 64 bytes ───────┐
 //	row 0     │ w0   w1   ...      w15 │   the words of one row lie side by side: 32 elements of K
@@ -17,13 +18,15 @@ import (
 //	row 0     │ w16  w17  ...      w31 │   the next 32 elements
 //	  ...
 //
-// A panel of B is what it is for VDPBF16PS, a row of NR words for each word of K. Both are padded with zeros to whole tiles.
+// A panel of B is what it is for VDPBF16PS, a row of NR words for each word of K. Both are padded with zeros to whole
+// tiles.
 const (
 	amxMR, amxNR = 16, 32
 	amxStep      = 16 // words of K in a tile
 )
 
-// goAMX returns the functions of the exact model of AMX: its own arithmetic, and packers and stream kernels that take no tiles.
+// goAMX returns the functions of the exact model of AMX: its own arithmetic, and packers and stream kernels that take
+// no tiles.
 func goAMX() functions {
 	var f functions
 	if assembled && machine().lacks(isaAVX512) == nil {
@@ -50,7 +53,8 @@ func goAMX() functions {
 	return f
 }
 
-// lacksTiles returns nil if the operating system lets this process use the tiles of AMX, and otherwise the reason why not.
+// lacksTiles returns nil if the operating system lets this process use the tiles of AMX, and otherwise the reason why
+// not.
 func (c cpu) lacksTiles() error {
 	if c.tiles != nil {
 		if err := c.tiles(); err != nil {
@@ -108,9 +112,10 @@ func padTilesB(dst unsafe.Pointer, r, k int) {
 	}
 }
 
-// dotTile returns what TDPBF16PS leaves in one element of C: acc plus the product of a row of A and a column of B. The odd
-// and the even elements are summed apart from zero, in the order of K; then the two sums are added, and then acc. Each of these
-// rounds once, to nearest even; subnormal inputs and results become zeros of the same sign (Intel SDM, vol. 2, TDPBF16PS).
+// dotTile returns what TDPBF16PS leaves in one element of C: acc plus the product of a row of A and a column of B.
+// The odd and the even elements are summed apart from zero, in the order of K; then the two sums are added, and then
+// acc. Each of these rounds once, to nearest even; subnormal inputs and results become zeros of the same sign (Intel
+// SDM, vol. 2, TDPBF16PS).
 func dotTile(acc float32, a, b *[amxStep]uint32) float32 {
 	var odd, even float32
 	for w := range a {

@@ -11,8 +11,8 @@ import (
 	"unsafe"
 )
 
-// BenchmarkAMX multiplies rows of A by panels of B, each goroutine operands of its own, by shape and by depth in words: half
-// the elements of K. Run it with -cpu 1 and with all.
+// BenchmarkAMX multiplies rows of A by panels of B, each goroutine operands of its own, by shape and by depth in
+// words: half the elements of K. Run it with -cpu 1 and with all.
 func BenchmarkAMX(b *testing.B) {
 	k := hardwareAMX(b)
 	const maxRows, maxCols, maxDepth, maxPitch = 512, 960, 512, 8192

@@ -68,8 +68,8 @@ func TestEmulatedAMX(t *testing.T) {
 	}
 }
 
-// emulateAMX runs this test binary with arguments, and returns its output and how many instructions were emulated. The error
-// says that it could not be run.
+// emulateAMX runs this test binary with arguments, and returns its output and how many instructions were emulated.
+// The error says that it could not be run.
 func emulateAMX(args ...string) (string, int, error) {
 	runtime.LockOSThread() // which traces the process
 	defer runtime.UnlockOSThread()
@@ -162,8 +162,8 @@ func (e *emulator) run() error {
 	}
 }
 
-// execute does what the instruction at which a thread stands would have done, and reports whether it is one of AMX that does
-// not fault. See asm/gen for the encoding.
+// execute does what the instruction at which a thread stands would have done, and reports whether it is one of AMX
+// that does not fault. See asm/gen for the encoding.
 func (e *emulator) execute(thread int) bool {
 	var regs unix.PtraceRegs
 	var code [16]byte
@@ -242,8 +242,8 @@ func (t *tileRegisters) multiply(dst, a, b byte) {
 	}
 }
 
-// transfer reads rows from the memory of a process, stride bytes apart from an address on, or writes them, and reports whether
-// all of them are there.
+// transfer reads rows from the memory of a process, stride bytes apart from an address on, or writes them, and
+// reports whether all of them are there.
 func transfer(process int, write bool, rows [][]byte, at, stride uintptr) bool {
 	var local []unix.Iovec
 	var remote []unix.RemoteIovec

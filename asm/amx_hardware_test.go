@@ -31,8 +31,8 @@ func hardwareAMX(t testing.TB) *Kernel {
 	return k
 }
 
-// rivals are other ways in which a processor could add the products of a tile. Where the model is wrong, the test says which of
-// them is right.
+// rivals are other ways in which a processor could add the products of a tile. Where the model is wrong, the test
+// says which of them is right.
 var rivals = []struct {
 	name string
 	dot  func(acc float32, a, b *[amxStep]uint32) float32

@@ -21,7 +21,8 @@ type tileCase struct {
 	acc [caseRows * amxNR]uint32
 }
 
-// tileKinds counts the kinds of tileCase: those of dotCase, dense, and those again with few words of K that are not zero.
+// tileKinds counts the kinds of tileCase: those of dotCase, dense, and those again with few words of K that are not
+// zero.
 const tileKinds = 2 * dotKinds
 
 func newTileCase(r *rand.Rand, kind int) *tileCase {
@@ -97,8 +98,8 @@ func goldenTiles(f func(kind int, c *tileCase)) {
 	}
 }
 
-// TestDotTileGolden compares the model with what an Emerald Rapids computed, on any machine. The file holds the results of the
-// first 16 × 16 elements of each case.
+// TestDotTileGolden compares the model with what an Emerald Rapids computed, on any machine. The file holds the
+// results of the first 16 × 16 elements of each case.
 func TestDotTileGolden(t *testing.T) {
 	const file = "testdata/tdpbf16ps.bin"
 	data, err := os.ReadFile(file)

@@ -5,7 +5,8 @@ package asm
 // assembled says that this build has assembly.
 const assembled = true
 
-// The kernels in assembly, by role. flops are those of a turn of the peak loop: accumulators × lanes × 2, and twice that for pairs.
+// The kernels in assembly, by role. flops are those of a turn of the peak loop: accumulators × lanes × 2, and twice
+// that for pairs.
 var (
 	avx512BF16 = functions{
 		strip: mul512Pairs, rows: rows512Pairs, stores: StorePast | StoreBF16,

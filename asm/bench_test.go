@@ -93,7 +93,8 @@ func BenchmarkPack(b *testing.B) {
 						n := 0
 						var packing, copying time.Duration
 						for b.Loop() {
-							// Turn by turn, because on a shared machine the speed of both changes from one moment to the next.
+							// Turn by turn, because on a shared machine the speed of both changes from one moment to
+							// the next.
 							const turns = 10
 							start := time.Now()
 							for range turns {
@@ -116,8 +117,8 @@ func BenchmarkPack(b *testing.B) {
 	})
 }
 
-// BenchmarkMulPack multiplies 32 rows by a panel of B and packs the next, from rows in L2 that lie so many bytes apart, and compares
-// with multiplying alone and with packing alone.
+// BenchmarkMulPack multiplies 32 rows by a panel of B and packs the next, from rows in L2 that lie so many bytes
+// apart, and compares with multiplying alone and with packing alone.
 func BenchmarkMulPack(b *testing.B) {
 	const words, rows, panels = 128, 32, 16
 	runnable(b, func(b *testing.B, kern *Kernel) {
@@ -139,7 +140,8 @@ func BenchmarkMulPack(b *testing.B) {
 						packer := kern.PackB(t, along)
 						var packing, mul, both time.Duration
 						for b.Loop() {
-							// Turn by turn, because on a shared machine the speed of all changes from one moment to the next.
+							// Turn by turn, because on a shared machine the speed of all changes from one moment to
+							// the next.
 							times := [4]time.Time{0: time.Now()}
 							for j := range panels {
 								packer(panel[j&1], unsafe.Add(from, j*next), stride, kern.NR, k)

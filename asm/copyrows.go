@@ -2,8 +2,9 @@ package asm
 
 import "unsafe"
 
-// CopyRows copies rows of n bytes, which lie lds bytes apart, to rows ldd bytes apart, and brings rows to come closer: those of a
-// matrix lie on pages of their own, where the hardware prefetches nothing. The memory of dst and src must not overlap.
+// CopyRows copies rows of n bytes, which lie lds bytes apart, to rows ldd bytes apart, and brings rows to come
+// closer: those of a matrix lie on pages of their own, where the hardware prefetches nothing. The memory of dst and
+// src must not overlap.
 func CopyRows(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int) {
 	if !hasAVX || n%copyUnit != 0 || n == 0 || rows <= 0 {
 		copyRowsGeneric(dst, ldd, src, lds, rows, n)

@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// TestCopyRows compares CopyRows with its twin, between memory that ends, or begins, where a page may not be touched: nothing but
-// the rows is written.
+// TestCopyRows compares CopyRows with its twin, between memory that ends, or begins, where a page may not be touched:
+// nothing but the rows is written.
 func TestCopyRows(t *testing.T) {
 	const most, widest = 70, 192
 	src, dst := newGuarded(t, most*widest), newGuarded(t, most*widest)

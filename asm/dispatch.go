@@ -12,8 +12,8 @@ import (
 
 // The policy.
 //
-// AMX multiplies 16 times as many bf16 as an f32 FMA in the same time, wherever a core has it and the operating system lets
-// this process use its tiles.
+// AMX multiplies 16 times as many bf16 as an f32 FMA in the same time, wherever a core has it and the operating
+// system lets this process use its tiles.
 //
 // VDPBF16PS multiplies twice as many elements as an f32 FMA, so where it issues at the rate of FMA (AMD from Zen 4,
 // Intel's Cooper Lake) it is twice as fast. On Sapphire Rapids and later Intel cores it is split into several
@@ -26,8 +26,8 @@ import (
 // On a core with slow VDPBF16PS avx512bf16 comes right after avx512. gobf16 and
 // goamx, the exact models of VDPBF16PS and TDPBF16PS, run only when they are pinned.
 
-// An isa is the set of CPU features that a kernel needs, by the names of [features]. Each set holds those that its own imply, so
-// that who turns one of them off turns off all that is built on it.
+// An isa is the set of CPU features that a kernel needs, by the names of [features]. Each set holds those that its
+// own imply, so that who turns one of them off turns off all that is built on it.
 type isa []string
 
 var (
@@ -38,8 +38,9 @@ var (
 	isaAMX        = append(slices.Clip(isaAVX512BF16), "AMXTILE", "AMXBF16")
 )
 
-// features says which features this process may use: those of the processor, without those whose registers the operating system
-// does not save, and without those that GODEBUG turns off (cpu.avx2=off, the name in lower case; see [syscpu]).
+// features says which features this process may use: those of the processor, without those whose registers the
+// operating system does not save, and without those that GODEBUG turns off (cpu.avx2=off, the name in lower case; see
+// [syscpu]).
 var features = map[string]bool{
 	"AVX": syscpu.X86.HasAVX, "AVX2": syscpu.X86.HasAVX2, "FMA": syscpu.X86.HasFMA, "F16C": syscpu.X86.HasF16C, "BMI2": syscpu.X86.HasBMI2,
 	"AVX512F": syscpu.X86.HasAVX512F, "AVX512BW": syscpu.X86.HasAVX512BW, "AVX512DQ": syscpu.X86.HasAVX512DQ, "AVX512VL": syscpu.X86.HasAVX512VL,

@@ -18,9 +18,9 @@
 //	KPack = 2   the bf16 elements 2kd (low half) and 2kd+1 (high half) of row i; an odd K ends with a zero element
 //	KPack = 1   one float32; bf16 and f16 elements are widened when they are packed, which is exact
 //
-// Rows beyond the edge of the matrix are zero, so a kernel sees only whole tiles. Because a word is a word, transposing
-// a K-contiguous source is the same routine for pairs of bf16 and for float32. Only A for AMX lies otherwise: in tiles of 16
-// rows by 16 words, row after row.
+// Rows beyond the edge of the matrix are zero, so a kernel sees only whole tiles. Because a word is a word,
+// transposing a K-contiguous source is the same routine for pairs of bf16 and for float32. Only A for AMX lies
+// otherwise: in tiles of 16 rows by 16 words, row after row.
 //
 // # Kernels
 //
@@ -35,15 +35,16 @@
 //	│ A 1 │      │      │
 //	└─────┘ k    └──────┘
 //
-// It adds in the order of K, a block of it ([Type.Block]) from zero, and the sums of blocks in their order: that is all that the bits of a
-// result depend on. The register tiles are
-// chosen so that there are enough independent accumulators to hide the latency of the multiply-add (latency × rate: 12 for
-// VDPBF16PS on Zen 5, 8 to 10 for FMA) while broadcasts and loads of B stay under the two loads a cycle that a core issues.
+// It adds in the order of K, a block of it ([Type.Block]) from zero, and the sums of blocks in their order: that is
+// all that the bits of a result depend on. The register tiles are chosen so that there are enough independent
+// accumulators to hide the latency of the multiply-add (latency × rate: 12 for VDPBF16PS on Zen 5, 8 to 10 for FMA)
+// while broadcasts and loads of B stay under the two loads a cycle that a core issues.
 //
-// [Kernel.Mul] wants both operands packed, by [Kernel.PackA] and [Kernel.PackB]. Where packing costs too much of a product, some
-// kernels spare it: [Kernel.Stream] reads B where it lies, for few rows of A; [Kernel.Strip] reads A where it lies;
-// [Kernel.Unpacked] reads both, in tiles as small as the matrices are; [Kernel.MulPack] packs the next panel. [Kernel.Edge]
-// computes part of a tile in part of its time. All give the bits of Mul, and Strip rounds them to 16 bits.
+// [Kernel.Mul] wants both operands packed, by [Kernel.PackA] and [Kernel.PackB]. Where packing costs too much of a
+// product, some kernels spare it: [Kernel.Stream] reads B where it lies, for few rows of A; [Kernel.Strip] reads A
+// where it lies; [Kernel.Unpacked] reads both, in tiles as small as the matrices are; [Kernel.MulPack] packs the next
+// panel. [Kernel.Edge] computes part of a tile in part of its time. All give the bits of Mul, and Strip rounds them
+// to 16 bits.
 //
 // # Choice
 //
@@ -51,27 +52,28 @@
 // dispatch.go. LEAFHOPPER_KERNEL=name pins a kernel for the whole process, and GODEBUG=cpu.avx2=off, with any
 // feature's name in lower case, has it do without the kernels that need the feature, as golang.org/x/sys/cpu does.
 //
-// On one core of a Granite Rapids amx does 2,300 to 2,800 GFLOP/s in strips of 512 rows, 256 words deep, of the 3,200 to 3,800
-// that TDPBF16PS does from registers alone, by the clock. Operands do not come as fast; [Kernel.Fetch] says how much slower they are.
+// On one core of a Granite Rapids amx does 2,300 to 2,800 GFLOP/s in strips of 512 rows, 256 words deep, of the 3,200
+// to 3,800 that TDPBF16PS does from registers alone, by the clock. Operands do not come as fast; [Kernel.Fetch] says
+// how much slower they are.
 //
 // # Arithmetic
 //
-// The f32 kernels use fused multiply-add with round to nearest even and full subnormals; the portable kernel rounds the
-// product first, because not every architecture fuses. VDPBF16PS has arithmetic of its own, which gobf16 models. TDPBF16PS has
-// another, which sums blocks of 32 products; goamx gave every bit that an Emerald Rapids gave. Where a processor has AVX-512
-// but no AMX, tests emulate the instructions of AMX, so that its kernels are tested there too.
+// The f32 kernels use fused multiply-add with round to nearest even and full subnormals; the portable kernel rounds
+// the product first, because not every architecture fuses. VDPBF16PS has arithmetic of its own, which gobf16 models.
+// TDPBF16PS has another, which sums blocks of 32 products; goamx gave every bit that an Emerald Rapids gave. Where a
+// processor has AVX-512 but no AMX, tests emulate the instructions of AMX, so that its kernels are tested there too.
 //
 // Kernels whose Arithmetic is [Hopper] have the arithmetic of Hopper's tensor core instead: the bits of wgmma, and of
-// cuBLAS where it does not split K, on every processor. [SelectArithmetic] finds them. A step of theirs sums the products
-// of KStep elements, so K is cut into stages at multiples of it. Their panels have a header and exponents beside the
-// values, so [Kernel.PanelA] and [Kernel.PanelB] say how large one is. F32 is rounded to tf32
-// while it is packed, as cuBLAS does, and fp8 has kernels too. MulF16 rounds to f16 after each step, as wgmma does with
+// cuBLAS where it does not split K, on every processor. [SelectArithmetic] finds them. A step of theirs sums the
+// products of KStep elements, so K is cut into stages at multiples of it. Their panels have a header and exponents
+// beside the values, so [Kernel.PanelA] and [Kernel.PanelB] say how large one is. F32 is rounded to tf32 while it is
+// packed, as cuBLAS does, and fp8 has kernels too. MulF16 rounds to f16 after each step, as wgmma does with
 // accumulators in f16.
 //
 // # Assembly
 //
-// The assembly, and the declarations of its functions, are written by the program in gen; build tag purego leaves them out. A
-// function is called ROLE HOW SET WHAT xSIZE, as packAcross512BF16x32 is, of which some leave out some:
+// The assembly, and the declarations of its functions, are written by the program in gen; build tag purego leaves
+// them out. A function is called ROLE HOW SET WHAT xSIZE, as packAcross512BF16x32 is, of which some leave out some:
 //
 //	ROLE  mul, rows (A in rows), lanes, mulPack, edge, unpacked, vector, stream, pack, sweep, scan, exponents, tame, wide, apply, peak
 //	HOW   Along, Across (K runs along the rows of the source, or across them), Panels, Short, Far, Past, Round, Hopper
@@ -79,11 +81,11 @@
 //	WHAT  B holds: Pairs (of bf16), Words (float32), BF16, F16 (widened), Tiles (multiplied as AMX does); or A, B, a panel's side
 //	SIZE  rows of A (stream), vectors of columns (edge, unpacked), width of a panel, and how much of it or how many (pack)
 //
-// To add a kernel: write what it does in the file of its family in gen and add it to the table there, run go generate, and name the
-// function in the functions of its kernel in asm_amd64.go, whose roles kernel.go explains; a family of its own is a line in gen/main.go.
-// The tests of a role compare every kernel that has it with its plain-Go twin, bit for bit: kernel_test.go those of mul, and
-// the test file that is called like the role the others. TestStale proves that the files are what the generator writes, and TestNames
-// that names follow the grammar.
+// To add a kernel: write what it does in the file of its family in gen and add it to the table there, run go
+// generate, and name the function in the functions of its kernel in asm_amd64.go, whose roles kernel.go explains; a
+// family of its own is a line in gen/main.go. The tests of a role compare every kernel that has it with its plain-Go
+// twin, bit for bit: kernel_test.go those of mul, and the test file that is called like the role the others.
+// TestStale proves that the files are what the generator writes, and TestNames that names follow the grammar.
 package asm
 
 //go:generate go run ./gen

@@ -51,8 +51,8 @@ func dotCases(r *rand.Rand, kind, n int) []dotCase {
 	return cases
 }
 
-// hardwareDot runs the cases through the kernel: the tile of row i and column j multiplies word i of A by word j of B, so
-// a case uses the diagonal of 8.
+// hardwareDot runs the cases through the kernel: the tile of row i and column j multiplies word i of A by word j of
+// B, so a case uses the diagonal of 8.
 func hardwareDot(k *Kernel, cases []dotCase) []uint32 {
 	results := make([]uint32, len(cases))
 	var a [8]uint32

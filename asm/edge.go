@@ -5,9 +5,10 @@ import (
 	"unsafe"
 )
 
-// An EdgeFunc is a [KernelFunc] for the edges of C. It computes the first r rows and n columns of one tile, both at least 1, in the
-// time that so many rows and vectors of columns take, and neither reads the rest from src nor writes it to dst. Word p of row i of A is
-// at a + i·lda + p·step: lda and step are 4 and 4·MR in a panel, and anything where A is read where it lies. b is one whole panel.
+// An EdgeFunc is a [KernelFunc] for the edges of C. It computes the first r rows and n columns of one tile, both at
+// least 1, in the time that so many rows and vectors of columns take, and neither reads the rest from src nor writes
+// it to dst. Word p of row i of A is at a + i·lda + p·step: lda and step are 4 and 4·MR in a panel, and anything
+// where A is read where it lies. b is one whole panel.
 type EdgeFunc func(r, n, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 
 // Edge returns the kernel's EdgeFunc, or nil if it has none.

@@ -21,8 +21,8 @@ func TestEdgeWhere(t *testing.T) {
 
 const edgeMaxK = 70
 
-// TestEdge computes edges of all sizes, of an A in panels and in rows far and near, and compares them with the twins: the bits,
-// what lies beside them, and that no operand changes. All lie at either end of their memory.
+// TestEdge computes edges of all sizes, of an A in panels and in rows far and near, and compares them with the twins:
+// the bits, what lies beside them, and that no operand changes. All lie at either end of their memory.
 func TestEdge(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
 		if kern.Edge() == nil {

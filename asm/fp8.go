@@ -8,8 +8,8 @@ import (
 	"example.com/leafhopper/fp8"
 )
 
-// Native arithmetic multiplies fp8 as the bf16 numbers that it holds exactly: what packs bf16 packs fp8 that was widened first, a
-// piece that a cache keeps at a time.
+// Native arithmetic multiplies fp8 as the bf16 numbers that it holds exactly: what packs bf16 packs fp8 that was
+// widened first, a piece that a cache keeps at a time.
 
 // wide8 maps the fp8 types to the bf16 of each element, which are the upper halves of its float32.
 var wide8 = func() (w [2][256]uint16) {
@@ -58,7 +58,8 @@ func (k *Kernel) accept8() {
 	k.functions8()
 }
 
-// packing8 returns the packer of fp8 of type t into panels of width rows or columns, of which pack makes panels of bf16.
+// packing8 returns the packer of fp8 of type t into panels of width rows or columns, of which pack makes panels of
+// bf16.
 func packing8(k *Kernel, t Type, width int, kContiguous bool, pack PackFunc) PackFunc {
 	panel := func(n int) int { return k.Words(BF16, n) * width * 4 }
 	if kContiguous {

@@ -22,7 +22,8 @@ func TestWiden8(t *testing.T) {
 	}
 }
 
-// TestWidenRows compares widenRows with its twin: all numbers, rows of all lengths and pitches, at the end of their memory.
+// TestWidenRows compares widenRows with its twin: all numbers, rows of all lengths and pitches, at the end of their
+// memory.
 func TestWidenRows(t *testing.T) {
 	defer func(v bool) { setVBMI(v) }(setVBMI(true))
 	const maxRows, maxN = 4, 200

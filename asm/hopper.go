@@ -7,13 +7,14 @@ import (
 
 // # Hopper's arithmetic
 //
-// A step adds products of L pairs of elements to an accumulator as one fused sum (package internal/hopper has the rule):
-// with E the largest exponent among the nonzero products, ea + eb, and the nonzero accumulator, every term is truncated
-// toward zero to a multiple of u = 2^(E-F), the terms are added exactly, and the sum is truncated to the result.
+// A step adds products of L pairs of elements to an accumulator as one fused sum (package internal/hopper has the
+// rule): with E the largest exponent among the nonzero products, ea + eb, and the nonzero accumulator, every term is
+// truncated toward zero to a multiple of u = 2^(E-F), the terms are added exactly, and the sum is truncated to the
+// result.
 //
-// In vectors, L = 16 and F = 25: the factors are float32s, so a·b is exact; times 1/u, a power of two, it is exact again,
-// and conversion to an integer truncates toward zero. The integers fit 32 bits, and converting their sum to a float32 with
-// truncation, times u, is the result:
+// In vectors, L = 16 and F = 25: the factors are float32s, so a·b is exact; times 1/u, a power of two, it is exact
+// again, and conversion to an integer truncates toward zero. The integers fit 32 bits, and converting their sum to a
+// float32 with truncation, times u, is the result:
 //
 //	E    = max(exponent of C, ea[k] + eb[k] ...)    signed bytes, 64 columns at once
 //	sum  = int(C·1/u) + Σ int(a[k]·b[k]·1/u)        float32 and int32
@@ -25,16 +26,17 @@ import (
 //	values      A: k × MR float32; B: k × part float32, NR/part times, part columns each
 //	exponents   A: k × MR dwords, a byte four times; B: k × pitch bytes
 //
-// An exponent stands relative to the largest of its panel, which becomes 63; a zero is -128. So a sum with a zero in it is
-// at most -65, which stands for 2^-101 or less as long as the largest exponents of both panels add up to no more than
-// [maxExponents]; and that is where E is bounded below, so zeros never win against anything.
+// An exponent stands relative to the largest of its panel, which becomes 63; a zero is -128. So a sum with a zero in
+// it is at most -65, which stands for 2^-101 or less as long as the largest exponents of both panels add up to no
+// more than [maxExponents]; and that is where E is bounded below, so zeros never win against anything.
 //
-// Tiles for which 32 bits are not enough, or a panel says so, take kernels that count in float64 instead, at a third of the
-// speed: with infinities and NaN, exponents out of that range, accumulators close to overflow or to the subnormal numbers, or
-// where both panels are so heavy that a sum may need a 33rd bit. Their twin is [mulExact], and all have the same bits.
+// Tiles for which 32 bits are not enough, or a panel says so, take kernels that count in float64 instead, at a third
+// of the speed: with infinities and NaN, exponents out of that range, accumulators close to overflow or to the
+// subnormal numbers, or where both panels are so heavy that a sum may need a 33rd bit. Their twin is [mulExact], and
+// all have the same bits.
 //
-// Accumulators in f16 are float32s, too, and rounded to nearest even by way of a sum that is rounded to odd. They overflow at
-// any step; then those kernels begin anew.
+// Accumulators in f16 are float32s, too, and rounded to nearest even by way of a sum that is rounded to odd. They
+// overflow at any step; then those kernels begin anew.
 
 // A hopperHeader begins a panel. The assembly reads the first word.
 type hopperHeader struct {
@@ -58,8 +60,9 @@ const (
 	// all products are normal, and 2^(E-F), which is at least 2^(minExponents-25), is so too.
 	maxExponents, minExponents = 90, -101
 
-	// The exponents of nonzero accumulators: from minAccumulator, the least E of the assembly, none is too small for it,
-	// and those that products make later are multiples of 2^-126; below maxAccumulator none overflows in maxHopperDepth.
+	// The exponents of nonzero accumulators: from minAccumulator, the least E of the assembly, none is too small for
+	// it, and those that products make later are multiples of 2^-126; below maxAccumulator none overflows in
+	// maxHopperDepth.
 	minAccumulator, maxAccumulator = minExponents, 120
 
 	// maxHopperDepth is the depth to which that holds.

@@ -10,8 +10,8 @@ const sumTiles = 4
 
 var blockSums = sync.Pool{New: func() any { return new([sumTiles * 8 * maxHopperNR]float32) }}
 
-// adding returns mul, which goes on with the chain of src, as a whole [KernelFunc]: where lds is negative, it sums a block of K for
-// itself and adds that to src.
+// adding returns mul, which goes on with the chain of src, as a whole [KernelFunc]: where lds is negative, it sums a
+// block of K for itself and adds that to src.
 func (s *hopperShape) adding(mul KernelFunc) KernelFunc {
 	return func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
 		if src == nil || lds >= 0 {

@@ -4,8 +4,8 @@ package asm
 
 import "unsafe"
 
-// A hopperCall is what an assembly kernel is given: a strip of tiles, or a part of its depth. The assembly reads it by the
-// names of its fields.
+// A hopperCall is what an assembly kernel is given: a strip of tiles, or a part of its depth. The assembly reads it
+// by the names of its fields.
 type hopperCall struct {
 	steps int // of L products, 1 or more
 	tiles int // 1 or more
@@ -34,14 +34,15 @@ type hopperCode struct {
 	zmm bool // AVX-512, otherwise AVX2
 }
 
-// The kernels of Hopper's arithmetic, by role. The packers of values are those of the native kernel that has panels as wide.
+// The kernels of Hopper's arithmetic, by role. The packers of values are those of the native kernel that has panels
+// as wide.
 var (
 	hopper512 = hopperCode{&hopperShape512, true}.functions(&avx512, 32, 64, peakHopper512, 8*16*2)
 	hopper256 = hopperCode{&hopperShape256, false}.functions(&avx2, 16, 24, peakHopper256, 6*8*2)
 )
 
-// functions returns what c does for a kernel, whose packers pack the values of groups of rows, or columns, as native does. flops are
-// those of a turn of the peak loop: vectors × lanes × 2.
+// functions returns what c does for a kernel, whose packers pack the values of groups of rows, or columns, as native
+// does. flops are those of a turn of the peak loop: vectors × lanes × 2.
 func (c hopperCode) functions(native *functions, groupA, groupB int, peak func(n int), flops int) functions {
 	f := functions{mul: c.mul, mulF16: c.mulF16, peak: peak, flops: flops}
 	for t := range Type(numTypes) {
@@ -160,8 +161,9 @@ func (c hopperCode) strip(k, m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 	return true
 }
 
-// tame reports whether the assembly can start from the accumulators of the tile at src, whose rows are lds bytes apart: each
-// is a zero, or has a magnitude from 2^minAccumulator to below 2^maxAccumulator. It is tameGo, in assembly.
+// tame reports whether the assembly can start from the accumulators of the tile at src, whose rows are lds bytes
+// apart: each is a zero, or has a magnitude from 2^minAccumulator to below 2^maxAccumulator. It is tameGo, in
+// assembly.
 func (c hopperCode) tame(src unsafe.Pointer, lds int) bool {
 	wild := 0
 	if c.zmm {

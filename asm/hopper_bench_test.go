@@ -110,8 +110,8 @@ func BenchmarkHopperPack(b *testing.B) {
 	})
 }
 
-// BenchmarkHopperProduct is whole products of 1024, packing included, on one goroutine: of ordinary elements, and of such
-// that every tile has some that are not.
+// BenchmarkHopperProduct is whole products of 1024, packing included, on one goroutine: of ordinary elements, and of
+// such that every tile has some that are not.
 func BenchmarkHopperProduct(b *testing.B) {
 	const n = 1024
 	for _, typ := range []Type{BF16, F16, F32, E4M3, E5M2} {
@@ -139,8 +139,8 @@ func BenchmarkHopperProduct(b *testing.B) {
 	}
 }
 
-// benchOperand returns n × n elements, or nil if the type has none of that kind. Every 4 rows by 256 columns hold an infinity,
-// a NaN or a number far smaller than the others; or infinities mask what is above the diagonal.
+// benchOperand returns n × n elements, or nil if the type has none of that kind. Every 4 rows by 256 columns hold an
+// infinity, a NaN or a number far smaller than the others; or infinities mask what is above the diagonal.
 func benchOperand(t Type, n int, kind string) unsafe.Pointer {
 	m := newHopperMatrix(rand.New(rand.NewPCG(37, 38)), t, n, n, hopperOperands[0])
 	special, ok := map[string]map[Type]uint32{

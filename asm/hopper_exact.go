@@ -17,8 +17,8 @@ type hopperRow struct {
 	exponent [maxProducts]int32
 }
 
-// Exponents of what has none: sums with a zero factor stay below those of nonzero factors, and sums with a factor that is
-// not finite stay above.
+// Exponents of what has none: sums with a zero factor stay below those of nonzero factors, and sums with a factor
+// that is not finite stay above.
 const (
 	zeroExponent = -1 << 16
 	nonzeroSum   = zeroExponent / 2
@@ -42,8 +42,9 @@ func exponent(v uint32, normal int32) int32 {
 	}
 }
 
-// dot returns the accumulator after one step, a float32 or one that is an f16 number. It counts in float64, which holds products of elements exactly, whatever
-// their exponents: a term over 2^(E-F), a power of two, converted to an integer is truncated toward zero.
+// dot returns the accumulator after one step, a float32 or one that is an f16 number. It counts in float64, which
+// holds products of elements exactly, whatever their exponents: a term over 2^(E-F), a power of two, converted to an
+// integer is truncated toward zero.
 func (h *hopperHeader) dot(acc float32, x, y *hopperRow, f16 bool) float32 {
 	least := int32(-126)
 	if f16 {
@@ -126,7 +127,8 @@ func (h *hopperHeader) infinite(sum float64, x, y *hopperRow) float32 {
 	return float32(sum)
 }
 
-// mulExact is the kernel in plain Go, with accumulators in f16 if asked to. It reads the values of the panels, not the exponents, and works for all operands.
+// mulExact is the kernel in plain Go, with accumulators in f16 if asked to. It reads the values of the panels, not
+// the exponents, and works for all operands.
 func mulExact(s *hopperShape, k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, f16 bool) {
 	var x hopperRow
 	var columns [maxHopperNR]hopperRow
@@ -171,8 +173,8 @@ func hopperFits(a, b *hopperHeader, depth int) bool {
 		depth <= maxHopperDepth
 }
 
-// tameFrom is the first float32 that is large enough for an accumulator of the assembly, as an integer, and tameSpan the
-// number of those that are.
+// tameFrom is the first float32 that is large enough for an accumulator of the assembly, as an integer, and tameSpan
+// the number of those that are.
 const (
 	tameFrom = (127 + minAccumulator) << 23
 	tameSpan = (maxAccumulator - minAccumulator) << 23

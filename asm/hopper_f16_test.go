@@ -85,7 +85,8 @@ func (res *f16Results) check(k *Kernel, a, b hopperMatrix, zero bool, acc func()
 	return nil
 }
 
-// TestHopperRuleF16 compares sums in f16 with the rule, over many pairs of kinds of operands and all kinds of accumulators.
+// TestHopperRuleF16 compares sums in f16 with the rule, over many pairs of kinds of operands and all kinds of
+// accumulators.
 func TestHopperRuleF16(t *testing.T) {
 	forArithmetic(t, Hopper, func(t *testing.T, kern *Kernel) {
 		var results f16Results

@@ -107,8 +107,8 @@ var hopperAccumulators = []struct {
 	}},
 }
 
-// TestHopperRule compares whole small products of every kernel with the rule of internal/hopper, over all pairs of kinds
-// of operands and accumulators.
+// TestHopperRule compares whole small products of every kernel with the rule of internal/hopper, over all pairs of
+// kinds of operands and accumulators.
 func TestHopperRule(t *testing.T) {
 	forArithmetic(t, Hopper, func(t *testing.T, kern *Kernel) {
 		for typ := range Type(numTypes) {
@@ -149,8 +149,8 @@ func TestHopperRule(t *testing.T) {
 	})
 }
 
-// TestHopperZeros: the exponent of a zero does not count, however large what it is multiplied by, where the other products add
-// up to subnormal numbers.
+// TestHopperZeros: the exponent of a zero does not count, however large what it is multiplied by, where the other
+// products add up to subnormal numbers.
 func TestHopperZeros(t *testing.T) {
 	forArithmetic(t, Hopper, func(t *testing.T, kern *Kernel) {
 		r := rand.New(rand.NewPCG(39, 40))
@@ -181,8 +181,8 @@ func TestHopperZeros(t *testing.T) {
 	})
 }
 
-// TestHopperMul compares Mul, and the kernels for all operands whether they are needed or not, with Ref at the end of guarded
-// memory: strips, pitches, and places where the tiles start.
+// TestHopperMul compares Mul, and the kernels for all operands whether they are needed or not, with Ref at the end of
+// guarded memory: strips, pitches, and places where the tiles start.
 func TestHopperMul(t *testing.T) {
 	const maxK, maxM = 96, 5
 	forArithmetic(t, Hopper, func(t *testing.T, k *Kernel) {
@@ -308,8 +308,8 @@ func TestHopperAdds(t *testing.T) {
 	})
 }
 
-// TestHopperFast checks that the assembly takes what it should, so that other tests test it: ordinary operands, and none
-// whose bits it would get wrong.
+// TestHopperFast checks that the assembly takes what it should, so that other tests test it: ordinary operands, and
+// none whose bits it would get wrong.
 func TestHopperFast(t *testing.T) {
 	header := func(largest, smallest, heavy int32) *hopperHeader {
 		return &hopperHeader{largest: largest, smallest: smallest, heavy: heavy}

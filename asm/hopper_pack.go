@@ -20,7 +20,8 @@ func (s *hopperShape) panelAt(p unsafe.Pointer, side hopperSide, words int) hopp
 	return hopperPanel{(*hopperHeader)(p), values, unsafe.Add(values, words*s.width(side)*4)}
 }
 
-// A hopperPacker packs one operand: the values first, by the routines of the native kernels, then the rest panel by panel.
+// A hopperPacker packs one operand: the values first, by the routines of the native kernels, then the rest panel by
+// panel.
 type hopperPacker struct {
 	*hopperShape
 	t     Type
@@ -105,8 +106,8 @@ func newHeader(t Type) hopperHeader {
 	return hopperHeader{normal: int32(kind.normal), products: int32(kind.products), fraction: int32(kind.fraction), result: int32(kind.result)}
 }
 
-// setExponents fills in what the header says of exponents, from the largest exponent field of the values and the smallest
-// of those that are not zero; 0 and 255 if there is none.
+// setExponents fills in what the header says of exponents, from the largest exponent field of the values and the
+// smallest of those that are not zero; 0 and 255 if there is none.
 func (h *hopperHeader) setExponents(largest, smallest uint32) {
 	switch {
 	case largest < smallest:

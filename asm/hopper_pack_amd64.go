@@ -7,9 +7,9 @@ import (
 	"unsafe"
 )
 
-// A hopperScan is what a scan of values finds, in the lanes of vectors: the largest and the smallest of the values times
-// two, as integers, so that the sign is gone and the exponent field is on top; one less than the smallest, so that zeros
-// do not count; and the largest sum of the fractions of a column in a step of 16.
+// A hopperScan is what a scan of values finds, in the lanes of vectors: the largest and the smallest of the values
+// times two, as integers, so that the sign is gone and the exponent field is on top; one less than the smallest, so
+// that zeros do not count; and the largest sum of the fractions of a column in a step of 16.
 type hopperScan struct{ largest, smallest, sum [16]uint32 }
 
 // scan calls the assembly for n elements of K of a part of a panel, a multiple of L. It rounds those of tf32.
@@ -107,8 +107,8 @@ func (c *hopperPacker) finishAssembly(zmm bool, p hopperPanel, depth int) {
 	}
 }
 
-// straight returns values for panels of A from rows of K, of which several are packed at once: all that there are, or with AVX2
-// whole groups.
+// straight returns values for panels of A from rows of K, of which several are packed at once: all that there are, or
+// with AVX2 whole groups.
 func (c *hopperPacker) straight(zmm bool, t Type, rest PackFunc) func(dst, src unsafe.Pointer, stride, n, k, depth int) {
 	size := t.Size()
 	pack512 := map[Type]packAcross512{BF16: packAcross512BF16x8, F16: packAcross512F16x8, F32: packAcross512Wordsx8}[t]

@@ -61,8 +61,8 @@ var hopperOperands = []hopperElements{
 	}},
 	{"spread", func(r *rand.Rand, t Type) uint32 { return element(r, t, min(max(one(t)+r.IntN(60)-45, 0), 2*one(t))) }},
 	{"any", func(r *rand.Rand, t Type) uint32 { return r.Uint32() }},
-	// What decides a rounding to tf32: ties and their neighbours, carries out of the fraction and into infinity, and NaN whose
-	// payload would be lost.
+	// What decides a rounding to tf32: ties and their neighbours, carries out of the fraction and into infinity, and
+	// NaN whose payload would be lost.
 	{"ties", func(r *rand.Rand, t Type) uint32 {
 		u := element(r, t, []int{0, 1, one(t), 2 * one(t), 2*one(t) + 1}[r.IntN(5)])
 		if t == F32 {

@@ -7,8 +7,8 @@ import "unsafe"
 // wideDepth is the number of elements of K that a call of the wide kernels decodes, a multiple of every L.
 const wideDepth = 32
 
-// A hopperWide is what an assembly kernel for all operands is given: a strip of tiles and a part of its depth. The assembly
-// reads it by the names of its fields.
+// A hopperWide is what an assembly kernel for all operands is given: a strip of tiles and a part of its depth. The
+// assembly reads it by the names of its fields.
 type hopperWide struct {
 	depth  int // steps of blocks of 8 products, wideDepth or less
 	steps  int
@@ -32,8 +32,8 @@ type hopperWide struct {
 	places *[wideBytes]byte // for decoded operands
 }
 
-// wideBytes is what decoded operands take: constants; float64s and exponents of 16 bits, those of A twice; and what makes a
-// multiple of 64 of the address, and loads beyond the end harmless.
+// wideBytes is what decoded operands take: constants; float64s and exponents of 16 bits, those of A twice; and what
+// makes a multiple of 64 of the address, and loads beyond the end harmless.
 const wideBytes = 256 + wideDepth*(12*8+10*64) + 64 + 64
 
 // wide multiplies tiles of any operands and accumulators. It is mulExact, in assembly.

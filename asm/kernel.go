@@ -46,8 +46,8 @@ func (t Type) Size() int {
 	return 2
 }
 
-// Block returns how many elements of K, of this type, native arithmetic sums in a chain: a product of more is the sum of those of
-// such blocks, in order. It is a stage of a ring: 256 words of the kernels that are best at the type.
+// Block returns how many elements of K, of this type, native arithmetic sums in a chain: a product of more is the sum
+// of those of such blocks, in order. It is a stage of a ring: 256 words of the kernels that are best at the type.
 func (t Type) Block() int {
 	switch t {
 	case BF16, E4M3, E5M2:
@@ -81,27 +81,31 @@ func (a Arithmetic) String() string {
 //	acc += A panel p · B panel, k words deep, in the order of k   acc += A panel p · B panel
 //	dst tile p = acc                                              dst tile p = src tile p + acc
 //
-// as on the left, which goes on with the chain of src, or as on the right if src is not nil and lds is negative, which ends a block of
-// K: its sum is added, rounded to nearest even, to those before. The kernels of Hopper's arithmetic know the left only. Those that
-// are [Kernel.Onto] end a block that they go on with, too: if lds is odd they do as on the left with lds-1, but for the last line,
+// as on the left, which goes on with the chain of src, or as on the right if src is not nil and lds is negative,
+// which ends a block of K: its sum is added, rounded to nearest even, to those before. The kernels of Hopper's
+// arithmetic know the left only. Those that are [Kernel.Onto] end a block that they go on with, too: if lds is odd
+// they do as on the left with lds-1, but for the last line,
 //
 //	dst tile p += acc
 //
-// The A panels are contiguous, PanelA(k) bytes each; b is one panel of PanelB(k) bytes. k is a multiple of KStep. Tiles are row-major float32 with a row
-// pitch of |lds| or ldd bytes; tile p starts at src + p·MR·|lds| and at dst + p·MR·ldd. src may equal dst. k >= 0 (k == 0
-// copies src, or writes zeros) and m >= 1. Panels that start on a multiple of 64 bytes are read fastest.
+// The A panels are contiguous, PanelA(k) bytes each; b is one panel of PanelB(k) bytes. k is a multiple of KStep.
+// Tiles are row-major float32 with a row pitch of |lds| or ldd bytes; tile p starts at src + p·MR·|lds| and at dst +
+// p·MR·ldd. src may equal dst. k >= 0 (k == 0 copies src, or writes zeros) and m >= 1. Panels that start on a
+// multiple of 64 bytes are read fastest.
 //
 // The assembly cannot be preempted, so keep a call under about 100 µs.
 type KernelFunc func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
 
-// functions are what computes for a kernel, by role. Where one is nil there is none, but for packers their plain-Go twin.
+// functions are what computes for a kernel, by role. Where one is nil there is none, but for packers their plain-Go
+// twin.
 type functions struct {
 	// The strip kernels: see [KernelFunc] and [Kernel.Strip].
 	strip  func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, to Store)
 	rows   func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to Store)
 	stores Store // what strip and rows do besides float32 in the caches
 
-	// What Hopper's arithmetic has instead: see Kernel.Mul and MulF16, and what makes the rest of a panel of B from its values.
+	// What Hopper's arithmetic has instead: see Kernel.Mul and MulF16, and what makes the rest of a panel of B from
+	// its values.
 	mul, mulF16 KernelFunc
 	finishB     [numTypes]func(p hopperPanel, depth int)
 
@@ -128,9 +132,9 @@ type streamFuncs struct {
 }
 
 // A PackFunc copies r rows (of A) or columns (of B) by k elements of a source into ceil(r/R) consecutive panels, each
-// ceil(k/KPack) words deep, rounded up to a multiple of KStep. Rows beyond r and elements beyond k become zero. stride is the distance in bytes
-// between rows of the source as it lies in memory. r and k may be zero. Nothing outside the r × k source elements is
-// read and nothing outside the panels is written.
+// ceil(k/KPack) words deep, rounded up to a multiple of KStep. Rows beyond r and elements beyond k become zero.
+// stride is the distance in bytes between rows of the source as it lies in memory. r and k may be zero. Nothing
+// outside the r × k source elements is read and nothing outside the panels is written.
 type PackFunc func(dst, src unsafe.Pointer, stride, r, k int)
 
 // A Kernel is one microkernel with the packers that feed it. Its exported fields are read-only.
@@ -143,8 +147,9 @@ type Kernel struct {
 	Mul        KernelFunc // nil in a build without the kernel's assembly
 	Ref        KernelFunc // the plain-Go twin: the same bits, except for the payload of a NaN
 
-	// MulF16 is Mul with the sums of Hopper's arithmetic rounded to f16 after each step, for f16 and fp8; nil for native kernels.
-	// Accumulators are float32s all the same, with values of f16. src must not overlap dst. RefF16 is its twin.
+	// MulF16 is Mul with the sums of Hopper's arithmetic rounded to f16 after each step, for f16 and fp8; nil for
+	// native kernels. Accumulators are float32s all the same, with values of f16. src must not overlap dst. RefF16 is
+	// its twin.
 	MulF16, RefF16 KernelFunc
 
 	// Peak runs n iterations of a register-only loop of the kernel's multiply-add, with as many independent
@@ -165,7 +170,8 @@ type Kernel struct {
 	exact *hopperShape // of panels for exact arithmetic, otherwise nil
 }
 
-// Onto reports whether Mul, and all of the same contract but those that round or store past the caches, take an odd lds.
+// Onto reports whether Mul, and all of the same contract but those that round or store past the caches, take an odd
+// lds.
 func (k *Kernel) Onto() bool { return k.Arithmetic == Native && (k.step != amxStep || k.ISA == "Go") }
 
 // KStep returns what the depth of a panel of type t, in words, is a multiple of: 1, for AMX the 16 of a tile, and for
@@ -223,7 +229,8 @@ func (k *Kernel) PackA(t Type, kContiguous bool) PackFunc {
 	return k.packA[t][packSlot(kContiguous)]
 }
 
-// PackB returns the packer of B into panels of NR columns; see PackA. With kContiguous the source holds the transpose of B.
+// PackB returns the packer of B into panels of NR columns; see PackA. With kContiguous the source holds the transpose
+// of B.
 func (k *Kernel) PackB(t Type, kContiguous bool) PackFunc {
 	if !k.Accepts(t) {
 		return nil

@@ -17,8 +17,8 @@ const raceEnabled = race.Enabled
 // requireEnv names a kernel that must run in the tests; see [forKernels].
 const requireEnv = "LEAFHOPPER_REQUIRE_KERNEL"
 
-// forKernels runs f for every native kernel, and says aloud which it could not run. With LEAFHOPPER_REQUIRE_KERNEL=name not being able to
-// run that one is a failure.
+// forKernels runs f for every native kernel, and says aloud which it could not run. With
+// LEAFHOPPER_REQUIRE_KERNEL=name not being able to run that one is a failure.
 func forKernels(t *testing.T, f func(t *testing.T, k *Kernel)) {
 	forArithmetic(t, Native, f)
 }
@@ -192,8 +192,8 @@ func TestDeep(t *testing.T) {
 	})
 }
 
-// sources returns how many things a kernel may do with src: 0 there is none, 1 start from dst, 2 from another place, 3 add dst, 4 another
-// place, 5 start from another place and add dst.
+// sources returns how many things a kernel may do with src: 0 there is none, 1 start from dst, 2 from another place,
+// 3 add dst, 4 another place, 5 start from another place and add dst.
 func sources(k *Kernel) int {
 	if k.Onto() {
 		return 6

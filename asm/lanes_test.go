@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// TestLanes compares the kernels that sum blocks of K side by side with their twins and, element by element, with tiles,
-// between pages that fault.
+// TestLanes compares the kernels that sum blocks of K side by side with their twins and, element by element, with
+// tiles, between pages that fault.
 func TestLanes(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
 		add := map[int]func(float32, uint32, uint32) float32{1: addFMA, 2: dotBF16}[kern.KPack]

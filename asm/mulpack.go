@@ -3,13 +3,13 @@ package asm
 import "unsafe"
 
 // A Packing is a panel of B that is packed while another is multiplied, so that packing costs nothing: what
-// [Kernel.PackB] does to Panel with NR columns of K elements. K is a multiple of KPack, and 0 for nothing to do. Rows of K lie
-// Stride bytes apart from B on or, with KContiguous, columns. No other operand may overlap the panel.
+// [Kernel.PackB] does to Panel with NR columns of K elements. K is a multiple of KPack, and 0 for nothing to do. Rows
+// of K lie Stride bytes apart from B on or, with KContiguous, columns. No other operand may overlap the panel.
 //
-// B should be in a cache. What will be packed later is brought closer meanwhile. Of rows of K that is a chunk of [PackChunk] bytes
-// for every 4 bytes that a column has, from Next on, Pitch bytes apart: rows of 16-bit elements are half a chunk long in one
-// panel, so that half as many chunks serve two. Of columns it is as many as long as those of B, from Next on, Stride apart.
-// It need not exist.
+// B should be in a cache. What will be packed later is brought closer meanwhile. Of rows of K that is a chunk of
+// [PackChunk] bytes for every 4 bytes that a column has, from Next on, Pitch bytes apart: rows of 16-bit elements are
+// half a chunk long in one panel, so that half as many chunks serve two. Of columns it is as many as long as those of
+// B, from Next on, Stride apart. It need not exist.
 type Packing struct {
 	B           unsafe.Pointer
 	Stride      int
@@ -23,15 +23,15 @@ type Packing struct {
 // PackChunk is the bytes that are brought closer of a row of K at a time.
 const PackChunk = 128
 
-// PackSteps is how many steps of K a kernel multiplies while it packs one word of K of a [Packing]. What is not packed when the
-// tiles end is packed after them, and takes time of its own.
+// PackSteps is how many steps of K a kernel multiplies while it packs one word of K of a [Packing]. What is not
+// packed when the tiles end is packed after them, and takes time of its own.
 const PackSteps = 2
 
 // transposeDepth is the words of K that are transposed at a time behind products.
 const transposeDepth = 16
 
-// PackDepth returns what K of a [Packing] of elements of type t must be a multiple of for MulPack to pack them behind its products, or
-// 0 if the kernel cannot.
+// PackDepth returns what K of a [Packing] of elements of type t must be a multiple of for MulPack to pack them behind
+// its products, or 0 if the kernel cannot.
 func (k *Kernel) PackDepth(t Type, kContiguous bool) int {
 	switch {
 	case !k.Accepts(t) || k.mulPack[t][packSlot(kContiguous)] == nil:

@@ -38,7 +38,8 @@ const packMaxWords, packMaxM, packMaxK = 71, 3, 120
 // packMaxStride is the largest distance between the rows of B.
 const packMaxStride = 4096 + 4
 
-// packStrides returns distances in bytes between the rows of B: one after the other, a few elements apart, and about a page.
+// packStrides returns distances in bytes between the rows of B: one after the other, a few elements apart, and about
+// a page.
 func packStrides(kern *Kernel, typ Type) []int {
 	row, size := kern.NR*typ.Size(), typ.Size()
 	return []int{row, row + size, row + 3*size, row + 31*size, 2 * row, 1024, 1024 + size, 4096, 4096 + size}
@@ -65,8 +66,8 @@ const aheadBytes = 64 << 10
 // lowestPointer is the lowest address that the runtime takes for a pointer, and is never mapped.
 const lowestPointer = 4096
 
-// nextPanels returns what is brought closer, in one of nextKinds ways, in mem, which holds aheadBytes, and far from it: a prefetch
-// never faults, so that nothing but time may depend on where it points.
+// nextPanels returns what is brought closer, in one of nextKinds ways, in mem, which holds aheadBytes, and far from
+// it: a prefetch never faults, so that nothing but time may depend on where it points.
 func nextPanels(mem guarded, dst unsafe.Pointer, kind int) (next unsafe.Pointer, pitch int) {
 	first, lowest := mem.first(aheadBytes), unsafe.Add(unsafe.Pointer(nil), lowestPointer)
 	switch kind {
@@ -185,8 +186,8 @@ func (c mulPackCase) check(mem packMemory, r *rand.Rand, word func(r *rand.Rand,
 	return nil
 }
 
-// TestMulPack compares the kernels that pack behind their products with multiplying and packing, one after the other, for all
-// kinds of operands, for panels that are packed long before the tiles end and for such as are not.
+// TestMulPack compares the kernels that pack behind their products with multiplying and packing, one after the other,
+// for all kinds of operands, for panels that are packed long before the tiles end and for such as are not.
 func TestMulPack(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
 		for typ := range Type(numTypes) {

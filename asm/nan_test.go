@@ -5,8 +5,9 @@ import (
 	"unsafe"
 )
 
-// TestTwoNaNs multiplies one NaN by another: whichever way a kernel takes, it keeps the one that Mul does. The processor keeps
-// that of the operand which comes first in an instruction. Of AMX no twin in vectors knows which that is.
+// TestTwoNaNs multiplies one NaN by another: whichever way a kernel takes, it keeps the one that Mul does. The
+// processor keeps that of the operand which comes first in an instruction. Of AMX no twin in vectors knows which that
+// is.
 func TestTwoNaNs(t *testing.T) {
 	forKernels(t, func(t *testing.T, k *Kernel) {
 		if k.step == amxStep {

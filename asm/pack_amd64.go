@@ -4,9 +4,9 @@ package asm
 
 import "unsafe"
 
-// The packers in assembly. Along transposes: the source has K along its rows. Across copies: the source has K across its rows. The
-// number is the width of the panel; Pairs, Words (float32), BF16 and F16 say what the source holds, and all but Pairs
-// make float32.
+// The packers in assembly. Along transposes: the source has K along its rows. Across copies: the source has K across
+// its rows. The number is the width of the panel; Pairs, Words (float32), BF16 and F16 say what the source holds, and
+// all but Pairs make float32.
 
 // A packAlong512 packs one panel from rows rows, 1 to the width of the panel.
 type packAlong512 func(dst, src unsafe.Pointer, stride, rows, k int)
@@ -14,20 +14,20 @@ type packAlong512 func(dst, src unsafe.Pointer, stride, rows, k int)
 // A packAcross512 packs n columns, 1 to 32, into one panel of 32 or up to four panels of 8 that lie panel bytes apart.
 type packAcross512 func(dst, src unsafe.Pointer, stride, n, k, panel int)
 
-// A pack256 packs a panel, a whole one or, with x8 or x16, of so many rows or columns; when it transposes, k must be a multiple of
-// 8.
+// A pack256 packs a panel, a whole one or, with x8 or x16, of so many rows or columns; when it transposes, k must be
+// a multiple of 8.
 type pack256 func(dst, src unsafe.Pointer, stride, k int)
 
 // A packAcross256 packs 16 columns into four panels of 4 that lie panel bytes apart.
 type packAcross256 func(dst, src unsafe.Pointer, stride, k, panel int)
 
-// packChunk bounds the elements of K that one call of an assembly packer takes. It is a multiple of every block of K, so
-// that the panel continues where the call before left it.
+// packChunk bounds the elements of K that one call of an assembly packer takes. It is a multiple of every block of K,
+// so that the panel continues where the call before left it.
 const packChunk = 4096
 
-// straightChunk is the number of source rows over which the straight packers go from panel to panel. Each row lies on a
-// page of its own and what one panel prefetches there the next one uses, so the rows have to fit the first-level TLB and
-// cache. Packing a 32 MB matrix rose from 23 to 49 GB/s (read and written) with it and the prefetches.
+// straightChunk is the number of source rows over which the straight packers go from panel to panel. Each row lies on
+// a page of its own and what one panel prefetches there the next one uses, so the rows have to fit the first-level
+// TLB and cache. Packing a 32 MB matrix rose from 23 to 49 GB/s (read and written) with it and the prefetches.
 const straightChunk = 128
 
 // packers512 returns the packers into panels of width 8 or 32, by orientation.
@@ -110,8 +110,8 @@ func packers256x4(t Type, transposed pack256, straight packAcross256) (slots [2]
 	return slots
 }
 
-// transposing256 packs whole blocks of K of whole groups of rows in assembly, by the number of groups, and the rest in Go: what is
-// left of a panel when its first steps of K are packed is a panel too.
+// transposing256 packs whole blocks of K of whole groups of rows in assembly, by the number of groups, and the rest
+// in Go: what is left of a panel when its first steps of K are packed is a panel too.
 func transposing256(t Type, width int, transposed []pack256) PackFunc {
 	size, group := t.Size(), width/len(transposed)
 	return func(dst, src unsafe.Pointer, stride, r, k int) {

@@ -94,7 +94,8 @@ func packStep(t Type, kpack int, step []uint32, src unsafe.Pointer, stride int, 
 	}
 }
 
-// widenF16 returns the float32 bits of a binary16. A signalling NaN is quieted and keeps its payload, as VCVTPH2PS does.
+// widenF16 returns the float32 bits of a binary16. A signalling NaN is quieted and keeps its payload, as VCVTPH2PS
+// does.
 func widenF16(h uint16) uint32 {
 	sign := uint32(h&0x8000) << 16
 	exp, frac := h>>10&0x1f, uint32(h&0x3ff)

@@ -106,8 +106,8 @@ type packCase struct {
 	pack         PackFunc
 }
 
-// check packs from the very end and from the very start of src, whose rows have extra elements between them, to the very
-// end and start of dst.
+// check packs from the very end and from the very start of src, whose rows have extra elements between them, to the
+// very end and start of dst.
 func (c packCase) check(dst, src guarded, want []byte, extra int) error {
 	size := c.typ.Size()
 	rows, columns := c.r, c.k

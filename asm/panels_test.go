@@ -9,8 +9,8 @@ import (
 	"unsafe"
 )
 
-// TestStreamPanels compares the stream kernels for panels with Mul and Ref, bit for bit, with every operand at the end of its
-// memory.
+// TestStreamPanels compares the stream kernels for panels with Mul and Ref, bit for bit, with every operand at the
+// end of its memory.
 func TestStreamPanels(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
 		want := streams(kern)

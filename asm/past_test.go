@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// TestStripPast compares what is stored past the caches with what is not, for A in panels and in rows: dst on lines of the cache and elsewhere, at the end of its
-// memory, with gaps between the rows that must stay as they are.
+// TestStripPast compares what is stored past the caches with what is not, for A in panels and in rows: dst on lines
+// of the cache and elsewhere, at the end of its memory, with gaps between the rows that must stay as they are.
 func TestStripPast(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
 		const maxM, maxK, gap = 4, 70, 2 * PastLine

@@ -5,9 +5,10 @@ import (
 	"unsafe"
 )
 
-// dotBF16 returns what VDPBF16PS leaves in one 32-bit lane: acc plus the products of the two pairs of bf16 in a and b,
-// the odd (high) elements first, then the even ones. Each product is exact and each sum is rounded once, to nearest even.
-// Subnormal inputs, and subnormal results of either sum, become zeros of the same sign, and MXCSR plays no part.
+// dotBF16 returns what VDPBF16PS leaves in one 32-bit lane: acc plus the products of the two pairs of bf16 in a and
+// b, the odd (high) elements first, then the even ones. Each product is exact and each sum is rounded once, to
+// nearest even. Subnormal inputs, and subnormal results of either sum, become zeros of the same sign, and MXCSR plays
+// no part.
 //
 // The model was checked on Zen 5 with targeted and random operands; TestDotBF16Hardware repeats that on any processor
 // that has the instruction. It agrees with the pseudo-code of Intel's Software Developer's Manual (vol. 2, VDPBF16PS).
@@ -48,8 +49,8 @@ func sumFlush(p float64, c float32) float32 {
 
 // sumFlushExact is sumFlush where it takes care.
 func sumFlushExact(p, c float64) float32 {
-	// A result is subnormal if rounding to 24 bits with an unbounded exponent leaves less than minNormal. From border, half
-	// a unit in the last place below it, that rounds up.
+	// A result is subnormal if rounding to 24 bits with an unbounded exponent leaves less than minNormal. From
+	// border, half a unit in the last place below it, that rounds up.
 	const border = minNormal * (1 - 0x1p-25)
 	s := sumOdd(p, c)
 	if -border < s && s < border {

@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// The tile of the AVX2 kernel. 4 × 24 and 6 × 16 both have the twelve accumulators that hide the latency of FMA and run
-// within a few per cent of each other; with 4 × 24 a step of either panel is whole vectors, which makes the packers simple,
-// and it needs seven loads for twelve FMAs where 6 × 16 needs eight.
+// The tile of the AVX2 kernel. 4 × 24 and 6 × 16 both have the twelve accumulators that hide the latency of FMA and
+// run within a few per cent of each other; with 4 × 24 a step of either panel is whole vectors, which makes the
+// packers simple, and it needs seven loads for twelve FMAs where 6 × 16 needs eight.
 const avx2MR, avx2NR = 4, 24
 
 // avx2Vector is the float32s of a vector of AVX2.
@@ -16,7 +16,8 @@ const avx2Vector = 8
 // maxTile is the size of the largest tile, in float32s.
 const maxTile = 8 * 32
 
-// loadTile fills acc with a tile of mr × nr whose rows lie pitch bytes apart, or with zeros if src is nil or pitch negative.
+// loadTile fills acc with a tile of mr × nr whose rows lie pitch bytes apart, or with zeros if src is nil or pitch
+// negative.
 func loadTile(acc []float32, src unsafe.Pointer, pitch, mr, nr int) {
 	if src == nil || pitch < 0 {
 		clear(acc[:mr*nr])
@@ -92,9 +93,9 @@ func fma32(x, y, z float32) float32 {
 	return float32(sumOdd(float64(x)*float64(y), float64(z)))
 }
 
-// sumOdd returns p + c rounded to odd: an inexact sum has its last bit set. Rounding that to float32 gives the sum rounded
-// once (Boldo and Melquiond, Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd, 2008).
-// The product of two float32s is exact in float64, so this is all that a fused multiply-add takes.
+// sumOdd returns p + c rounded to odd: an inexact sum has its last bit set. Rounding that to float32 gives the sum
+// rounded once (Boldo and Melquiond, Emulation of FMA and correctly rounded sums: proved algorithms using rounding to
+// odd, 2008). The product of two float32s is exact in float64, so this is all that a fused multiply-add takes.
 func sumOdd(p, c float64) float64 {
 	s := p + c
 	// TwoSum: e is what rounding took from s. It is NaN when s is not finite.
@@ -115,8 +116,8 @@ func sumOdd(p, c float64) float64 {
 	return s
 }
 
-// The tile of the portable kernel. It is worked in pieces of 2 × 3: with the products under way that is as much as sixteen
-// registers hold, and a sum that is spilled costs half of the speed.
+// The tile of the portable kernel. It is worked in pieces of 2 × 3: with the products under way that is as much as
+// sixteen registers hold, and a sum that is spilled costs half of the speed.
 const goMR, goNR = 4, 6
 
 // mulGo is the portable kernel. The product is rounded before it is added: a bare a·b + c would be fused on some
@@ -136,8 +137,8 @@ func mulGo(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd 
 	}
 }
 
-// goPiece adds the products of two rows of A and three columns of B, which start at a and b in their panels, to two rows of
-// a tile.
+// goPiece adds the products of two rows of A and three columns of B, which start at a and b in their panels, to two
+// rows of a tile.
 func goPiece(top, bottom *[3]float32, a, b unsafe.Pointer, k int) {
 	c00, c01, c02 := top[0], top[1], top[2]
 	c10, c11, c12 := bottom[0], bottom[1], bottom[2]

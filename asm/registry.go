@@ -121,8 +121,8 @@ func packer(t Type, kpack, width int, kContiguous bool) PackFunc {
 	}
 }
 
-// choose returns the kernel of an arithmetic that is preferred for each type: the first that runs and accepts it. The models
-// of VDPBF16PS and TDPBF16PS come last and so are never chosen before the portable kernel.
+// choose returns the kernel of an arithmetic that is preferred for each type: the first that runs and accepts it. The
+// models of VDPBF16PS and TDPBF16PS come last and so are never chosen before the portable kernel.
 func choose(ks []*Kernel, arith Arithmetic) (best [numTypes]*Kernel) {
 	for t := range Type(numTypes) {
 		for _, k := range ks {
@@ -135,17 +135,17 @@ func choose(ks []*Kernel, arith Arithmetic) (best [numTypes]*Kernel) {
 	return best
 }
 
-// Kernels returns all kernels, whether they run here or not: the native ones, then those of Hopper's arithmetic, each in
-// the order in which they are preferred on this machine.
+// Kernels returns all kernels, whether they run here or not: the native ones, then those of Hopper's arithmetic, each
+// in the order in which they are preferred on this machine.
 func Kernels() []*Kernel { return slices.Clone(kernels) }
 
 // Select returns the native kernel called name for operands of type t; see [SelectArithmetic].
 func Select(t Type, name string) (*Kernel, error) { return SelectArithmetic(t, Native, name) }
 
-// SelectArithmetic returns the kernel of an arithmetic that is called name, for operands of type t. An empty name means the
-// value of LEAFHOPPER_KERNEL or, if that is empty or names a kernel of another arithmetic, the best kernel that runs here.
-// A kernel that is unknown, has another arithmetic, does not multiply t or cannot run here is an error, which lists those
-// that can be had; a type or an arithmetic that does not exist is one too.
+// SelectArithmetic returns the kernel of an arithmetic that is called name, for operands of type t. An empty name
+// means the value of LEAFHOPPER_KERNEL or, if that is empty or names a kernel of another arithmetic, the best kernel
+// that runs here. A kernel that is unknown, has another arithmetic, does not multiply t or cannot run here is an
+// error, which lists those that can be had; a type or an arithmetic that does not exist is one too.
 func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
 	if t >= numTypes {
 		return nil, fmt.Errorf("asm: there is no type %v; types: bf16, f16, f32, e4m3, e5m2", t)

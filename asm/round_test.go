@@ -116,8 +116,8 @@ func (c *roundCase) isNaN(x uint16) bool {
 	return bf16.BF16(x).IsNaN()
 }
 
-// TestStripRound compares what Strip rounds with Mul and its twin, rounded: on lines of the cache and elsewhere, at the end of the memory, with
-// gaps between the rows that must stay as they are.
+// TestStripRound compares what Strip rounds with Mul and its twin, rounded: on lines of the cache and elsewhere, at
+// the end of the memory, with gaps between the rows that must stay as they are.
 func TestStripRound(t *testing.T) {
 	forRounds(t, func(t *testing.T, kern *Kernel, typ Type) {
 		c := newRoundCase(t, kern, typ)

@@ -8,9 +8,9 @@ import (
 	"example.com/leafhopper/bf16"
 )
 
-// RoundRows rounds rows of n float32, which lie lds bytes apart, to elements of t, BF16 or F16, in rows ldd bytes apart, and brings
-// rows to come closer, as [CopyRows] does. With past, and if the rows of dst are whole lines of the cache, they are stored past
-// the caches, for others to see after a [Fence].
+// RoundRows rounds rows of n float32, which lie lds bytes apart, to elements of t, BF16 or F16, in rows ldd bytes
+// apart, and brings rows to come closer, as [CopyRows] does. With past, and if the rows of dst are whole lines of the
+// cache, they are stored past the caches, for others to see after a [Fence].
 func RoundRows(t Type, dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int, past bool) {
 	if !hasAVX2 || n <= 0 {
 		roundRowsGeneric(t, dst, ldd, src, lds, rows, n)
@@ -27,7 +27,8 @@ func RoundRows(t Type, dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, row
 	}
 }
 
-// Fence waits until what [RoundRows] stored past the caches is there: a hundred nanoseconds and more, so once for many rows.
+// Fence waits until what [RoundRows] stored past the caches is there: a hundred nanoseconds and more, so once for
+// many rows.
 func Fence() { fence() }
 
 // roundRowsMost bounds the rows of one call in assembly, as wide as a tile of C may be: a few microseconds.

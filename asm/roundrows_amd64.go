@@ -4,7 +4,8 @@ package asm
 
 import "unsafe"
 
-// roundRowsBF16 is roundRowsGeneric in AVX2; rows and n are positive, and n is a multiple of PastLine/2 to go past the caches.
+// roundRowsBF16 is roundRowsGeneric in AVX2; rows and n are positive, and n is a multiple of PastLine/2 to go past
+// the caches.
 //
 //go:noescape
 func roundRowsBF16(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int, past bool)

@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// TestRoundRows compares RoundRows with its twin, between memory that ends, or begins, where a page may not be touched: nothing but
-// the rows is written.
+// TestRoundRows compares RoundRows with its twin, between memory that ends, or begins, where a page may not be
+// touched: nothing but the rows is written.
 func TestRoundRows(t *testing.T) {
 	const most = 300
 	src, dst := newGuarded(t, most*324), newGuarded(t, most*192)

@@ -57,8 +57,8 @@ func rowsDepths(kern *Kernel, typ Type) (depths []int) {
 	return depths
 }
 
-// rowsPitches returns distances in bytes between rows of A of so many words: one after the other, bytes and words apart, and
-// about a page.
+// rowsPitches returns distances in bytes between rows of A of so many words: one after the other, bytes and words
+// apart, and about a page.
 func rowsPitches(words int) []int {
 	row := words * 4
 	return []int{row, row + 1, row + 2, row + 3, row + 4, row + 60, row + 61, 4095, 4096, 4097, rowsMaxPitch}
@@ -138,7 +138,8 @@ func anyOperands(r *rand.Rand) func(r *rand.Rand, kpack int) uint32 {
 	return anyWord
 }
 
-// TestRows compares the kernels that read A in rows with packing and multiplying, one after the other, for all kinds of operands.
+// TestRows compares the kernels that read A in rows with packing and multiplying, one after the other, for all kinds
+// of operands.
 func TestRows(t *testing.T) {
 	forRows(t, func(t *testing.T, kern *Kernel, typ Type) {
 		sizeC := rowsMaxM*kern.MR*(kern.NR*4+76) + canary
@@ -172,8 +173,8 @@ func TestRows(t *testing.T) {
 	})
 }
 
-// TestRowsFenced checks that nothing is read beside any row of A: each ends before a page that faults, or starts after one. The
-// bits must be those of rows that lie one after the other.
+// TestRowsFenced checks that nothing is read beside any row of A: each ends before a page that faults, or starts
+// after one. The bits must be those of rows that lie one after the other.
 func TestRowsFenced(t *testing.T) {
 	forRows(t, func(t *testing.T, kern *Kernel, typ Type) {
 		pitch := kern.NR * 4
@@ -225,8 +226,8 @@ func mismatch(x, y []byte) int {
 	return -1
 }
 
-// mismatchC is mismatch for memory that holds rows of float32 from one byte on, in a span of bytes, and also returns the words
-// there. In the rows, and nowhere else, one NaN is as good as another.
+// mismatchC is mismatch for memory that holds rows of float32 from one byte on, in a span of bytes, and also returns
+// the words there. In the rows, and nowhere else, one NaN is as good as another.
 func mismatchC(x, y []byte, from, span, pitch, row int) (at int, wordX, wordY uint32) {
 	for at := 0; at < len(x); at += 4 {
 		wordX, wordY := *(*uint32)(unsafe.Pointer(&x[at])), *(*uint32)(unsafe.Pointer(&y[at]))

@@ -2,9 +2,10 @@ package asm
 
 import "unsafe"
 
-// A stored panel of B is what one keeps who multiplies it many times. It is a panel, unless the kernel widens the elements while
-// it packs them: then it is the elements as they are, k rows of NR, rounded up to whole words of zeros, which takes half the memory or a
-// quarter, and as much of the time where reading B is all that counts. A narrow panel is packed like any B whose rows of K lie NR elements apart.
+// A stored panel of B is what one keeps who multiplies it many times. It is a panel, unless the kernel widens the
+// elements while it packs them: then it is the elements as they are, k rows of NR, rounded up to whole words of
+// zeros, which takes half the memory or a quarter, and as much of the time where reading B is all that counts. A
+// narrow panel is packed like any B whose rows of K lie NR elements apart.
 
 // Narrow reports whether stored panels of type t hold elements and not words.
 func (k *Kernel) Narrow(t Type) bool { return k.exact == nil && t.Size()*k.KPack < 4 }
@@ -44,9 +45,10 @@ func storing[E uint8 | uint16](kern *Kernel, kContiguous bool) PackFunc {
 	}
 }
 
-// RestoreB writes again, in a stored panel of B of type t, n elements of K deep, all that is not free once the elements are given:
-// what the panel says of them, and the bits that no element of t has. That is what a kernel relies on. A panel that StoreB made
-// stays as it was, and one from elsewhere that stays so can be multiplied like it, whatever its elements.
+// RestoreB writes again, in a stored panel of B of type t, n elements of K deep, all that is not free once the
+// elements are given: what the panel says of them, and the bits that no element of t has. That is what a kernel
+// relies on. A panel that StoreB made stays as it was, and one from elsewhere that stays so can be multiplied like
+// it, whatever its elements.
 func (k *Kernel) RestoreB(t Type, panel unsafe.Pointer, n int) {
 	if k.exact == nil {
 		// Nothing but elements, any of which will do, and zeros.

@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// TestStoreB packs stored panels, to which the packer of panels must do what it does to the source, with both at the end of their
-// memory.
+// TestStoreB packs stored panels, to which the packer of panels must do what it does to the source, with both at the
+// end of their memory.
 func TestStoreB(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
 		for typ := range Type(numTypes) {
@@ -62,8 +62,8 @@ func TestStoreB(t *testing.T) {
 	})
 }
 
-// TestRestoreB checks that what StoreB made stays as it is, and that of any bytes at all RestoreB makes what its plain-Go twin
-// makes of them, at the end of their memory.
+// TestRestoreB checks that what StoreB made stays as it is, and that of any bytes at all RestoreB makes what its
+// plain-Go twin makes of them, at the end of their memory.
 func TestRestoreB(t *testing.T) {
 	const maxK = 90
 	restore := func(t *testing.T, kern *Kernel) {
@@ -115,8 +115,8 @@ func TestRestoreB(t *testing.T) {
 	forArithmetic(t, Hopper, restore)
 }
 
-// TestRestoredMul multiplies panels of any bytes once they are restored: Mul has the bits of Ref, whose loops and shifts are bounded by
-// the same header.
+// TestRestoredMul multiplies panels of any bytes once they are restored: Mul has the bits of Ref, whose loops and
+// shifts are bounded by the same header.
 func TestRestoredMul(t *testing.T) {
 	const maxK, maxM = 96, 3
 	forArithmetic(t, Hopper, func(t *testing.T, k *Kernel) {

@@ -7,21 +7,22 @@ import "unsafe"
 //	for i < m and j < n    sum = row i of A · column j of B, k elements long
 //	                       dst(i, j) = add ? dst(i, j) + sum : sum
 //
-// where sums of blocks of K, see [Type.Block], are added in order to those before. It is for products with so few rows of A that to
-// pack B would take longer than to multiply it; the bits are those of [Kernel.Mul] on packed panels, wherever the columns are cut,
-// and K between blocks.
+// where sums of blocks of K, see [Type.Block], are added in order to those before. It is for products with so few
+// rows of A that to pack B would take longer than to multiply it; the bits are those of [Kernel.Mul] on packed
+// panels, wherever the columns are cut, and K between blocks.
 //
-// a is a panel of A of ceil(k/KPack) words, rounded up to a multiple of KStep, as [Kernel.PackA] makes
-// it; rows beyond m are not used. b is element (0, 0) of B, and stride the bytes between the rows in which B lies in memory: rows
-// of K, n elements long, or with kContiguous columns of B, k elements long. Nothing outside these k × n elements is read. The rows
-// of dst are ldd bytes apart, and nothing else of it is written. k, m and n are at least 1.
+// a is a panel of A of ceil(k/KPack) words, rounded up to a multiple of KStep, as [Kernel.PackA] makes it; rows
+// beyond m are not used. b is element (0, 0) of B, and stride the bytes between the rows in which B lies in memory:
+// rows of K, n elements long, or with kContiguous columns of B, k elements long. Nothing outside these k × n elements
+// is read. The rows of dst are ldd bytes apart, and nothing else of it is written. k, m and n are at least 1.
 //
-// A call may be as large as one likes: it is made of short calls of assembly. It reads fastest what is long in memory: the
-// rows that it reads should be 1 KB or more where they are rows of K, and 4 KB or more where they are columns of B.
+// A call may be as large as one likes: it is made of short calls of assembly. It reads fastest what is long in
+// memory: the rows that it reads should be 1 KB or more where they are rows of K, and 4 KB or more where they are
+// columns of B.
 type StreamFunc func(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool)
 
-// Stream returns the kernel's StreamFunc for B of type t, or nil if it has none. With kContiguous the rows of B's memory are its
-// columns; see [Kernel.PackB] and [Kernel.StreamRows].
+// Stream returns the kernel's StreamFunc for B of type t, or nil if it has none. With kContiguous the rows of B's
+// memory are its columns; see [Kernel.PackB] and [Kernel.StreamRows].
 func (k *Kernel) Stream(t Type, kContiguous bool) StreamFunc {
 	if !k.Accepts(t) {
 		return nil
@@ -32,9 +33,9 @@ func (k *Kernel) Stream(t Type, kContiguous bool) StreamFunc {
 // streamTilesRows is how many rows of A the stream kernels of AMX multiply while they read B once.
 const streamTilesRows = 8
 
-// StreamRows returns the most rows of A for which Stream is there to be faster than packing B and multiplying the panels, or 0 if
-// the kernel has no StreamFunc for B of type t: MR, but 8 for AMX, whose StreamFunc reads B again for every 8 rows and takes no
-// tiles; a [Sweep] is faster from 5 rows on.
+// StreamRows returns the most rows of A for which Stream is there to be faster than packing B and multiplying the
+// panels, or 0 if the kernel has no StreamFunc for B of type t: MR, but 8 for AMX, whose StreamFunc reads B again for
+// every 8 rows and takes no tiles; a [Sweep] is faster from 5 rows on.
 func (k *Kernel) StreamRows(t Type) int {
 	switch {
 	case k.Stream(t, false) == nil && k.Stream(t, true) == nil:
@@ -45,8 +46,9 @@ func (k *Kernel) StreamRows(t Type) int {
 	return k.MR
 }
 
-// A PanelsFunc multiplies m rows of A, 1 to MR, as a [StreamFunc] does, by n columns of B in stored panels, see [Kernel.StoreB], which
-// lie pitch bytes apart. k is their depth in words, and that of the panel of A, of one block of K.
+// A PanelsFunc multiplies m rows of A, 1 to MR, as a [StreamFunc] does, by n columns of B in stored panels, see
+// [Kernel.StoreB], which lie pitch bytes apart. k is their depth in words, and that of the panel of A, of one block
+// of K.
 type PanelsFunc func(k, m, n int, a, b unsafe.Pointer, pitch int, dst unsafe.Pointer, ldd int, add bool)
 
 // StreamPanels returns the kernel's PanelsFunc for operands of type t, or nil if it has none.
@@ -57,8 +59,8 @@ func (k *Kernel) StreamPanels(t Type) PanelsFunc {
 	return k.stream[t].panels
 }
 
-// StreamWidth returns how many columns the PanelsFunc for operands of type t reads at a time for m rows of A, up to MR: a multiple of NR. What is
-// left of a call's columns it reads a panel at a time, which takes longer.
+// StreamWidth returns how many columns the PanelsFunc for operands of type t reads at a time for m rows of A, up to
+// MR: a multiple of NR. What is left of a call's columns it reads a panel at a time, which takes longer.
 func (k *Kernel) StreamWidth(t Type, m int) int {
 	if k.stream[t].width == nil {
 		return k.NR
@@ -81,8 +83,8 @@ func panelsGeneric(kern *Kernel, mul KernelFunc, t Type) PanelsFunc {
 	}
 }
 
-// streamGeneric is the twin of the stream kernels of kern: it packs B panel by panel and multiplies with mul, which is the
-// kernel's Mul or Ref.
+// streamGeneric is the twin of the stream kernels of kern: it packs B panel by panel and multiplies with mul, which
+// is the kernel's Mul or Ref.
 func streamGeneric(kern *Kernel, mul KernelFunc, t Type, kContiguous bool) StreamFunc {
 	return func(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
 		panel := make([]uint32, kern.NR*kern.Words(t, k))
@@ -104,7 +106,8 @@ func streamGeneric(kern *Kernel, mul KernelFunc, t Type, kContiguous bool) Strea
 	}
 }
 
-// tilesGeneric multiplies m rows of a panel of A by the first n columns of one of B, k words deep, and stores the sums, or adds them.
+// tilesGeneric multiplies m rows of a panel of A by the first n columns of one of B, k words deep, and stores the
+// sums, or adds them.
 func tilesGeneric(kern *Kernel, mul KernelFunc, k, m, n int, a, b, dst unsafe.Pointer, ldd int, add bool) {
 	row := kern.NR * 4
 	tile := make([]float32, kern.MR*kern.NR)

@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// along is the StreamFunc for rows along K, but for a vector: whole blocks of sums, and then what is left of K, lines and less than a line,
-// which is apart from what it is added to until it is complete.
+// along is the StreamFunc for rows along K, but for a vector: whole blocks of sums, and then what is left of K, lines
+// and less than a line, which is apart from what it is added to until it is complete.
 func (s *streamKernel) along(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
 	line, whole := s.block/s.size, k/s.sums*s.sums
 	if s.isVector(m, k < line) {
@@ -50,8 +50,8 @@ func (s *streamKernel) along(k, m, n int, a, b unsafe.Pointer, stride int, dst u
 	c.release()
 }
 
-// isVector reports whether m rows of A are one that is multiplied as a vector: by rows of less than a line, or where lines are fetched to the
-// second-level cache.
+// isVector reports whether m rows of A are one that is multiplied as a vector: by rows of less than a line, or where
+// lines are fetched to the second-level cache.
 func (s *streamKernel) isVector(m int, short bool) bool {
 	return m == 1 && s.vector != nil && (short || s.farther() != nil)
 }
@@ -66,12 +66,14 @@ func (s *streamKernel) lines(c *streamBlock, k, m, n int, a, b unsafe.Pointer, s
 }
 
 // farB asks for kernels that prefetch B to the second-level cache: the first-level cache of Zen 4 has 8 ways. Intel's
-// processors, whose have 12, take 3 to 23 % longer so along K if B comes from further than the second-level cache; Zen 5 was not measured.
+// processors, whose have 12, take 3 to 23 % longer so along K if B comes from further than the second-level cache;
+// Zen 5 was not measured.
 var farB = machine().halves()
 
-// blocks multiplies whole blocks of K. Some slots go through K at a time, to have as many independent sums, each by a vector of
-// columns, and, unless rows are prefetched to the second-level cache, one some way behind the other: rows that lie a multiple of 4 KB apart share sets
-// of the first-level cache, and those of all columns at one place in K would evict what is prefetched for each other.
+// blocks multiplies whole blocks of K. Some slots go through K at a time, to have as many independent sums, each by a
+// vector of columns, and, unless rows are prefetched to the second-level cache, one some way behind the other: rows
+// that lie a multiple of 4 KB apart share sets of the first-level cache, and those of all columns at one place in K
+// would evict what is prefetched for each other.
 //
 //	slot 0   ├── columns 0 ──┤├── columns 32 ─┤
 //	slot 1   ·    ├── columns 16 ─┤├── columns 48 ─┤

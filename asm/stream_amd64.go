@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// The stream kernels in assembly read rows of K (Across), rows along K (Along) or packed panels (Panels); Far prefetches to the
-// second-level cache. The size is how many rows of A they multiply.
+// The stream kernels in assembly read rows of K (Across), rows along K (Along) or packed panels (Panels); Far
+// prefetches to the second-level cache. The size is how many rows of A they multiply.
 
 // A streamBlock is what an assembly stream kernel works on.
 type streamBlock struct {
@@ -26,22 +26,23 @@ type streamBlock struct {
 	table  *table8        // of fp8
 	slots  [4]streamSlot  // across and panels use the first; along as many as there are accumulators for
 
-	// The last columns that were packed, for panels, or copied, for across without masks; for tiles A as float32, sums, and of along the last
-	// lines of columns, copied.
+	// The last columns that were packed, for panels, or copied, for across without masks; for tiles A as float32,
+	// sums, and of along the last lines of columns, copied.
 	room [4 * streamPanel / 4]uint32
 	tile [8 * 32]float32 // accumulators of columns that are cut off by the edge of B
 	sums []float32       // see chain
 }
 
-// A streamSlot is what some columns of B are multiplied by and added to. The addresses of rows beyond those that exist are that
-// of the last one that does.
+// A streamSlot is what some columns of B are multiplied by and added to. The addresses of rows beyond those that
+// exist are that of the last one that does.
 type streamSlot struct {
 	a    unsafe.Pointer     // the panel of A
 	src  [8]unsafe.Pointer  // the rows of the accumulators before, or nil
 	dst  [8]unsafe.Pointer  // and after
 	rows [16]unsafe.Pointer // along: the columns of B
 
-	// along: how far in bytes A has been read, and the columns have been read and prefetched. They go forward with each call.
+	// along: how far in bytes A has been read, and the columns have been read and prefetched. They go forward with
+	// each call.
 	used, offset, fetch int
 }
 

@@ -8,8 +8,9 @@ import (
 	"unsafe"
 )
 
-// BenchmarkStream multiplies a few rows by a matrix of 4096 columns or, kContiguous, by its transpose, from L2, L3 and DRAM, and
-// reads as many bytes one after the other beside it. GB/s are those of B; %peak is of the kernel's peak.
+// BenchmarkStream multiplies a few rows by a matrix of 4096 columns or, kContiguous, by its transpose, from L2, L3
+// and DRAM, and reads as many bytes one after the other beside it. GB/s are those of B; %peak is of the kernel's
+// peak.
 func BenchmarkStream(b *testing.B) {
 	buf := make([]byte, 128<<20)
 	for i := 0; i < len(buf); i += 4096 {

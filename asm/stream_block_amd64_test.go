@@ -7,8 +7,9 @@ import (
 	"unsafe"
 )
 
-// TestStreamAddresses checks that the kernels for rows along K leave no address in a streamBlock but those of operands: the
-// garbage collector looks at them while a call is under way, and the end of one operand may be the start of memory that is free.
+// TestStreamAddresses checks that the kernels for rows along K leave no address in a streamBlock but those of
+// operands: the garbage collector looks at them while a call is under way, and the end of one operand may be the
+// start of memory that is free.
 func TestStreamAddresses(t *testing.T) {
 	for _, of := range []struct {
 		kernel string

@@ -33,12 +33,13 @@ type streamShape struct {
 // A streamReach is how many rows of K across takes at a time, and how many bytes ahead it prefetches in each.
 type streamReach struct{ rows, ahead int }
 
-// The reach for rows of K, for those that lie whole pages apart, and for these with one or two rows of A. A cache of 12 ways keeps few
-// lines of rows that are whole pages apart, and the processor follows 16 streams. GB/s of 32 MB of bf16 in pairs, one row of A: rows of 8 KB
-// 34 with 16 rows and 512 bytes, 37 with 8 and 2048, 43 with 4 and 2048; rows of 10 KB 40, 37, 33, and with 16 and 1024 43.
+// The reach for rows of K, for those that lie whole pages apart, and for these with one or two rows of A. A cache of
+// 12 ways keeps few lines of rows that are whole pages apart, and the processor follows 16 streams. GB/s of 32 MB of
+// bf16 in pairs, one row of A: rows of 8 KB 34 with 16 rows and 512 bytes, 37 with 8 and 2048, 43 with 4 and 2048;
+// rows of 10 KB 40, 37, 33, and with 16 and 1024 43.
 //
-// That was Zen 5. On an Emerald Rapids 32 rows and 256 bytes are better for more than two rows of A: eight of float32 by 4096 x 4096 make
-// 45 GFLOP/s on one core, and 450 on 16, rather than 43 and 380.
+// That was Zen 5. On an Emerald Rapids 32 rows and 256 bytes are better for more than two rows of A: eight of float32
+// by 4096 x 4096 make 45 GFLOP/s on one core, and 450 on 16, rather than 43 and 380.
 var (
 	reachPairs = [3]streamReach{{16, 1024}, {16, 512}, {4, 2048}}
 	// Rows of fp8 are half as long, and sums are added to once for the rows of a call. Zen 4, 4096 x 4096 in pages of
@@ -49,16 +50,16 @@ var (
 	reach256    = [3]streamReach{{8, 2048}, {8, 2048}, {8, 2048}}
 )
 
-// The reach of the kernels that prefetch to the second-level cache, for 1, 2, up to 4, up to 6 and up to 8 rows of A, wherever rows of K lie,
-// measured on Zen 4.
+// The reach of the kernels that prefetch to the second-level cache, for 1, 2, up to 4, up to 6 and up to 8 rows of A,
+// wherever rows of K lie, measured on Zen 4.
 var (
 	reachFar      = [5]streamReach{{8, 2048}, {8, 2048}, {16, 1024}, {32, 1024}, {32, 1024}}
 	reachFarPairs = [5]streamReach{{8, 2048}, {8, 2048}, {32, 1024}, {48, 1024}, {32, 1024}}
 )
 
-// A processor of Intel's reads columns of few bytes best a few rows ahead, and down K in one call if the accumulators stay in
-// registers: on 16 workers of the Emerald Rapids 1, 4 and 8 rows of float32 by 4096 x 4096 read B at 147, 116 and 102 GB/s without this
-// and at 156, 139 and 103 with it.
+// A processor of Intel's reads columns of few bytes best a few rows ahead, and down K in one call if the accumulators
+// stay in registers: on 16 workers of the Emerald Rapids 1, 4 and 8 rows of float32 by 4096 x 4096 read B at 147, 116
+// and 102 GB/s without this and at 156, 139 and 103 with it.
 const (
 	narrowBytes = 512
 	narrowAhead = 8    // rows
@@ -67,8 +68,8 @@ const (
 
 var onIntel = machine().intel
 
-// paceOf returns how many rows of K a call takes of so many columns, and how far ahead to prefetch: bytes in a row, or where that is
-// all of the columns, rows.
+// paceOf returns how many rows of K a call takes of so many columns, and how far ahead to prefetch: bytes in a row,
+// or where that is all of the columns, rows.
 func (s *streamKernel) paceOf(kernel, columns int, reach streamReach) (rows, ahead, rowsAhead int) {
 	size := columns * s.size
 	if !s.masks || !onIntel || size > narrowBytes {
@@ -114,13 +115,15 @@ type streamKernel struct {
 	vector                       VectorFunc      // along: see isVector
 }
 
-// farStream is what streamKernel has for processors on which B is prefetched to the second-level cache: transposed may be nil.
+// farStream is what streamKernel has for processors on which B is prefetched to the second-level cache: transposed
+// may be nil.
 type farStream struct {
 	straight, transposed, panels streamSet
 	reach                        *[5]streamReach
 }
 
-// farther returns the kernels that prefetch B to the second-level cache if farB asks for them and s has some, and nil otherwise.
+// farther returns the kernels that prefetch B to the second-level cache if farB asks for them and s has some, and nil
+// otherwise.
 func (s *streamKernel) farther() *farStream {
 	if !farB {
 		return nil
@@ -222,7 +225,8 @@ func (s *streamSlot) accumulate(m int, src unsafe.Pointer, lds int, dst unsafe.P
 	}
 }
 
-// accumulatePart is accumulate for columns that are not as many as width: they go through the block's tile, where store finds them.
+// accumulatePart is accumulate for columns that are not as many as width: they go through the block's tile, where
+// store finds them.
 func (c *streamBlock) accumulatePart(s *streamSlot, width, m int) {
 	s.accumulate(m, nil, 0, unsafe.Pointer(&c.tile[0]), width*4)
 }
@@ -245,8 +249,8 @@ func (c *streamBlock) storePart(n, width, m int, dst unsafe.Pointer, ldd int) {
 	}
 }
 
-// across is the StreamFunc for rows of K: a few rows at a time through all columns, and the sums of a block of them, unless it is the
-// first, apart from what they are added to.
+// across is the StreamFunc for rows of K: a few rows at a time through all columns, and the sums of a block of them,
+// unless it is the first, apart from what they are added to.
 func (s *streamKernel) across(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
 	c := s.newBlock()
 	c.stride = stride
@@ -261,8 +265,8 @@ func (s *streamKernel) across(k, m, n int, a, b unsafe.Pointer, stride int, dst 
 	c.release()
 }
 
-// rowsOfK stores the sums of one block of K. The last columns, if they are not a whole vector and there are no masks, are copied to where
-// they are one.
+// rowsOfK stores the sums of one block of K. The last columns, if they are not a whole vector and there are no masks,
+// are copied to where they are one.
 func (s *streamKernel) rowsOfK(c *streamBlock, k, m, n int, a, b, dst unsafe.Pointer, ldd int) {
 	kernel := s.straight.of(m)
 	f, reach := s.straight[kernel], s.reachOf(m, c.stride)
@@ -303,8 +307,8 @@ func (s *streamKernel) rowsOfK(c *streamBlock, k, m, n int, a, b, dst unsafe.Poi
 	}
 }
 
-// chain returns where the sums of a block of K of m rows and n columns are until it ends: at dst, or in memory of c's own if they are
-// added to what is there.
+// chain returns where the sums of a block of K of m rows and n columns are until it ends: at dst, or in memory of c's
+// own if they are added to what is there.
 func (c *streamBlock) chain(m, n int, dst unsafe.Pointer, ldd int, add bool) (at unsafe.Pointer, pitch int) {
 	if !add {
 		return dst, ldd

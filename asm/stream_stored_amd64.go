@@ -4,8 +4,8 @@ package asm
 
 import "unsafe"
 
-// columns multiplies the panels of c by a kernel for so many columns, of which n exist. src is nil or where the rows of dst start, or are
-// added to.
+// columns multiplies the panels of c by a kernel for so many columns, of which n exist. src is nil or where the rows
+// of dst start, or are added to.
 func (s *streamKernel) columns(c *streamBlock, kern func(c *streamBlock), width, n, m int, src, dst unsafe.Pointer, ldd int) {
 	slot := &c.slots[0]
 	if n == width {
@@ -18,8 +18,8 @@ func (s *streamKernel) columns(c *streamBlock, kern func(c *streamBlock), width,
 	c.storePart(n, width, m, dst, ldd)
 }
 
-// panelsAhead is how many bytes ahead stored panels are prefetched, in all that are read at once. On Zen 5 8 rows reach .55 of the
-// peak with 4 KB, .65 with 8, .80 with 16, .77 with 32 and .73 with 64.
+// panelsAhead is how many bytes ahead stored panels are prefetched, in all that are read at once. On Zen 5 8 rows
+// reach .55 of the peak with 4 KB, .65 with 8, .80 with 16, .77 with 32 and .73 with 64.
 const panelsAhead = 16 << 10
 
 // wide returns how many columns the kernel has that multiplies m rows by stored panels.

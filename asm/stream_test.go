@@ -33,7 +33,8 @@ func forStreams(t *testing.T, f func(t *testing.T, kern *Kernel, typ Type, kCont
 	})
 }
 
-// streaming are the kernels that read B where it lies, and panels of it, in assembly; AMX and its model do, too, see [streams].
+// streaming are the kernels that read B where it lies, and panels of it, in assembly; AMX and its model do, too, see
+// [streams].
 var streaming = []string{"avx512bf16", "avx512", "avx2"}
 
 // streams reports whether a kernel does so.

@@ -4,7 +4,8 @@ package asm
 
 import "unsafe"
 
-// The stream kernels that compute as AMX does; see dotTile. Across takes a tile of K or less at a time, along and panels whole tiles.
+// The stream kernels that compute as AMX does; see dotTile. Across takes a tile of K or less at a time, along and
+// panels whole tiles.
 
 var (
 	streamTilesShape = streamShape{mr: amxMR, nr: amxNR, vec: 16, slots: []int{2, 2, 1, 1, 1}, widths: []int{amxNR, amxNR, amxNR}}
@@ -20,8 +21,8 @@ const streamTilesStored = 4
 // tileLine is the bytes of a row of a tile.
 const tileLine = amxStep * 4
 
-// acrossTiles is the StreamFunc of AMX for rows of K: those of a tile at a time through all columns, and through all of B
-// again for every streamTilesRows rows of A.
+// acrossTiles is the StreamFunc of AMX for rows of K: those of a tile at a time through all columns, and through all
+// of B again for every streamTilesRows rows of A.
 func acrossTiles(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
 	const depth, size = 2 * amxStep, 2
 	c := streamBlocks.Get().(*streamBlock)
@@ -69,8 +70,8 @@ func storedTiles(k, m, n int, a, b unsafe.Pointer, pitch int, dst unsafe.Pointer
 	}
 }
 
-// restTile multiplies less of K than a tile: it copies what is left of the columns to lines that zeros fill up, half the room,
-// and multiplies these, to go on with the sums at dst or not. In the other half the kernels keep A.
+// restTile multiplies less of K than a tile: it copies what is left of the columns to lines that zeros fill up, half
+// the room, and multiplies these, to go on with the sums at dst or not. In the other half the kernels keep A.
 func (s *streamKernel) restTile(c *streamBlock, k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, goesOn bool) {
 	const half, tile = len(c.room) / 2, 16
 	const width = half * 4 / tileLine

@@ -16,8 +16,9 @@ func forTiles(t *testing.T, f func(t *testing.T, kern *Kernel, kContiguous bool)
 	})
 }
 
-// flushed makes words whose products are mostly subnormal, of either sign: they become zeros, and the sign of a zero says what
-// came last. As float32 many of the words are -0, or subnormals that become it, so that the sign reaches the result.
+// flushed makes words whose products are mostly subnormal, of either sign: they become zeros, and the sign of a zero
+// says what came last. As float32 many of the words are -0, or subnormals that become it, so that the sign reaches
+// the result.
 func flushed(r *rand.Rand, _ int) uint32 {
 	halves := []uint32{0, 0x8000, 0x0001, 0x8001, 0x007f, 0x807f, 0x1f80, 0x9f80, 0x2000, 0xa000, 0x1fc0, 0x9fc0, 0x8000, 0x8001}
 	return halves[r.IntN(len(halves))]<<16 | halves[r.IntN(len(halves))]

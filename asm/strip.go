@@ -6,12 +6,12 @@ import "unsafe"
 type Store int
 
 const (
-	// StorePast is for a dst that is larger than the caches and read by nobody soon: if the kernel can, and the lines of dst are
-	// whole, it stores them past the caches, which saves reading them first. src must not be dst.
+	// StorePast is for a dst that is larger than the caches and read by nobody soon: if the kernel can, and the lines
+	// of dst are whole, it stores them past the caches, which saves reading them first. src must not be dst.
 	StorePast Store = 1 << iota
-	// StoreBF16 and StoreF16 round each sum once more, to nearest even, if [Kernel.Stores] has them. A C of 16 bits then needs no
-	// accumulators, and no second look at them. VDPBF16PS and TDPBF16PS leave no subnormal sum, so for these VCVTNE2PS2BF16, which
-	// makes zeros of such, is exact, unless src is added.
+	// StoreBF16 and StoreF16 round each sum once more, to nearest even, if [Kernel.Stores] has them. A C of 16 bits
+	// then needs no accumulators, and no second look at them. VDPBF16PS and TDPBF16PS leave no subnormal sum, so for
+	// these VCVTNE2PS2BF16, which makes zeros of such, is exact, unless src is added.
 	StoreBF16
 	StoreF16
 )
@@ -20,7 +20,8 @@ const (
 const PastLine = 64
 
 // Strip is Mul for all places of A and all ways to store. If lda is 0, A is in panels. Otherwise it lies in rows, see
-// [Kernel.InRows]: row i of tile p starts at a + (p·MR + i)·lda and is words long, which spares small products the packing of A.
+// [Kernel.InRows]: row i of tile p starts at a + (p·MR + i)·lda and is words long, which spares small products the
+// packing of A.
 func (k *Kernel) Strip(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int, to Store) {
 	if to != 0 {
 		if to &= k.stores; (uintptr(dst)|uintptr(ldd))%PastLine != 0 {
@@ -37,12 +38,12 @@ func (k *Kernel) Strip(words, m int, a, b, src unsafe.Pointer, lds int, dst unsa
 	}
 }
 
-// InRows reports whether Strip reads an A of type t in rows, along which K runs: the elements of A must be what the kernel
-// multiplies, words or pairs.
+// InRows reports whether Strip reads an A of type t in rows, along which K runs: the elements of A must be what the
+// kernel multiplies, words or pairs.
 func (k *Kernel) InRows(t Type) bool { return k.rows != nil && t == k.wordType() }
 
-// RowsAlign returns what a and lda of rows should be multiples of, in bytes, to be read at full speed. AMX reads rows of 64 bytes
-// for a tile, at half the speed if they are not whole lines of the cache.
+// RowsAlign returns what a and lda of rows should be multiples of, in bytes, to be read at full speed. AMX reads rows
+// of 64 bytes for a tile, at half the speed if they are not whole lines of the cache.
 func (k *Kernel) RowsAlign() uintptr {
 	if k.step == amxStep {
 		return 64

@@ -11,14 +11,15 @@ const (
 // SweepRoom is the bytes of the panels of two pieces.
 const SweepRoom = 2 * SweepN * SweepK * 2
 
-// A Sweep is a product of a few panels of A by many columns of a B that lies in rows of K: each piece of SweepN columns is
-// packed while the piece before is multiplied, SweepK elements deep. What is packed is small enough for the first cache, and
-// the rows are as many as its TLB has pages for, so that rows which lie pages apart come as fast as memory gives them.
+// A Sweep is a product of a few panels of A by many columns of a B that lies in rows of K: each piece of SweepN
+// columns is packed while the piece before is multiplied, SweepK elements deep. What is packed is small enough for
+// the first cache, and the rows are as many as its TLB has pages for, so that rows which lie pages apart come as fast
+// as memory gives them.
 //
-// A is panels of M rows, SweepK elements deep, as [Kernel.PackA] makes them, and B element (0, 0) of B, whose rows are Stride
-// bytes apart. N is a multiple of SweepN. The accumulators of each NR columns are a strip, tile after tile of MR x NR, and
-// strips are Strip bytes apart; rows of a last panel that is not whole may stay as they are. With First they are taken for
-// zeros. The sums are those of [Kernel.Mul].
+// A is panels of M rows, SweepK elements deep, as [Kernel.PackA] makes them, and B element (0, 0) of B, whose rows
+// are Stride bytes apart. N is a multiple of SweepN. The accumulators of each NR columns are a strip, tile after tile
+// of MR x NR, and strips are Strip bytes apart; rows of a last panel that is not whole may stay as they are. With
+// First they are taken for zeros. The sums are those of [Kernel.Mul].
 type Sweep struct {
 	A      unsafe.Pointer
 	M      int

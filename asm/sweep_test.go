@@ -7,8 +7,9 @@ import (
 	"unsafe"
 )
 
-// TestSweep compares calls of Sweep that follow each other, some of which pack the first piece of the next, with packing all
-// columns and then multiplying them: any number of rows, strips with gaps, operands at the ends of their memory.
+// TestSweep compares calls of Sweep that follow each other, some of which pack the first piece of the next, with
+// packing all columns and then multiplying them: any number of rows, strips with gaps, operands at the ends of their
+// memory.
 func TestSweep(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
 		if !kern.Sweeps(BF16) {

@@ -2,15 +2,18 @@ package asm
 
 import "unsafe"
 
-// An UnpackedFunc computes C = A·B, or with add C + A·B, where what C holds is added to the sums when they are complete, for an m × k matrix A, a k × n matrix B and an m × n matrix C of float32, all where they lie: nothing
-// is packed, which small products and few rows would notice. Rows of B and C lie ldb and ldd bytes apart, and lda bytes either the
-// rows of A or, if K lies across them, its columns. m, n and k are at least 1. The bits are those of the kernel's [KernelFunc].
+// An UnpackedFunc computes C = A·B, or with add C + A·B, where what C holds is added to the sums when they are
+// complete, for an m × k matrix A, a k × n matrix B and an m × n matrix C of float32, all where they lie: nothing is
+// packed, which small products and few rows would notice. Rows of B and C lie ldb and ldd bytes apart, and lda bytes
+// either the rows of A or, if K lies across them, its columns. m, n and k are at least 1. The bits are those of the
+// kernel's [KernelFunc].
 //
 // It brings rows of B closer 4 before it multiplies them, and reads all of B for every [Unpacked.Rows] rows of A.
 type UnpackedFunc func(m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool)
 
-// A VectorFunc multiplies a row of A, whose k words lie stepA bytes apart, by n columns of B that lie along K, stride bytes apart, where
-// they lie. It stores the n sums side by side or, with add, adds them to what is there, block after block of K, see [Type.Block].
+// A VectorFunc multiplies a row of A, whose k words lie stepA bytes apart, by n columns of B that lie along K, stride
+// bytes apart, where they lie. It stores the n sums side by side or, with add, adds them to what is there, block
+// after block of K, see [Type.Block].
 //
 // A call may be as large as one likes, as that of a [StreamFunc].
 type VectorFunc func(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add bool)
@@ -40,8 +43,8 @@ func vectorGeneric(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stri
 // unpackedFlops is the most flops of a call of assembly, which cannot be preempted, unless a tile has more.
 const unpackedFlops = 8 << 20
 
-// unpackedGeneric is the twin of the kernels that multiply what is not packed; wordA is the bytes to the next element of K in A, and
-// rowA to the next row.
+// unpackedGeneric is the twin of the kernels that multiply what is not packed; wordA is the bytes to the next element
+// of K in A, and rowA to the next row.
 func unpackedGeneric(m, n, k int, a unsafe.Pointer, wordA, rowA int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool) {
 	sums := make([]float32, n)
 	for i := range m {

@@ -4,9 +4,10 @@ package asm
 
 import "unsafe"
 
-// An unpackedStrip multiplies r rows of A at a time, m in all, by one to three vectors of columns of B, as many as its name says; of
-// the last vector it reads and writes the first columns, last of them. Unless add is 0 it adds to what is there. Across has K across the rows of A. Short is for few columns in
-// the last vector: it has half the width with AVX-512, and with AVX2 is masked, which only then it is. See [UnpackedFunc].
+// An unpackedStrip multiplies r rows of A at a time, m in all, by one to three vectors of columns of B, as many as
+// its name says; of the last vector it reads and writes the first columns, last of them. Unless add is 0 it adds to
+// what is there. Across has K across the rows of A. Short is for few columns in the last vector: it has half the
+// width with AVX-512, and with AVX2 is masked, which only then it is. See [UnpackedFunc].
 type unpackedStrip func(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
 
 // An unpackedShape is the strips of a kernel, by vectors of columns.
@@ -90,8 +91,9 @@ func vector512(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride i
 	unpackedAVX512.vector(k, n, a, stepA, b, stride, dst, add)
 }
 
-// multiply is an UnpackedFunc for rows of A rowA bytes apart. Strips and tiles are as equal as they can be: few accumulators would wait for
-// each other. A small product notices divisions, so there are none where one strip or tile is all.
+// multiply is an UnpackedFunc for rows of A rowA bytes apart. Strips and tiles are as equal as they can be: few
+// accumulators would wait for each other. A small product notices divisions, so there are none where one strip or
+// tile is all.
 func (s *unpackedShape) multiply(m, n, k int, a unsafe.Pointer, lda, rowA int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool) {
 	adds := 0
 	if add {

@@ -25,8 +25,8 @@ func TestUnpackedWhere(t *testing.T) {
 // The largest dimensions and distance between rows in TestUnpacked.
 const unpackedMaxM, unpackedMaxN, unpackedMaxK, unpackedMaxPitch = 26, 132, 40, 1024
 
-// TestUnpacked multiplies matrices of all small numbers of rows and columns, which lie at either end of their memory, and adds
-// some products to what C holds. What lies between rows of A and B is NaN, and between rows of C stays.
+// TestUnpacked multiplies matrices of all small numbers of rows and columns, which lie at either end of their memory,
+// and adds some products to what C holds. What lies between rows of A and B is NaN, and between rows of C stays.
 func TestUnpacked(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
 		if kern.Unpacked(F32) == nil {
@@ -167,8 +167,8 @@ func TestUnpackedLong(t *testing.T) {
 	})
 }
 
-// TestVectorFunc multiplies a row by all small numbers of columns along K, at either end of their memory, and adds some products to what
-// C holds. What lies between words of A and columns of B is NaN.
+// TestVectorFunc multiplies a row by all small numbers of columns along K, at either end of their memory, and adds
+// some products to what C holds. What lies between words of A and columns of B is NaN.
 func TestVectorFunc(t *testing.T) {
 	forKernels(t, func(t *testing.T, kern *Kernel) {
 		u := kern.Unpacked(F32)

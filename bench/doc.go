@@ -107,17 +107,14 @@
 // and by 4 units of float32's last place for f itself. C·x then says nothing, and four rows are
 // recomputed in place of those that differ most.
 //
-// In Hopper's arithmetic entries are not compared within a bound but computed
-// again, step by step as the tensor core does, by the rule in integers of package
-// internal/hopper, and must have the same bits (but for activations other than ReLU and GELUTanh): the sample, and all entries of the
-// rows that differ most from A·(B·x). MaxError is then 0, or infinite (in JSON the
-// largest float64). No bound on what truncation does to C·x is needed for that: it
-// could not be below what happens to right rows, and once the worst rows are found
-// right, every other row is as close to the reference as a right one. float32
-// operands count as rounded to tf32. A step of e4m3 or e5m2 sums
-// 32 products and keeps 13 bits, so right rows stray farther from A·(B·x) than
-// those of the other types, and a wrong entry that is not recomputed must be
-// farther off to stand out.
+// In Hopper's arithmetic entries are not compared within a bound but computed again, step by step as the tensor core
+// does, by the rule in integers of package internal/hopper, and must have the same bits (but for activations other
+// than ReLU and GELUTanh): the sample, and all entries of the rows that differ most from A·(B·x). MaxError is then 0,
+// or infinite (in JSON the largest float64). No bound on what truncation does to C·x is needed for that: it could not
+// be below what happens to right rows, and once the worst rows are found right, every other row is as close to the
+// reference as a right one. float32 operands count as rounded to tf32. A step of e4m3 or e5m2 sums 32 products and
+// keeps 13 bits, so right rows stray farther from A·(B·x) than those of the other types, and a wrong entry that is
+// not recomputed must be farther off to stand out.
 //
 // Every caller's C is checked. It starts as NaN when beta is 0, so a product that
 // reads it, or leaves a part of it out, fails too. The bits of C are compared as

@@ -109,10 +109,9 @@ func TestExactDiffers(t *testing.T) {
 	}
 }
 
-// TestProjectTF32 wants C·x to be that of the operands rounded to tf32. Let S be the sum of the absolute products of an entry. The largest
-// exponent E in a step belongs to a term of at least 2^E, so 2^E is at most S.
-// Truncation takes less than 2^(E-25) from each of 8 products and the
-// accumulator, and 2^-23 of the result: a step errs by at most
+// TestProjectTF32 wants C·x to be that of the operands rounded to tf32. Let S be the sum of the absolute products of
+// an entry. The largest exponent E in a step belongs to a term of at least 2^E, so 2^E is at most S. Truncation takes
+// less than 2^(E-25) from each of 8 products and the accumulator, and 2^-23 of the result: a step errs by at most
 // (9·2^-25 + 2^-23)·S.
 func TestProjectTF32(t *testing.T) {
 	w := Workload{M: 60, N: 70, K: 128, In: asm.F32, Out: asm.F32, Alpha: 1, Seed: 6, Arith: gemm.Hopper}

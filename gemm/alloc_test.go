@@ -111,8 +111,8 @@ func testAllocations[O gemm.Output, I gemm.Element](t *testing.T) {
 	}
 }
 
-// TestEngineData checks that the elements of a matrix, unlike its header, are on the heap, where other goroutines may read
-// them, also if the compiler does not see the method that finds them.
+// TestEngineData checks that the elements of a matrix, unlike its header, are on the heap, where other goroutines may
+// read them, also if the compiler does not see the method that finds them.
 func TestEngineData(t *testing.T) {
 	type embeds struct{ gemm.Matrix[float32] }
 	e, err := gemm.New()
@@ -137,8 +137,8 @@ func TestEngineData(t *testing.T) {
 	}
 }
 
-// TestEngineOperands multiplies by an Engine what is a Matrix, what points to one and what has one embedded, at any depth of
-// the stack.
+// TestEngineOperands multiplies by an Engine what is a Matrix, what points to one and what has one embedded, at any
+// depth of the stack.
 func TestEngineOperands(t *testing.T) {
 	type embeds struct{ gemm.Matrix[float32] }
 	e, err := gemm.New(gemm.WithWorkers(1))

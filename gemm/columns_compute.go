@@ -96,8 +96,8 @@ func (st *columnGrid) computeStreamed(mem unsafe.Pointer, t *spin.Turn, item, co
 	}
 }
 
-// waiting returns where the sums from column col on wait for more of K, which another worker may multiply: in C, if that
-// holds them as they are, or in rows of sums.
+// waiting returns where the sums from column col on wait for more of K, which another worker may multiply: in C, if
+// that holds them as they are, or in rows of sums.
 func (p *product) waiting(sums unsafe.Pointer, col int) lines {
 	if p.Direct() {
 		return lines{p.c.at(0, col), p.c.pitch()}

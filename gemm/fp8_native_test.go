@@ -13,9 +13,9 @@ import (
 	"example.com/leafhopper/gemm"
 )
 
-// TestFP8Native compares products of 8-bit elements in native arithmetic with those of the same numbers in the type whose
-// arithmetic it is: with every kernel, in every layout, packed and not, on every route; and finished ones with what
-// becomes of their sums.
+// TestFP8Native compares products of 8-bit elements in native arithmetic with those of the same numbers in the type
+// whose arithmetic it is: with every kernel, in every layout, packed and not, on every route; and finished ones with
+// what becomes of their sums.
 func TestFP8Native(t *testing.T) {
 	t.Run("e4m3*e5m2", testFP8Native[bf16.BF16, fp8.E4M3, fp8.E5M2])
 	t.Run("f32*e4m3", testFP8Native[float32, float32, fp8.E4M3])

@@ -67,8 +67,8 @@ func TestMatmuls(t *testing.T) {
 	}
 }
 
-// TestLinear checks torch.nn.functional.linear(x, W, bias) of bfloat16, that is x·W' + bias: the checksums are those of an H100
-// (PyTorch 2.11, CUDA 13.0, driver 580.159.04).
+// TestLinear checks torch.nn.functional.linear(x, W, bias) of bfloat16, that is x·W' + bias: the checksums are those
+// of an H100 (PyTorch 2.11, CUDA 13.0, driver 580.159.04).
 func TestLinear(t *testing.T) {
 	element := func(i, seed uint32) bf16.BF16 { return bf16.FromFloat32(golden.Element(i, seed)) }
 	for n, want := range map[int]uint32{128: 3820357946, 512: 2488688206} {

@@ -13,8 +13,8 @@ import (
 	"example.com/leafhopper/gemm"
 )
 
-// TestShare compares products whose K workers share out, and dot products whose blocks are summed side by side, with those of the ring,
-// bit for bit: for all layouts, strides and odd ends of K.
+// TestShare compares products whose K workers share out, and dot products whose blocks are summed side by side, with
+// those of the ring, bit for bit: for all layouts, strides and odd ends of K.
 func TestShare(t *testing.T) {
 	processors(t, 16)
 	t.Run("f32-f32", testShare[float32, float32])
@@ -87,7 +87,8 @@ func testShare[O gemm.Output, I gemm.Element](t *testing.T) {
 	})
 }
 
-// TestShareAllocations checks that products whose K is shared allocate nothing, and are the same by themselves and one after the other.
+// TestShareAllocations checks that products whose K is shared allocate nothing, and are the same by themselves and
+// one after the other.
 func TestShareAllocations(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the detector allocates")

@@ -38,8 +38,8 @@ type blocksOfA struct {
 	depth int // elements of K in a block
 }
 
-// streamBlocks multiplies some blocks of A by n columns of B from col on, and adds to sums, or sets them first: at once,
-// or, if A fills more than a panel, by as many as a panel of B has after the other.
+// streamBlocks multiplies some blocks of A by n columns of B from col on, and adds to sums, or sets them first: at
+// once, or, if A fills more than a panel, by as many as a panel of B has after the other.
 func (p *product) streamBlocks(a blocksOfA, from, to, col, n int, sums lines, add bool, t *spin.Turn) {
 	span, width := 1, n // blocks and columns of a call
 	if p.M > p.Kernel.MR {

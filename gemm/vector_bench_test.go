@@ -12,9 +12,9 @@ import (
 	"example.com/leafhopper/gemm"
 )
 
-// BenchmarkVector multiplies matrices by vectors on one worker, and in turns with it has gonum's Sgemv do so or, where K is
-// three, a loop. It reports the median of how many times as fast it is, and if the second factor is packed, as the same product by one
-// that is not.
+// BenchmarkVector multiplies matrices by vectors on one worker, and in turns with it has gonum's Sgemv do so or,
+// where K is three, a loop. It reports the median of how many times as fast it is, and if the second factor is
+// packed, as the same product by one that is not.
 func BenchmarkVector(b *testing.B) {
 	for _, d := range [][2]int{{16, 16}, {32, 32}, {64, 64}, {100, 100}, {256, 256}, {1000, 768}, {768, 1000}, {1024, 1024},
 		{2048, 2048}, {10000, 384}, {384, 10000}, {1000000, 3}} {
@@ -34,7 +34,8 @@ func BenchmarkVector(b *testing.B) {
 	}
 }
 
-// benchmarkVector multiplies k elements by a matrix for n sums, in rows along K or across it. As a column they are B, else A.
+// benchmarkVector multiplies k elements by a matrix for n sums, in rows along K or across it. As a column they are B,
+// else A.
 func benchmarkVector(b *testing.B, n, k int, along, column, packed bool) {
 	matrix, x := gemm.NewMatrix[float32](k, n), gemm.NewMatrix[float32](1, k)
 	if along {

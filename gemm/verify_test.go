@@ -96,10 +96,9 @@ func checkGaps[T gemm.Element](t testing.TB, s spec, c gemm.Matrix[T], old []T) 
 	}
 }
 
-// checkBound checks c against alpha·A·B + beta·old in float64. The error before
-// the last rounding is at most tol = γ·(|alpha|·|A|·|B| + |beta|·|old|) with
-// γ = (block + K/block + 8)·2^-24 for sums in blocks of K, and rounding is monotonic; so c lies between what ref-tol and
-// ref+tol are rounded to, be it a subnormal or infinity.
+// checkBound checks c against alpha·A·B + beta·old in float64. The error before the last rounding is at most tol =
+// γ·(|alpha|·|A|·|B| + |beta|·|old|) with γ = (block + K/block + 8)·2^-24 for sums in blocks of K, and rounding is
+// monotonic; so c lies between what ref-tol and ref+tol are rounded to, be it a subnormal or infinity.
 func checkBound[T gemm.Element](t testing.TB, s spec, block int, c gemm.Matrix[T], old, a, b []float64) {
 	t.Helper()
 	multiply := withBLAS

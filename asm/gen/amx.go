@@ -10,23 +10,24 @@ import "strings"
 //	16 rows of A   │  C 0  │  C 1  │
 //	               └───────┴───────┘
 //
-// A block of K, 16 words, is three loads and two products. With two rows of tiles four loads would do for four products. But tiles
-// are scarce: on an Emerald Rapids whose core has another thread to run, loads and products take as long as if a thread had ten
-// tiles, for what its registers hold and for the results of all instructions under way. So few registers are used, and what a
-// product was the last to read is set to zero, which gives its tile back before a load fills the register again. Products that add to the same
-// tile follow each other as fast as others.
+// A block of K, 16 words, is three loads and two products. With two rows of tiles four loads would do for four
+// products. But tiles are scarce: on an Emerald Rapids whose core has another thread to run, loads and products take
+// as long as if a thread had ten tiles, for what its registers hold and for the results of all instructions under
+// way. So few registers are used, and what a product was the last to read is set to zero, which gives its tile back
+// before a load fills the register again. Products that add to the same tile follow each other as fast as others.
 //
-// B is read again for every panel of A, so it is to stay in the first cache. A, of which every byte is read once, is loaded by
-// TILELOADDT1, a hint not to keep it there; B is prefetched into it, two blocks ahead, while the first panel is multiplied.
+// B is read again for every panel of A, so it is to stay in the first cache. A, of which every byte is read once, is
+// loaded by TILELOADDT1, a hint not to keep it there; B is prefetched into it, two blocks ahead, while the first
+// panel is multiplied.
 //
-// To store the tiles of C and to load the next would hold up the products of a panel. So both are mixed with the first block of
-// the next panel: each tile is stored, loaded and added to before the next one is stored.
-// Meanwhile the processor never has more than sixteen stores waiting for a product. What is loaded is in the first cache by
+// To store the tiles of C and to load the next would hold up the products of a panel. So both are mixed with the
+// first block of the next panel: each tile is stored, loaded and added to before the next one is stored. Meanwhile
+// the processor never has more than sixteen stores waiting for a product. What is loaded is in the first cache by
 // then: the first blocks of the panel before prefetch it.
 //
-// To rows that are not whole lines of the cache, where a tile is stored slowly, past the caches, to a C of bf16, and where src is added
-// to them, the tiles go by way of the stack, four rows in each of the first blocks of the next panel.
-// A prefetch may go beyond the end of an operand: it reads nothing that a program could notice.
+// To rows that are not whole lines of the cache, where a tile is stored slowly, past the caches, to a C of bf16, and
+// where src is added to them, the tiles go by way of the stack, four rows in each of the first blocks of the next
+// panel. A prefetch may go beyond the end of an operand: it reads nothing that a program could notice.
 const (
 	rowsOfTile = 16
 	tileBytes  = rowsOfTile * 64
@@ -171,8 +172,8 @@ func amxMul(s *source, name string, a *sideA, c *sideC, doc string) {
 	amxStrip(s, a, c)
 }
 
-// amxStrip writes the rest of a strip kernel. The tile registers belong to the thread, so they are configured and released
-// within the call.
+// amxStrip writes the rest of a strip kernel. The tile registers belong to the thread, so they are configured and
+// released within the call.
 //
 //	BX panels of A left   CX blocks left   SI, DX, R9 A   DI B   R8 src of the next panel   R10 dst   R11 ldd   R12 64
 //	R13 16·ldd   R14 row to copy   R15 memory of the kernel's own, for two tiles   AX row of C to prefetch   (SP) their pitch
@@ -244,8 +245,8 @@ func amxStrip(s *source, a *sideA, c *sideC) {
 	s.ret()
 }
 
-// amxFirst writes the start of a panel whose tiles of C no other panel stores: they are loaded or zero. It leaves what to
-// prefetch of C in AX and, rows apart, at SP.
+// amxFirst writes the start of a panel whose tiles of C no other panel stores: they are loaded or zero. It leaves
+// what to prefetch of C in AX and, rows apart, at SP.
 func amxFirst(s *source, c *sideC) {
 	s.label("first")
 	s.op("TESTQ R8, R8")
@@ -279,7 +280,8 @@ func amxFirst(s *source, c *sideC) {
 	s.op("MOVQ CX, (SP)")
 }
 
-// amxSwap writes the first block of another panel, in which the tiles of C are stored and those of that panel loaded, or zero.
+// amxSwap writes the first block of another panel, in which the tiles of C are stored and those of that panel loaded,
+// or zero.
 func amxSwap(s *source, a *sideA, c *sideC) {
 	s.comment("The first block of another panel, and the tiles of C in turn.")
 	a.panel(s)
@@ -308,8 +310,8 @@ func amxSwap(s *source, a *sideA, c *sideC) {
 	s.label("swapped")
 }
 
-// amxCopies writes the blocks of a panel that follow, with copies of C from the stack between them, or of a C that was stored
-// in place without.
+// amxCopies writes the blocks of a panel that follow, with copies of C from the stack between them, or of a C that
+// was stored in place without.
 func amxCopies(s *source, a *sideA, c *sideC) {
 	c.nextC(s)
 	s.op("DECQ CX")

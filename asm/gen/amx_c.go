@@ -17,8 +17,8 @@ var (
 // always reports whether the tiles go by way of the stack wherever the rows lie.
 func (c *sideC) always() bool { return c.past || c.rounds }
 
-// soon returns the register with the rows to prefetch where there is no src: those that are stored next or, if they go past the
-// caches, a line that is there.
+// soon returns the register with the rows to prefetch where there is no src: those that are stored next or, if they
+// go past the caches, a line that is there.
 func (c *sideC) soon() string {
 	if c.past {
 		return "R15"
@@ -36,7 +36,8 @@ func (c *sideC) nextC(s *source) {
 	s.op("CMOVQEQ %s, AX", c.soon())
 }
 
-// copy writes the copy of some rows of the tiles from R14 to R10, to which it adds src, and the prefetch of those of the next panel.
+// copy writes the copy of some rows of the tiles from R14 to R10, to which it adds src, and the prefetch of those of
+// the next panel.
 func (c *sideC) copy(s *source, name string) {
 	s.op("CMPQ %s, $0", added)
 	s.op("JEQ %sPlain", name)
@@ -92,8 +93,8 @@ func loadC(s *source, tile int) {
 	}
 }
 
-// wholeLines writes the test, for zero, whether the rows of dst are whole lines of the cache and tiles are stored there as they are. It
-// changes AX.
+// wholeLines writes the test, for zero, whether the rows of dst are whole lines of the cache and tiles are stored
+// there as they are. It changes AX.
 func wholeLines(s *source) {
 	s.op("MOVQ R10, AX")
 	s.op("ORQ R11, AX")

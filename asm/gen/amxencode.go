@@ -41,7 +41,8 @@ func number(register string) byte {
 	return byte(i)
 }
 
-// vex returns the prefix and the opcode of an instruction of map 0F38. x and b extend index and base; vvvv is the second source.
+// vex returns the prefix and the opcode of an instruction of map 0F38. x and b extend index and base; vvvv is the
+// second source.
 func vex(x, b, vvvv, pp, opcode byte) []byte {
 	const map0F38 = 2
 	return []byte{0xc4, 1<<7 | (^x&1)<<6 | (^b&1)<<5 | map0F38, (^vvvv&15)<<3 | pp, opcode}

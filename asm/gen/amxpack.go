@@ -2,12 +2,12 @@ package main
 
 import "fmt"
 
-// The packers of A for AMX write lines of 64 bytes, 32 elements of K of one row; 16 lines are a tile, and a panel is one tile after the
-// other.
+// The packers of A for AMX write lines of 64 bytes, 32 elements of K of one row; 16 lines are a tile, and a panel is
+// one tile after the other.
 //
-// AMX waits for what is packed, so how memory is read decides. It gives rows of several lines twice as fast as single lines, also
-// where each row lies on a page of its own (an Emerald Rapids, by plain loads: 30 against 16 GB/s). There, prefetches of rows to come make it slower:
-// rows whole pages apart share a set of the first cache.
+// AMX waits for what is packed, so how memory is read decides. It gives rows of several lines twice as fast as single
+// lines, also where each row lies on a page of its own (an Emerald Rapids, by plain loads: 30 against 16 GB/s).
+// There, prefetches of rows to come make it slower: rows whole pages apart share a set of the first cache.
 
 func writeAMXPacks(s *source) {
 	packLines(s)

@@ -2,11 +2,11 @@ package main
 
 import "fmt"
 
-// The kernel for a Sweep: products with few rows of A, for which what counts is how fast B comes from memory and is packed.
-// A pair of rows of a piece is two lines of each; to pack it takes four loads, four VPERMT2W and four stores, which run beside
-// the products of the piece before. Rows that lie pages apart are no stream that a processor would prefetch, and prefetches of
-// them only take the place of loads, of which there are as many under way as the cache has line buffers for. Tiles of C come from
-// the second cache, so these are prefetched, two panels of A ahead.
+// The kernel for a Sweep: products with few rows of A, for which what counts is how fast B comes from memory and is
+// packed. A pair of rows of a piece is two lines of each; to pack it takes four loads, four VPERMT2W and four stores,
+// which run beside the products of the piece before. Rows that lie pages apart are no stream that a processor would
+// prefetch, and prefetches of them only take the place of loads, of which there are as many under way as the cache
+// has line buffers for. Tiles of C come from the second cache, so these are prefetched, two panels of A ahead.
 const (
 	sweepRows  = 64          // of K
 	sweepPanel = 32 * 64 * 2 // bytes of a panel of B of a piece

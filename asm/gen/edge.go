@@ -2,7 +2,8 @@ package main
 
 import "fmt"
 
-// An edgeKernel multiplies the first rows and columns of a tile, as many vectors of them as its name says; see EdgeFunc.
+// An edgeKernel multiplies the first rows and columns of a tile, as many vectors of them as its name says; see
+// EdgeFunc.
 type edgeKernel struct{ masked }
 
 // writeEdges writes those of all kernels, for each number of vectors, short or not.
@@ -33,7 +34,8 @@ func (a stepA) advance(s *source, n int) {
 	}
 }
 
-// edgeUnroll is how many steps of K a turn of the loop has, which starts with the second if K is odd. With one AVX2 takes 4 % longer.
+// edgeUnroll is how many steps of K a turn of the loop has, which starts with the second if K is odd. With one AVX2
+// takes 4 % longer.
 const edgeUnroll = 2
 
 // mul writes the kernel, a loop over K for each number of rows.

@@ -2,8 +2,9 @@ package main
 
 import "fmt"
 
-// The instructions of AVX512-BF16, which Go's assembler does not know, with three registers in Intel's operand order: the
-// destination and two sources. All are EVEX.512, or EVEX.256 where that is said, of map 0F38, W0 (Intel SDM, vol. 2, section 2.7):
+// The instructions of AVX512-BF16, which Go's assembler does not know, with three registers in Intel's operand order:
+// the destination and two sources. All are EVEX.512, or EVEX.256 where that is said, of map 0F38, W0 (Intel SDM, vol.
+// 2, section 2.7):
 //
 //	62 | ~R ~X ~B ~R' 0 mmm | W ~vvvv 1 pp | z L'L b ~V' aaa | opcode | 11 reg rm
 //
@@ -43,8 +44,8 @@ func evex(op evexOp, dst, a, b int) []byte {
 	return append(evexPrefix(op, dst, a, b, 0), direct<<6|byte(dst&7)<<3|byte(b&7))
 }
 
-// evexPrefix returns the prefix and the opcode of op, for a second source b that is a register, or memory that a general register of
-// that number points to. flag is 1 for a word of memory that is broadcast.
+// evexPrefix returns the prefix and the opcode of op, for a second source b that is a register, or memory that a
+// general register of that number points to. flag is 1 for a word of memory that is broadcast.
 func evexPrefix(op evexOp, dst, a, b int, flag byte) []byte {
 	const (
 		map0F38 = 0b010
@@ -65,8 +66,8 @@ func evexPrefix(op evexOp, dst, a, b int, flag byte) []byte {
 	}
 }
 
-// evexBroadcast returns the encoding of op with a word of memory, in every lane, for the second source: at a general register other than SP
-// and R12 and disp, which takes one byte if it counts up to 128 words.
+// evexBroadcast returns the encoding of op with a word of memory, in every lane, for the second source: at a general
+// register other than SP and R12 and disp, which takes one byte if it counts up to 128 words.
 func evexBroadcast(op evexOp, dst, a int, base string, disp int) []byte {
 	n := number(base)
 	if n&7 == 4 {
@@ -76,8 +77,8 @@ func evexBroadcast(op evexOp, dst, a int, base string, disp int) []byte {
 	return append(append(evexPrefix(op, dst, a, int(n), 1), mod<<6|byte(dst&7)<<3|n&7), bytes...)
 }
 
-// displacement returns how a ModRM byte says that disp is added to a base register, and its bytes: one for few units, which are 1, or with
-// EVEX the size of what is read.
+// displacement returns how a ModRM byte says that disp is added to a base register, and its bytes: one for few units,
+// which are 1, or with EVEX the size of what is read.
 func displacement(base byte, disp, unit int) (mod byte, bytes []byte) {
 	switch {
 	case disp == 0 && base&7 != 5:

@@ -44,8 +44,8 @@ func (s *source) mask(n, tmp, k string) {
 	s.op("KMOVQ %s, %s", tmp, k)
 }
 
-// The AVX2 packers make panels of 4 or 24 words from as many rows or columns, or, of 24, from 8 or 16; other edges are left to
-// their Go twin, because AVX2 has no masks that cost nothing.
+// The AVX2 packers make panels of 4 or 24 words from as many rows or columns, or, of 24, from 8 or 16; other edges
+// are left to their Go twin, because AVX2 has no masks that cost nothing.
 
 // load256 loads 8 words from addr into vector y.
 func (f form) load256(s *source, addr string, y int) {

@@ -111,7 +111,8 @@ var evexOps = []evexOp{dotPairs, dotPairs256, roundPairs}
 
 const broadcast = "VDPBF16PS.BCST" // in the list of encodings
 
-// TestBytesHaveMnemonics decodes every instruction with an EVEX prefix that is written as bytes and compares it with its comment.
+// TestBytesHaveMnemonics decodes every instruction with an EVEX prefix that is written as bytes and compares it with
+// its comment.
 func TestBytesHaveMnemonics(t *testing.T) {
 	line := regexp.MustCompile(`^\tBYTE \$0x62; BYTE \$0x(..); BYTE \$0x(..); BYTE \$0x(..); BYTE \$0x(..); BYTE \$0x(..)((?:; BYTE \$0x..)*) // (.*)$`)
 	n := 0

@@ -110,8 +110,8 @@ func b2i(b bool) int {
 	return 0
 }
 
-// Places in the scratch memory, which starts on a multiple of a vector: the exponents of a row, the least exponent, what the
-// exponents stand relative to, and with 256 bits which accumulators in f16 became infinite.
+// Places in the scratch memory, which starts on a multiple of a vector: the exponents of a row, the least exponent,
+// what the exponents stand relative to, and with 256 bits which accumulators in f16 became infinite.
 func (h hopper) scratch(i int) string { return fmt.Sprintf("%d(BX)", i*h.bytes()) }
 
 // mul writes the strip kernel of steps steps of K; see hopperCall for what it is given.

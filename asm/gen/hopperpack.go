@@ -49,9 +49,10 @@ func (h hopperSide) name() string {
 	return fmt.Sprintf("%s%s", map[bool]string{true: "512", false: "256"}[h.zmm], map[bool]string{true: "B", false: "A"}[h.b])
 }
 
-// scan writes a scan of steps steps of elements of K, 16 for a type with products of 16 and otherwise 8: the largest and the
-// smallest of what it finds, one of each per lane; see hopperScan. With 16 products it also finds the largest sum of fractions
-// of a column in a step; with 8, tf32, it rounds the values first, to nearest even at 10 fraction bits, and NaN to 0x7fffe000.
+// scan writes a scan of steps steps of elements of K, 16 for a type with products of 16 and otherwise 8: the largest
+// and the smallest of what it finds, one of each per lane; see hopperScan. With 16 products it also finds the largest
+// sum of fractions of a column in a step; with 8, tf32, it rounds the values first, to nearest even at 10 fraction
+// bits, and NaN to 0x7fffe000.
 //
 //	largest 0   smallest 1   largest sum of a step 2   sums of the step under way 3 4 5   tmp 6 9   fractions 7   -1 8
 //	tf32: tmp 3 4 6   a bit 5   the bits that stay 7   half of their last, less a bit 10   NaN 11

@@ -1,11 +1,12 @@
 package main
 
-// The steps of the kernels of Hopper's arithmetic, one row of a tile after the other. While the terms of a row are added, the
-// exponents of the next are compared, and with 512 bits, where there are registers for it, its scales are made.
+// The steps of the kernels of Hopper's arithmetic, one row of a tile after the other. While the terms of a row are
+// added, the exponents of the next are compared, and with 512 bits, where there are registers for it, its scales are
+// made.
 //
-// A term is two multiplications, which two pipes of four can do, a conversion, which the other two can, and an addition, which
-// runs anywhere: it takes the place of a multiplication unless those of several terms are in flight, so each instruction of a
-// term is written some terms after the one before.
+// A term is two multiplications, which two pipes of four can do, a conversion, which the other two can, and an
+// addition, which runs anywhere: it takes the place of a multiplication unless those of several terms are in flight,
+// so each instruction of a term is written some terms after the one before.
 //
 //	sums   scales, of two rows   A    an exponent   largest exponents   terms in flight   temporaries
 //	0-3    4-11                  12   13            14                  15-24             25-27         512 bits
@@ -39,8 +40,8 @@ func (h hopper) aside(i int) string {
 	return h.tmp(i)
 }
 
-// steps writes the loop over the steps of K. CX and DX are where the exponents of the row after the one under way lie; at the
-// end they stay where they are.
+// steps writes the loop over the steps of K. CX and DX are where the exponents of the row after the one under way
+// lie; at the end they stay where they are.
 func (h hopper) steps(s *source) {
 	for k := range h.products {
 		h.compare(s, 0, k)

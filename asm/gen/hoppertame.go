@@ -1,7 +1,7 @@
 package main
 
-// tame writes the test of the accumulators of rows rows of a tile: whether all are zero or have exponents in a range. from
-// is the first float32 in it, as an integer, and span how many there are.
+// tame writes the test of the accumulators of rows rows of a tile: whether all are zero or have exponents in a range.
+// from is the first float32 in it, as an integer, and span how many there are.
 //
 //	from 0   span 1   all bits but the sign 2   zero 3   those that are not in the range 4 or K0
 func (h hopper) tame(s *source) {

@@ -9,8 +9,9 @@ import "fmt"
 //	sum  = trunc(C·1/u) + Σ trunc(a[k]·b[k]·1/u)    float64; an integer of less than 40 bits, an infinity or NaN
 //	C    = float32(sum·u)                           rounded toward zero, or to nearest even to f16
 //
-// Operands are decoded once a call for a few steps of K, to float64 and the exponents of what is not zero. C stays in the
-// destination; one row after the other does a step, so that the end of one overlaps with the beginning of the next.
+// Operands are decoded once a call for a few steps of K, to float64 and the exponents of what is not zero. C stays in
+// the destination; one row after the other does a step, so that the end of one overlaps with the beginning of the
+// next.
 
 // A wide is such a kernel: 32 or, with 256 bits, 16 bytes of C go through a register of float64.
 type wide struct{ hopper }
@@ -68,8 +69,8 @@ func (h wide) half(i int) string {
 	return fmt.Sprintf("X%d", 12+i)
 }
 
-// Places after BX: exponents of a row of products, constants of the call, and the decoded operands: of A k × mr float64 and
-// k × mr dwords, an exponent twice; of B k × nr float64 and k × nr words.
+// Places after BX: exponents of a row of products, constants of the call, and the decoded operands: of A k × mr
+// float64 and k × mr dwords, an exponent twice; of B k × nr float64 and k × nr words.
 func (h wide) row(i int) string { return fmt.Sprintf("%d(BX)", i*h.bytes()) }
 func (h wide) bias() string     { return "128(BX)" }
 func (h wide) kept() string     { return "192(BX)" }
@@ -174,8 +175,8 @@ func (h wide) mul(s *source) {
 	s.ret()
 }
 
-// decode writes the decoding of one half vector at from, to float64 at to. Its exponents, as integers, are in half 1: the
-// field of a float32, or that of the smallest normal number of the type in half 3. Zeros are marked in half 2.
+// decode writes the decoding of one half vector at from, to float64 at to. Its exponents, as integers, are in half 1:
+// the field of a float32, or that of the smallest normal number of the type in half 3. Zeros are marked in half 2.
 func (h wide) decode(s *source, from, to string) {
 	s.op("VMOVDQU %s, %s", from, h.half(0))
 	s.op("VPADDD %s, %s, %s", h.half(0), h.half(0), h.half(1))
@@ -206,8 +207,8 @@ func (h wide) decodeA(s *source) {
 	s.op("JNZ panelA")
 }
 
-// decodeB writes the decoding of a panel of B. Its exponents are less by the bias of a float32's field, so that the sum of
-// one of A and one of B has one bias.
+// decodeB writes the decoding of a panel of B. Its exponents are less by the bias of a float32's field, so that the
+// sum of one of A and one of B has one bias.
 func (h wide) decodeB(s *source) {
 	s.op("VPBROADCASTD hopperWide_normalB(AX), %s", h.half(3))
 	for _, f := range [][2]string{{"depth", "R9"}, {"b", "SI"}, {"half", "DI"}} {

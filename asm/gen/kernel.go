@@ -54,8 +54,8 @@ func (k kernel) registers() int {
 	return 16
 }
 
-// multiply writes acc += a·b on vector registers, in the order in which step writes it for a word in memory: of two NaN factors
-// the processor keeps the first.
+// multiply writes acc += a·b on vector registers, in the order in which step writes it for a word in memory: of two
+// NaN factors the processor keeps the first.
 func (k kernel) multiply(s *source, acc, a, b int) {
 	if k.dot {
 		s.dotBF16(acc, b, a)
@@ -88,7 +88,8 @@ type panelA struct {
 func (a panelA) word(u, i int) string     { return fmt.Sprintf("%d(%s)", 4*(u*a.mr+i), a.at) }
 func (a panelA) advance(s *source, n int) { s.op("ADDQ $%d, %s", 4*n*a.mr, a.at) }
 
-// rowsA is up to 8 rows, mr of them, lda bytes apart. lda3 is a register for three times as much, and at4 one for the fifth row.
+// rowsA is up to 8 rows, mr of them, lda bytes apart. lda3 is a register for three times as much, and at4 one for the
+// fifth row.
 type rowsA struct {
 	at, at4, lda, lda3 string
 	mr                 int
@@ -174,9 +175,9 @@ func (k kernel) turned(s *source, a operandA) {
 
 // loop writes the turns that do nothing but multiply, and then the steps that are left where K ends inside a turn.
 //
-// A core whose other thread is busy is short of instructions rather than of loads. With some of the broadcasts folded into the
-// multiply-adds, which takes a load more for each, a step has 22 instructions instead of 26, or 24 if A is in rows, as an operand
-// with an index takes an instruction more.
+// A core whose other thread is busy is short of instructions rather than of loads. With some of the broadcasts folded
+// into the multiply-adds, which takes a load more for each, a step has 22 instructions instead of 26, or 24 if A is
+// in rows, as an operand with an index takes an instruction more.
 func (k kernel) loop(s *source, a operandA) {
 	most := k
 	most.fold = k.folds

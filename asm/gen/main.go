@@ -1,5 +1,5 @@
-// Gen writes the assembly of package asm, and its declarations in Go: the microkernels, the loops that measure their peaks, and the
-// packers.
+// Gen writes the assembly of package asm, and its declarations in Go: the microkernels, the loops that measure their
+// peaks, and the packers.
 //
 // Run it in the folder of package asm:
 //
@@ -12,8 +12,8 @@ import (
 	"os"
 )
 
-// A family is the functions of zz_NAME_amd64.s, which zz_NAME_amd64.go declares. It is written by NAME.go, which begins with the table of
-// what there is.
+// A family is the functions of zz_NAME_amd64.s, which zz_NAME_amd64.go declares. It is written by NAME.go, which
+// begins with the table of what there is.
 type family struct {
 	name  string
 	write func(s *source)

@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// A masked kernel has as many columns as its caller says. A last vector of 512 bits is masked, and has half the width if it is short;
-// one of 256 bits is masked if it is short.
+// A masked kernel has as many columns as its caller says. A last vector of 512 bits is masked, and has half the width
+// if it is short; one of 256 bits is masked if it is short.
 type masked struct {
 	kernel
 	short bool
@@ -62,8 +62,8 @@ func (k masked) multiplyColumn(s *source, acc, a, b, v int) {
 	s.op("VFMADD231PS %s, %s, %s", k.column(a, v), k.column(b, v), k.column(acc, v))
 }
 
-// products writes the products of r words of A, of step 0, and the vectors of a row of B, which start at register b0. The words are
-// broadcast to so many registers in turn, from a0 on.
+// products writes the products of r words of A, of step 0, and the vectors of a row of B, which start at register b0.
+// The words are broadcast to so many registers in turn, from a0 on.
 func (k masked) products(s *source, a operandA, r, b0, a0, spare int) {
 	for i := range r {
 		w := a0 + i%spare
@@ -75,8 +75,8 @@ func (k masked) products(s *source, a operandA, r, b0, a0, spare int) {
 	a.advance(s, 1)
 }
 
-// addRows writes what adds r rows to the accumulators, from label add with r on: those up to the register at, pitch bytes apart, by way of
-// register tmp. All come before any is stored, as they are if C is narrower than a vector.
+// addRows writes what adds r rows to the accumulators, from label add with r on: those up to the register at, pitch
+// bytes apart, by way of register tmp. All come before any is stored, as they are if C is narrower than a vector.
 func (k masked) addRows(s *source, at, pitch string, tmp int) {
 	k.fromLast(s, "add", at, pitch, func(i int) {
 		for v := range k.vecs {

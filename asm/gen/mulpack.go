@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// packSteps is how many steps of K the packing of a word of K takes: two lines of the cache for what multiplies for 16 cycles. It
-// divides the steps of a turn.
+// packSteps is how many steps of K the packing of a word of K takes: two lines of the cache for what multiplies for
+// 16 cycles. It divides the steps of a turn.
 const packSteps = 2
 
 // packChunk is the bytes that are prefetched of a row of K.
@@ -38,9 +38,9 @@ func writeMulPacks(s *source) {
 
 // mulPack writes the kernel that packs a panel of B while it multiplies another; see Packing for its contract.
 //
-// A cache takes lines of one set, as rows a power of two apart are, at a third of the rate of others, and what is loaded here is not needed
-// soon: so the loads, the interleaving and the stores hide behind the products of any turn, and the turns that are left when the
-// panel is packed are those of any strip.
+// A cache takes lines of one set, as rows a power of two apart are, at a third of the rate of others, and what is
+// loaded here is not needed soon: so the loads, the interleaving and the stores hide behind the products of any turn,
+// and the turns that are left when the panel is packed are those of any strip.
 //
 //	BX tiles left   CX steps left   SI A   DI B   R8 src   R9 lds   R10 dst   R11 ldd
 //	R12 panel   R13 bytes between rows of K   R14 words of K left   R15 rows of K   DX what to prefetch   AX its pitch
@@ -135,16 +135,16 @@ func (k kernel) load(s *source, f form, addr string, reg int) {
 	}
 }
 
-// A block of a panel from rows along K is packBlock columns by packDepth words. It goes by while packTurns turns multiply, so that a
-// word of all columns takes packSteps.
+// A block of a panel from rows along K is packBlock columns by packDepth words. It goes by while packTurns turns
+// multiply, so that a word of all columns takes packSteps.
 const (
 	packBlock = 8
 	packDepth = 16
 	packTurns = packBlock * packDepth * packSteps / 32 / 4
 )
 
-// mulPackT is mulPack for a panel of B whose columns lie along K, a multiple of packDepth words: it transposes them, and the column
-// blocks come one after the other, so that what is read are a few streams.
+// mulPackT is mulPack for a panel of B whose columns lie along K, a multiple of packDepth words: it transposes them,
+// and the column blocks come one after the other, so that what is read are a few streams.
 //
 //	BX tiles left   CX steps left   SI A   DI B   R10 dst   R11 ldd
 //	R8 blocks left of these columns   R9 three strides   R12 panel   R13 stride   R14 blocks left of the panel
@@ -253,8 +253,8 @@ func (k kernel) nextBlock(s *source, where string, line int) {
 	s.label(where + "Next")
 }
 
-// blockOps returns the instructions that pack a block and prefetch as much. Four rows are transposed within the lanes, and then
-// lanes of rows 0..3 and 4..7 of a word put side by side.
+// blockOps returns the instructions that pack a block and prefetch as much. Four rows are transposed within the
+// lanes, and then lanes of rows 0..3 and 4..7 of a word put side by side.
 //
 //	Z20-Z27 rows   Z28 Z29 under way   Z30 Z31 tables
 func (k kernel) blockOps(f form) []string {
@@ -296,7 +296,8 @@ func rowsAt(at string) []string {
 	return []string{"(" + at + ")", "(" + at + ")(R13*1)", "(" + at + ")(R13*2)", "(" + at + ")(R9*1)"}
 }
 
-// packLanes returns the indices that put lanes 0 and 1, and 2 and 3, of two registers side by side, a word of 64 bits each.
+// packLanes returns the indices that put lanes 0 and 1, and 2 and 3, of two registers side by side, a word of 64 bits
+// each.
 func packLanes() (table []uint16) {
 	for _, lane := range []uint16{0, 1, 2, 3} {
 		for _, q := range []uint16{2 * lane, 2*lane + 1, 8 + 2*lane, 8 + 2*lane + 1} {

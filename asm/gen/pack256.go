@@ -27,7 +27,8 @@ func name256(what string, f form, width, n int) string {
 	return name
 }
 
-// transpose256 writes a packer of one panel of 4 or 24 words from n rows of contiguous K, in blocks of 8; k is a multiple of 8.
+// transpose256 writes a packer of one panel of 4 or 24 words from n rows of contiguous K, in blocks of 8; k is a
+// multiple of 8.
 //
 //	SI source   R9 stride   R10 stride·3   DI dst   CX elements of K left   AX BX rows
 func transpose256(s *source, f form, width, n int) {

@@ -2,8 +2,8 @@ package main
 
 import "fmt"
 
-// packs512 are the packers with AVX-512. Along transposes: its source has K along the rows. Across copies: its source has K across the
-// rows, stride bytes apart. They are made for all forms and these widths of a panel.
+// packs512 are the packers with AVX-512. Along transposes: its source has K along the rows. Across copies: its source
+// has K across the rows, stride bytes apart. They are made for all forms and these widths of a panel.
 var packs512 = []int{8, 32}
 
 func writePacks512(s *source) {
@@ -21,11 +21,12 @@ const (
 	packSParams = "dst, src unsafe.Pointer, stride, n, k, panel int"
 )
 
-// transpose512 writes a packer of one panel of 8 or 32 words from rows of contiguous K, in blocks of 16 words of K. A panel of
-// 32 is packed in two passes of 16 rows: processors do not keep track of 32 streams.
+// transpose512 writes a packer of one panel of 8 or 32 words from rows of contiguous K, in blocks of 16 words of K. A
+// panel of 32 is packed in two passes of 16 rows: processors do not keep track of 32 streams.
 //
-// The addresses of the rows stand in a table on the stack in which the rows beyond the edge repeat the last one; what is
-// read there is masked off in the last step of the transposition, so the edge costs nothing and reads nothing outside.
+// The addresses of the rows stand in a table on the stack in which the rows beyond the edge repeat the last one; what
+// is read there is masked off in the last step of the transposition, so the edge costs nothing and reads nothing
+// outside.
 //
 //	SI offset in a row   DI dst   CX elements of K left   BX 0 or, in the second pass, 64
 //	K1 rows that exist in this pass   K2 in the next   K3 elements that exist
@@ -156,8 +157,8 @@ func quads(s *source, n int) {
 	}
 }
 
-// lanes transposes the 128-bit lanes of four registers: lane g of out[l] is lane l of in[g]. It uses four registers from
-// tmp and masks the result.
+// lanes transposes the 128-bit lanes of four registers: lane g of out[l] is lane l of in[g]. It uses four registers
+// from tmp and masks the result.
 func lanes(s *source, in, out [4]int, tmp int, mask string) {
 	s.op("VSHUFF32X4 $0x88, Z%d, Z%d, Z%d", in[1], in[0], tmp)   // 0.0 0.2 1.0 1.2
 	s.op("VSHUFF32X4 $0x88, Z%d, Z%d, Z%d", in[3], in[2], tmp+1) // 2.0 2.2 3.0 3.2
@@ -196,8 +197,8 @@ func transpose8x16(s *source, mask string) (pairs []int) {
 	return pairs
 }
 
-// copy512 writes a packer from rows of K: of 32 columns at a time, which are one panel of 32 or four panels of 8, so that
-// a cache line of the source is read once. n of the 32 columns exist; the panels lie panel bytes apart.
+// copy512 writes a packer from rows of K: of 32 columns at a time, which are one panel of 32 or four panels of 8, so
+// that a cache line of the source is read once. n of the 32 columns exist; the panels lie panel bytes apart.
 //
 // Of four panels those that are not there share the address of the last one that is, and are written before it: what is
 // written for them is overwritten.
@@ -283,8 +284,9 @@ func (s *source) prefetchNext(n int) {
 // panels are the registers that hold the addresses of four panels.
 var panels = [4]string{"DI", "R10", "R11", "R12"}
 
-// step512 loads a step of K, 32 words, into Z(reg) and Z(reg+1) and advances the source. second is the mask of the second row of
-// a pair. It prefetches the columns of the next panels: the rows are too far apart for the hardware to see that they follow.
+// step512 loads a step of K, 32 words, into Z(reg) and Z(reg+1) and advances the source. second is the mask of the
+// second row of a pair. It prefetches the columns of the next panels: the rows are too far apart for the hardware to
+// see that they follow.
 func (f form) step512(s *source, reg int, second string) {
 	if f.kpack == 2 {
 		f.load512(s, "(SI)", "K1", reg)

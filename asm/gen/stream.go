@@ -2,12 +2,12 @@ package main
 
 import "fmt"
 
-// The stream kernels multiply 1, 2, 4, 6 or 8 rows of one panel of A by columns of B that are used once, so that reading B is
-// all that counts. What a call needs stands in a streamBlock, which DI points at: see stream_amd64.go.
+// The stream kernels multiply 1, 2, 4, 6 or 8 rows of one panel of A by columns of B that are used once, so that
+// reading B is all that counts. What a call needs stands in a streamBlock, which DI points at: see stream_amd64.go.
 //
-// Across reads rows of K as they lie, by as many columns as there are. Along reads rows along K, of up to four slots, each a vector of
-// columns. Panels reads stored panels, by as many columns as there are accumulators. Far prefetches to the
-// second-level cache.
+// Across reads rows of K as they lie, by as many columns as there are. Along reads rows along K, of up to four slots,
+// each a vector of columns. Panels reads stored panels, by as many columns as there are accumulators. Far prefetches
+// to the second-level cache.
 
 // A stream describes one of the kernels.
 type stream struct {
@@ -18,8 +18,8 @@ type stream struct {
 	far  bool // what is read is prefetched to the second-level cache
 }
 
-// A streamTable says for which types and numbers of rows of A there are kernels, and how many vectors of accumulators a row has: most,
-// and no more than all for all rows.
+// A streamTable says for which types and numbers of rows of A there are kernels, and how many vectors of accumulators
+// a row has: most, and no more than all for all rows.
 type streamTable []struct {
 	forms     []form
 	rows      []int
@@ -81,8 +81,8 @@ func (k stream) registers() (b, a, as int) {
 	return 16, 24, 4
 }
 
-// rank1 adds the products of the word of each row of A, the first at DX and the others so many bytes apart, and the vectors bs
-// of B, with the prefetches of some addresses spread among them.
+// rank1 adds the products of the word of each row of A, the first at DX and the others so many bytes apart, and the
+// vectors bs of B, with the prefetches of some addresses spread among them.
 func (k stream) rank1(s *source, bs []int, apart int, fetch ...string) {
 	_, a, as := k.registers()
 	for i := range k.rows {
@@ -121,8 +121,8 @@ func (s *source) slot(slot int, field string, i int, reg string) {
 	s.op("MOVQ %s, %s", s.slotField(slot, field, i), reg)
 }
 
-// accumulators loads vector v of row i of a slot into register first + i·vecs + v, or clears all. addr is where vector v lies
-// in the row that starts at AX, and mask says which of its columns exist; a nil mask says that all do.
+// accumulators loads vector v of row i of a slot into register first + i·vecs + v, or clears all. addr is where
+// vector v lies in the row that starts at AX, and mask says which of its columns exist; a nil mask says that all do.
 func (k stream) accumulators(s *source, slot, first, vecs int, addr, mask func(v int) string) {
 	zero, start := fmt.Sprintf("zero%dx%d", slot, vecs), fmt.Sprintf("start%dx%d", slot, vecs)
 	s.slot(slot, "src", 0, "AX")
@@ -151,8 +151,8 @@ func (k stream) accumulators(s *source, slot, first, vecs int, addr, mask func(v
 	s.label(start)
 }
 
-// addSource adds src to the accumulators of whole vectors, if the block says so and there is one. All rows come before any is stored:
-// see store.
+// addSource adds src to the accumulators of whole vectors, if the block says so and there is one. All rows come
+// before any is stored: see store.
 func (k stream) addSource(s *source, slot, first, vecs int, addr func(v int) string) {
 	added := fmt.Sprintf("added%dx%d", slot, vecs)
 	s.op("CMPQ streamBlock_adds(DI), $0")
@@ -192,8 +192,8 @@ func (k stream) aimAhead(s *source) {
 	s.op("ADDQ SI, R11")
 }
 
-// interleave makes pairs of the elements of two rows, in the vectors low and high, with the tables of interleave in Z30 and Z31:
-// those of the left half in low, of the right half in right.
+// interleave makes pairs of the elements of two rows, in the vectors low and high, with the tables of interleave in
+// Z30 and Z31: those of the left half in low, of the right half in right.
 func (s *source) interleave(low, high, right int) {
 	s.op("VMOVDQA64 Z%d, Z%d", low, right)
 	s.op("VPERMT2W Z%d, Z30, Z%d", high, low)

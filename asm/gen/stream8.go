@@ -1,7 +1,7 @@
 package main
 
-// The stream kernels of fp8 are those of pairs or words, but for what they load: [stream.row8], [stream.panel8] and [stream.word8] make
-// bf16 of it, and pairs or float32 of that, in registers.
+// The stream kernels of fp8 are those of pairs or words, but for what they load: [stream.row8], [stream.panel8] and
+// [stream.word8] make bf16 of it, and pairs or float32 of that, in registers.
 var (
 	pairs8 = form{"Pairs8", 1, 2} // two fp8 in a word, as bf16
 	words8 = form{"Words8", 1, 1} // fp8, widened to float32
@@ -20,8 +20,8 @@ func writeStreams8(s *source) {
 	}
 	s.signs8()
 	s.words("upper8", []uint16{0, 0xffff, 0, 0xffff})
-	// Lane l of the vectors that come out has columns 4l..4l+3 of 16; and of pairs both rows of each, the second row after 64 columns
-	// in two registers, or after 32 in one.
+	// Lane l of the vectors that come out has columns 4l..4l+3 of 16; and of pairs both rows of each, the second row
+	// after 64 columns in two registers, or after 32 in one.
 	pair := func(first, second int) func(lane, at int) int {
 		return func(lane, at int) int { return first + at%2*second + at/8*16 + 4*lane + at/2%4 }
 	}
@@ -34,8 +34,8 @@ func writeStreams8(s *source) {
 // is8 reports whether f is fp8.
 func (f form) is8() bool { return f.bytes == 1 }
 
-// Registers of the kernels for rows of K and for panels, beside the accumulators, 16-19 for B and 24 and 25 for A: what is under way,
-// the tables, and the indices of how bytes are brought in order.
+// Registers of the kernels for rows of K and for panels, beside the accumulators, 16-19 for B and 24 and 25 for A:
+// what is under way, the tables, and the indices of how bytes are brought in order.
 const (
 	way8    = 20
 	tables8 = 26
@@ -180,7 +180,8 @@ func (k stream) slot8(s *source, slot, first int) {
 	}
 }
 
-// word8 makes words of K of a vector of four elements of each of 16 columns, and returns their registers, of the four from tmp on.
+// word8 makes words of K of a vector of four elements of each of 16 columns, and returns their registers, of the four
+// from tmp on.
 func (k stream) word8(s *source, x, tmp int) []int {
 	high, low, left, right := tmp, tmp+1, tmp+2, tmp+3
 	s.bytes8(x, high, low, alongTables)
@@ -198,8 +199,9 @@ func (k stream) word8(s *source, x, tmp int) []int {
 	return []int{left, high, right, low}
 }
 
-// copy8 writes a packer from rows of K: of 64 columns at a time, which are two panels of 32, so that a cache line of the source is read
-// once. n of the 64 columns exist; the panels lie panel bytes apart. If there is one only, it is written last.
+// copy8 writes a packer from rows of K: of 64 columns at a time, which are two panels of 32, so that a cache line of
+// the source is read once. n of the 64 columns exist; the panels lie panel bytes apart. If there is one only, it is
+// written last.
 //
 //	SI source   R9 stride   DX elements of K left   DI panel   BX bytes from there to the second   K5 columns that exist
 func (f form) copy8(s *source) {
@@ -240,7 +242,8 @@ func (f form) copy8(s *source) {
 	s.ret()
 }
 
-// transpose8 writes a packer from rows along K: 16 of them, the columns of half a panel of 32, in blocks of 64 elements of K.
+// transpose8 writes a packer from rows along K: 16 of them, the columns of half a panel of 32, in blocks of 64
+// elements of K.
 //
 //	DI streamBlock   SI offset in a row   R10 of what is prefetched   DX panel   CX blocks left
 func (f form) transpose8(s *source) {

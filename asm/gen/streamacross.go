@@ -19,8 +19,8 @@ func writeStreamsAcross(s *source) {
 	s.words("streamInterleave", interleave())
 }
 
-// aim sets R13 and R12 to where the first and the second row of a pair are prefetched, seen from SI: ahead in the row, or near
-// its end at the start of the row that comes next.
+// aim sets R13 and R12 to where the first and the second row of a pair are prefetched, seen from SI: ahead in the
+// row, or near its end at the start of the row that comes next.
 func (k stream) aim(s *source) {
 	s.op("MOVQ streamBlock_ahead(DI), R13")
 	s.op("CMPQ BX, streamBlock_near(DI)")
@@ -33,7 +33,8 @@ func (k stream) aim(s *source) {
 }
 
 // straight writes the kernel for rows of K. It takes the columns block by block, each through all of K. The processor
-// sees that each row is a stream, as long as there are not many more than sixteen, but does not follow it far enough ahead.
+// sees that each row is a stream, as long as there are not many more than sixteen, but does not follow it far enough
+// ahead.
 //
 //	DI streamBlock   R8 offset in a row of accumulators   R9 stride   R10 block of B   R11 elements of K   BX columns left
 //	SI row of B   DX A   CX elements left   R13 R12 what is prefetched for the rows of a pair, seen from SI
@@ -183,7 +184,8 @@ func (k stream) row(s *source, second bool) (bs []int) {
 	return bs
 }
 
-// straight256 is straight for whole vectors: blocks that are as wide as there are accumulators for, and then narrower ones.
+// straight256 is straight for whole vectors: blocks that are as wide as there are accumulators for, and then narrower
+// ones.
 func (k stream) straight256(s *source) {
 	k.straightStart(s)
 	for vecs := k.vecs; vecs > 0; vecs /= 2 {

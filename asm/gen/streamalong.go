@@ -12,12 +12,14 @@ var streamsAlong = streamTable{
 
 func writeStreamsAlong(s *source) { streamsAlong.write(func(k stream) { k.transposed(s) }) }
 
-// transposed writes the kernel for rows along K, by blocks of 64 bytes or, of AVX-512, of 16 words. vecs is the number of slots,
-// each a vector of columns. When a block of sums ends, for all slots at once, they are added to their totals in memory.
+// transposed writes the kernel for rows along K, by blocks of 64 bytes or, of AVX-512, of 16 words. vecs is the
+// number of slots, each a vector of columns. When a block of sums ends, for all slots at once, they are added to
+// their totals in memory.
 //
-// The rows of a matrix often lie a power of two apart and push one another out of the first-level cache; for that reason the
-// slots are at different places of their rows. What is prefetched comes between the products, a line at a time: sixteen
-// prefetches at once keep the reads that follow them waiting, unless they are for the second-level cache.
+// The rows of a matrix often lie a power of two apart and push one another out of the first-level cache; for that
+// reason the slots are at different places of their rows. What is prefetched comes between the products, a line at a
+// time: sixteen prefetches at once keep the reads that follow them waiting, unless they are for the second-level
+// cache.
 //
 //	DI streamBlock   and the registers of the slots
 func (k stream) transposed(s *source) {
@@ -74,8 +76,8 @@ func (k stream) transposed(s *source) {
 	s.ret()
 }
 
-// slotRegs are the registers that hold, for each slot, the place in A, and the offsets in a row of what is read and of what is
-// prefetched.
+// slotRegs are the registers that hold, for each slot, the place in A, and the offsets in a row of what is read and
+// of what is prefetched.
 var slotRegs = []struct{ a, offset, fetch string }{
 	{"DX", "SI", "R10"}, {"R9", "BX", "R11"}, {"R12", "CX", "R14"}, {"R13", "R8", "R15"},
 }
@@ -120,8 +122,8 @@ func (s *source) nextB(slot, block int) {
 	s.op("CMOVQEQ streamBlock_next(DI), %s", slotRegs[slot].fetch)
 }
 
-// endSlot stores them. The place in A may be its end, where something else begins: as an offset, since the garbage collector may not
-// see the address.
+// endSlot stores them. The place in A may be its end, where something else begins: as an offset, since the garbage
+// collector may not see the address.
 func (s *source) endSlot(slot int) {
 	s.op("SUBQ %s, %s", s.slotField(slot, "a", 0), slotRegs[slot].a)
 	s.op("MOVQ %s, %s", slotRegs[slot].a, s.slotField(slot, "used", 0))
@@ -186,12 +188,12 @@ func (k stream) fetchRow(s *source, slot int) {
 	s.op("%s (AX)(%s*1)", k.prefetch(), slotRegs[slot].fetch)
 }
 
-// early reports whether a row is prefetched where it is read. To the second-level cache that is faster, unless the products take so long
-// that there is time for it between them.
+// early reports whether a row is prefetched where it is read. To the second-level cache that is faster, unless the
+// products take so long that there is time for it between them.
 func (k stream) early() bool { return k.far && k.rows < 6 }
 
-// halves reads 16 words of each row of a slot: half h of those of rows i and 4+i side by side to Z(8h+i), of rows 8+i and 12+i to Z(8h+4+i).
-// To insert a lane that is read takes no shuffle.
+// halves reads 16 words of each row of a slot: half h of those of rows i and 4+i side by side to Z(8h+i), of rows 8+i
+// and 12+i to Z(8h+4+i). To insert a lane that is read takes no shuffle.
 func (k stream) halves(s *source, slot int) {
 	for i := range 4 {
 		for q := range 4 {
@@ -211,8 +213,8 @@ func (k stream) halves(s *source, slot int) {
 	}
 }
 
-// half transposes what halves left in eight registers, words of four rows within the lanes and then lanes, and returns the registers of
-// the words. It takes four more from tmp on.
+// half transposes what halves left in eight registers, words of four rows within the lanes and then lanes, and
+// returns the registers of the words. It takes four more from tmp on.
 func (k stream) half(s *source, at, tmp int) (words []int) {
 	return half(s, k.kernel().reg, at, tmp)
 }
@@ -254,8 +256,8 @@ var (
 	byHalves = [2][2]string{{"VPUNPCKLWD", "VPUNPCKHWD"}, {"VPUNPCKLDQ", "VPUNPCKHDQ"}}
 )
 
-// quad transposes 4 × 4 words within each lane of registers r..r+3, or 4 × 8 halves of words, of which two steps come to lie in
-// each register; it clobbers tmp and the one after.
+// quad transposes 4 × 4 words within each lane of registers r..r+3, or 4 × 8 halves of words, of which two steps come
+// to lie in each register; it clobbers tmp and the one after.
 func quad(s *source, reg func(i int) string, r, tmp int, unpack [2][2]string) {
 	for h := range 2 {
 		s.op("%s %s, %s, %s", unpack[0][h], reg(r+3), reg(r+2), reg(tmp+h))
@@ -270,9 +272,10 @@ func quad(s *source, reg func(i int) string, r, tmp int, unpack [2][2]string) {
 	}
 }
 
-// slots256 multiplies a block of all slots, whose accumulators start at the registers that first returns. It takes 16 bytes of
-// each row at a time, the fifth row's beside the first's and so on, and transposes the words of four rows within the lanes.
-// Pairs of bf16 are transposed as words, and f16 so far that only the halves of a lane are in the wrong one.
+// slots256 multiplies a block of all slots, whose accumulators start at the registers that first returns. It takes 16
+// bytes of each row at a time, the fifth row's beside the first's and so on, and transposes the words of four rows
+// within the lanes. Pairs of bf16 are transposed as words, and f16 so far that only the halves of a lane are in the
+// wrong one.
 //
 //	Y0-Y3 B   Y4 Y5 under way   Y6 upper halves   Y7 A   Y8-Y15 accumulators
 func (k stream) slots256(s *source, first func(slot int) int) {

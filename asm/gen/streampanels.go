@@ -22,7 +22,8 @@ func (k stream) load(s *source, addr string, reg int) {
 	}
 }
 
-// panels writes the kernel for panels that lie stride bytes apart. Where it reads several, a stride of 0 says that there is one only.
+// panels writes the kernel for panels that lie stride bytes apart. Where it reads several, a stride of 0 says that
+// there is one only.
 //
 //	DI streamBlock   R9 stride   R10 3·stride   SI B   R11 what is prefetched   DX A   CX words left
 func (k stream) panels(s *source) {

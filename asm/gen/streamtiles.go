@@ -4,8 +4,8 @@ import "fmt"
 
 // The stream kernels for tiles multiply as AMX does, which is faster at many rows of A but not at reading B.
 
-// mxcsrTiles is the MXCSR in whose way TDPBF16PS computes: subnormal operands (bit 6) and results (bit 15) are zeros, each
-// step rounds to nearest even, and exceptions (bits 7 to 12) are masked.
+// mxcsrTiles is the MXCSR in whose way TDPBF16PS computes: subnormal operands (bit 6) and results (bit 15) are zeros,
+// each step rounds to nearest even, and exceptions (bits 7 to 12) are masked.
 const mxcsrTiles = 1<<15 | 0x3f<<7 | 1<<6
 
 // The stream kernels for tiles: across and along K, and for panels, of few rows of A, as AMX itself is faster at more.
@@ -21,8 +21,8 @@ func writeStreamsTiles(s *source) {
 	tilesAlong.write(func(k stream) { k.tilesAlong(s) })
 }
 
-// Where a kernel for tiles keeps, in the room of its block, the even and then the odd elements of A, a line of each for every
-// row, and the sums: for rows of K those of the odd elements, and for rows along K the accumulators.
+// Where a kernel for tiles keeps, in the room of its block, the even and then the odd elements of A, a line of each
+// for every row, and the sums: for rows of K those of the odd elements, and for rows along K the accumulators.
 const (
 	tileLine = 64
 	tileSums = 2 * 8 * tileLine
@@ -30,8 +30,8 @@ const (
 	tileA    = 1024 // bytes of a panel of A from one tile to the next
 )
 
-// tiles writes the kernel for rows of K, of which it takes one tile or less. The sums of the odd elements and those of the
-// even ones are apart until the end, so it goes through the odd rows of B and then through the even ones.
+// tiles writes the kernel for rows of K, of which it takes one tile or less. The sums of the odd elements and those
+// of the even ones are apart until the end, so it goes through the odd rows of B and then through the even ones.
 //
 //	DI streamBlock   R8 offset in a row of accumulators   R9 stride   R10 block of B   R11 elements of K   BX columns left
 //	SI row of B   DX A   CX rows of B left   R13 what is prefetched, seen from SI   R14 room
@@ -131,9 +131,9 @@ func (k stream) tileHalf(s *source, half string) {
 	s.label(half + "Done")
 }
 
-// padTile makes of a tile that is not whole one with zeros at its end. All that zeros do is to make +0 of -0, which is what a
-// negative subnormal has become. The odd elements always lack one, and when their sum is not -0, whether that of the even ones
-// is makes no difference to both together.
+// padTile makes of a tile that is not whole one with zeros at its end. All that zeros do is to make +0 of -0, which
+// is what a negative subnormal has become. The odd elements always lack one, and when their sum is not -0, whether
+// that of the even ones is makes no difference to both together.
 func (k stream) padTile(s *source) {
 	s.op("CMPQ R11, $%d", tileStep)
 	s.op("JGE whole")
@@ -172,8 +172,8 @@ const (
 	storedStep = 128 // bytes of a word of K of a panel
 )
 
-// tilesStored writes the kernel for a panel, k words deep, which is a whole number of tiles. Both sums and the accumulators
-// are in registers, so it goes through the words of B once.
+// tilesStored writes the kernel for a panel, k words deep, which is a whole number of tiles. Both sums and the
+// accumulators are in registers, so it goes through the words of B once.
 //
 //	DI streamBlock   R14 room   SI B   R11 what is prefetched   DX A   CX words left, of a tile AX   R8 word of A in the room   K7 odd elements
 //	Z0-Z7 sums of even elements   Z8-Z15 of odd ones   Z16-Z23 accumulators   Z24-Z27 B   Z28-Z31 A
@@ -239,8 +239,8 @@ const (
 
 // tilesAlong writes the kernel for rows along K, of which a tile takes a line. vecs is the number of slots.
 //
-// The sums of a tile are independent of those before, so it takes no second slot to have enough of them. GB/s of 128 MB on Zen 5
-// with one and with two slots: one row of A 31 and 32, four 32 and 27, eight 19 and 16.
+// The sums of a tile are independent of those before, so it takes no second slot to have enough of them. GB/s of 128
+// MB on Zen 5 with one and with two slots: one row of A 31 and 32, four 32 and 27, eight 19 and 16.
 //
 //	DI streamBlock   R14 room   and the registers of the slots   K7 odd elements
 //	0(SP) the caller's MXCSR   4(SP) that of the kernel
@@ -291,8 +291,8 @@ func (k stream) sum(slot, i int) string {
 	return fmt.Sprintf("%d(R14)", tileSums+tileLine*(slot*k.rows+i))
 }
 
-// slotTiles multiplies a block of a slot. Eight rows leave no register for the sums of the even elements before those of the odd
-// ones are done.
+// slotTiles multiplies a block of a slot. Eight rows leave no register for the sums of the even elements before those
+// of the odd ones are done.
 //
 //	Z0-Z15 B   Z16-Z23 under way, then sums of odd elements   Z24-Z26 under way   Z24-Z31 sums of even elements
 func (k stream) slotTiles(s *source, slot int) {

@@ -2,7 +2,8 @@ package main
 
 import "fmt"
 
-// What a strip kernel stores, a parameter that package asm calls a Store: float32, to or past the caches, or 16 bits of them.
+// What a strip kernel stores, a parameter that package asm calls a Store: float32, to or past the caches, or 16 bits
+// of them.
 const (
 	storePast = 1 // a bit
 	storeBF16 = 2
@@ -31,11 +32,12 @@ const (
 // The accumulators come first in the register file, row by row, then the vectors of B; what is left takes the broadcast
 // words of A in turn.
 //
-// C comes from L3 or memory and its rows are too short and too far apart for the processor to fetch ahead, so the first turns
-// of the loop over K prefetch a row each of the tile that will be stored and of the next tile of src, or of this one if it is added. All rows
-// at once would hold up the loads of A and B, and fetching past the strip would take lines from the core that writes them. Nor do
-// turns follow each other that fetch: lines on their way from L3 fill the buffers that lines of A need. The rest, most of them,
-// fetch nothing: two more loads in every turn cost 2 % of the speed.
+// C comes from L3 or memory and its rows are too short and too far apart for the processor to fetch ahead, so the
+// first turns of the loop over K prefetch a row each of the tile that will be stored and of the next tile of src, or
+// of this one if it is added. All rows at once would hold up the loads of A and B, and fetching past the strip would
+// take lines from the core that writes them. Nor do turns follow each other that fetch: lines on their way from L3
+// fill the buffers that lines of A need. The rest, most of them, fetch nothing: two more loads in every turn cost 2 %
+// of the speed.
 //
 //	BX tiles left   CX steps left   SI A   DI B   R8 src   R10 dst   R11 ldd
 //	R9 lds or, while it multiplies, from the first line of a row of dst to the second
@@ -132,7 +134,8 @@ func (k kernel) loadPitch(s *source) {
 // stores reports whether strip kernels store anything but float32 to the caches.
 func (k kernel) stores() bool { return k.zmm }
 
-// storeTile adds src to the accumulators if that is due, and stores them: to dst as they are, added to dst, or as the parameter says.
+// storeTile adds src to the accumulators if that is due, and stores them: to dst as they are, added to dst, or as the
+// parameter says.
 func (k kernel) storeTile(s *source) {
 	k.addSource(s)
 	if !k.stores() {
@@ -235,8 +238,8 @@ func (k kernel) storeRows(s *source, move string, vecs int) {
 	}
 }
 
-// roundStart sets the constants of roundHalves, in registers that hold nothing when a tile ends: Z27 is 1, Z28 0x7fff and Z29
-// the quiet bit in each dword, Z30 the upper halves of two vectors.
+// roundStart sets the constants of roundHalves, in registers that hold nothing when a tile ends: Z27 is 1, Z28 0x7fff
+// and Z29 the quiet bit in each dword, Z30 the upper halves of two vectors.
 func (s *source) roundStart() {
 	s.op("VPTERNLOGD $0xff, Z27, Z27, Z27")
 	s.op("VPSRLD $17, Z27, Z28")
@@ -245,8 +248,8 @@ func (s *source) roundStart() {
 	s.op("VMOVDQU64 ·uppers<>(SB), Z30")
 }
 
-// roundHalves writes the rounding of the float32 in the vectors low and high to a vector of bf16 in low: to nearest even, subnormals
-// included. A NaN keeps its upper half and becomes quiet.
+// roundHalves writes the rounding of the float32 in the vectors low and high to a vector of bf16 in low: to nearest
+// even, subnormals included. A NaN keeps its upper half and becomes quiet.
 func (s *source) roundHalves(low, high int) {
 	for _, r := range []int{low, high} {
 		s.op("VCMPPS $3, Z%d, Z%d, K1", r, r)
@@ -268,8 +271,8 @@ func uppers() (words []uint16) {
 	return words
 }
 
-// loadTile starts the accumulators from src and then does what is in next, or from zero: if there is no src, or if it is to be added at
-// the end, as its pitch in R9 says, after what is in added. The code for start follows.
+// loadTile starts the accumulators from src and then does what is in next, or from zero: if there is no src, or if it
+// is to be added at the end, as its pitch in R9 says, after what is in added. The code for start follows.
 func (k kernel) loadTile(s *source, next []string, added ...string) {
 	s.op("TESTQ R8, R8")
 	s.op("JZ zero")

@@ -8,8 +8,9 @@ type unpackedKernel struct {
 	across bool // K lies across the rows of A
 }
 
-// unpackeds are the largest of these kernels, whose tiles leave registers for a row of B and what else there is: the broadcast words of
-// A and, with AVX2, the mask. There is one for each smaller number of vectors, K along or across the rows of A, and short or not.
+// unpackeds are the largest of these kernels, whose tiles leave registers for a row of B and what else there is: the
+// broadcast words of A and, with AVX2, the mask. There is one for each smaller number of vectors, K along or across
+// the rows of A, and short or not.
 var unpackeds = []kernel{{name: "512Words", mr: 8, vecs: 3, zmm: true}, {name: "256Words", mr: 6, vecs: 2}}
 
 func writeUnpacked(s *source) {
@@ -38,8 +39,9 @@ func (a crossA) advance(s *source, n int) {
 	}
 }
 
-// unpackedAhead is how many rows of K a kernel prefetches ahead: rows far apart are nothing that the processor would fetch by itself.
-// Those a power of two apart share a set of the cache, where 8 ahead would take the places of 8 that are needed again.
+// unpackedAhead is how many rows of K a kernel prefetches ahead: rows far apart are nothing that the processor would
+// fetch by itself. Those a power of two apart share a set of the cache, where 8 ahead would take the places of 8 that
+// are needed again.
 const unpackedAhead = 4
 
 // mul writes the kernel, a loop over K for each number of rows that a tile may have.

@@ -7,7 +7,8 @@ func writeVectors(s *source) { s.vectorAlong() }
 // vectorBlock is the words whose sums are a chain.
 const vectorBlock = 256
 
-// vectorAlong writes the kernel that multiplies a vector by rows along K, see VectorFunc: 16 of them at a time, each a lane of sums.
+// vectorAlong writes the kernel that multiplies a vector by rows along K, see VectorFunc: 16 of them at a time, each
+// a lane of sums.
 //
 //	SI A   DX to its next word   DI, R8 every eighth row   R9, R10, R11, R12 1, 3, 5, 7 times the distance of rows
 //	BX rows left   R15 words left   CX those of a block of sums   R13, R14 what is brought closer, as DI and R8

@@ -1,13 +1,13 @@
 package main
 
-// The bf16 of an fp8 number, exactly. With AVX512-VBMI its two bytes come from tables of 128 magnitudes, of which one instruction
-// looks up 64; the tables are what the two types differ in, and DI, or who calls, says where they lie:
+// The bf16 of an fp8 number, exactly. With AVX512-VBMI its two bytes come from tables of 128 magnitudes, of which one
+// instruction looks up 64; the tables are what the two types differ in, and DI, or who calls, says where they lie:
 //
 //	H0 H1  the upper bytes of magnitudes 0-63 and 64-127
 //	L0 L1  the lower bytes
 //
-// Unpacking makes elements of the bytes, within lanes of 16 bytes; so the bytes are brought in an order first, which an index says,
-// that leaves the elements in theirs.
+// Unpacking makes elements of the bytes, within lanes of 16 bytes; so the bytes are brought in an order first, which
+// an index says, that leaves the elements in theirs.
 
 // tables8 loads the tables from where reg points to into four registers from first on.
 func (s *source) tables8(reg string, first int) {
@@ -16,7 +16,8 @@ func (s *source) tables8(reg string, first int) {
 	}
 }
 
-// bytes8 looks up the fp8 numbers in x: their upper bytes go to high, the lower ones to low. tables is the first register of the tables.
+// bytes8 looks up the fp8 numbers in x: their upper bytes go to high, the lower ones to low. tables is the first
+// register of the tables.
 func (s *source) bytes8(x, high, low, tables int) {
 	s.op("VMOVDQA64 Z%d, Z%d", x, high)
 	s.op("VMOVDQA64 Z%d, Z%d", x, low)
@@ -108,8 +109,8 @@ type narrow struct {
 	special  int // what makes an infinity or NaN of bf16 of what is larger
 }
 
-// widen256 writes the function that makes bf16 of rows of a multiple of 16 fp8 numbers: the exponent takes another bias, but for
-// subnormal numbers, which come from a table, and for infinities and NaN.
+// widen256 writes the function that makes bf16 of rows of a multiple of 16 fp8 numbers: the exponent takes another
+// bias, but for subnormal numbers, which come from a table, and for infinities and NaN.
 //
 //	DI dst   SI src   R8 ldd   R9 lds   CX rows   BX n   DX element   Y0-Y5 under way   Y6-Y15 constants
 func widen256(s *source, t narrow) {

@@ -8,15 +8,14 @@
 //	gemmbench info [flags]        the machine and the build
 //	gemmbench help [command]
 //
-// Without arguments it compares the ring depths 1, 2, 3, 4, 6 and 8 on a bf16
-// product of 1024³, or smaller where that takes long, that uses every core, in 40 short
-// rounds; verifies every result; and draws what the workers did in a product of each depth. "gemmbench help compare" lists the flags. Where workers
-// or callers vary, the report says how the speed scales with them.
+// Without arguments it compares the ring depths 1, 2, 3, 4, 6 and 8 on a bf16 product of 1024³, or smaller where that
+// takes long, that uses every core, in 40 short rounds; verifies every result; and draws what the workers did in a
+// product of each depth. "gemmbench help compare" lists the flags. Where workers or callers vary, the report says how
+// the speed scales with them.
 //
-// An interrupt ends it with the report of the rounds that are whole. The exit status is 0 if all went well, 1 if a result failed its verification
-// or something could not be done, 2 for bad arguments or a result that cannot be
-// written, and 130 after an interrupt. How time, peak and errors are measured is described in package
-// bench.
+// An interrupt ends it with the report of the rounds that are whole. The exit status is 0 if all went well, 1 if a
+// result failed its verification or something could not be done, 2 for bad arguments or a result that cannot be
+// written, and 130 after an interrupt. How time, peak and errors are measured is described in package bench.
 package main
 
 import (

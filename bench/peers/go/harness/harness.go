@@ -3,9 +3,9 @@
 //
 //	operands → first call → check → warm-up → Count samples → median
 //
-// C (m×n) = A (m×k) · B (k×n), all row-major and dense, with B plain on every
-// call; with -trans NT B is the transpose of such a matrix. A sample repeats the call for at least the minimum time. With -step each
-// sample waits for a line and is one, for a program that compares two.
+// C (m×n) = A (m×k) · B (k×n), all row-major and dense, with B plain on every call; with -trans NT B is the transpose
+// of such a matrix. A sample repeats the call for at least the minimum time. With -step each sample waits for a line
+// and is one, for a program that compares two.
 package harness
 
 import (
