@@ -109,7 +109,7 @@ func (e *Engine) compute(in *slab, s *settings) error {
 			if g = e.plan(&in.product, s); g.Share != plan.ByCaller {
 				return e.grid(in, s, g, start)
 			}
-			in.layout(g, in.N)
+			in.layout(g)
 		}
 		span := s.trace.Start(0, pipeline.TraceCompute)
 		// It may be one of many that follow each other, and give way together.

@@ -19,14 +19,11 @@ type slab struct {
 	turn     spin.Turn     // of the goroutine that computes
 }
 
-// layout lays out the slab, for so many columns at a time.
-func (in *slab) layout(g *plan.Plan, cols int) {
-	in.g, in.past = g, g.Past
+// layout has the slab computed as g says.
+func (in *slab) layout(g *plan.Plan) {
+	in.g, in.past, in.room = g, g.Past, g.Room
 	if g.B == plan.UnpackedB {
 		in.unpacked = in.Kernel.Unpacked(in.Elem)
-	}
-	if g.B != plan.DotsOfB {
-		in.room, _ = in.Problem.Room(g, in.M, cols)
 	}
 }
 

@@ -16,7 +16,7 @@ type slabGrid struct {
 // init lays out in as g says.
 func (pl *slabGrid) init(in *slab, g *plan.Plan) {
 	pl.slab = *in
-	pl.layout(g, g.Slabs.Cols)
+	pl.layout(g)
 }
 
 // describe adds to st how the product is cut.
@@ -52,7 +52,7 @@ func (pl *slabGrid) part(i int) slab {
 	in.M = end - row
 	in.a.ptr, in.a.rows = in.a.at(row, 0), in.M
 	in.c.ptr, in.c.rows = in.c.at(row, 0), in.M
-	in.layout(pl.g, pl.g.Slabs.Cols)
+	in.layout(pl.g)
 	return in
 }
 

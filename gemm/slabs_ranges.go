@@ -78,8 +78,8 @@ func (pl *slabGrid) slice(in *slab, row, block, blocks int) {
 	in.c.ptr = unsafe.Add(pl.sums, pl.sumsAt(block)+row*pl.N*4)
 	in.alpha, in.beta, in.finish = 1, 0, finish{}
 	in.Out, in.PitchC, in.Plain = asm.F32, in.c.pitch(), true
-	in.layout(pl.g, pl.g.Slabs.Cols)
 	in.past = false
+	in.room, _ = in.Problem.Room(pl.g, in.M, pl.g.Slabs.Cols) // whose sums may lie in this C
 }
 
 // addUp adds up the sums of the columns from .. to-1 of a slab, and makes C of them.

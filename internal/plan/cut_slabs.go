@@ -99,10 +99,11 @@ func (q *Problem) keepsSums(g *Plan, rows, cols int) bool {
 	if g.Sums = InScratch; g.Depth == q.K || g.B.lies() {
 		g.Sums = InRegisters
 	}
-	_, fits := q.Room(g, rows, cols)
+	var fits bool
+	g.Room, fits = q.Room(g, rows, cols)
 	if !fits && q.sumsInC(g) {
 		g.Sums = InC
-		_, fits = q.Room(g, rows, cols)
+		g.Room, fits = q.Room(g, rows, cols)
 	}
 	return fits
 }

@@ -13,6 +13,7 @@ type Plan struct {
 	Past    bool // C is larger than the caches
 	Depth   int  // elements of K of a panel of B
 	Group   int  // panels of B that are packed one after the other
+	Room    Room // in scratch memory, of the largest slab
 	Slabs   SlabCut
 	Columns ColumnCut
 	Ring    RingCut

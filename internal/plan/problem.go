@@ -9,19 +9,21 @@ import (
 type Problem struct {
 	M, N, K                int
 	Kernel                 *asm.Kernel
-	On                     *Tuning  // of the kernel, on a machine
-	Elem                   asm.Type // whose arithmetic it is: that of A and B, or of the wider if the other is fp8
-	ElemA, ElemB, Out      asm.Type // of A, B and C
-	PitchA, PitchB, PitchC int      // bytes from one row of memory to the next
-	TransA, TransC         bool
-	FormB                  Form
-	LineA, LineB           uint8 // bytes of a cache line before the first element
-	Plain                  bool  // alpha is 1, beta 0 and C the sums
-	Part                   int   // elements of K in a part, if Hopper's arithmetic splits or promotes it
-	Workers                int   // goroutines that may compute
-	Procs                  int   // of which so many run at once
-	Waits                  bool  // a context may end it
-	Asked                  Asked // of a ring, by the caller
+	On                     *Tuning // of the kernel, on a machine
+	PitchA, PitchB, PitchC int     // bytes from one row of memory to the next
+	Part                   int     // elements of K in a part, if Hopper's arithmetic splits or promotes it
+	Workers                int     // goroutines that may compute
+	Procs                  int     // of which so many run at once
+	Asked                  Asked   // of a ring, by the caller
+
+	// Words first, bytes last, so that a call compares two problems in few steps.
+	Elem              asm.Type // whose arithmetic it is: that of A and B, or of the wider if the other is fp8
+	ElemA, ElemB, Out asm.Type // of A, B and C
+	TransA, TransC    bool
+	FormB             Form
+	LineA, LineB      uint8 // bytes of a cache line before the first element
+	Plain             bool  // alpha is 1, beta 0 and C the sums
+	Waits             bool  // a context may end it
 }
 
 // Asked is the shape of a ring that a caller names; zeros are left to the engine.
