@@ -32,7 +32,8 @@ func TestAdmitHostile(t *testing.T) {
 			var r *run
 			o := hostile.Call(func() (err error) { r, err = e.begin(&settings{ctx: ctx}); return err })
 			if r != nil || o == (hostile.Outcome{}) || len(e.admit) != 1 {
-				t.Errorf("%s: run %p, outcome %v, %d calls are admitted, want no run, an end and 1 call", kind.Name, r, o, len(e.admit))
+				t.Errorf("%s: run %p, outcome %v, %d calls are admitted, want no run, an end and 1 call",
+					kind.Name, r, o, len(e.admit))
 			}
 		}
 	}

@@ -87,12 +87,12 @@ func testAllocations[O gemm.Output, I gemm.Element](t *testing.T) {
 			"1 worker":  func() error { return gemm.Multiply(c, a, b, gemm.WithWorkers(1)) },
 			"2 workers": func() error { return gemm.Multiply(c, a, b, gemm.WithWorkers(2)) },
 			"options": func() error {
-				return gemm.Multiply(c, a, b, gemm.WithAlpha(2), gemm.WithBeta(-1), gemm.WithDepth(2), gemm.WithTile(64, 64, 64),
-					gemm.WithKernel("go"), gemm.WithContext(ctx), gemm.WithStats(&st))
+				return gemm.Multiply(c, a, b, gemm.WithAlpha(2), gemm.WithBeta(-1), gemm.WithDepth(2),
+					gemm.WithTile(64, 64, 64), gemm.WithKernel("go"), gemm.WithContext(ctx), gemm.WithStats(&st))
 			},
 			"epilogue": func() error {
-				return gemm.Multiply(c, a, b, gemm.WithBeta(-1), gemm.WithScales(values[:1], values[:n]), gemm.WithBias(values[:n]),
-					gemm.WithRowBias(values[:n]), gemm.WithActivation(gemm.GELU))
+				return gemm.Multiply(c, a, b, gemm.WithBeta(-1), gemm.WithScales(values[:1], values[:n]),
+					gemm.WithBias(values[:n]), gemm.WithRowBias(values[:n]), gemm.WithActivation(gemm.GELU))
 			},
 			"engine":    func() error { return e.Multiply(c, a, b) },
 			"interface": func() error { return e.Multiply(anyC, anyA, anyB) },

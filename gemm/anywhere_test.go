@@ -31,7 +31,8 @@ func TestAnywhere(t *testing.T) {
 	r := rand.New(rand.NewPCG(uint64(turns), 11))
 	routes := map[string]int{}
 	products := []func(*testing.T, *rand.Rand) string{
-		anywhere[float32, bf16.BF16], anywhere[bf16.BF16, bf16.BF16], anywhere[float32, float16.Float16], anywhere[float32, float32], anywhere[float16.Float16, float32],
+		anywhere[float32, bf16.BF16], anywhere[bf16.BF16, bf16.BF16], anywhere[float32, float16.Float16],
+		anywhere[float32, float32], anywhere[float16.Float16, float32],
 	}
 	for range turns {
 		routes[products[r.IntN(len(products))](t, r)]++
@@ -97,7 +98,8 @@ func anywhere[O gemm.Output, I gemm.Element](t *testing.T, r *rand.Rand) string 
 	}()
 	multiply := func(opts ...gemm.Option) []O {
 		copy(o.c.Data, old)
-		if err := e.Multiply(o.c, o.a, b, slices.Concat(what, opts, []gemm.Option{gemm.WithAlpha(s.alpha), gemm.WithBeta(s.beta), gemm.WithStats(&st)})...); err != nil {
+		own := []gemm.Option{gemm.WithAlpha(s.alpha), gemm.WithBeta(s.beta), gemm.WithStats(&st)}
+		if err := e.Multiply(o.c, o.a, b, slices.Concat(what, opts, own)...); err != nil {
 			t.Fatal(err)
 		}
 		checkGaps(t, s, o.c, old)

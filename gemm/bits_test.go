@@ -47,7 +47,10 @@ func testSameBits[O gemm.Output, I gemm.Element](t *testing.T) {
 				try(nil, small, gemm.WithWorkers(workers))
 				try(nil, small, gemm.WithWorkers(workers), gemm.WithDepth(1+workers%3))
 			}
-			for _, tile := range [][3]int{{1, 1, 1}, {8, 32, 2}, {16, 96, 64}, {61, 91, 75}, {1000, 1000, 1000}, {0, 0, 10}, {0, 40, 0}, {9, 0, 0}, {0, 0, 0}} {
+			for _, tile := range [][3]int{
+				{1, 1, 1}, {8, 32, 2}, {16, 96, 64}, {61, 91, 75}, {1000, 1000, 1000},
+				{0, 0, 10}, {0, 40, 0}, {9, 0, 0}, {0, 0, 0},
+			} {
 				try(nil, gemm.WithTile(tile[0], tile[1], tile[2]))
 			}
 			eachLayout(plain, func(_ string, l spec) {
@@ -70,7 +73,8 @@ func TestSameBitsLarge(t *testing.T) {
 	}
 	want := product[float32, bf16.BF16](t, s)
 	for _, opts := range [][]gemm.Option{
-		{gemm.WithWorkers(1)}, {gemm.WithWorkers(2)}, {gemm.WithWorkers(5)}, {gemm.WithDepth(1)}, {gemm.WithDepth(8)}, {gemm.WithTile(64, 256, 100)},
+		{gemm.WithWorkers(1)}, {gemm.WithWorkers(2)}, {gemm.WithWorkers(5)},
+		{gemm.WithDepth(1)}, {gemm.WithDepth(8)}, {gemm.WithTile(64, 256, 100)},
 	} {
 		s.opts = opts
 		same(t, product[float32, bf16.BF16](t, s), want, s.n)

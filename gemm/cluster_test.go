@@ -32,7 +32,9 @@ func TestLargeCluster(t *testing.T) {
 			t.Fatalf("element %d is %v, in smaller tiles %v", i, got[i], want[i])
 		}
 	}
-	if n, err := gemm.RingBytes(testEngine, gemm.NewMatrix[float32](4096, 4096), gemm.NewMatrix[bf16.BF16](4096, 4096), gemm.NewMatrix[bf16.BF16](4096, 4096), gemm.WithWorkers(16)); err != nil || n > 32<<20 {
+	a, b := gemm.NewMatrix[bf16.BF16](4096, 4096), gemm.NewMatrix[bf16.BF16](4096, 4096)
+	c := gemm.NewMatrix[float32](4096, 4096)
+	if n, err := gemm.RingBytes(testEngine, c, a, b, gemm.WithWorkers(16)); err != nil || n > 32<<20 {
 		t.Errorf("the ring takes %d bytes, error %v; want at most 32 MiB", n, err)
 	}
 }

@@ -118,7 +118,8 @@ func TestConcurrentCallersSameBits(t *testing.T) {
 				w.run(t, callers, each)
 				for i, c := range w.c[:callers] {
 					if !equalBits(c.Data, want) {
-						t.Fatalf("%v, %s, %d callers: caller %d does not have the bits of one call alone", w, engine, callers, i)
+						t.Fatalf("%v, %s, %d callers: caller %d does not have the bits of one call alone",
+							w, engine, callers, i)
 					}
 				}
 				for _, c := range w.c[callers:] {
@@ -281,7 +282,8 @@ func (r *readings) add(one, all float64) {
 }
 
 func (r *readings) String() string {
-	return fmt.Sprintf("%.2f of one caller's throughput (%.0f of %.0f GFLOP/s)", middle(r.ratio), middle(r.all), middle(r.one))
+	return fmt.Sprintf("%.2f of one caller's throughput (%.0f of %.0f GFLOP/s)",
+		middle(r.ratio), middle(r.all), middle(r.one))
 }
 
 func middle(s []float64) float64 {
@@ -298,7 +300,8 @@ func TestConcurrentThroughput(t *testing.T) {
 		w := newCrowd(s[0], s[1], s[2], slices.Max(crowds))
 		w.eachEngine(t, func(engine string) {
 			for _, callers := range crowds {
-				clock.hold(w, timing{name: fmt.Sprintf("%s, %d callers", engine, callers), callers: callers, bar: smooth()})
+				name := fmt.Sprintf("%s, %d callers", engine, callers)
+				clock.hold(w, timing{name: name, callers: callers, bar: smooth()})
 			}
 		})
 	}
@@ -318,9 +321,11 @@ func TestOversubscription(t *testing.T) {
 		workers := func(n int) []gemm.Option { return []gemm.Option{gemm.WithWorkers(n)} }
 		for _, m := range []timing{
 			{name: "16 workers on 2 cores", callers: 1, opts: workers(many), base: workers(cores), bar: smooth()},
-			{name: "16 workers for each of 8 callers on 2 cores", callers: 8, opts: workers(many), base: workers(cores), bar: smooth()},
+			{name: "16 workers for each of 8 callers on 2 cores", callers: 8,
+				opts: workers(many), base: workers(cores), bar: smooth()},
 			{name: "GOMAXPROCS 1", procs: 1, callers: 1, base: workers(1), bar: smooth()},
-			{name: "GOMAXPROCS 1, 16 workers", procs: 1, callers: 1, opts: workers(many), base: workers(1), bar: smooth()},
+			{name: "GOMAXPROCS 1, 16 workers", procs: 1, callers: 1,
+				opts: workers(many), base: workers(1), bar: smooth()},
 			{name: "GOMAXPROCS 1, 64 callers", procs: 1, callers: 64, base: workers(1), bar: smooth()},
 		} {
 			clock.hold(w, m)

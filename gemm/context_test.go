@@ -104,7 +104,8 @@ func TestCancelAnywhere(t *testing.T) {
 			}
 		}
 		if cancelled < 5 {
-			t.Errorf("%d workers: succeeded after %d cancellations: the context is hardly looked at", workers, cancelled)
+			t.Errorf("%d workers: succeeded after %d cancellations: the context is hardly looked at",
+				workers, cancelled)
 		}
 		same(t, product[float32, bf16.BF16](t, s), want, s.n)
 	}
@@ -247,7 +248,8 @@ func TestContextIsLetGo(t *testing.T) {
 					ctx.left = 3
 				}
 				ctx.Context = context.WithValue(context.Background(), gone, value)
-				a, b, c := gemm.NewMatrix[float32](m, 700), gemm.NewMatrix[float32](700, 800), gemm.NewMatrix[float32](m, 800)
+				a, b := gemm.NewMatrix[float32](m, 700), gemm.NewMatrix[float32](700, 800)
+				c := gemm.NewMatrix[float32](m, 800)
 				if err := e.Multiply(c, a, b, gemm.WithContext(ctx)); (err != nil) != cancelled {
 					t.Fatal(err)
 				}

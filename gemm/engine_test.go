@@ -16,7 +16,8 @@ import (
 // TestEngineDefaults checks that an engine's options hold unless a call names
 // others.
 func TestEngineDefaults(t *testing.T) {
-	e, err := gemm.New(gemm.WithAlpha(2), gemm.WithBeta(1), gemm.WithKernel("go"), gemm.WithDepth(4), gemm.WithWorkers(1), gemm.WithTile(24, 24, 8))
+	e, err := gemm.New(gemm.WithAlpha(2), gemm.WithBeta(1), gemm.WithKernel("go"),
+		gemm.WithDepth(4), gemm.WithWorkers(1), gemm.WithTile(24, 24, 8))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,8 @@ func TestEngineDefaults(t *testing.T) {
 	o := build[float32, float32](t, size(40, 40, 40))
 	defer o.free()
 	st, err := gemm.OnRing(e, o.c, o.a, o.b)
-	if err != nil || st.Kernel != "go" || st.Depth != 4 || st.Workers != 1 || st.TileM != 24 || st.TileN != 24 || st.TileK != 8 {
+	if err != nil || st.Kernel != "go" || st.Depth != 4 || st.Workers != 1 ||
+		st.TileM != 24 || st.TileN != 24 || st.TileK != 8 {
 		t.Errorf("%v, %v: want kernel go, 1 worker, depth 4, tile 24x24x8", st, err)
 	}
 	st, err = gemm.OnRing(e, o.c, o.a, o.b, gemm.WithDepth(2), gemm.WithWorkers(3))
@@ -216,7 +218,12 @@ func testCloseWaits(t *testing.T, workers int) {
 	want := product[float32, float32](t, s)
 	o := build[float32, float32](t, s)
 	defer o.free()
-	g := &gate{Context: context.Background(), done: make(chan struct{}), reached: make(chan struct{}), open: make(chan struct{})}
+	g := &gate{
+		Context: context.Background(),
+		done:    make(chan struct{}),
+		reached: make(chan struct{}),
+		open:    make(chan struct{}),
+	}
 	called, closed := make(chan error, 1), make(chan error, 1)
 	go func() { called <- e.Multiply(o.c, o.a, o.b, gemm.WithContext(g)) }()
 	<-g.reached

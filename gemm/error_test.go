@@ -33,43 +33,60 @@ func TestErrors(t *testing.T) {
 		want []string // parts of the error
 	}{
 		{name: "A negative rows", edit: func(_ *matF32, a, _ *matBF16) { a.Rows = -3 }, want: []string{"A ", "-3x4"}},
-		{name: "A negative columns", edit: func(_ *matF32, a, _ *matBF16) { a.Cols = -1 }, want: []string{"A ", "3x-1"}},
+		{name: "A negative columns", edit: func(_ *matF32, a, _ *matBF16) { a.Cols = -1 },
+			want: []string{"A ", "3x-1"}},
 		{name: "B negative", edit: func(_ *matF32, _, b *matBF16) { b.Cols = -5 }, want: []string{"B ", "4x-5"}},
 		{name: "C negative", edit: func(c *matF32, _, _ *matBF16) { c.Rows = -3 }, want: []string{"C ", "-3x5"}},
-		{name: "A stride", edit: func(_ *matF32, a, _ *matBF16) { a.Stride = 3 }, want: []string{"A ", "stride 3", "4"}},
-		{name: "A stride 0", edit: func(_ *matF32, a, _ *matBF16) { a.Stride = 0 }, want: []string{"A ", "stride 0", "4"}},
-		{name: "B stride negative", edit: func(_ *matF32, _, b *matBF16) { b.Stride = -5 }, want: []string{"B ", "stride -5", "5"}},
-		{name: "C stride", edit: func(c *matF32, _, _ *matBF16) { c.Stride = 4 }, want: []string{"C ", "stride 4", "5"}},
+		{name: "A stride", edit: func(_ *matF32, a, _ *matBF16) { a.Stride = 3 },
+			want: []string{"A ", "stride 3", "4"}},
+		{name: "A stride 0", edit: func(_ *matF32, a, _ *matBF16) { a.Stride = 0 },
+			want: []string{"A ", "stride 0", "4"}},
+		{name: "B stride negative", edit: func(_ *matF32, _, b *matBF16) { b.Stride = -5 },
+			want: []string{"B ", "stride -5", "5"}},
+		{name: "C stride", edit: func(c *matF32, _, _ *matBF16) { c.Stride = 4 },
+			want: []string{"C ", "stride 4", "5"}},
 		{name: "A' stride", edit: func(_ *matF32, a, _ *matBF16) {
 			*a = matBF16{Rows: 4, Cols: 3, Stride: 2, Data: a.Data}.T()
 		}, want: []string{"A ", "stride 2", "3"}},
-		{name: "A short", edit: func(_ *matF32, a, _ *matBF16) { a.Data = a.Data[:11] }, want: []string{"A ", "3x4", "stride 4", "11"}},
-		{name: "A nil", edit: func(_ *matF32, a, _ *matBF16) { a.Data = nil }, want: []string{"A ", "3x4", "0 elements"}},
-		{name: "B short", edit: func(_ *matF32, _, b *matBF16) { b.Stride = 6 }, want: []string{"B ", "4x5", "stride 6", "20"}},
-		{name: "C short", edit: func(c *matF32, _, _ *matBF16) { c.Data = c.Data[:14] }, want: []string{"C ", "3x5", "14"}},
+		{name: "A short", edit: func(_ *matF32, a, _ *matBF16) { a.Data = a.Data[:11] },
+			want: []string{"A ", "3x4", "stride 4", "11"}},
+		{name: "A nil", edit: func(_ *matF32, a, _ *matBF16) { a.Data = nil },
+			want: []string{"A ", "3x4", "0 elements"}},
+		{name: "B short", edit: func(_ *matF32, _, b *matBF16) { b.Stride = 6 },
+			want: []string{"B ", "4x5", "stride 6", "20"}},
+		{name: "C short", edit: func(c *matF32, _, _ *matBF16) { c.Data = c.Data[:14] },
+			want: []string{"C ", "3x5", "14"}},
 		{name: "C' short", edit: func(c *matF32, _, _ *matBF16) {
 			*c = matF32{Rows: 5, Cols: 3, Stride: 4, Data: c.Data}.T()
 		}, want: []string{"C ", "3x5", "stride 4", "15"}},
-		{name: "A overflow", edit: func(_ *matF32, a, _ *matBF16) { a.Stride = math.MaxInt }, want: []string{"A ", "12"}},
-		{name: "A huge", edit: func(_ *matF32, a, _ *matBF16) { a.Rows, a.Stride = math.MaxInt, math.MaxInt }, want: []string{"A ", "12"}},
-		{name: "B huge", edit: func(_ *matF32, _, b *matBF16) { b.Rows = math.MaxInt/2 + 1; b.Stride = 1 << 3 }, want: []string{"B ", "20"}},
+		{name: "A overflow", edit: func(_ *matF32, a, _ *matBF16) { a.Stride = math.MaxInt },
+			want: []string{"A ", "12"}},
+		{name: "A huge", edit: func(_ *matF32, a, _ *matBF16) { a.Rows, a.Stride = math.MaxInt, math.MaxInt },
+			want: []string{"A ", "12"}},
+		{name: "B huge", edit: func(_ *matF32, _, b *matBF16) { b.Rows = math.MaxInt/2 + 1; b.Stride = 1 << 3 },
+			want: []string{"B ", "20"}},
 		{name: "C huge", edit: func(c *matF32, _, _ *matBF16) {
 			n := math.MaxInt>>(bits.UintSize/2-1) + 1
 			c.Rows, c.Cols, c.Stride = n, n, n
 		}, want: []string{"C ", "15"}},
 		{name: "K", edit: func(_ *matF32, a, _ *matBF16) { a.Cols = 3 }, want: []string{"A is 3x3", "B is 4x5", "K"}},
-		{name: "K of A'", edit: func(_ *matF32, a, _ *matBF16) { *a = a.T() }, want: []string{"A is 4x3", "B is 4x5", "K"}},
+		{name: "K of A'", edit: func(_ *matF32, a, _ *matBF16) { *a = a.T() },
+			want: []string{"A is 4x3", "B is 4x5", "K"}},
 		{name: "M", edit: func(c *matF32, _, _ *matBF16) { c.Rows = 2 }, want: []string{"C is 2x5", "A is 3x4", "M"}},
 		{name: "N", edit: func(c *matF32, _, _ *matBF16) { c.Cols = 4 }, want: []string{"C is 3x4", "B is 4x5", "N"}},
-		{name: "C'", edit: func(c *matF32, _, _ *matBF16) { *c = matF32{Rows: 3, Cols: 5, Stride: 5, Data: c.Data}.T() }, want: []string{"C is 5x3", "A is 3x4"}},
+		{name: "C'", edit: func(c *matF32, _, _ *matBF16) {
+			*c = matF32{Rows: 3, Cols: 5, Stride: 5, Data: c.Data}.T()
+		}, want: []string{"C is 5x3", "A is 3x4"}},
 		{name: "unknown kernel", opt: gemm.WithKernel("sse9"), want: []string{`"sse9"`, "choices", "go"}},
 		{name: "workers", opt: gemm.WithWorkers(-1), want: []string{"WithWorkers", "-1", "1024"}},
-		{name: "too many workers", opt: gemm.WithWorkers(gemm.MaxWorkers + 1), want: []string{"WithWorkers", "1025", "1024"}},
+		{name: "too many workers", opt: gemm.WithWorkers(gemm.MaxWorkers + 1),
+			want: []string{"WithWorkers", "1025", "1024"}},
 		{name: "depth", opt: gemm.WithDepth(-2), want: []string{"WithDepth", "-2", "16"}},
 		{name: "too deep", opt: gemm.WithDepth(gemm.MaxDepth + 1), want: []string{"WithDepth", "17", "16"}},
 		{name: "tile m", opt: gemm.WithTile(-1, 0, 0), want: []string{"WithTile", "m = -1"}},
 		{name: "tile n", opt: gemm.WithTile(0, gemm.MaxTile+1, 0), want: []string{"WithTile", "n = 16385"}},
-		{name: "tile k", opt: gemm.WithTile(0, 0, math.MinInt), want: []string{"WithTile", fmt.Sprint("k = ", math.MinInt)}},
+		{name: "tile k", opt: gemm.WithTile(0, 0, math.MinInt),
+			want: []string{"WithTile", fmt.Sprint("k = ", math.MinInt)}},
 		{name: "zero option", opt: gemm.Option{}, want: []string{"zero Option"}},
 		{name: "nil context", opt: gemm.WithContext(none), want: []string{"WithContext", "nil"}},
 	} {
@@ -125,7 +142,8 @@ func TestKernelErrors(t *testing.T) {
 		checkError(t, gemm.Multiply(c, h, h, gemm.WithKernel(name)), name, "f16", "choices", "go")
 	}
 	// Empty products are checked all the same.
-	checkError(t, gemm.Multiply(gemm.NewMatrix[float32](0, 2), gemm.NewMatrix[float32](0, 2), f, gemm.WithKernel("x")), `"x"`)
+	a, c := gemm.NewMatrix[float32](0, 2), gemm.NewMatrix[float32](0, 2)
+	checkError(t, gemm.Multiply(c, a, f, gemm.WithKernel("x")), `"x"`)
 	_, err := gemm.New(gemm.WithKernel("nonesuch"))
 	checkError(t, err, "nonesuch", "choices", "go")
 	if _, err = gemm.New(gemm.WithKernel("gobf16")); err != nil {
@@ -169,7 +187,8 @@ func TestKernelEnv(t *testing.T) {
 
 // TestEngineErrors makes the mistakes that only an Engine allows.
 func TestEngineErrors(t *testing.T) {
-	b, h, f, c := gemm.NewMatrix[bf16.BF16](2, 2), gemm.NewMatrix[float16.Float16](2, 2), gemm.NewMatrix[float32](2, 2), gemm.NewMatrix[float32](2, 2)
+	b, h := gemm.NewMatrix[bf16.BF16](2, 2), gemm.NewMatrix[float16.Float16](2, 2)
+	f, c := gemm.NewMatrix[float32](2, 2), gemm.NewMatrix[float32](2, 2)
 	for i := range c.Data {
 		c.Data[i] = canary[float32]()
 	}
@@ -212,5 +231,6 @@ func TestStages(t *testing.T) {
 	const n = 1 << 13 // of memory that nobody touches
 	a, c := gemm.NewMatrix[float32](n, n), gemm.NewMatrix[float32](n, n)
 	err := gemm.Multiply(c, a, a, gemm.WithKernel("go"), gemm.WithTile(1, 1, 1), gemm.WithWorkers(1))
-	checkError(t, err, "gemm: WithTile(1, 1, 1)", "8192x8192x8192", "stages", fmt.Sprint(min(uint64(pipeline.MaxItems), math.MaxInt)))
+	checkError(t, err, "gemm: WithTile(1, 1, 1)", "8192x8192x8192", "stages",
+		fmt.Sprint(min(uint64(pipeline.MaxItems), math.MaxInt)))
 }

@@ -69,7 +69,8 @@ func Explain(a Question) (string, error) {
 	}
 	switch {
 	case a.Machine != "" && k == nil:
-		return "", fmt.Errorf("gemm: Explain: there is no machine %q; machines: %s", a.Machine, strings.Join(Machines(), ", "))
+		return "", fmt.Errorf("gemm: Explain: there is no machine %q; machines: %s",
+			a.Machine, strings.Join(Machines(), ", "))
 	case a.Machine == "" || a.Kernel != "":
 		var err error
 		if k, err = s.kernelFor(a.Type); err != nil {
@@ -88,8 +89,9 @@ func Explain(a Question) (string, error) {
 	}
 	g := plan.Choose(q)
 	var t strings.Builder
-	fmt.Fprintf(&t, "product  %dx%dx%d, %v to %v, B %s, of %s, kernel %s (%dx%d) on %s: second-level caches of %d KiB\n",
-		q.M, q.N, q.K, a.Type, a.Out, q.FormB, count(q.Procs, "worker"), k.Name, k.MR, k.NR, on.Name, on.L2>>10)
+	fmt.Fprintf(&t, "product  %dx%dx%d, %v to %v, B %s, of %s, kernel %s (%dx%d)",
+		q.M, q.N, q.K, a.Type, a.Out, q.FormB, count(q.Procs, "worker"), k.Name, k.MR, k.NR)
+	fmt.Fprintf(&t, " on %s: second-level caches of %d KiB\n", on.Name, on.L2>>10)
 	q.Explain(&t, &g)
 	return t.String(), nil
 }
@@ -98,7 +100,10 @@ func Explain(a Question) (string, error) {
 func (a *Question) product(k *asm.Kernel) *product {
 	p := &product{Problem: plan.Problem{K: a.K, Kernel: k}, alpha: 1}
 	p.a = view{rows: a.M, cols: a.K, stride: a.K, elem: a.Type, trans: a.TransA}
-	p.b = view{rows: a.K, cols: a.N, stride: a.N, elem: a.Type, trans: a.TransB && !a.Packed, packed: a.Packed && a.N > 1}
+	p.b = view{
+		rows: a.K, cols: a.N, stride: a.N, elem: a.Type,
+		trans: a.TransB && !a.Packed, packed: a.Packed && a.N > 1,
+	}
 	p.c = view{rows: a.M, cols: a.N, stride: a.N, elem: a.Out}
 	if a.TransA {
 		p.a.stride = a.M

@@ -11,8 +11,13 @@ import (
 // TestExplain asks about products of all kinds on every machine, and about what there is not.
 func TestExplain(t *testing.T) {
 	for _, machine := range append(gemm.Machines(), "") {
-		for i, size := range [][3]int{{8, 8, 8}, {300, 1, 300}, {16, 1024, 1024}, {1, 1, 100_000}, {700, 700, 700}, {4096, 4096, 4096}} {
-			q := gemm.Question{M: size[0], N: size[1], K: size[2], Type: asm.F32, Out: asm.F32, TransB: i%2 == 1, Packed: i == 4, Workers: i, Machine: machine}
+		for i, size := range [][3]int{
+			{8, 8, 8}, {300, 1, 300}, {16, 1024, 1024}, {1, 1, 100_000}, {700, 700, 700}, {4096, 4096, 4096},
+		} {
+			q := gemm.Question{
+				M: size[0], N: size[1], K: size[2], Type: asm.F32, Out: asm.F32,
+				TransB: i%2 == 1, Packed: i == 4, Workers: i, Machine: machine,
+			}
 			text, err := gemm.Explain(q)
 			if lines := strings.Count(text, "\n"); err != nil || lines < 7 || lines > 12 {
 				t.Errorf("%+v: %d lines, error %v:\n%s", q, lines, err, text)
@@ -20,8 +25,10 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	for want, q := range map[string]gemm.Question{
-		`gemm: Explain: 0x1x1 has a size less than 1`:                                          {N: 1, K: 1},
-		`gemm: Explain: there is no machine "z80"; machines: zen3, zen4, zen5, intel, amx, go`: {M: 1, N: 1, K: 1, Machine: "z80"},
+		`gemm: Explain: 0x1x1 has a size less than 1`: {N: 1, K: 1},
+		`gemm: Explain: there is no machine "z80"; machines: zen3, zen4, zen5, intel, amx, go`: {
+			M: 1, N: 1, K: 1, Machine: "z80",
+		},
 	} {
 		if _, err := gemm.Explain(q); err == nil || err.Error() != want {
 			t.Errorf("%+v: error %v, want %s", q, err, want)

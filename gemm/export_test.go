@@ -181,7 +181,12 @@ func StreamColumns(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 func PlaceSlabs(k *asm.Kernel, t asm.Type, m, n, depth, workers int) (slabs int) {
 	for _, b := range []view{{packed: true}, {trans: true}, {}} {
 		b.rows, b.cols, b.stride, b.elem = depth, n, n, t
-		p := product{a: view{rows: m, cols: depth, stride: depth, elem: t}, b: b, c: view{rows: m, cols: n, stride: n}, Problem: plan.Problem{K: depth, Kernel: k}}
+		p := product{
+			Problem: plan.Problem{K: depth, Kernel: k},
+			a:       view{rows: m, cols: depth, stride: depth, elem: t},
+			b:       b,
+			c:       view{rows: m, cols: n, stride: n},
+		}
 		p.pose()
 		p.survey(plan.Here, &settings{})
 		p.Workers, p.Procs = workers, workers

@@ -49,7 +49,8 @@ func anyFinishing(r *rand.Rand, m, n int) finishing {
 		}
 		return values(size)
 	}
-	e := finishing{scales(m), scales(n), values(n), values(m), gemm.Activation(r.IntN(len(asm.Activations()))), 1, 0, gemm.Native}
+	activation := gemm.Activation(r.IntN(len(asm.Activations())))
+	e := finishing{scales(m), scales(n), values(n), values(m), activation, 1, 0, gemm.Native}
 	if r.IntN(3) == 0 {
 		e.alpha = ordinary(r)
 	}
@@ -153,7 +154,8 @@ func testFinish(t *testing.T, check func(*testing.T, spec, finishing) gemm.Stats
 	small := [][3]int{{37, 70, 45}, {1, 300, 200}, {5, 130, 600}, {70, 96, 300}, {33, 1, 64},
 		{130, 200, 90}, {8, 32, 0}, {16, 64, 64}}
 	large := [][3]int{
-		{1, 2100, 600}, {40, 1000, 270}, {300, 200, 530}, {256, 320, 300}, {1500, 1, 300}, {3, 5, 20000}, {16, 64, 6000},
+		{1, 2100, 600}, {40, 1000, 270}, {300, 200, 530}, {256, 320, 300},
+		{1500, 1, 300}, {3, 5, 20000}, {16, 64, 6000},
 	}
 	for turn := range turns {
 		d := small[r.IntN(len(small))]

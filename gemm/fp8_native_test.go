@@ -32,8 +32,8 @@ func TestFP8Native(t *testing.T) {
 
 func testFP8Native[W, A, B gemm.Element](t *testing.T) {
 	shapes := [][3]int{
-		{5, 9, 40}, {1, 700, 1030}, {3, 300, 1500}, {8, 1100, 515}, {9, 200, 700}, {37, 130, 601}, {1, 3000, 64}, {200, 70, 257}, {70, 530, 600},
-		{64, 64, 1024}, {16, 1100, 513}, {300, 1, 400}, {2, 3, 4700}, {1, 1, 5000},
+		{5, 9, 40}, {1, 700, 1030}, {3, 300, 1500}, {8, 1100, 515}, {9, 200, 700}, {37, 130, 601}, {1, 3000, 64},
+		{200, 70, 257}, {70, 530, 600}, {64, 64, 1024}, {16, 1100, 513}, {300, 1, 400}, {2, 3, 4700}, {1, 1, 5000},
 	}
 	for _, name := range kernels(typeOf[W]()) {
 		t.Run(name, func(t *testing.T) {
@@ -96,8 +96,8 @@ func testFP8Shape[W, A, B gemm.Element](t *testing.T, kernel string, m, n, k, tu
 		}
 		e := anyFinishing(r, m, n)
 		for i, opts := range [][]gemm.Option{
-			{pin, gemm.WithWorkers(1)}, {pin, gemm.WithWorkers(2)}, {pin, gemm.WithWorkers(5)}, {pin, gemm.WithDepth(2)},
-			{pin, gemm.WithTile(16, 64, 100), gemm.WithWorkers(3)},
+			{pin, gemm.WithWorkers(1)}, {pin, gemm.WithWorkers(2)}, {pin, gemm.WithWorkers(5)},
+			{pin, gemm.WithDepth(2)}, {pin, gemm.WithTile(16, 64, 100), gemm.WithWorkers(3)},
 		} {
 			for j, b := range []gemm.AnyMatrix{b, packed} {
 				c, freeC := matrix[float32](t, m, n, i, tc, true)

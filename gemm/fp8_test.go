@@ -50,7 +50,8 @@ func testFP8[A, B fp8.E4M3 | fp8.E5M2](t *testing.T, m, n, k int, formatA, forma
 				for l := range 32 {
 					row[l], col[l] = formatA.Decode(0), formatB.Decode(0)
 					if k0+l < k {
-						row[l], col[l] = formatA.Decode(uint32(a.Data[i*k+k0+l])), formatB.Decode(uint32(b.Data[j*k+k0+l]))
+						row[l] = formatA.Decode(uint32(a.Data[i*k+k0+l]))
+						col[l] = formatB.Decode(uint32(b.Data[j*k+k0+l]))
 					}
 				}
 				acc = spec.Step(acc, row, col)
@@ -105,8 +106,10 @@ func TestFP8Errors(t *testing.T) {
 		want string
 	}{
 		{e.Multiply(a, c, c), "C holds e4m3"},
-		{e.Multiply(c, a, b, gemm.WithArithmetic(gemm.Hopper)), "A holds e4m3 but B holds f32: one of 8 bits and one of more are multiplied in native arithmetic only"},
-		{e.Multiply(c, b, pack(t, a, gemm.WithKernel("gobf16"))), `packed for kernel "gobf16", which does not multiply f32`},
+		{e.Multiply(c, a, b, gemm.WithArithmetic(gemm.Hopper)),
+			"A holds e4m3 but B holds f32: one of 8 bits and one of more are multiplied in native arithmetic only"},
+		{e.Multiply(c, b, pack(t, a, gemm.WithKernel("gobf16"))),
+			`packed for kernel "gobf16", which does not multiply f32`},
 	} {
 		if x.err == nil || !strings.HasPrefix(x.err.Error(), "gemm: ") || !strings.Contains(x.err.Error(), x.want) {
 			t.Errorf("error %v, want one that says %q", x.err, x.want)

@@ -10,13 +10,20 @@ import (
 // packed or K split or neither, with the definition in float64, on operands between
 // guard pages.
 func FuzzMultiply(f *testing.F) {
-	f.Add(uint64(1), uint8(8), uint8(32), uint8(16), uint16(0), uint8(0), uint8(0), uint32(0), uint8(0))
-	f.Add(uint64(2), uint8(33), uint8(65), uint8(70), uint16(0xffff), uint8(0x35), uint8(0x21), uint32(0x102010), uint8(4))
-	f.Add(uint64(3), uint8(0), uint8(1), uint8(200), uint16(0x101), uint8(0x14), uint8(0xf7), uint32(0x010101), uint8(13))
-	f.Add(uint64(4), uint8(90), uint8(7), uint8(0), uint16(0x2f2), uint8(0x52), uint8(0x13), uint32(0x40c003), uint8(8))
-	f.Add(uint64(6), uint8(20), uint8(70), uint8(250), uint16(0x012), uint8(0), uint8(0x22), uint32(0x1000000), uint8(2))
-	f.Add(uint64(7), uint8(70), uint8(40), uint8(255), uint16(0x003), uint8(2), uint8(0x32), uint32(0x6101010), uint8(1))
-	f.Add(uint64(5), uint8(17), uint8(100), uint8(39), uint16(0x0d7), uint8(0x01), uint8(0x45), uint32(0x088018), uint8(30))
+	f.Add(uint64(1), uint8(8), uint8(32), uint8(16),
+		uint16(0), uint8(0), uint8(0), uint32(0), uint8(0))
+	f.Add(uint64(2), uint8(33), uint8(65), uint8(70),
+		uint16(0xffff), uint8(0x35), uint8(0x21), uint32(0x102010), uint8(4))
+	f.Add(uint64(3), uint8(0), uint8(1), uint8(200),
+		uint16(0x101), uint8(0x14), uint8(0xf7), uint32(0x010101), uint8(13))
+	f.Add(uint64(4), uint8(90), uint8(7), uint8(0),
+		uint16(0x2f2), uint8(0x52), uint8(0x13), uint32(0x40c003), uint8(8))
+	f.Add(uint64(6), uint8(20), uint8(70), uint8(250),
+		uint16(0x012), uint8(0), uint8(0x22), uint32(0x1000000), uint8(2))
+	f.Add(uint64(7), uint8(70), uint8(40), uint8(255),
+		uint16(0x003), uint8(2), uint8(0x32), uint32(0x6101010), uint8(1))
+	f.Add(uint64(5), uint8(17), uint8(100), uint8(39),
+		uint16(0x0d7), uint8(0x01), uint8(0x45), uint32(0x088018), uint8(30))
 	f.Fuzz(func(t *testing.T, seed uint64, m, n, k uint8, layout uint16, factors, crew uint8, tile uint32, kind uint8) {
 		choices := []float32{1, 0, -1, 0.5, 3, -0.3}
 		p := pairings[int(kind)%len(pairings)]

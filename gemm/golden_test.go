@@ -19,18 +19,23 @@ var update = flag.Bool("update", false, "write the golden files of decisions ane
 
 // goldenShapes are M, N and K of the products.
 func goldenShapes() (shapes [][3]int) {
-	for _, n := range []int{8, 16, 24, 32, 48, 64, 80, 96, 100, 128, 160, 192, 256, 384, 512, 768, 1000, 1024, 1536, 2048, 4096} {
+	for _, n := range []int{
+		8, 16, 24, 32, 48, 64, 80, 96, 100, 128, 160, 192, 256, 384, 512, 768, 1000, 1024, 1536, 2048, 4096,
+	} {
 		shapes = append(shapes, [3]int{n, n, n})
 	}
 	for _, m := range []int{1, 2, 3, 4, 6, 8, 12, 16, 24, 31, 32, 48, 64, 100, 128, 192, 512} {
-		for _, nk := range [][2]int{{256, 256}, {768, 768}, {1024, 1024}, {2048, 2048}, {4096, 4096}, {4096, 1024}, {11008, 4096}} {
+		for _, nk := range [][2]int{
+			{256, 256}, {768, 768}, {1024, 1024}, {2048, 2048}, {4096, 4096}, {4096, 1024}, {11008, 4096},
+		} {
 			shapes = append(shapes, [3]int{m, nk[0], nk[1]})
 		}
 	}
 	return append(shapes, [][3]int{
-		{3, 3, 3}, {1000, 1, 1000}, {10000, 1, 384}, {1000000, 1, 3}, {1, 1000000, 3}, {100, 100, 1000}, {64, 64, 8192}, {4096, 4096, 64},
-		{64, 3136, 576}, {128, 784, 1152}, {256, 196, 2304}, {512, 49, 4608}, {32, 12544, 27}, {2048, 16, 256}, {16, 2048, 256}, {768, 768, 64},
-		{512, 64, 64}, {4095, 4097, 4093}, {2048, 64, 2048}, {4096, 128, 128}, {16384, 32, 512}, {8192, 8192, 8192},
+		{3, 3, 3}, {1000, 1, 1000}, {10000, 1, 384}, {1000000, 1, 3}, {1, 1000000, 3}, {100, 100, 1000},
+		{64, 64, 8192}, {4096, 4096, 64}, {64, 3136, 576}, {128, 784, 1152}, {256, 196, 2304}, {512, 49, 4608},
+		{32, 12544, 27}, {2048, 16, 256}, {16, 2048, 256}, {768, 768, 64}, {512, 64, 64}, {4095, 4097, 4093},
+		{2048, 64, 2048}, {4096, 128, 128}, {16384, 32, 512}, {8192, 8192, 8192},
 	}...)
 }
 
@@ -135,7 +140,10 @@ func compareGolden(t *testing.T, file string, lines []string) {
 
 // decided says what is decided.
 func decided(k *asm.Kernel, elem asm.Type, layout string, shape [3]int, workers int) string {
-	a := Question{M: shape[0], N: shape[1], K: shape[2], Type: elem, Out: asm.F32, TransA: layout[0] == 'T', TransB: layout[1] == 'T', Packed: layout[1] == 'P'}
+	a := Question{
+		M: shape[0], N: shape[1], K: shape[2], Type: elem, Out: asm.F32,
+		TransA: layout[0] == 'T', TransB: layout[1] == 'T', Packed: layout[1] == 'P',
+	}
 	p := a.product(k)
 	s := settings{alpha: 1, workers: workers, procs: workers}
 	var e Engine

@@ -152,7 +152,10 @@ func testHopperModel[O gemm.Output, I gemm.Element](t *testing.T) {
 					for _, kernel := range kernelsOf(gemm.Hopper, typeOf[I]()) {
 						for _, ring := range []bool{false, true} {
 							s.ring = ring
-							s.opts = []gemm.Option{gemm.WithArithmetic(gemm.Hopper), gemm.WithKernel(kernel), gemm.WithTile(8, 64, 16*(i+1))}
+							s.opts = []gemm.Option{
+								gemm.WithArithmetic(gemm.Hopper), gemm.WithKernel(kernel),
+								gemm.WithTile(8, 64, 16*(i+1)),
+							}
 							t.Run(fmt.Sprint(kernel, "/", d, "/ring=", ring), func(t *testing.T) {
 								same(t, product[O, I](t, s), want, s.n)
 							})
@@ -199,7 +202,9 @@ func testHopperSameBits[O gemm.Output, I gemm.Element](t *testing.T) {
 		for workers := 1; workers <= 4; workers++ {
 			try(nil, small, gemm.WithWorkers(workers), gemm.WithDepth(1+workers%3))
 		}
-		for _, tile := range [][3]int{{1, 1, 1}, {8, 32, 2}, {16, 96, 64}, {61, 91, 75}, {1000, 1000, 1000}, {0, 0, 10}, {0, 40, 0}, {9, 0, 0}} {
+		for _, tile := range [][3]int{
+			{1, 1, 1}, {8, 32, 2}, {16, 96, 64}, {61, 91, 75}, {1000, 1000, 1000}, {0, 0, 10}, {0, 40, 0}, {9, 0, 0},
+		} {
 			try(nil, gemm.WithTile(tile[0], tile[1], tile[2]))
 		}
 		eachLayout(plain, func(_ string, l spec) {
@@ -216,7 +221,10 @@ func TestHopperStages(t *testing.T) {
 	}
 	s := size(100, 150, 1111, gemm.WithArithmetic(gemm.Hopper))
 	want := product[float32, bf16.BF16](t, s)
-	for _, more := range [][]gemm.Option{{gemm.WithWorkers(1)}, {gemm.WithWorkers(5)}, {gemm.WithDepth(1)}, {gemm.WithTile(64, 256, 100)}, {gemm.WithKernel("hopper-go"), gemm.WithWorkers(2)}} {
+	for _, more := range [][]gemm.Option{
+		{gemm.WithWorkers(1)}, {gemm.WithWorkers(5)}, {gemm.WithDepth(1)}, {gemm.WithTile(64, 256, 100)},
+		{gemm.WithKernel("hopper-go"), gemm.WithWorkers(2)},
+	} {
 		s := s
 		s.opts = append(slices.Clip(s.opts), more...)
 		same(t, product[float32, bf16.BF16](t, s), want, s.n)

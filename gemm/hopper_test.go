@@ -182,7 +182,8 @@ func TestArithmeticErrors(t *testing.T) {
 	}{
 		{[]gemm.Option{gemm.WithArithmetic(2)}, []string{"WithArithmetic", "Arithmetic(2)", "native", "hopper"}},
 		{[]gemm.Option{gemm.WithArithmetic(255)}, []string{"WithArithmetic", "Arithmetic(255)"}},
-		{[]gemm.Option{gemm.WithArithmetic(gemm.Hopper), gemm.WithKernel("go")}, []string{`"go"`, "native", "hopper", "hopper-go"}},
+		{[]gemm.Option{gemm.WithArithmetic(gemm.Hopper), gemm.WithKernel("go")},
+			[]string{`"go"`, "native", "hopper", "hopper-go"}},
 		{[]gemm.Option{gemm.WithKernel("hopper-go")}, []string{`"hopper-go"`, "hopper", "native"}},
 		{[]gemm.Option{gemm.WithSplitK(0)}, []string{"WithSplitK", "0", "1024"}},
 		{[]gemm.Option{gemm.WithSplitK(-3)}, []string{"WithSplitK", "-3", "1024"}},

@@ -100,7 +100,8 @@ func TestHostileContext(t *testing.T) {
 		}
 		for nils, ctx := range hostile.Nils() {
 			o := hostile.Call(func() error { return w.multiply(0, append(way.opts, gemm.WithContext(ctx))...) })
-			if works := strings.HasSuffix(nils, "works"); works != (o == hostile.Outcome{}) || !works && o.Panic == nil {
+			works := strings.HasSuffix(nils, "works")
+			if works != (o == hostile.Outcome{}) || !works && o.Panic == nil {
 				t.Errorf("%s, %s: error %v, panic %v", name, nils, o.Err, o.Panic)
 			}
 		}

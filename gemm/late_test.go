@@ -34,7 +34,8 @@ func TestNarrow(t *testing.T) {
 		const m, depth = 2000, 2048
 		for n := 1; n <= 300; n += 23 {
 			for workers := 1; workers <= 16; workers++ {
-				c, a, b := gemm.NewMatrix[float32](m, n), gemm.NewMatrix[bf16.BF16](m, depth), gemm.NewMatrix[bf16.BF16](depth, n)
+				c := gemm.NewMatrix[float32](m, n)
+				a, b := gemm.NewMatrix[bf16.BF16](m, depth), gemm.NewMatrix[bf16.BF16](depth, n)
 				got, err := gemm.RingSlabs(e, c, a, b, append(opts[:len(opts):len(opts)], gemm.WithWorkers(workers))...)
 				if err != nil || got < workers {
 					t.Errorf("%d columns, %d workers: %d slabs, %v", n, workers, got, err)
@@ -75,7 +76,8 @@ func TestOwn(t *testing.T) {
 			want := product[float32, bf16.BF16](t, s)
 			s.opts = append(opts[:len(opts):len(opts)], gemm.WithWorkers(5))
 			o := build[float32, bf16.BF16](t, s)
-			st, err := gemm.OnGrid(testEngine, o.c, o.a, o.b, append(s.opts, gemm.WithAlpha(s.alpha), gemm.WithBeta(s.beta))...)
+			st, err := gemm.OnGrid(testEngine, o.c, o.a, o.b,
+				append(s.opts, gemm.WithAlpha(s.alpha), gemm.WithBeta(s.beta))...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,7 +95,10 @@ func testLate[O gemm.Output, I gemm.Element](t *testing.T) {
 		if slowKernel(k.Name) && !gemm.Starves(k) || k.Arithmetic == gemm.Hopper {
 			t.Skip("copies B to the ring")
 		}
-		cases := []struct{ m, n, k int }{{520, 49, 540}, {65, 130, 1030}, {279, 271, 600}, {517, 100, 601}, {1030, 49, 513}, {100, 2100, 66}, {300, 2100, 530}}
+		cases := []struct{ m, n, k int }{
+			{520, 49, 540}, {65, 130, 1030}, {279, 271, 600}, {517, 100, 601},
+			{1030, 49, 513}, {100, 2100, 66}, {300, 2100, 530},
+		}
 		switch {
 		case slowKernel(k.Name) || raceEnabled:
 			cases = cases[:1]
@@ -116,7 +121,8 @@ func testLate[O gemm.Output, I gemm.Element](t *testing.T) {
 					}
 					s.opts = append(opts[:len(opts):len(opts)], gemm.WithWorkers(workers))
 					o := build[O, I](t, s)
-					st, err := gemm.OnGrid(testEngine, o.c, o.a, o.b, append(s.opts, gemm.WithAlpha(s.alpha), gemm.WithBeta(s.beta))...)
+					st, err := gemm.OnGrid(testEngine, o.c, o.a, o.b,
+						append(s.opts, gemm.WithAlpha(s.alpha), gemm.WithBeta(s.beta))...)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -86,7 +86,8 @@ func (m Matrix[T]) index(i, j int) int {
 		i, j, cols = j, i, m.Rows
 	}
 	if m.Stride < cols {
-		panic(fmt.Sprintf("gemm: a %dx%d matrix has stride %d, less than its %d stored columns", m.Rows, m.Cols, m.Stride, cols))
+		panic(fmt.Sprintf("gemm: a %dx%d matrix has stride %d, less than its %d stored columns",
+			m.Rows, m.Cols, m.Stride, cols))
 	}
 	return i*m.Stride + j
 }

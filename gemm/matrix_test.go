@@ -31,7 +31,8 @@ func TestView(t *testing.T) {
 	for i := range 2 {
 		for j := range 3 {
 			if want := float32(10*i + j); m.At(i, j) != want || v.At(j, i) != want || v.T().At(i, j) != want {
-				t.Errorf("element (%d, %d): %v, %v transposed, %v twice, want %v", i, j, m.At(i, j), v.At(j, i), v.T().At(i, j), want)
+				t.Errorf("element (%d, %d): %v, %v transposed, %v twice, want %v",
+					i, j, m.At(i, j), v.At(j, i), v.T().At(i, j), want)
 			}
 		}
 	}
@@ -57,7 +58,8 @@ func TestViewPanics(t *testing.T) {
 				defer func() {
 					if v := recover(); v == nil {
 						t.Errorf("%s(%d, %d) of a 2x3 matrix did not panic", name, ij[0], ij[1])
-					} else if name == "At" && fmt.Sprint(v) != fmt.Sprintf("gemm: element (%d, %d) is outside a 2x3 matrix", ij[0], ij[1]) {
+					} else if name == "At" &&
+						fmt.Sprint(v) != fmt.Sprintf("gemm: element (%d, %d) is outside a 2x3 matrix", ij[0], ij[1]) {
 						t.Errorf("At panics with %q", v)
 					}
 				}()
@@ -82,7 +84,8 @@ func TestStridePanics(t *testing.T) {
 		panics(t, says("2x3"), func() { m.Set(1, 2, 1) })
 		panics(t, says("3x2"), func() { m.T().At(2, 1) })
 		panics(t, says("3x2"), func() { m.T().Set(0, 0, 1) })
-		checkError(t, gemm.Multiply(gemm.NewMatrix[float32](2, 2), m, m.T()), fmt.Sprintf("A has stride %d, less than its 3 stored columns", m.Stride))
+		checkError(t, gemm.Multiply(gemm.NewMatrix[float32](2, 2), m, m.T()),
+			fmt.Sprintf("A has stride %d, less than its 3 stored columns", m.Stride))
 	}
 }
 
@@ -108,12 +111,17 @@ func TestOf(t *testing.T) {
 		t.Error("Of has copied the slice")
 	}
 	for _, size := range [][2]int{{0, 0}, {0, 3}, {3, 0}, {math.MaxInt, 0}} {
-		if m := gemm.Of[float32](size[0], size[1], nil); m.Rows != size[0] || m.Cols != size[1] || m.Stride != size[1] || len(m.Data) != 0 {
+		m := gemm.Of[float32](size[0], size[1], nil)
+		if m.Rows != size[0] || m.Cols != size[1] || m.Stride != size[1] || len(m.Data) != 0 {
 			t.Errorf("Of(%d, %d, nil) = %+v", size[0], size[1], m)
 		}
 	}
-	for _, size := range [][2]int{{-1, 3}, {3, -1}, {-1, -1}, {2, 4}, {8, 1}, {math.MaxInt, 2}, {2, math.MaxInt}, {1 << (bits.UintSize / 2), 1 << (bits.UintSize / 2)}} {
-		panics(t, fmt.Sprintf("gemm: Of: there are no %d x %d elements in a slice of 7", size[0], size[1]), func() { gemm.Of(size[0], size[1], data) })
+	for _, size := range [][2]int{
+		{-1, 3}, {3, -1}, {-1, -1}, {2, 4}, {8, 1}, {math.MaxInt, 2}, {2, math.MaxInt},
+		{1 << (bits.UintSize / 2), 1 << (bits.UintSize / 2)},
+	} {
+		want := fmt.Sprintf("gemm: Of: there are no %d x %d elements in a slice of 7", size[0], size[1])
+		panics(t, want, func() { gemm.Of(size[0], size[1], data) })
 	}
 }
 
@@ -126,7 +134,10 @@ func TestPointer(t *testing.T) {
 	}
 	var none *matF32
 	checkError(t, gemm.Multiply(c, a, none), "B is nil")
-	for _, none := range []gemm.AnyMatrix{nil, none, (*matBF16)(nil), (*gemm.Matrix[float16.Float16])(nil), (*gemm.Matrix[fp8.E4M3])(nil), (*gemm.Matrix[fp8.E5M2])(nil)} {
+	for _, none := range []gemm.AnyMatrix{
+		nil, none, (*matBF16)(nil), (*gemm.Matrix[float16.Float16])(nil),
+		(*gemm.Matrix[fp8.E4M3])(nil), (*gemm.Matrix[fp8.E5M2])(nil),
+	} {
 		checkError(t, testEngine.Multiply(none, a, b), "C is nil")
 		checkError(t, testEngine.Multiply(c, none, b), "A is nil")
 		checkError(t, testEngine.Multiply(c, a, none), "B is nil")
@@ -136,7 +147,9 @@ func TestPointer(t *testing.T) {
 
 // TestNewMatrixPanics asks for matrices that cannot be.
 func TestNewMatrixPanics(t *testing.T) {
-	for _, size := range [][2]int{{-1, -1}, {-1, 0}, {0, -1}, {math.MaxInt, 2}, {1 << (bits.UintSize / 2), 1 << (bits.UintSize / 2)}} {
+	for _, size := range [][2]int{
+		{-1, -1}, {-1, 0}, {0, -1}, {math.MaxInt, 2}, {1 << (bits.UintSize / 2), 1 << (bits.UintSize / 2)},
+	} {
 		panics(t, fmt.Sprintf("gemm: NewMatrix: there is no slice of %d x %d elements", size[0], size[1]), func() {
 			gemm.NewMatrix[float32](size[0], size[1])
 		})
@@ -153,7 +166,10 @@ func TestStrideOfRow(t *testing.T) {
 		}
 		return m
 	}
-	for _, d := range [][3]int{{1, 1, 300}, {1, 5, 40_000}, {1, 300, 300}, {1, 4096, 4096}, {1, 1, 400_000}, {700, 1, 1}, {1, 700, 1}, {300, 1, 300}} {
+	for _, d := range [][3]int{
+		{1, 1, 300}, {1, 5, 40_000}, {1, 300, 300}, {1, 4096, 4096}, {1, 1, 400_000},
+		{700, 1, 1}, {1, 700, 1}, {300, 1, 300},
+	} {
 		for _, along := range []bool{false, true} {
 			for workers := range 5 {
 				m, n, k := d[0], d[1], d[2]

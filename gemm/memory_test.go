@@ -47,20 +47,23 @@ func testMemory[T gemm.Element](t *testing.T) {
 							t.Fatal(err)
 						}
 						if got > limit {
-							t.Errorf("%s, %d workers: the ring of %dx%dx%d takes %d bytes, more than %d", name, workers, m, n, k, got, limit)
+							t.Errorf("%s, %d workers: the ring of %dx%dx%d takes %d bytes, more than %d",
+								name, workers, m, n, k, got, limit)
 						}
 						got, err = ring(c, a, b, gemm.WithWorkers(workers), gemm.WithSplitK(4))
 						if err != nil {
 							t.Fatal(err)
 						}
 						if limit := 32<<20 + max(apart, limit-32<<20) + more; got > limit {
-							t.Errorf("%s, %d workers: the ring of %dx%dx%d with K split takes %d bytes, more than %d", name, workers, m, n, k, got, limit)
+							t.Errorf("%s, %d workers: the ring of %dx%dx%d with K split takes %d bytes, more than %d",
+								name, workers, m, n, k, got, limit)
 						}
 					}
 					// What a caller chooses is what it gets.
 					got, err := ring(c, a, b, gemm.WithTile(64, 96, 64), gemm.WithDepth(2))
 					if limit := 2*(64+96)*64*word + 2*64*96*4 + 1024; err != nil || got > limit {
-						t.Errorf("%s: %d bytes for a tile of 64x96x64 on 2 stages, error %v, want at most %d", name, got, err, limit)
+						t.Errorf("%s: %d bytes for a tile of 64x96x64 on 2 stages, error %v, want at most %d",
+							name, got, err, limit)
 					}
 				}
 			}
@@ -83,7 +86,8 @@ func TestMemoryOfFewColumns(t *testing.T) {
 			b, c := gemm.NewMatrix[bf16.BF16](k, n), gemm.NewMatrix[float32](m, n)
 			got, err := gemm.RingBytes(testEngine, c, a, b, append(slices.Clip(opts), gemm.WithWorkers(2))...)
 			if err != nil || got > 32<<20 {
-				t.Errorf("%s: the ring of %dx%dx%d takes %d bytes, error %v, want at most %d", kernel.Name, m, n, k, got, err, 32<<20)
+				t.Errorf("%s: the ring of %dx%dx%d takes %d bytes, error %v, want at most %d",
+					kernel.Name, m, n, k, got, err, 32<<20)
 			}
 		}
 	})

@@ -197,7 +197,8 @@ func (s *settings) cutParts(p *product) error {
 	case s.promotion > 0 && s.splitK > 1:
 		return fmt.Errorf("gemm: WithPromotion(%d) and WithSplitK(%d) cut K in different ways", s.promotion, s.splitK)
 	case s.promotion%plan.SplitUnit != 0 && p.b.packed:
-		return fmt.Errorf("gemm: WithPromotion(%d): B is packed in stages of %d elements of K, of which that is no multiple", s.promotion, plan.SplitUnit)
+		return fmt.Errorf("gemm: WithPromotion(%d): B is packed in stages of %d elements of K, "+
+			"of which that is no multiple", s.promotion, plan.SplitUnit)
 	case s.splitK > 1:
 		p.Part = plan.RoundUp(plan.CeilDiv(p.K, s.splitK), plan.SplitUnit)
 	default:
@@ -238,7 +239,8 @@ func (s *settings) selectKernel(t asm.Type, packed *asm.Kernel) (*asm.Kernel, er
 	case s.kernel != "" && s.kernel != k.Name:
 		return nil, fmt.Errorf("gemm: WithKernel(%q): B is packed for kernel %q", s.kernel, k.Name)
 	case k.Arithmetic != s.arithmetic:
-		return nil, fmt.Errorf("gemm: B is packed for %v arithmetic, the product is to have %v", k.Arithmetic, s.arithmetic)
+		return nil, fmt.Errorf("gemm: B is packed for %v arithmetic, the product is to have %v",
+			k.Arithmetic, s.arithmetic)
 	case !k.Accepts(t):
 		return nil, fmt.Errorf("gemm: B is packed for kernel %q, which does not multiply %v", k.Name, t)
 	default:
@@ -282,7 +284,8 @@ func check(c, a, b *view, arith Arithmetic) error {
 	case a.elem != b.elem && !(is8Bit(a.elem) || is8Bit(b.elem)):
 		return fmt.Errorf("gemm: A holds %v but B holds %v", a.elem, b.elem)
 	case is8Bit(a.elem) != is8Bit(b.elem) && arith != Native:
-		return fmt.Errorf("gemm: A holds %v but B holds %v: one of 8 bits and one of more are multiplied in %v arithmetic only", a.elem, b.elem, Native)
+		return fmt.Errorf("gemm: A holds %v but B holds %v: "+
+			"one of 8 bits and one of more are multiplied in %v arithmetic only", a.elem, b.elem, Native)
 	case a.cols != b.rows:
 		return fmt.Errorf("gemm: A is %dx%d but B is %dx%d: K differs", a.rows, a.cols, b.rows, b.cols)
 	case c.rows != a.rows:

@@ -49,7 +49,8 @@ func Pack[T Element](b Matrix[T], opts ...Option) (*Packed[T], error) {
 	}
 	p := &Packed[T]{packing{kernel: k, elem: v.elem, k: v.rows, n: v.cols, bk: plan.StageElements(k, v.elem)}}
 	if most := int64(math.MaxInt - tile.SlotAlign); p.p.size() > most {
-		return nil, fmt.Errorf("gemm: Pack: B of %dx%d takes %d bytes for kernel %q, more than %d", v.rows, v.cols, p.p.size(), k.Name, most)
+		return nil, fmt.Errorf("gemm: Pack: B of %dx%d takes %d bytes for kernel %q, more than %d",
+			v.rows, v.cols, p.p.size(), k.Name, most)
 	}
 	p.p.fill(v)
 	return p, nil

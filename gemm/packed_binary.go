@@ -150,7 +150,8 @@ func parsePacking(data []byte, t asm.Type) (p packing, panels []byte, err error)
 	if v := word(8); v != packedVersion {
 		return bad("version %d, this build reads version %d", v, packedVersion)
 	}
-	if got, want := crc32.Checksum(data[:len(data)-packedTrailer], castagnoli), word(len(data)-packedTrailer); got != want {
+	end := len(data) - packedTrailer
+	if got, want := crc32.Checksum(data[:end], castagnoli), word(end); got != want {
 		return bad("damaged: its CRC-32C is %#08x, not %#08x", got, want)
 	}
 	p.elem = t
@@ -194,8 +195,8 @@ func (p *packing) load(panels []byte) error {
 				for to[i] == from[i] {
 					i++
 				}
-				return fmt.Errorf("forged: the panel of row %d and column %d has %#02x as byte %d, and its elements make that %#02x",
-					k0, col, from[i], i, to[i])
+				return fmt.Errorf("forged: the panel of row %d and column %d has %#02x as byte %d, "+
+					"and its elements make that %#02x", k0, col, from[i], i, to[i])
 			}
 			at += size
 		}

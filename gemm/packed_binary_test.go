@@ -63,7 +63,8 @@ func testBinary[T gemm.Element](t *testing.T) {
 			if len(data) < p.Size() || len(data) > p.Size()+100 {
 				t.Errorf("%v: %d bytes for %d of panels", d, len(data), p.Size())
 			}
-			if more, err := p.AppendBinary([]byte("before")); err != nil || string(more[:6]) != "before" || !bytes.Equal(more[6:], data) {
+			more, err := p.AppendBinary([]byte("before"))
+			if err != nil || string(more[:6]) != "before" || !bytes.Equal(more[6:], data) {
 				t.Errorf("%v: AppendBinary: other bytes than MarshalBinary, %v", d, err)
 			}
 			q := pack(t, gemm.NewMatrix[T](2, 2))
@@ -72,7 +73,8 @@ func testBinary[T gemm.Element](t *testing.T) {
 			}
 			again := marshal(t, q)
 			clear(data) // q must not refer to it
-			if q.Rows() != p.Rows() || q.Cols() != p.Cols() || q.Size() != p.Size() || q.Kernel() != k.Name || !bytes.Equal(again, marshal(t, p)) {
+			if q.Rows() != p.Rows() || q.Cols() != p.Cols() || q.Size() != p.Size() || q.Kernel() != k.Name ||
+				!bytes.Equal(again, marshal(t, p)) {
 				t.Errorf("%v: %dx%d of %d bytes for %s came back", d, q.Rows(), q.Cols(), q.Size(), q.Kernel())
 			}
 			if err := gemm.Multiply(o.c, o.a, q, opts...); err != nil {
@@ -90,7 +92,10 @@ func TestBinaryForm(t *testing.T) {
 		cols   uint32
 		panels []uint32
 	}{
-		{2, append(append([]uint32{0x40003f80, 0x40003f80}, make([]uint32, 30)...), append([]uint32{0xc040, 0xc040}, make([]uint32, 30)...)...)}, // pairs of K, 32 columns each
+		{2, append( // pairs of K, 32 columns each
+			append([]uint32{0x40003f80, 0x40003f80}, make([]uint32, 30)...),
+			append([]uint32{0xc040, 0xc040}, make([]uint32, 30)...)...,
+		)},
 		{1, []uint32{0x40003f80, 0xc040}}, // the column
 	} {
 		b := gemm.NewMatrix[bf16.BF16](3, int(form.cols))
@@ -156,8 +161,10 @@ func TestBinaryErrors(t *testing.T) {
 		want []string
 	}{
 		{name: "empty", edit: func(d []byte) []byte { return nil }, raw: true, want: []string{"0 bytes", "92"}},
-		{name: "header only", edit: func(d []byte) []byte { return d[:91] }, raw: true, want: []string{"91 bytes", "92"}},
-		{name: "magic", edit: func(d []byte) []byte { d[0] = 'l'; return d }, want: []string{`"lHPACKED"`, `"LHPACKED"`}},
+		{name: "header only", edit: func(d []byte) []byte { return d[:91] }, raw: true,
+			want: []string{"91 bytes", "92"}},
+		{name: "magic", edit: func(d []byte) []byte { d[0] = 'l'; return d },
+			want: []string{`"lHPACKED"`, `"LHPACKED"`}},
 		{name: "version before", edit: put(atVersion, 1), want: []string{"version 1", "version 2"}},
 		{name: "next version", edit: put(atVersion, 3), want: []string{"version 3", "version 2"}},
 		{name: "other type", edit: put(atType, 3), want: []string{"holds f32", "want bf16"}},
@@ -176,16 +183,22 @@ func TestBinaryErrors(t *testing.T) {
 		{name: "rows", edit: put64(atRows, 9), want: []string{"512 bytes", "9x33"}},
 		{name: "more rows", edit: put64(atRows, 1<<40), want: []string{"512 bytes", "1099511627776x33"}},
 		{name: "huge", edit: put64(atRows, math.MaxUint64), want: []string{"18446744073709551615x33"}},
-		{name: "wrap", edit: func(d []byte) []byte { return put64(atCols, 1<<62)(put64(atRows, 1<<62)(d)) }, want: []string{"4611686018427387904x4611686018427387904"}},
+		{name: "wrap", edit: func(d []byte) []byte { return put64(atCols, 1<<62)(put64(atRows, 1<<62)(d)) },
+			want: []string{"4611686018427387904x4611686018427387904"}},
 		{name: "no columns", edit: put64(atCols, 0), want: []string{"512 bytes", "3x0"}},
 		{name: "fewer columns", edit: put64(atCols, 32), want: []string{"512 bytes", "3x32"}},
 		{name: "short", edit: func(d []byte) []byte { return d[:len(d)-1] }, want: []string{"511 bytes", "3x33"}},
 		{name: "long", edit: func(d []byte) []byte { return append(d, 0) }, want: []string{"513 bytes", "3x33"}},
-		{name: "panels", edit: func(d []byte) []byte { d[atPanels+7] ^= 1; return d }, raw: true, want: []string{"damaged", "CRC-32C"}},
-		{name: "behind the name", edit: func(d []byte) []byte { d[atLayout-1] ^= 1; return d }, want: []string{`"gobf16\x00`, "unknown"}},
-		{name: "kernel", edit: func(d []byte) []byte { d[atLayout-1] ^= 1; return d }, raw: true, want: []string{"damaged", "CRC-32C"}},
-		{name: "cut", edit: func(d []byte) []byte { return d[:len(d)-1] }, raw: true, want: []string{"damaged", "CRC-32C"}},
-		{name: "checksum", edit: func(d []byte) []byte { d[len(d)-1] ^= 0x80; return d }, raw: true, want: []string{"damaged", "CRC-32C is 0x"}},
+		{name: "panels", edit: func(d []byte) []byte { d[atPanels+7] ^= 1; return d }, raw: true,
+			want: []string{"damaged", "CRC-32C"}},
+		{name: "behind the name", edit: func(d []byte) []byte { d[atLayout-1] ^= 1; return d },
+			want: []string{`"gobf16\x00`, "unknown"}},
+		{name: "kernel", edit: func(d []byte) []byte { d[atLayout-1] ^= 1; return d }, raw: true,
+			want: []string{"damaged", "CRC-32C"}},
+		{name: "cut", edit: func(d []byte) []byte { return d[:len(d)-1] }, raw: true,
+			want: []string{"damaged", "CRC-32C"}},
+		{name: "checksum", edit: func(d []byte) []byte { d[len(d)-1] ^= 0x80; return d }, raw: true,
+			want: []string{"damaged", "CRC-32C is 0x"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			o := build[float32, bf16.BF16](t, size(1, 33, 3))

@@ -76,7 +76,9 @@ func testForged[T gemm.Element](t *testing.T) {
 		for i, at := range []int{atPanels, atPanels + panel, atPanels + 2*panel} { // the third is of the second stage
 			where := fmt.Sprintf("row %d and column %d ", i/2*stage, i%2*k.NR)
 			for word := 0; word < header; word += 4 {
-				for _, v := range []uint32{0, 1, 3, 7, 33, 1 << 20, math.MaxInt32, math.MinInt32 & math.MaxUint32, math.MaxUint32} {
+				for _, v := range []uint32{
+					0, 1, 3, 7, 33, 1 << 20, math.MaxInt32, math.MinInt32 & math.MaxUint32, math.MaxUint32,
+				} {
 					forge(fmt.Sprintf("word %d = %#x", word/4, v), where, func(d []byte) {
 						binary.LittleEndian.PutUint32(d[at+word:], v)
 					})

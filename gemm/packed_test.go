@@ -166,7 +166,8 @@ func testPackedSize[T gemm.Element](t *testing.T) {
 				t.Fatal(err)
 			}
 			step := k.KStep(typeOf[T]())
-			elements := (d[0] + step*k.KPack - 1) / (step * k.KPack) * (step * k.KPack) * ((d[1] + k.NR - 1) / k.NR * k.NR)
+			elements := (d[0] + step*k.KPack - 1) / (step * k.KPack) * (step * k.KPack) *
+				((d[1] + k.NR - 1) / k.NR * k.NR)
 			least, most := elements*typeOf[T]().Size(), elements*typeOf[T]().Size()
 			switch {
 			case d[1] == 1:
@@ -175,7 +176,8 @@ func testPackedSize[T gemm.Element](t *testing.T) {
 				least, most = 5*elements, 6*elements+128*(elements/k.NR/step)
 			}
 			if p.Rows() != d[0] || p.Cols() != d[1] || p.Kernel() != k.Name || p.Size() < least || p.Size() > most {
-				t.Errorf("%dx%d packed takes %d bytes for kernel %s, want %d to %d for %dx%d and %s", p.Rows(), p.Cols(), p.Size(), p.Kernel(), least, most, d[0], d[1], k.Name)
+				t.Errorf("%dx%d packed takes %d bytes for kernel %s, want %d to %d for %dx%d and %s",
+					p.Rows(), p.Cols(), p.Size(), p.Kernel(), least, most, d[0], d[1], k.Name)
 			}
 			fill(o.b, func() float32 { return nan })
 			if err := gemm.Multiply(o.c, o.a, p, opts...); err != nil {
@@ -187,7 +189,8 @@ func testPackedSize[T gemm.Element](t *testing.T) {
 	})
 	var zero gemm.Packed[T]
 	if zero.Rows() != 0 || zero.Cols() != 0 || zero.Size() != 0 || zero.Kernel() != "" {
-		t.Errorf("a zero Packed is %dx%d of %d bytes for kernel %q", zero.Rows(), zero.Cols(), zero.Size(), zero.Kernel())
+		t.Errorf("a zero Packed is %dx%d of %d bytes for kernel %q",
+			zero.Rows(), zero.Cols(), zero.Size(), zero.Kernel())
 	}
 }
 
@@ -230,7 +233,8 @@ func TestPackedMemory(t *testing.T) {
 	processors(t, 2)
 	for _, arith := range arithmetics {
 		for _, d := range [][3]int{{8, 2000, 900}, {1000, 1000, 600}, {3000, 30, 2000}} {
-			a, b, c := gemm.NewMatrix[bf16.BF16](d[0], d[2]), gemm.NewMatrix[bf16.BF16](d[2], d[1]), gemm.NewMatrix[float32](d[0], d[1])
+			a, b := gemm.NewMatrix[bf16.BF16](d[0], d[2]), gemm.NewMatrix[bf16.BF16](d[2], d[1])
+			c := gemm.NewMatrix[float32](d[0], d[1])
 			p := pack(t, b, gemm.WithArithmetic(arith))
 			// Without a given depth the ring may hold no B in either case.
 			depth := gemm.WithDepth(1)

@@ -35,7 +35,8 @@ func TestPackErrors(t *testing.T) {
 		{name: "negative", edit: func(b *matF32) { b.Rows = -4 }, want: []string{"B ", "-4x5"}},
 		{name: "stride", edit: func(b *matF32) { b.Stride = 4 }, want: []string{"B ", "stride 4", "5"}},
 		{name: "short", edit: func(b *matF32) { b.Data = b.Data[:19] }, want: []string{"B ", "4x5", "19"}},
-		{name: "huge", edit: func(b *matF32) { b.Rows, b.Cols, b.Stride = math.MaxInt, math.MaxInt, math.MaxInt }, want: []string{"B ", "20"}},
+		{name: "huge", edit: func(b *matF32) { b.Rows, b.Cols, b.Stride = math.MaxInt, math.MaxInt, math.MaxInt },
+			want: []string{"B ", "20"}},
 		{name: "kernel", opt: gemm.WithKernel("nonesuch"), want: []string{`"nonesuch"`, "choices", "go"}},
 		{name: "type", opt: gemm.WithKernel("gobf16"), want: []string{`"gobf16"`, "f32", "choices"}},
 		{name: "arithmetic", opt: gemm.WithKernel("hopper-go"), want: []string{`"hopper-go"`, "hopper", "native"}},
@@ -107,7 +108,8 @@ func TestPackedChoosesKernel(t *testing.T) {
 			o := build[float32, float32](t, size(3, 5, 4))
 			var st gemm.Stats
 			p := pack(t, o.b, gemm.WithArithmetic(arith), gemm.WithKernel(name))
-			if err := gemm.Multiply(o.c, o.a, p, gemm.WithArithmetic(arith), gemm.WithStats(&st)); err != nil || st.Kernel != name {
+			err := gemm.Multiply(o.c, o.a, p, gemm.WithArithmetic(arith), gemm.WithStats(&st))
+			if err != nil || st.Kernel != name {
 				t.Errorf("packed for %s, ran %s, %v", name, st.Kernel, err)
 			}
 			o.free()
@@ -134,7 +136,8 @@ func TestPackedEngine(t *testing.T) {
 		}
 		same(t, dense(o.c), want, s.n)
 		// Its kernel is pinned, so what was packed for another one is refused.
-		checkError(t, e.Multiply(o.c, o.a, pack(t, o.b, gemm.WithArithmetic(gemm.Hopper)), gemm.WithArithmetic(gemm.Hopper)), `"go"`, "hopper-")
+		hopper := gemm.WithArithmetic(gemm.Hopper)
+		checkError(t, e.Multiply(o.c, o.a, pack(t, o.b, hopper), hopper), `"go"`, "hopper-")
 	}
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
@@ -163,7 +166,8 @@ func TestPackedShared(t *testing.T) {
 					} else if !equalBits(c.Data, want) {
 						t.Error("not the bits of one call alone")
 					}
-					if data, err := p.MarshalBinary(); err != nil || new(gemm.Packed[bf16.BF16]).UnmarshalBinary(data) != nil {
+					data, err := p.MarshalBinary()
+					if err != nil || new(gemm.Packed[bf16.BF16]).UnmarshalBinary(data) != nil {
 						t.Errorf("marshalling: %v", err)
 					}
 				}
@@ -181,14 +185,17 @@ func TestPackedAllocations(t *testing.T) {
 	}
 	for _, arith := range arithmetics {
 		for _, n := range []int{5, 60, 300} {
-			a, b, c := gemm.NewMatrix[bf16.BF16](n, 1100), gemm.NewMatrix[bf16.BF16](1100, n), gemm.NewMatrix[float32](n, n)
+			a, b := gemm.NewMatrix[bf16.BF16](n, 1100), gemm.NewMatrix[bf16.BF16](1100, n)
+			c := gemm.NewMatrix[float32](n, n)
 			p := pack(t, b, gemm.WithArithmetic(arith))
 			var anyA, anyC gemm.AnyMatrix = a, c
 			for name, call := range map[string]func() error{
-				"plain":     func() error { return gemm.Multiply(c, a, p, gemm.WithArithmetic(arith)) },
-				"view":      func() error { return gemm.Multiply(c.T(), a, p, gemm.WithArithmetic(arith)) },
-				"2 workers": func() error { return gemm.Multiply(c, a, p, gemm.WithArithmetic(arith), gemm.WithWorkers(2)) },
-				"engine":    func() error { return testEngine.Multiply(anyC, anyA, p, gemm.WithArithmetic(arith)) },
+				"plain": func() error { return gemm.Multiply(c, a, p, gemm.WithArithmetic(arith)) },
+				"view":  func() error { return gemm.Multiply(c.T(), a, p, gemm.WithArithmetic(arith)) },
+				"2 workers": func() error {
+					return gemm.Multiply(c, a, p, gemm.WithArithmetic(arith), gemm.WithWorkers(2))
+				},
+				"engine": func() error { return testEngine.Multiply(anyC, anyA, p, gemm.WithArithmetic(arith)) },
 			} {
 				t.Run(fmt.Sprint(arith, "/", n, "/", name), func(t *testing.T) {
 					var failed error
@@ -209,7 +216,9 @@ func TestPackedAllocations(t *testing.T) {
 // arithmetic are what K is split at.
 func TestPackedSplitK(t *testing.T) {
 	const unit = 64
-	for _, tc := range []struct{ k, parts int }{{2 * unit, 2}, {5 * unit, 2}, {2*unit - 5, 2}, {unit - 5, 1}, {40, 3}, {6 * unit, 3}, {2*unit + 1, 2}} {
+	for _, tc := range []struct{ k, parts int }{
+		{2 * unit, 2}, {5 * unit, 2}, {2*unit - 5, 2}, {unit - 5, 1}, {40, 3}, {6 * unit, 3}, {2*unit + 1, 2},
+	} {
 		s := size(9, 70, tc.k, gemm.WithArithmetic(gemm.Hopper), gemm.WithSplitK(tc.parts))
 		samePacked[float32, bf16.BF16](t, s, product[float32, bf16.BF16](t, s))
 		s.opts = append(s.opts, gemm.WithWorkers(3), gemm.WithDepth(3), gemm.WithTile(8, 32, 0))

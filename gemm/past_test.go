@@ -45,7 +45,8 @@ func testPast[O gemm.Output](t *testing.T) {
 				clear(lines.Data)
 				for _, c := range []gemm.Matrix[O]{lines, other} {
 					var st gemm.Stats
-					if err := gemm.Multiply(c, a, b, append(opts[:len(opts):len(opts)], gemm.WithWorkers(workers), gemm.WithStats(&st))...); err != nil {
+					opts := append(opts[:len(opts):len(opts)], gemm.WithWorkers(workers), gemm.WithStats(&st))
+					if err := gemm.Multiply(c, a, b, opts...); err != nil {
 						t.Fatal(err)
 					}
 					if st.Route != route {

@@ -42,8 +42,8 @@ func testPlace[O gemm.Output, I gemm.Element](t *testing.T) {
 			t.Skip("packs A")
 		}
 		for i, tc := range []struct{ m, n, k int }{
-			{128, 200, 128}, {192, 133, 256}, {40 * k.MR, 5*k.NR + 7, 200}, {256, 64, 250}, {400, 130, 64}, {min(65*k.MR, 600), 3 * k.NR, 200},
-			{140, 3*k.NR + 7, 1060}, {300, 170, 256}, {140, 3*k.NR + 7, 1056},
+			{128, 200, 128}, {192, 133, 256}, {40 * k.MR, 5*k.NR + 7, 200}, {256, 64, 250}, {400, 130, 64},
+			{min(65*k.MR, 600), 3 * k.NR, 200}, {140, 3*k.NR + 7, 1060}, {300, 170, 256}, {140, 3*k.NR + 7, 1056},
 		} {
 			if raceEnabled && gemm.Starves(k) && tc.m*tc.n*tc.k > 1<<22 {
 				continue // a model, and the detector, which makes it slower still
@@ -189,14 +189,18 @@ func TestPlaceWorkers(t *testing.T) {
 		if !k.InRows(asm.F32) {
 			t.Skip("packs A")
 		}
-		for _, tc := range []struct{ n, asked, want int }{{100, 2, 2}, {100, 16, 16}, {160, 16, 16}, {160, 6, 6}, {256, 16, 16}} {
+		for _, tc := range []struct{ n, asked, want int }{
+			{100, 2, 2}, {100, 16, 16}, {160, 16, 16}, {160, 6, 6}, {256, 16, 16},
+		} {
 			o := build[float32, float32](t, size(tc.n, tc.n, tc.n, opts...))
-			st, err := o.multiply(size(tc.n, tc.n, tc.n, append(opts[:len(opts):len(opts)], gemm.WithWorkers(tc.asked))...))
+			asked := append(opts[:len(opts):len(opts)], gemm.WithWorkers(tc.asked))
+			st, err := o.multiply(size(tc.n, tc.n, tc.n, asked...))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if st.Workers != tc.want {
-				t.Errorf("%d x %d x %d with %d workers asked for has %d, want %d", tc.n, tc.n, tc.n, tc.asked, st.Workers, tc.want)
+				t.Errorf("%d x %d x %d with %d workers asked for has %d, want %d",
+					tc.n, tc.n, tc.n, tc.asked, st.Workers, tc.want)
 			}
 			o.free()
 		}
@@ -214,7 +218,9 @@ func TestPlaceSlabs(t *testing.T) {
 		}
 		placed := false
 		for _, workers := range []int{2, 8, 32, 64} {
-			for _, mn := range [][2]int{{300, 300}, {65600, 65600}, {1 << 24, 300}, {300, 1 << 24}, {1 << 20, 1 << 20}} {
+			for _, mn := range [][2]int{
+				{300, 300}, {65600, 65600}, {1 << 24, 300}, {300, 1 << 24}, {1 << 20, 1 << 20},
+			} {
 				slabs := gemm.PlaceSlabs(k, asm.F32, mn[0], mn[1], 1, workers)
 				placed = placed || slabs > 0
 				if slabs < 0 || slabs > barrier.MaxCount {
@@ -248,7 +254,8 @@ func TestPlaceMemory(t *testing.T) {
 				}
 				slabs := gemm.PlaceSlabs(k, typ, m, n, depth, workers)
 				if slabs < 0 {
-					t.Fatalf("%s, %v: %d workers, %dx%dx%d: the memory is not enough for a slab", name, typ, workers, m, n, depth)
+					t.Fatalf("%s, %v: %d workers, %dx%dx%d: the memory is not enough for a slab",
+						name, typ, workers, m, n, depth)
 				}
 				if slabs > 0 {
 					placed++

@@ -27,12 +27,14 @@ type ring struct {
 // init lays out p as g says. It is an error if what the caller names does not fit p.
 func (r *ring) init(p *product, g *plan.Plan) error {
 	r.product, r.RingCut, r.g, r.past = *p, g.Ring, g, g.Past
-	if stages := float64(r.TilesM) * float64(r.TilesN) * float64(r.Steps); stages > min(pipeline.MaxItems, math.MaxInt) {
+	stages := float64(r.TilesM) * float64(r.TilesN) * float64(r.Steps)
+	if stages > min(pipeline.MaxItems, math.MaxInt) {
 		m, n, rows, cols := p.M, p.N, p.Asked.M, p.Asked.N
 		if p.turned {
 			m, n, rows, cols = n, m, cols, rows
 		}
-		return fmt.Errorf("gemm: WithTile(%d, %d, %d) cuts a product of %dx%dx%d into %.0f stages; at most %d can be counted",
+		return fmt.Errorf("gemm: WithTile(%d, %d, %d) cuts a product of %dx%dx%d into %.0f stages; "+
+			"at most %d can be counted",
 			rows, cols, p.Asked.K, m, n, p.K, stages, int64(min(pipeline.MaxItems, math.MaxInt)))
 	}
 	return r.maps()

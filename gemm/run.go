@@ -30,7 +30,9 @@ type program interface {
 }
 
 // start prepares the task that computes a product as g says, with memory of the pool, and completes st.
-func (r *run) start(ctx context.Context, pool *tile.SlotPool, in *slab, g *plan.Plan, st *Stats) (pipeline.Task, error) {
+func (r *run) start(
+	ctx context.Context, pool *tile.SlotPool, in *slab, g *plan.Plan, st *Stats,
+) (pipeline.Task, error) {
 	var err error
 	var w program
 	switch g.Share {

@@ -31,15 +31,18 @@ func testShare[O gemm.Output, I gemm.Element](t *testing.T) {
 		m, n, k, workers int
 		shared           bool // surely
 	}{
-		{1, 1, 8*block - 1, 4, false}, {1, 1, 8*block + 1, 4, false}, {1, 1, 40 * block, 1, false}, {1, 1, 300*block + 77, 3, true},
-		{1, 2, 140*block - 9, 2, true}, {2, 2, 70*block + 130, 16, true}, {3, 1, 33 * block, 2, false}, {4, 4, 65*block + 1, 5, false}, {2, 4, 65*block + 1, 5, true},
+		{1, 1, 8*block - 1, 4, false}, {1, 1, 8*block + 1, 4, false}, {1, 1, 40 * block, 1, false},
+		{1, 1, 300*block + 77, 3, true}, {1, 2, 140*block - 9, 2, true}, {2, 2, 70*block + 130, 16, true},
+		{3, 1, 33 * block, 2, false}, {4, 4, 65*block + 1, 5, false}, {2, 4, 65*block + 1, 5, true},
 		{2, 8, 66*block - 31, 4, false}, {16, 1, 9*block + 100, 3, false}, {1, 1, 150*block + block/2, 16, true},
-		{64, 64, 32 * block, 16, true}, {30, 33, 20*block + 5, 9, false}, {8, 32, 16*block - 3, 16, true}, {5, 70, 17*block + 9, 6, false},
-		{1, 1024, 1024, 16, false}, {3, 1500, 4*block + 1, 16, false}, {17, 20, 50*block + 1, 12, true},
+		{64, 64, 32 * block, 16, true}, {30, 33, 20*block + 5, 9, false}, {8, 32, 16*block - 3, 16, true},
+		{5, 70, 17*block + 9, 6, false}, {1, 1024, 1024, 16, false}, {3, 1500, 4*block + 1, 16, false},
+		{17, 20, 50*block + 1, 12, true},
 	}
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		for i, tc := range cases {
-			if slowKernel(k.Name) && (i > 3 || tc.k > 100*block) || k.Arithmetic != asm.Native && i%4 > 0 || (testing.Short() || raceEnabled) && i%3 > 0 {
+			if slowKernel(k.Name) && (i > 3 || tc.k > 100*block) ||
+				k.Arithmetic != asm.Native && i%4 > 0 || (testing.Short() || raceEnabled) && i%3 > 0 {
 				continue
 			}
 			t.Run(fmt.Sprint(tc), func(t *testing.T) {
@@ -75,7 +78,9 @@ func testShare[O gemm.Output, I gemm.Element](t *testing.T) {
 							if shared && (workers == 1 || k.Arithmetic != asm.Native) {
 								t.Errorf("shares K: %v", st)
 							}
-							if tc.shared && !shared && workers > 1 && typeOf[I]() == asm.F32 && typeOf[O]() == asm.F32 && k.Name == "avx512" && !packed && !s.tc && s.padA+s.padB == 0 {
+							if tc.shared && !shared && workers > 1 &&
+								typeOf[I]() == asm.F32 && typeOf[O]() == asm.F32 && k.Name == "avx512" &&
+								!packed && !s.tc && s.padA+s.padB == 0 {
 								t.Errorf("layout %d does not share K: %v", layout, st)
 							}
 						}

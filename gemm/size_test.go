@@ -38,7 +38,8 @@ func TestEdges(t *testing.T) {
 			}
 			const depth = 3
 			tm, tn, tk := 2*k.MR, 2*k.NR, max(4, k.KStep(asm.BF16))*k.KPack
-			ms, ns, ks := around(1, k.MR, tm, 2*tm+k.MR), around(1, k.NR, tn, tn+k.NR), around(1, k.KPack, tk, depth*tk, 2*depth*tk)
+			ms, ns := around(1, k.MR, tm, 2*tm+k.MR), around(1, k.NR, tn, tn+k.NR)
+			ks := around(1, k.KPack, tk, depth*tk, 2*depth*tk)
 			if testing.Short() || raceEnabled || slowKernel(k.Name) {
 				ms, ns, ks = ms[len(ms)-4:], ns[len(ns)-4:], ks[len(ks)-5:]
 			}
@@ -221,7 +222,8 @@ func TestCounts(t *testing.T) {
 	const tall, long = 153_391_700, 70_000_000
 	a := make([]bf16.BF16, tall)
 	column := gemm.Matrix[bf16.BF16]{Rows: 1, Cols: tall, Stride: tall, Data: a}.T()
-	path, err := gemm.PathOf(testEngine, gemm.NewMatrix[bf16.BF16](tall, 2), column, gemm.NewMatrix[bf16.BF16](1, 2), gemm.WithKernel("gobf16"), gemm.WithWorkers(1))
+	path, err := gemm.PathOf(testEngine, gemm.NewMatrix[bf16.BF16](tall, 2), column, gemm.NewMatrix[bf16.BF16](1, 2),
+		gemm.WithKernel("gobf16"), gemm.WithWorkers(1))
 	if err != nil || path.Route() == "caller" {
 		t.Errorf("%dx1 by 1x2: %s, error %v", tall, path.Route(), err)
 	}
@@ -229,7 +231,8 @@ func TestCounts(t *testing.T) {
 	for _, k := range []int{long, long / 2, long / 500} {
 		a := gemm.Matrix[fp8.E4M3]{Rows: 1, Cols: k, Stride: k, Data: data}
 		b := gemm.Matrix[fp8.E4M3]{Rows: 2, Cols: k, Stride: k, Data: data}.T()
-		path, err := gemm.PathOf(testEngine, gemm.NewMatrix[float32](1, 2), a, b, gemm.WithArithmetic(gemm.Hopper), gemm.WithKernel("hopper-go"))
+		path, err := gemm.PathOf(testEngine, gemm.NewMatrix[float32](1, 2), a, b,
+			gemm.WithArithmetic(gemm.Hopper), gemm.WithKernel("hopper-go"))
 		if stream := path.Route() == "columns"; err != nil || stream != (k == long/500) {
 			t.Errorf("1x%d by %dx2: %s, error %v", k, k, path.Route(), err)
 		}

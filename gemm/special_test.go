@@ -60,7 +60,9 @@ func testSpecialValues[O gemm.Output, I gemm.Element](t *testing.T) {
 // TestSpecialFactors takes infinite and NaN alpha and beta; alpha = 0 still
 // multiplies, only beta = 0 is special.
 func TestSpecialFactors(t *testing.T) {
-	for _, f := range [][2]float32{{0, 0}, {0, 1}, {nan, 0}, {inf, 0}, {-inf, 1}, {1, nan}, {1, inf}, {1, -inf}, {0, inf}} {
+	for _, f := range [][2]float32{
+		{0, 0}, {0, 1}, {nan, 0}, {inf, 0}, {-inf, 1}, {1, nan}, {1, inf}, {1, -inf}, {0, inf},
+	} {
 		for _, k := range []int{0, 25} {
 			for _, value := range []func(*rand.Rand) float32{ordinary, peculiar} {
 				s := size(9, 35, k)
@@ -94,9 +96,11 @@ func TestZeroTimesNaN(t *testing.T) {
 				return gemm.Matrix[float32]{Rows: 1, Cols: 1, Stride: 1, Data: []float32{x}}
 			}
 			c := one(tc.c)
-			err := gemm.Multiply(c, one(tc.a), one(tc.b), gemm.WithAlpha(tc.alpha), gemm.WithBeta(tc.beta), gemm.WithKernel(name))
+			err := gemm.Multiply(c, one(tc.a), one(tc.b),
+				gemm.WithAlpha(tc.alpha), gemm.WithBeta(tc.beta), gemm.WithKernel(name))
 			if got := c.Data[0]; err != nil || got != tc.want && (got == got || tc.want == tc.want) {
-				t.Errorf("%s: %v·%v·%v + %v·%v = %v, %v, want %v", name, tc.alpha, tc.a, tc.b, tc.beta, tc.c, got, err, tc.want)
+				t.Errorf("%s: %v·%v·%v + %v·%v = %v, %v, want %v",
+					name, tc.alpha, tc.a, tc.b, tc.beta, tc.c, got, err, tc.want)
 			}
 		}
 	}
@@ -121,10 +125,12 @@ func TestWithoutK(t *testing.T) {
 				c, packed := gemm.NewMatrix[float32](n, n), pack(t, b, gemm.WithArithmetic(arith))
 				for _, b := range []gemm.Operand[float32]{b, packed} {
 					fill(c, func() float32 { return tc.c })
-					err := gemm.Multiply(c, a, b, gemm.WithAlpha(tc.alpha), gemm.WithBeta(tc.beta), gemm.WithArithmetic(arith))
+					err := gemm.Multiply(c, a, b,
+						gemm.WithAlpha(tc.alpha), gemm.WithBeta(tc.beta), gemm.WithArithmetic(arith))
 					for _, got := range c.Data {
 						if err != nil || got != tc.want && (got == got || tc.want == tc.want) {
-							t.Fatalf("%v: %v·0 + %v·%v = %v, %v, want %v", arith, tc.alpha, tc.beta, tc.c, got, err, tc.want)
+							t.Fatalf("%v: %v·0 + %v·%v = %v, %v, want %v",
+								arith, tc.alpha, tc.beta, tc.c, got, err, tc.want)
 						}
 					}
 				}

@@ -43,7 +43,8 @@ func inParts[O gemm.Output, I gemm.Element](t *testing.T, s spec, size int) []O 
 	}
 	out := make([]O, 0, len(sum))
 	for i, v := range sum {
-		out = append(out, from[O](combined[O](asm.Named(st.Kernel).Arithmetic, s.alpha, v, s.beta, to(o.c.At(i/s.n, i%s.n)))))
+		old := to(o.c.At(i/s.n, i%s.n))
+		out = append(out, from[O](combined[O](asm.Named(st.Kernel).Arithmetic, s.alpha, v, s.beta, old)))
 	}
 	return out
 }
@@ -64,8 +65,9 @@ func TestBlocks(t *testing.T) {
 func testBlocks[O gemm.Output, I gemm.Element](t *testing.T) {
 	block := typeOf[I]().Block()
 	cases := []struct{ m, n, k int }{
-		{1, 1, 2*block + 1}, {1, 300, 3*block - 1}, {2, 2, 5*block + 17}, {5, 70, 2*block + 32}, {9, 33, 2 * block}, {16, 64, 4*block + 64},
-		{40, 100, 2*block + 5}, {70, 130, 3*block + 31}, {1, 1000, 1100}, {7, 2000, 2048}, {24, 600, 1500}, {33, 1100, 2*block + 1}, {130, 520, 2*block + 9}, {64, 64, 8 * block},
+		{1, 1, 2*block + 1}, {1, 300, 3*block - 1}, {2, 2, 5*block + 17}, {5, 70, 2*block + 32}, {9, 33, 2 * block},
+		{16, 64, 4*block + 64}, {40, 100, 2*block + 5}, {70, 130, 3*block + 31}, {1, 1000, 1100}, {7, 2000, 2048},
+		{24, 600, 1500}, {33, 1100, 2*block + 1}, {130, 520, 2*block + 9}, {64, 64, 8 * block},
 	}
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		if k.Arithmetic != asm.Native {
@@ -94,7 +96,8 @@ func testBlocks[O gemm.Output, I gemm.Element](t *testing.T) {
 						s.packed = packed
 						for _, more := range [][]gemm.Option{
 							{gemm.WithWorkers(1)}, {gemm.WithWorkers(2)}, {gemm.WithWorkers(7)}, {gemm.WithSplitK(3)},
-							{gemm.WithWorkers(3), gemm.WithDepth(1)}, {gemm.WithWorkers(1), gemm.WithDepth(4), gemm.WithTile(24, 0, 48)},
+							{gemm.WithWorkers(3), gemm.WithDepth(1)},
+							{gemm.WithWorkers(1), gemm.WithDepth(4), gemm.WithTile(24, 0, 48)},
 							{gemm.WithWorkers(2), gemm.WithTile(8, 64, 130)}, {gemm.WithTile(0, 0, 5000)},
 						} {
 							s.opts = append(slices.Clip(opts), more...)
@@ -136,9 +139,11 @@ func testParts[O gemm.Output, I gemm.Element](t *testing.T) {
 			t.Skip("K is in blocks, whatever it is split into")
 		}
 		cases := []struct{ m, n, k, parts, promotion int }{
-			{9, 70, 200, 3, 0}, {k.MR, k.NR, 64, 2, 0}, {3, 5, 165, 0, 32}, {70, 33, 640, 0, 128}, {3, 5, 65, 2, 0}, {70, 33, 640, 10, 0}, {5, 40, 1500, 2, 0},
-			{1, 1, 300, 1000, 0}, {7, 9, 100, 1, 0}, {20, 30, 700, 4, 0}, {9, 70, 1000, 0, 128}, {1, 3000, 300, 0, 64}, {3, 600, 500, 0, 96},
-			{65, 130, 900, 0, 416}, {8, 64, 128, 0, 128}, {2, 3, 127, 0, 1 << 30}, {150, 200, 257, 0, 256}, {300, 20, 300, 0, 160},
+			{9, 70, 200, 3, 0}, {k.MR, k.NR, 64, 2, 0}, {3, 5, 165, 0, 32}, {70, 33, 640, 0, 128},
+			{3, 5, 65, 2, 0}, {70, 33, 640, 10, 0}, {5, 40, 1500, 2, 0}, {1, 1, 300, 1000, 0}, {7, 9, 100, 1, 0},
+			{20, 30, 700, 4, 0}, {9, 70, 1000, 0, 128}, {1, 3000, 300, 0, 64}, {3, 600, 500, 0, 96},
+			{65, 130, 900, 0, 416}, {8, 64, 128, 0, 128}, {2, 3, 127, 0, 1 << 30}, {150, 200, 257, 0, 256},
+			{300, 20, 300, 0, 160},
 		}
 		if slowKernel(k.Name) || testing.Short() || raceEnabled {
 			cases = cases[:4]
@@ -180,8 +185,10 @@ func TestPromotionErrors(t *testing.T) {
 	c, a := gemm.NewMatrix[float32](2, 2), gemm.NewMatrix[fp8.E4M3](2, 2)
 	poison(c.Data)
 	hopper := gemm.WithArithmetic(gemm.Hopper)
-	checkError(t, gemm.Multiply(c, a, a, hopper, gemm.WithPromotion(64), gemm.WithSplitK(3)), "WithPromotion(64)", "WithSplitK(3)")
-	checkError(t, gemm.Multiply(c, a, pack(t, a, hopper), hopper, gemm.WithPromotion(96)), "WithPromotion(96)", "packed", "64")
+	checkError(t, gemm.Multiply(c, a, a, hopper, gemm.WithPromotion(64), gemm.WithSplitK(3)),
+		"WithPromotion(64)", "WithSplitK(3)")
+	checkError(t, gemm.Multiply(c, a, pack(t, a, hopper), hopper, gemm.WithPromotion(96)),
+		"WithPromotion(96)", "packed", "64")
 	untouched(t, c.Data)
 	s := size(5, 7, 1100, gemm.WithPromotion(32))
 	verify[float32, bf16.BF16](t, s) // in native arithmetic neither cuts

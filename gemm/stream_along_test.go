@@ -27,7 +27,9 @@ func TestStreamAlong(t *testing.T) {
 func testStreamAlong[O gemm.Output, I gemm.Element](t *testing.T) {
 	type shape struct{ m, n, k int }
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		shapes := []shape{{9, 77, 8192}, {19, 77, 17000}, {29, 77, 20_011}, {101, 301, 7011}, {41, 1303, 333}, {7, 677, 461}}
+		shapes := []shape{
+			{9, 77, 8192}, {19, 77, 17000}, {29, 77, 20_011}, {101, 301, 7011}, {41, 1303, 333}, {7, 677, 461},
+		}
 		switch {
 		case raceEnabled || slowKernel(k.Name) && !gemm.Starves(k):
 			t.Skip("it takes long")
@@ -39,7 +41,10 @@ func testStreamAlong[O gemm.Output, I gemm.Element](t *testing.T) {
 			if !k.InRows(typeOf[I]()) {
 				break
 			}
-			shapes = append(shapes, []shape{{28, 301, 8192}, {31, 301, 3333}, {32, 1303, 1024}, {60, 515, 4111}, {64, 1303, 333}, {63, 677, 461}, {64, 515, 1030}, {96, 677, 2100}}...)
+			shapes = append(shapes, []shape{
+				{28, 301, 8192}, {31, 301, 3333}, {32, 1303, 1024}, {60, 515, 4111},
+				{64, 1303, 333}, {63, 677, 461}, {64, 515, 1030}, {96, 677, 2100},
+			}...)
 			if k.KPack == 1 {
 				shapes = append(shapes, shape{125, 515, 1700}, shape{32, 1536, 4100})
 			}

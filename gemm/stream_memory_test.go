@@ -34,7 +34,8 @@ func testStreamMemory(t *testing.T) {
 		}
 		for _, a := range streamTypes {
 			for _, b := range streamTypes {
-				if a != b && !(is8Bit(a) || is8Bit(b)) || is8Bit(a) != is8Bit(b) && k.Arithmetic != Native || !k.Accepts(a) || !k.Accepts(b) {
+				if a != b && !(is8Bit(a) || is8Bit(b)) || is8Bit(a) != is8Bit(b) && k.Arithmetic != Native ||
+					!k.Accepts(a) || !k.Accepts(b) {
 					continue
 				}
 				for _, v := range []view{{elem: b}, {elem: b, trans: true}, {elem: b, packed: true}} {
@@ -46,7 +47,8 @@ func testStreamMemory(t *testing.T) {
 						if err == nil {
 							err = checkStreamMemory(&st)
 						}
-						if wide := k.StreamWidth(b, min(p.M, k.MR)); err == nil && workers == 1 && g.B == plan.StreamedB && v.packed && st.PanelsA == 1 && st.Cols%wide != 0 {
+						if wide := k.StreamWidth(b, min(p.M, k.MR)); err == nil && workers == 1 &&
+							g.B == plan.StreamedB && v.packed && st.PanelsA == 1 && st.Cols%wide != 0 {
 							err = fmt.Errorf("slabs of %d columns are not what is read at a time, %d", st.Cols, wide)
 						}
 						if err != nil {
@@ -76,9 +78,13 @@ var streamTypes = []asm.Type{asm.BF16, asm.F16, asm.F32, asm.E4M3, asm.E5M2}
 func forStreamShapes(kernel *asm.Kernel, elem asm.Type, b view, f func(p *product, workers int)) {
 	const longest = 5000
 	data := make([]uint32, 512*longest) // untouched
-	for _, m := range []int{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 25, 32, 33, 48, 63, 64, 65, 127, 128, 300, 511, 512} {
+	for _, m := range []int{
+		1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 25, 32, 33, 48, 63, 64, 65, 127, 128, 300, 511, 512,
+	} {
 		for _, n := range []int{1, 31, 32, 33, 95, 97, 256, 300, 511, 1000, 1025, 4097, 8192, 10007, 20000, 300_001} {
-			for _, k := range []int{1, 2, 3, 16, 17, 63, 64, 65, 127, 128, 255, 256, 257, 512, 513, 1024, 4096, longest} {
+			for _, k := range []int{
+				1, 2, 3, 16, 17, 63, 64, 65, 127, 128, 255, 256, 257, 512, 513, 1024, 4096, longest,
+			} {
 				p := product{Problem: plan.Problem{K: k, Kernel: kernel}, alpha: 1, b: b, c: view{rows: m, cols: n}}
 				p.a = view{
 					ptr:  unsafe.Pointer(unsafe.SliceData(data)),
@@ -94,7 +100,8 @@ func forStreamShapes(kernel *asm.Kernel, elem asm.Type, b view, f func(p *produc
 				p.pose()
 				p.survey(plan.Here, &settings{})
 				for _, workers := range []int{1, 2, 5, 64} {
-					if most := &p.On.Columns[p.Crowd(workers)].Most; m <= max(most[plan.InRows], most[plan.AlongK], most[plan.InPanels]) {
+					most := &p.On.Columns[p.Crowd(workers)].Most
+					if m <= max(most[plan.InRows], most[plan.AlongK], most[plan.InPanels]) {
 						f(&p, workers)
 					}
 				}
@@ -109,15 +116,19 @@ func checkStreamMemory(st *columnGrid) error {
 	k := st.Kernel
 	switch {
 	case st.Cols < 1 || st.Block < 1 || st.group < 1 || st.Cols%k.NR != 0 || st.Block%k.NR != 0 || st.group%k.NR != 0:
-		return fmt.Errorf("slabs of %d columns, blocks of %d and groups of %d are not panels of %d", st.Cols, st.Block, st.group, k.NR)
+		return fmt.Errorf("slabs of %d columns, blocks of %d and groups of %d are not panels of %d",
+			st.Cols, st.Block, st.group, k.NR)
 	case st.bk < 1 || st.bk%k.KPack != 0:
 		return fmt.Errorf("blocks of %d elements of K are not words of %d", st.bk, k.KPack)
 	case st.ColumnCut.Slabs*st.Cols < st.N || st.Steps*st.bk < st.K:
-		return fmt.Errorf("%d slabs of %d columns and %d steps of %d elements of K do not cover the product", st.ColumnCut.Slabs, st.Cols, st.Steps, st.bk)
-	case st.Items < 1 || st.Items > pipeline.MaxDepth || st.Span < 1 || (st.Items-1)*st.Span >= st.Steps || st.Items*st.Span < st.Steps:
+		return fmt.Errorf("%d slabs of %d columns and %d steps of %d elements of K do not cover the product",
+			st.ColumnCut.Slabs, st.Cols, st.Steps, st.bk)
+	case st.Items < 1 || st.Items > pipeline.MaxDepth || st.Span < 1 ||
+		(st.Items-1)*st.Span >= st.Steps || st.Items*st.Span < st.Steps:
 		return fmt.Errorf("%d items of %d steps are not %d steps", st.Items, st.Span, st.Steps)
 	case st.BytesAcc(st.g) > plan.PiecesAcc:
-		return fmt.Errorf("accumulators that outlast items take %d bytes, the bound is %d", st.BytesAcc(st.g), plan.PiecesAcc)
+		return fmt.Errorf("accumulators that outlast items take %d bytes, the bound is %d",
+			st.BytesAcc(st.g), plan.PiecesAcc)
 	}
 	cols := min(st.Block, st.Cols, st.N)
 	if st.g.B == plan.StreamedB {
@@ -149,7 +160,8 @@ func checkStreamMemory(st *columnGrid) error {
 	case plan.AlongB:
 		most := max(k.NR, plan.SlabBytes/(st.PanelsA*st.K*st.b.elem.Size()))
 		if st.Cols > min(most, plan.LongCols) && st.ColumnCut.Slabs < plan.MaxSlabs/2 {
-			return fmt.Errorf("%d slabs of %d columns, the bound is %d", st.ColumnCut.Slabs, st.Cols, min(most, plan.LongCols))
+			return fmt.Errorf("%d slabs of %d columns, the bound is %d",
+				st.ColumnCut.Slabs, st.Cols, min(most, plan.LongCols))
 		}
 		if got := st.AlongTiles * k.MR * k.KStep(st.b.elem) * 4; got > plan.ScratchBytes-plan.StreamB {
 			return fmt.Errorf("what is left of K takes %d bytes, there are %d", got, plan.ScratchBytes-plan.StreamB)

@@ -173,7 +173,8 @@ func testStreamSwept[I gemm.Element](t *testing.T) {
 				s.opts = append(slices.Clip(opts), gemm.WithWorkers(workers))
 				st := again(t, o, s, old)
 				streamed := st.Route == "columns"
-				if most := mostStreamed(kern, kern.PackDepth(typeOf[I](), s.tb) > 0, s.tb, workers); streamed != (m <= most) {
+				most := mostStreamed(kern, kern.PackDepth(typeOf[I](), s.tb) > 0, s.tb, workers)
+				if streamed != (m <= most) {
 					t.Errorf("%d rows, %d workers: %v: streamed is %v, want %v", m, workers, st, streamed, m <= most)
 				}
 				same(t, dense(o.c), want, n)
@@ -207,7 +208,9 @@ func TestStreamWholePieces(t *testing.T) {
 			t.Skip("it packs whole panels")
 		}
 		streams := false
-		for i, tc := range []struct{ m, n, k int }{{5, 130, 32 * asm.SweepK}, {32, 2 * asm.SweepN, 40 * asm.SweepK}, {9, 1600, 12 * asm.SweepK}} {
+		for i, tc := range []struct{ m, n, k int }{
+			{5, 130, 32 * asm.SweepK}, {32, 2 * asm.SweepN, 40 * asm.SweepK}, {9, 1600, 12 * asm.SweepK},
+		} {
 			s := size(tc.m, tc.n, tc.k, append(slices.Clip(opts), gemm.WithDepth(2))...)
 			s.seed = uint64(i)
 			if i == 1 {
@@ -279,7 +282,8 @@ func TestStreamAllocations(t *testing.T) {
 		t.Skip("the race detector has allocations of its own")
 	}
 	for _, m := range []int{1, 16, 40} {
-		a, b, c := gemm.NewMatrix[bf16.BF16](m, 600), gemm.NewMatrix[bf16.BF16](600, 4000), gemm.NewMatrix[float32](m, 4000)
+		a, b := gemm.NewMatrix[bf16.BF16](m, 600), gemm.NewMatrix[bf16.BF16](600, 4000)
+		c := gemm.NewMatrix[float32](m, 4000)
 		p := pack(t, b)
 		for name, call := range map[string]func() error{
 			"plain":  func() error { return gemm.Multiply(c, a, b) },

@@ -56,7 +56,7 @@ type strip struct {
 	a                    tilesOfA
 	b                    unsafe.Pointer // a panel
 	sums                 lines          // where they wait for more of K
-	chain                unsafe.Pointer // the same of a block of K that takes several steps, after the first, NR to a row
+	chain                unsafe.Pointer // the same of a block of K of several steps, after the first, NR to a row
 	pack                 asm.Packing    // of the next panel of B, if its K is not 0
 }
 

@@ -25,7 +25,8 @@ func TestTrace(t *testing.T) {
 		{300, 200, 900, []gemm.Option{gemm.WithDepth(1)}},
 		{300, 200, 900, []gemm.Option{gemm.WithDepth(3), gemm.WithWorkers(3)}},
 	} {
-		a, b, c := gemm.NewMatrix[float32](tc.m, tc.k), gemm.NewMatrix[float32](tc.k, tc.n), gemm.NewMatrix[float32](tc.m, tc.n)
+		a, b := gemm.NewMatrix[float32](tc.m, tc.k), gemm.NewMatrix[float32](tc.k, tc.n)
+		c := gemm.NewMatrix[float32](tc.m, tc.n)
 		for i := range a.Data {
 			a.Data[i] = float32(i % 7)
 		}
@@ -41,7 +42,8 @@ func TestTrace(t *testing.T) {
 			st gemm.Stats
 		)
 		for range 2 { // the second empties it first
-			if err := gemm.Multiply(c, a, b, slices.Concat(tc.opts, []gemm.Option{gemm.WithTrace(&tr), gemm.WithStats(&st)})...); err != nil {
+			opts := slices.Concat(tc.opts, []gemm.Option{gemm.WithTrace(&tr), gemm.WithStats(&st)})
+			if err := gemm.Multiply(c, a, b, opts...); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -69,11 +71,13 @@ func TestTrace(t *testing.T) {
 			t.Errorf("%v: a trace of %v", st, d)
 		}
 		var file bytes.Buffer
-		if _, err := tr.WriteTo(&file); err != nil || !json.Valid(file.Bytes()) || strings.Count(file.String(), `"ph":"X"`) < pieces+copies {
+		_, err := tr.WriteTo(&file)
+		if err != nil || !json.Valid(file.Bytes()) || strings.Count(file.String(), `"ph":"X"`) < pieces+copies {
 			t.Errorf("%v: %v in\n%s", st, err, file.Bytes())
 		}
 	}
-	if _, err := gemm.New(gemm.WithTrace(new(gemm.Trace))); err == nil || !strings.Contains(err.Error(), "WithTrace belongs to a call") {
+	_, err := gemm.New(gemm.WithTrace(new(gemm.Trace)))
+	if err == nil || !strings.Contains(err.Error(), "WithTrace belongs to a call") {
 		t.Errorf("New: %v", err)
 	}
 }

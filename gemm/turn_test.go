@@ -23,8 +23,10 @@ func TestGivesWay(t *testing.T) {
 		t.Skip("without assembly the scheduler can interrupt a kernel")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for _, s := range [][3]int{{12, 12, 12}, {32, 32, 32}, {64, 64, 64}, {128, 128, 128}, {512, 512, 512}, {1024, 1024, 1024},
-		{1, 4096, 4096}, {8, 4096, 4096}, {4096, 64, 60}, {2048, 2048, 32}} {
+	for _, s := range [][3]int{
+		{12, 12, 12}, {32, 32, 32}, {64, 64, 64}, {128, 128, 128}, {512, 512, 512}, {1024, 1024, 1024},
+		{1, 4096, 4096}, {8, 4096, 4096}, {4096, 64, 60}, {2048, 2048, 32},
+	} {
 		if race.Enabled && s[0] < 32 {
 			continue // such a product goes by how long it takes without the detector, and does not look at the clock
 		}
@@ -88,6 +90,7 @@ func givesWay[T gemm.Element](t *testing.T, s [3]int, trans, packed bool, opts .
 	if len(waits) == 0 || waits[len(waits)/2] > 2*time.Millisecond {
 		t.Errorf("%s: another goroutine waits %v", name, waits)
 	} else {
-		t.Logf("%s: %v in the median of %d waits, %v at most", name, waits[len(waits)/2], len(waits), waits[len(waits)-1])
+		t.Logf("%s: %v in the median of %d waits, %v at most",
+			name, waits[len(waits)/2], len(waits), waits[len(waits)-1])
 	}
 }

@@ -37,8 +37,9 @@ func testUnpacked[O gemm.Output](t *testing.T) {
 		}
 		all, unpacked := 0, 0
 		for i, tc := range []struct{ m, n, k int }{
-			{1, 1, 1}, {1, 300, 200}, {3, 257, 129}, {5, 47, 31}, {9, 1000, 400}, {13, 8, 8}, {16, 513, 700}, {33, 33, 33}, {40, 40, 40},
-			{65, 65, 65}, {57, 513, 200}, {700, 40, 300}, {2100, 17, 30}, {100, 1000, 100}, {3000, 3, 7}, {1, 75, 60}, {1, 20, 601}, {1, 33, 300},
+			{1, 1, 1}, {1, 300, 200}, {3, 257, 129}, {5, 47, 31}, {9, 1000, 400}, {13, 8, 8},
+			{16, 513, 700}, {33, 33, 33}, {40, 40, 40}, {65, 65, 65}, {57, 513, 200}, {700, 40, 300},
+			{2100, 17, 30}, {100, 1000, 100}, {3000, 3, 7}, {1, 75, 60}, {1, 20, 601}, {1, 33, 300},
 		} {
 			if (raceEnabled || testing.Short()) && (i%3 > 0 || tc.m*tc.n*tc.k > 1<<20) {
 				continue
@@ -46,7 +47,9 @@ func testUnpacked[O gemm.Output](t *testing.T) {
 			type layout struct{ ta, tb, tc, packed bool }
 			layouts := []layout{{}, {ta: true}, {tc: true, ta: true, tb: true}, {tc: true, tb: true}}
 			if tc.m == 1 && tc.n*tc.k <= 1<<14 { // what is along K, or in panels, is read where it lies, too
-				layouts = append(layouts, []layout{{tb: true}, {ta: true, tb: true}, {packed: true}, {ta: true, packed: true}}...)
+				layouts = append(layouts, []layout{
+					{tb: true}, {ta: true, tb: true}, {packed: true}, {ta: true, packed: true},
+				}...)
 			}
 			for _, layout := range layouts {
 				t.Run(fmt.Sprint(tc, layout), func(t *testing.T) {
@@ -106,10 +109,13 @@ func TestUnpackedWhich(t *testing.T) {
 			{"one row", 1, 512, 512, 0, false, true, nil},
 			{"one row, B transposed", 1, 256, 256, 0, true, true, nil},
 			{"one row, B transposed and not small", 1, 256, 257, 0, true, false, nil},
-			{"one row, B larger than a second-level cache keeps", 1, 1024, 1024, 0, false, false, []gemm.Option{gemm.WithWorkers(2)}},
+			{"one row, B larger than a second-level cache keeps", 1, 1024, 1024, 0, false, false,
+				[]gemm.Option{gemm.WithWorkers(2)}},
 			{"one row, B that several keep", 1, 1024, 1024, 0, false, true, []gemm.Option{gemm.WithWorkers(4)}},
-			{"three rows, B that half the caches hold", 3, 1024, 2048, 4096, false, true, []gemm.Option{gemm.WithWorkers(16)}},
-			{"three rows, B that they do not hold", 3, 1024, 2048, 4096, false, false, []gemm.Option{gemm.WithWorkers(15)}},
+			{"three rows, B that half the caches hold", 3, 1024, 2048, 4096, false, true,
+				[]gemm.Option{gemm.WithWorkers(16)}},
+			{"three rows, B that they do not hold", 3, 1024, 2048, 4096, false, false,
+				[]gemm.Option{gemm.WithWorkers(15)}},
 			{"few rows", 12, 900, 900, 0, false, true, nil},
 			{"few rows, B from memory", 12, 2100, 1100, 0, false, false, nil},
 			{"many rows, B in no cache", 64, 100, 1024, 4096 - 100, false, false, nil},

@@ -16,8 +16,10 @@ import (
 // where K is three, a loop. It reports the median of how many times as fast it is, and if the second factor is
 // packed, as the same product by one that is not.
 func BenchmarkVector(b *testing.B) {
-	for _, d := range [][2]int{{16, 16}, {32, 32}, {64, 64}, {100, 100}, {256, 256}, {1000, 768}, {768, 1000}, {1024, 1024},
-		{2048, 2048}, {10000, 384}, {384, 10000}, {1000000, 3}} {
+	for _, d := range [][2]int{
+		{16, 16}, {32, 32}, {64, 64}, {100, 100}, {256, 256}, {1000, 768}, {768, 1000}, {1024, 1024},
+		{2048, 2048}, {10000, 384}, {384, 10000}, {1000000, 3},
+	} {
 		n, k := d[0], d[1]
 		for _, along := range []bool{false, true} {
 			for _, column := range []bool{false, true} {
@@ -26,7 +28,8 @@ func BenchmarkVector(b *testing.B) {
 					if column {
 						name = fmt.Sprintf("%dx1x%d/", n, k)
 					}
-					name += map[bool]string{false: "across", true: "along"}[along] + map[bool]string{false: "/plain", true: "/packed"}[packed]
+					name += map[bool]string{false: "across", true: "along"}[along]
+					name += map[bool]string{false: "/plain", true: "/packed"}[packed]
 					b.Run(name, func(b *testing.B) { benchmarkVector(b, n, k, along, column, packed) })
 				}
 			}
@@ -45,7 +48,8 @@ func benchmarkVector(b *testing.B, n, k int, along, column, packed bool) {
 	fill(x, func() float32 { return 1 })
 	c, left, right := gemm.NewMatrix[float32](1, n), x, matrix
 	if column {
-		c, left, right = gemm.NewMatrix[float32](n, 1), matrix.T(), gemm.Matrix[float32]{Rows: k, Cols: 1, Stride: 1, Data: x.Data}
+		c, left = gemm.NewMatrix[float32](n, 1), matrix.T()
+		right = gemm.Matrix[float32]{Rows: k, Cols: 1, Stride: 1, Data: x.Data}
 	}
 	y := make([]float32, n)
 	var second gemm.Operand[float32] = right

@@ -26,7 +26,9 @@ func testVector[O gemm.Output, I gemm.Element](t *testing.T) {
 		if !k.Accepts(typeOf[I]()) || k.Supported() != nil {
 			continue
 		}
-		for i, tc := range []struct{ m, k int }{{2000, 1}, {1, 2000}, {33, 33}, {70, 300}, {520, 513}, {1001, 40}, {30000, 3}} {
+		for i, tc := range []struct{ m, k int }{
+			{2000, 1}, {1, 2000}, {33, 33}, {70, 300}, {520, 513}, {1001, 40}, {30000, 3},
+		} {
 			if tc.m*tc.k > 1<<15 && (slowKernel(name) || raceEnabled) {
 				continue
 			}

@@ -22,7 +22,7 @@ const (
 	alongMin     = 256      // least elements of K of columns that are read as rows
 	alongDepth   = 1024     // elements of K of B before the next panel of A reads them again
 	againDepth   = 4096     // the same where kernels for few rows do
-	sweepLeast   = 5        // rows for a kernel that sweeps, or reads columns as rows: fewer are multiplied where B lies
+	sweepLeast   = 5        // rows for a kernel that sweeps or reads columns as rows: fewer are multiplied where B lies
 	behindPanels = 16       // panels of a block of K before the next, packed behind products
 	sweptPanels  = 2        // panels of B in a piece
 )
@@ -185,7 +185,8 @@ func (q *Problem) cutColumns(g *Plan) {
 		}
 		// Long pieces of memory are read fastest, but the slowest of many would keep the others waiting.
 		each := 1
-		if c.PanelsA > 1 || workers > 2 && (workers > 2*fewWorkers || panels < longPanels*workers || q.FormB == AlongK) {
+		if c.PanelsA > 1 ||
+			workers > 2 && (workers > 2*fewWorkers || panels < longPanels*workers || q.FormB == AlongK) {
 			each = slabsEach
 		}
 		block = min(LongCols, (ScratchBytes-2*tile.SlotAlign)/(q.M*4)) / k.NR

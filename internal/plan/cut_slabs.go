@@ -84,7 +84,8 @@ func (q *Problem) near(g *Plan, workers int) bool {
 	switch {
 	case each > 0:
 		// Slabs of all columns pack A once.
-		return q.flops() <= each*float64(workers) || g.A == PanelsOfA && q.N <= on.slabsOnce[q.Crowd(workers)]*q.Kernel.NR
+		return q.flops() <= each*float64(workers) ||
+			g.A == PanelsOfA && q.N <= on.slabsOnce[q.Crowd(workers)]*q.Kernel.NR
 	case workers == 1 && q.counted(one) <= on.shared[one]:
 		return true
 	case g.A == RowsOfA && sizeA <= on.nearA*l2 && q.held(workers, on.nearB) && q.M*q.PitchC <= on.nearC:

@@ -7,14 +7,34 @@ import (
 
 var (
 	formNames   = [...]string{"in rows", "along K", "packed"}
-	sharingSays = [...]string{"by nobody: its caller computes it", "by slabs of C, for which each worker fetches what they need",
-		"by columns of B, by which each worker multiplies all of A", "by a ring, whose slots workers fill and multiply from"}
-	sourceASays = [...]string{"from where it lies", "from panels that who computes packs", "from panels in slots, packed once for all"}
-	sourceBSays = [...]string{"from where it lies, by tiles of any width", "once, from where it lies or is packed, by kernels for few rows",
-		"from where it lies, its columns as rows of A", "from the panels that were packed before", "from panels that who computes packs first",
-		"from panels that are packed behind the products of those before", "from pieces that the kernel packs as it multiplies",
-		"from panels in slots, packed once for all", "as blocks of K side by side, as A, too"}
-	keeperSays = [...]string{"nowhere: the kernel adds up all of K", "in C", "in memory of who computes", "in memory of the engine"}
+	sharingSays = [...]string{
+		"by nobody: its caller computes it",
+		"by slabs of C, for which each worker fetches what they need",
+		"by columns of B, by which each worker multiplies all of A",
+		"by a ring, whose slots workers fill and multiply from",
+	}
+	sourceASays = [...]string{
+		"from where it lies",
+		"from panels that who computes packs",
+		"from panels in slots, packed once for all",
+	}
+	sourceBSays = [...]string{
+		"from where it lies, by tiles of any width",
+		"once, from where it lies or is packed, by kernels for few rows",
+		"from where it lies, its columns as rows of A",
+		"from the panels that were packed before",
+		"from panels that who computes packs first",
+		"from panels that are packed behind the products of those before",
+		"from pieces that the kernel packs as it multiplies",
+		"from panels in slots, packed once for all",
+		"as blocks of K side by side, as A, too",
+	}
+	keeperSays = [...]string{
+		"nowhere: the kernel adds up all of K",
+		"in C",
+		"in memory of who computes",
+		"in memory of the engine",
+	}
 )
 
 func (f Form) String() string { return formNames[f] }
@@ -22,7 +42,9 @@ func (f Form) String() string { return formNames[f] }
 // Explain writes what g does for q, for which it was chosen, and why not otherwise.
 func (q *Problem) Explain(t *strings.Builder, g *Plan) {
 	fmt.Fprintf(t, "shared   %s\n", sharingSays[g.Share])
-	fmt.Fprintf(t, "A        %s\nB        %s\nsums     wait %s\n", sourceASays[g.A], sourceBSays[g.B], keeperSays[g.Sums])
+	fmt.Fprintf(t, "A        %s\n", sourceASays[g.A])
+	fmt.Fprintf(t, "B        %s\n", sourceBSays[g.B])
+	fmt.Fprintf(t, "sums     wait %s\n", keeperSays[g.Sums])
 	fmt.Fprintf(t, "plan     %v\n", g)
 	q.others(t, g)
 }
@@ -37,20 +59,26 @@ func (q *Problem) others(t *strings.Builder, g *Plan) {
 		}
 	}
 	if g.Share == ByCaller && q.Alone(c) {
-		fmt.Fprintf(t, "no other: %.3g MFLOP count as %.3g, and up to %.3g stay with their caller\n", q.flops()/1e6, q.counted(c)/1e6, q.On.shared[c]/1e6)
+		fmt.Fprintf(t, "no other: %.3g MFLOP count as %.3g, and up to %.3g stay with their caller\n",
+			q.flops()/1e6, q.counted(c)/1e6, q.On.shared[c]/1e6)
 		return
 	}
-	say("caller", g.Share == ByCaller, "%.3g MFLOP count as %.3g, and up to %.3g stay with it", q.flops()/1e6, q.counted(c)/1e6, q.On.shared[c]/1e6)
+	say("caller", g.Share == ByCaller, "%.3g MFLOP count as %.3g, and up to %.3g stay with it",
+		q.flops()/1e6, q.counted(c)/1e6, q.On.shared[c]/1e6)
 	rows := &q.On.Columns[c]
-	say("columns", g.Share == ByColumns, "%d rows are to be at most %d, or %d if B takes at most %.2g of the caches; it has %d elements, and is to have %d",
+	say("columns", g.Share == ByColumns, "%d rows are to be at most %d, or %d if B takes at most %.2g of the caches; "+
+		"it has %d elements, and is to have %d",
 		q.M, rows.Most[q.FormB], rows.held[q.FormB], rows.part[q.FormB], q.N*q.K, streamMin)
 	switch each := q.each(g, workers); {
 	case g.Share == ByColumns:
 		say("slabs", false, "of so few rows B is read but once")
 	case each > 0:
-		say("slabs", g.Share <= BySlabs, "%.3g MFLOP of each worker are to be at most %.3g", q.flops()/1e6/float64(workers), each/1e6)
+		say("slabs", g.Share <= BySlabs, "%.3g MFLOP of each worker are to be at most %.3g",
+			q.flops()/1e6/float64(workers), each/1e6)
 	default:
-		say("slabs", g.Share <= BySlabs, "A and B are to be at most %.3g and %.3g second-level caches of each worker, or A %d KiB", q.On.nearA, q.On.nearB, int(q.On.nearRows)>>10)
+		say("slabs", g.Share <= BySlabs,
+			"A and B are to be at most %.3g and %.3g second-level caches of each worker, or A %d KiB",
+			q.On.nearA, q.On.nearB, int(q.On.nearRows)>>10)
 	}
 	say("ring", g.Share == ByRing, "it is for what is too large for the others")
 }

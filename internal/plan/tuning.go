@@ -45,13 +45,13 @@ type Tuning struct {
 	fresh      [forms]int  // words of K in a panel that is packed behind products, by few rows (F)
 	freshTall  [forms]int  // the same if A is high (F)
 	freshTiles int         // tiles of rows that are high: they take as long as to fetch a panel of a stage (F)
-	sweeps     [crowds]int // slabs of each worker that sweeps or reads along: rows are read fastest if they are long (F)
+	sweeps     [crowds]int // slabs of each worker that sweeps or reads along: long rows are read fastest (F)
 
 	// What is not packed: float32.
-	unpacked      int     // bytes of B, or four second-level caches, up to which few rows, or columns, read it in place (S)
+	unpacked      int     // bytes of B, or four second-level caches, up to which few rows or columns read it so (S)
 	unpackedThin  int     // the same for fewer than thinRows by one or two workers (F)
 	unpackedTall  int     // rows that are few there: to pack B takes as long as to multiply three (S)
-	unpackedNear  int     // bytes of a cache over which a strip of B may be spread for a second-level one to keep it (S)
+	unpackedNear  int     // bytes of a cache over which a strip of B may spread for a second-level one to keep it (S)
 	unpackedSmall float64 // flops up to which nothing is packed in any case (S)
 
 	// The ring.
