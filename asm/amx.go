@@ -95,7 +95,8 @@ func packTilesB(kContiguous bool) PackFunc {
 			across = stride
 		}
 		for first := 0; first < r; first += amxNR {
-			packGeneric(BF16, 2, amxNR, kContiguous, unsafe.Add(dst, first*amxWords(k)*4), unsafe.Add(src, first*across), stride, min(r-first, amxNR), k)
+			packGeneric(BF16, 2, amxNR, kContiguous,
+				unsafe.Add(dst, first*amxWords(k)*4), unsafe.Add(src, first*across), stride, min(r-first, amxNR), k)
 		}
 		padTilesB(dst, r, k)
 	}

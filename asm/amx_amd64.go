@@ -34,11 +34,15 @@ func stripRowsAMX(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointe
 
 // packers512TilesA returns the packers into panels of A, by orientation.
 func packers512TilesA() (slots [2]PackFunc) {
-	pack := func(one func(dst, src unsafe.Pointer, stride, rows, k int), chunk, across, along int, dst, src unsafe.Pointer, stride, r, k int) {
+	pack := func(
+		one func(dst, src unsafe.Pointer, stride, rows, k int), chunk, across, along int,
+		dst, src unsafe.Pointer, stride, r, k int,
+	) {
 		words := amxWords(k)
 		for k0 := 0; k0 < k; k0 += chunk {
 			for i := 0; i < r; i += amxMR {
-				one(unsafe.Add(dst, i*words*4+k0*amxMR*2), unsafe.Add(src, i*across+k0*along), stride, min(r-i, amxMR), min(k-k0, chunk))
+				one(unsafe.Add(dst, i*words*4+k0*amxMR*2), unsafe.Add(src, i*across+k0*along),
+					stride, min(r-i, amxMR), min(k-k0, chunk))
 			}
 		}
 	}
@@ -56,7 +60,8 @@ func packers512TilesB() (slots [2]PackFunc) {
 	slots[packSlot(true)] = func(dst, src unsafe.Pointer, stride, r, k int) {
 		for i := 0; i < r; i += amxNR {
 			for k0 := 0; k0 < k; k0 += packChunk {
-				packAlong512Pairsx32(unsafe.Add(dst, i*amxWords(k)*4+k0/2*amxNR*4), unsafe.Add(src, i*stride+k0*2), stride, min(r-i, amxNR), min(k-k0, packChunk))
+				packAlong512Pairsx32(unsafe.Add(dst, i*amxWords(k)*4+k0/2*amxNR*4), unsafe.Add(src, i*stride+k0*2),
+					stride, min(r-i, amxNR), min(k-k0, packChunk))
 			}
 		}
 		padTilesB(dst, r, k)
@@ -74,13 +79,15 @@ func packers512TilesB() (slots [2]PackFunc) {
 				pack(unsafe.Add(to, k0/2*amxNR*4), unsafe.Add(from, k0*stride), stride, min(even-k0, packChunk), panel)
 			}
 			for i := at; even < k && i < at+wide; i += amxNR {
-				packAcross512Pairsx32(unsafe.Add(dst, i/amxNR*panel+even/2*amxNR*4), unsafe.Add(src, i*2+even*stride), stride, amxNR, 1, 0)
+				packAcross512Pairsx32(unsafe.Add(dst, i/amxNR*panel+even/2*amxNR*4), unsafe.Add(src, i*2+even*stride),
+					stride, amxNR, 1, 0)
 			}
 			at += wide
 		}
 		for k0 := 0; k0 < k; k0 += straightChunk {
 			for i := at; i < r; i += amxNR {
-				packAcross512Pairsx32(unsafe.Add(dst, i/amxNR*panel+k0/2*amxNR*4), unsafe.Add(src, i*2+k0*stride), stride, min(r-i, amxNR), min(k-k0, straightChunk), 0)
+				packAcross512Pairsx32(unsafe.Add(dst, i/amxNR*panel+k0/2*amxNR*4), unsafe.Add(src, i*2+k0*stride),
+					stride, min(r-i, amxNR), min(k-k0, straightChunk), 0)
 			}
 		}
 		padTilesB(dst, r, k)

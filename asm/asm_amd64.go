@@ -31,7 +31,9 @@ var (
 			F32:  packers512(F32, 1, 32, packAlong512Wordsx32, packAcross512Wordsx32),
 		},
 		mulPack: [numTypes][2]mulPackFunc{
-			BF16: {mulPackAcross512BF16, mulPackAlong512BF16}, F16: {mulPackAcross512F16, mulPackAlong512F16}, F32: {mulPackAcross512Words, mulPackAlong512Words},
+			BF16: {mulPackAcross512BF16, mulPackAlong512BF16},
+			F16:  {mulPackAcross512F16, mulPackAlong512F16},
+			F32:  {mulPackAcross512Words, mulPackAlong512Words},
 		},
 		stream:   [numTypes]streamFuncs{BF16: streamBF16.roles(), F16: streamF16.roles(), F32: streamWords.roles()},
 		edge:     edgesAVX512.multiply,
@@ -55,8 +57,12 @@ var (
 			F16:  packers256x24(F16, groupsAlongF16, groupsAcrossF16),
 			F32:  packers256x24(F32, groupsAlongWords, groupsAcrossWords),
 		},
-		mulPack:  [numTypes][2]mulPackFunc{BF16: {mulPackAcross256BF16}, F16: {mulPackAcross256F16}, F32: {mulPackAcross256Words}},
-		stream:   [numTypes]streamFuncs{BF16: stream256BF16.roles(), F16: stream256F16.roles(), F32: stream256Words.roles()},
+		mulPack: [numTypes][2]mulPackFunc{
+			BF16: {mulPackAcross256BF16}, F16: {mulPackAcross256F16}, F32: {mulPackAcross256Words},
+		},
+		stream: [numTypes]streamFuncs{
+			BF16: stream256BF16.roles(), F16: stream256F16.roles(), F32: stream256Words.roles(),
+		},
 		edge:     edgesAVX2.multiply,
 		unpacked: unpackedOf(&unpackedAVX2, &unpackedAcrossAVX2, nil),
 		lanes: [numTypes]LanesFunc{

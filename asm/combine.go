@@ -17,7 +17,8 @@ func Combine(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, lda, rows, cols in
 	case hasAVX:
 		whole = cols &^ 7
 		for i := 0; whole > 0 && i < rows; i += combineRows {
-			combine(unsafe.Add(dst, i*ldd), ldd, unsafe.Add(acc, i*lda), lda, min(rows-i, combineRows), whole, alpha, beta)
+			combine(unsafe.Add(dst, i*ldd), ldd, unsafe.Add(acc, i*lda), lda,
+				min(rows-i, combineRows), whole, alpha, beta)
 		}
 	}
 	if whole < cols {

@@ -42,9 +42,10 @@ var (
 // operating system does not save, and without those that GODEBUG turns off (cpu.avx2=off, the name in lower case; see
 // [syscpu]).
 var features = map[string]bool{
-	"AVX": syscpu.X86.HasAVX, "AVX2": syscpu.X86.HasAVX2, "FMA": syscpu.X86.HasFMA, "F16C": syscpu.X86.HasF16C, "BMI2": syscpu.X86.HasBMI2,
-	"AVX512F": syscpu.X86.HasAVX512F, "AVX512BW": syscpu.X86.HasAVX512BW, "AVX512DQ": syscpu.X86.HasAVX512DQ, "AVX512VL": syscpu.X86.HasAVX512VL,
-	"AVX512VBMI": syscpu.X86.HasAVX512VBMI,
+	"AVX": syscpu.X86.HasAVX, "AVX2": syscpu.X86.HasAVX2, "FMA": syscpu.X86.HasFMA,
+	"F16C": syscpu.X86.HasF16C, "BMI2": syscpu.X86.HasBMI2,
+	"AVX512F": syscpu.X86.HasAVX512F, "AVX512BW": syscpu.X86.HasAVX512BW, "AVX512DQ": syscpu.X86.HasAVX512DQ,
+	"AVX512VL": syscpu.X86.HasAVX512VL, "AVX512VBMI": syscpu.X86.HasAVX512VBMI,
 	"AVX512BF16": syscpu.X86.HasAVX512BF16, "AMXTILE": syscpu.X86.HasAMXTile, "AMXBF16": syscpu.X86.HasAMXBF16,
 }
 
@@ -84,7 +85,8 @@ func (c cpu) lacks(need isa) error {
 	}
 	switch debug := os.Getenv("GODEBUG"); {
 	case strings.Contains(debug, "cpu."):
-		return fmt.Errorf("this processor, its operating system or GODEBUG=%s lacks %s", debug, strings.Join(missing, ", "))
+		return fmt.Errorf("this processor, its operating system or GODEBUG=%s lacks %s",
+			debug, strings.Join(missing, ", "))
 	default:
 		return fmt.Errorf("this processor or its operating system lacks %s", strings.Join(missing, ", "))
 	}
@@ -125,7 +127,8 @@ func reason(k, chosen *Kernel, t Type, c cpu) string {
 	case k.Name == "goamx":
 		return fmt.Sprintf("not for %v unless pinned: it is the exact but slow model of TDPBF16PS", t)
 	case k.Name == "avx512bf16" && c.slowDotBF16():
-		return fmt.Sprintf("not for %v: VDPBF16PS is slower than f32 FMA on this core, so %s is preferred", t, chosen.Name)
+		return fmt.Sprintf("not for %v: VDPBF16PS is slower than f32 FMA on this core, so %s is preferred",
+			t, chosen.Name)
 	}
 	return fmt.Sprintf("not for %v: %s is faster", t, chosen.Name)
 }

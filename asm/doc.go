@@ -75,11 +75,14 @@
 // The assembly, and the declarations of its functions, are written by the program in gen; build tag purego leaves
 // them out. A function is called ROLE HOW SET WHAT xSIZE, as packAcross512BF16x32 is, of which some leave out some:
 //
-//	ROLE  mul, rows (A in rows), lanes, mulPack, edge, unpacked, vector, stream, pack, sweep, scan, exponents, tame, wide, apply, peak
+//	ROLE  mul, rows (A in rows), lanes, mulPack, edge, unpacked, vector, stream, pack, sweep, scan, exponents, tame,
+//	      wide, apply, peak
 //	HOW   Along, Across (K runs along the rows of the source, or across them), Panels, Short, Far, Past, Round, Hopper
 //	SET   512 (AVX-512), 256 (AVX2), AMX
-//	WHAT  B holds: Pairs (of bf16), Words (float32), BF16, F16 (widened), Tiles (multiplied as AMX does); or A, B, a panel's side
-//	SIZE  rows of A (stream), vectors of columns (edge, unpacked), width of a panel, and how much of it or how many (pack)
+//	WHAT  B holds: Pairs (of bf16), Words (float32), BF16, F16 (widened), Tiles (multiplied as AMX does);
+//	      or A, B, a panel's side
+//	SIZE  rows of A (stream), vectors of columns (edge, unpacked), width of a panel, and how much of it or how many
+//	      (pack)
 //
 // To add a kernel: write what it does in the file of its family in gen and add it to the table there, run go
 // generate, and name the function in the functions of its kernel in asm_amd64.go, whose roles kernel.go explains; a

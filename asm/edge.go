@@ -9,14 +9,18 @@ import (
 // least 1, in the time that so many rows and vectors of columns take, and neither reads the rest from src nor writes
 // it to dst. Word p of row i of A is at a + i·lda + p·step: lda and step are 4 and 4·MR in a panel, and anything
 // where A is read where it lies. b is one whole panel.
-type EdgeFunc func(r, n, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int)
+type EdgeFunc func(
+	r, n, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int,
+)
 
 // Edge returns the kernel's EdgeFunc, or nil if it has none.
 func (k *Kernel) Edge() EdgeFunc { return k.edge }
 
 // edgeGeneric is the twin of the kernels of kern for edges; mul is the kernel's Mul or Ref.
 func edgeGeneric(kern *Kernel, mul KernelFunc) EdgeFunc {
-	return func(r, n, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+	return func(
+		r, n, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int,
+	) {
 		panel, tile := make([]uint32, max(1, kern.MR*k)), make([]float32, kern.MR*kern.NR)
 		for p := range k {
 			for i := range r {
@@ -38,7 +42,8 @@ func edgeGeneric(kern *Kernel, mul KernelFunc) EdgeFunc {
 				copy(tile[i*kern.NR:], row(src, i, apart))
 			}
 		}
-		mul(k, 1, unsafe.Pointer(unsafe.SliceData(panel)), b, from, pitch|lds&1, unsafe.Pointer(unsafe.SliceData(out)), kern.NR*4)
+		mul(k, 1, unsafe.Pointer(unsafe.SliceData(panel)), b, from, pitch|lds&1,
+			unsafe.Pointer(unsafe.SliceData(out)), kern.NR*4)
 		for i := range r {
 			copy(row(dst, i, ldd), out[i*kern.NR:])
 		}

@@ -7,7 +7,9 @@ import "unsafe"
 // An edgeTile multiplies r rows by so many vectors of columns as its name says, of the last of which it reads and
 // writes the first columns of C, last of them. Short is for few columns in the last vector: it has half the width
 // with AVX-512, and with AVX2 is masked, which only then it is. See [EdgeFunc].
-type edgeTile func(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+type edgeTile func(
+	r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int,
+)
 
 // An edgeShape is the edge kernels of a kernel, by vectors of columns.
 type edgeShape struct {
@@ -29,7 +31,9 @@ var (
 )
 
 // multiply is an EdgeFunc.
-func (s *edgeShape) multiply(r, n, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int) {
+func (s *edgeShape) multiply(
+	r, n, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int,
+) {
 	vecs := (n + 1<<s.shift - 1) >> s.shift
 	last := n - (vecs-1)<<s.shift
 	tiles := s.tiles

@@ -86,7 +86,8 @@ func packing8(k *Kernel, t Type, width int, kContiguous bool, pack PackFunc) Pac
 				cols := min(group, r-i)
 				widenRows(t, unsafe.Pointer(mem), 2*cols, unsafe.Add(src, k0*stride+i), stride, deep, cols)
 				for j := 0; j < cols; j += width {
-					pack(unsafe.Add(dst, (i+j)/width*panel(n)+panel(k0)), unsafe.Add(unsafe.Pointer(mem), 2*j), 2*cols, min(width, cols-j), deep)
+					pack(unsafe.Add(dst, (i+j)/width*panel(n)+panel(k0)),
+						unsafe.Add(unsafe.Pointer(mem), 2*j), 2*cols, min(width, cols-j), deep)
 				}
 			}
 		}

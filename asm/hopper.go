@@ -150,7 +150,8 @@ func registerHopper(c cpu) []*Kernel {
 	ks := []*Kernel{
 		{Name: "hopper-avx512", ISA: "AVX-512", needs: isaAVX512, exact: &hopperShape512, functions: hopper512},
 		{Name: "hopper-avx2", ISA: "AVX2+F16C", needs: isaAVX2, exact: &hopperShape256, functions: hopper256},
-		{Name: "hopper-go", ISA: "Go", exact: &hopperShapeGo, functions: functions{peak: peakHopperGo, flops: peakHopperGoFlops}},
+		{Name: "hopper-go", ISA: "Go", exact: &hopperShapeGo,
+			functions: functions{peak: peakHopperGo, flops: peakHopperGoFlops}},
 	}
 	for _, k := range ks {
 		s := k.exact

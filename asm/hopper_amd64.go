@@ -54,7 +54,8 @@ func (c hopperCode) functions(native *functions, groupA, groupB int, peak func(n
 				a.values = a.widening(false, a.straight(c.zmm, wide, native.packA[wide][slot]))
 			}
 			b.partwise(kContiguous, native.packB[wide][slot])
-			f.packA[t][slot], f.packB[t][slot], f.finishB[t] = a.packFunc(kContiguous), b.packFunc(kContiguous), b.finish
+			f.packA[t][slot], f.packB[t][slot] = a.packFunc(kContiguous), b.packFunc(kContiguous)
+			f.finishB[t] = b.finish
 		}
 	}
 	return f

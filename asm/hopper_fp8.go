@@ -45,7 +45,9 @@ var wideBuffers = sync.Pool{New: func() any { return new([widenGroup * widenDept
 
 // widening returns values, a packer of the values of f16, with fp8 elements widened for it on the way; for the other
 // types it returns values.
-func (c *hopperPacker) widening(kContiguous bool, values func(dst, src unsafe.Pointer, stride, n, k, depth int)) func(dst, src unsafe.Pointer, stride, n, k, depth int) {
+func (c *hopperPacker) widening(
+	kContiguous bool, values func(dst, src unsafe.Pointer, stride, n, k, depth int),
+) func(dst, src unsafe.Pointer, stride, n, k, depth int) {
 	if widened(c.t) == c.t {
 		return values
 	}

@@ -103,7 +103,10 @@ func sourceAt(src unsafe.Pointer, t Type, stride, i int, kContiguous bool) unsaf
 // newHeader returns the header of a panel of t without what depends on its elements.
 func newHeader(t Type) hopperHeader {
 	kind := hopperKinds[t]
-	return hopperHeader{normal: int32(kind.normal), products: int32(kind.products), fraction: int32(kind.fraction), result: int32(kind.result)}
+	return hopperHeader{
+		normal: int32(kind.normal), products: int32(kind.products),
+		fraction: int32(kind.fraction), result: int32(kind.result),
+	}
 }
 
 // setExponents fills in what the header says of exponents, from the largest exponent field of the values and the

@@ -84,7 +84,8 @@ func (c *hopperPacker) finishAssembly(zmm bool, p hopperPanel, depth int) {
 		}
 		c.scan(zmm, values, n, &found)
 		for i := range found.sum {
-			largest, smallest, sum = max(largest, found.largest[i]), min(smallest, found.smallest[i]), max(sum, found.sum[i])
+			largest, smallest = max(largest, found.largest[i]), min(smallest, found.smallest[i])
+			sum = max(sum, found.sum[i])
 		}
 	}
 	least := uint32(255)
@@ -103,19 +104,24 @@ func (c *hopperPacker) finishAssembly(zmm bool, p hopperPanel, depth int) {
 		row = c.pitch
 	}
 	for k0 := 0; k0 < depth; k0 += finishChunk {
-		c.exponents(zmm, unsafe.Add(p.exponents, k0*row), unsafe.Add(p.values, k0*sub*4), min(depth-k0, finishChunk), normal, base, depth*sub*4)
+		c.exponents(zmm, unsafe.Add(p.exponents, k0*row), unsafe.Add(p.values, k0*sub*4),
+			min(depth-k0, finishChunk), normal, base, depth*sub*4)
 	}
 }
 
 // straight returns values for panels of A from rows of K, of which several are packed at once: all that there are, or
 // with AVX2 whole groups.
-func (c *hopperPacker) straight(zmm bool, t Type, rest PackFunc) func(dst, src unsafe.Pointer, stride, n, k, depth int) {
+func (c *hopperPacker) straight(
+	zmm bool, t Type, rest PackFunc,
+) func(dst, src unsafe.Pointer, stride, n, k, depth int) {
 	size := t.Size()
 	pack512 := map[Type]packAcross512{BF16: packAcross512BF16x8, F16: packAcross512F16x8, F32: packAcross512Wordsx8}[t]
 	pack256 := map[Type]packAcross256{BF16: packAcross256BF16x4, F16: packAcross256F16x4, F32: packAcross256Wordsx4}[t]
 	return func(dst, src unsafe.Pointer, stride, n, k, depth int) {
 		if !zmm && n < c.group {
-			c.parts(dst, n, depth, func(part unsafe.Pointer, i, n int) { rest(part, unsafe.Add(src, i*size), stride, n, k) })
+			c.parts(dst, n, depth, func(part unsafe.Pointer, i, n int) {
+				rest(part, unsafe.Add(src, i*size), stride, n, k)
+			})
 			return
 		}
 		for k0 := 0; k0 < k; k0 += packChunk {

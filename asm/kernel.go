@@ -139,7 +139,9 @@ type PackFunc func(dst, src unsafe.Pointer, stride, r, k int)
 
 // A Kernel is one microkernel with the packers that feed it. Its exported fields are read-only.
 type Kernel struct {
-	Name       string     // "amx", "avx512bf16", "avx512", "avx2", "go", "gobf16", "goamx"; "hopper-avx512", "hopper-avx2", "hopper-go"
+	// Name is "amx", "avx512bf16", "avx512", "avx2", "go", "gobf16" or "goamx"; with Hopper's arithmetic
+	// "hopper-avx512", "hopper-avx2" or "hopper-go".
+	Name       string
 	ISA        string     // the instruction set in the words of its vendor
 	Arithmetic Arithmetic // what it computes
 	MR, NR     int        // rows and columns of a tile

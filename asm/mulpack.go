@@ -43,7 +43,9 @@ func (k *Kernel) PackDepth(t Type, kContiguous bool) int {
 }
 
 // MulPack is Mul, and packs a panel of B of type t meanwhile, or afterwards if the kernel cannot do both at once.
-func (k *Kernel) MulPack(t Type, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing) {
+func (k *Kernel) MulPack(
+	t Type, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing,
+) {
 	depth := k.PackDepth(t, pack.KContiguous)
 	if depth == 0 || pack.K%depth != 0 {
 		mulPackGeneric(k, k.Mul, t, words, m, a, b, src, lds, dst, ldd, pack)
@@ -53,7 +55,10 @@ func (k *Kernel) MulPack(t Type, words, m int, a, b, src unsafe.Pointer, lds int
 }
 
 // mulPackGeneric is the twin of the kernels of kern that pack; mul is the kernel's Mul or Ref.
-func mulPackGeneric(kern *Kernel, mul KernelFunc, t Type, words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing) {
+func mulPackGeneric(
+	kern *Kernel, mul KernelFunc, t Type,
+	words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing,
+) {
 	mul(words, m, a, b, src, lds, dst, ldd)
 	if pack.K > 0 {
 		kern.PackB(t, pack.KContiguous)(pack.Panel, pack.B, pack.Stride, kern.NR, pack.K)

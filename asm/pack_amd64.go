@@ -100,7 +100,8 @@ func packers256x4(t Type, transposed pack256, straight packAcross256) (slots [2]
 		whole := r - r%group
 		for k0 := 0; k0 < k; k0 += straightChunk {
 			for i := 0; i < whole; i += group {
-				straight(unsafe.Add(dst, i*k*4+k0*width*4), unsafe.Add(src, i*size+k0*stride), stride, min(k-k0, straightChunk), width*k*4)
+				straight(unsafe.Add(dst, i*k*4+k0*width*4), unsafe.Add(src, i*size+k0*stride),
+					stride, min(k-k0, straightChunk), width*k*4)
 			}
 		}
 		if i := whole; i < r {
@@ -122,13 +123,16 @@ func transposing256(t Type, width int, transposed []pack256) PackFunc {
 				depth = 0
 			}
 			for k0 := 0; k0 < depth; k0 += packChunk {
-				transposed[groups-1](unsafe.Add(panel, k0*width*4), unsafe.Add(from, k0*size), stride, min(depth-k0, packChunk))
+				transposed[groups-1](unsafe.Add(panel, k0*width*4), unsafe.Add(from, k0*size),
+					stride, min(depth-k0, packChunk))
 			}
 			for row := groups * group; row < rows && depth > 0; row++ {
-				packRow(t, 1, width, unsafe.Slice((*uint32)(panel), width*depth)[row:], unsafe.Add(from, row*stride), depth)
+				packRow(t, 1, width, unsafe.Slice((*uint32)(panel), width*depth)[row:],
+					unsafe.Add(from, row*stride), depth)
 			}
 			if depth < k {
-				packGeneric(t, 1, width, true, unsafe.Add(panel, depth*width*4), unsafe.Add(from, depth*size), stride, rows, k-depth)
+				packGeneric(t, 1, width, true,
+					unsafe.Add(panel, depth*width*4), unsafe.Add(from, depth*size), stride, rows, k-depth)
 			}
 		}
 	}

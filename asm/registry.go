@@ -92,7 +92,8 @@ func (k *Kernel) complete() {
 			if !k.accepts[t] || k.packA[t][slot] != nil {
 				continue
 			}
-			k.packA[t][slot], k.packB[t][slot] = packer(t, k.KPack, k.MR, kContiguous), packer(t, k.KPack, k.NR, kContiguous)
+			k.packA[t][slot] = packer(t, k.KPack, k.MR, kContiguous)
+			k.packB[t][slot] = packer(t, k.KPack, k.NR, kContiguous)
 			if k.step == amxStep {
 				k.packA[t][slot], k.packB[t][slot] = packTilesA(kContiguous), packTilesB(kContiguous)
 			}
@@ -169,7 +170,8 @@ func SelectArithmetic(t Type, arith Arithmetic, name string) (*Kernel, error) {
 	case k == nil:
 		return nil, fmt.Errorf("asm: kernel %q%s is unknown; choices: %s", name, from, choices(t, arith))
 	case k.Arithmetic != arith:
-		return nil, fmt.Errorf("asm: kernel %q%s computes in %v arithmetic, not %v; choices: %s", name, from, k.Arithmetic, arith, choices(t, arith))
+		return nil, fmt.Errorf("asm: kernel %q%s computes in %v arithmetic, not %v; choices: %s",
+			name, from, k.Arithmetic, arith, choices(t, arith))
 	case !k.accepts[t]:
 		return nil, fmt.Errorf("asm: kernel %q%s does not multiply %v; choices: %s", name, from, t, choices(t, arith))
 	case k.err != nil:

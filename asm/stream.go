@@ -97,9 +97,12 @@ func streamGeneric(kern *Kernel, mul KernelFunc, t Type, kContiguous bool) Strea
 			deep := kern.Words(t, n0)
 			for j := 0; j < n; j += kern.NR {
 				here := min(kern.NR, n-j)
-				packGeneric(t, kern.KPack, kern.NR, kContiguous, unsafe.Pointer(unsafe.SliceData(panel)), unsafe.Add(b, j*across+k0*along), stride, here, n0)
+				packGeneric(t, kern.KPack, kern.NR, kContiguous,
+					unsafe.Pointer(unsafe.SliceData(panel)), unsafe.Add(b, j*across+k0*along), stride, here, n0)
 				clear(panel[(n0+kern.KPack-1)/kern.KPack*kern.NR : deep*kern.NR])
-				tilesGeneric(kern, mul, deep, m, here, unsafe.Add(a, kern.PanelA(k0/kern.KPack)), unsafe.Pointer(unsafe.SliceData(panel)), unsafe.Add(dst, j*4), ldd, add)
+				tilesGeneric(kern, mul, deep, m, here,
+					unsafe.Add(a, kern.PanelA(k0/kern.KPack)), unsafe.Pointer(unsafe.SliceData(panel)),
+					unsafe.Add(dst, j*4), ldd, add)
 			}
 			add = true
 		}

@@ -57,11 +57,14 @@ func (s *streamKernel) isVector(m int, short bool) bool {
 }
 
 // lines multiplies k elements of K, whole blocks of sums or lines of one.
-func (s *streamKernel) lines(c *streamBlock, k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
+func (s *streamKernel) lines(
+	c *streamBlock, k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool,
+) {
 	length := streamLength / s.size
 	c.adds = 1
 	for k0 := 0; k0 < k; k0 += length {
-		s.blocks(c, min(k-k0, length)*s.size/s.block, m, n, s.panelA(a, k0), unsafe.Add(b, k0*s.size), stride, dst, ldd, add || k0 > 0)
+		s.blocks(c, min(k-k0, length)*s.size/s.block, m, n,
+			s.panelA(a, k0), unsafe.Add(b, k0*s.size), stride, dst, ldd, add || k0 > 0)
 	}
 }
 
@@ -77,7 +80,9 @@ var farB = machine().halves()
 //
 //	slot 0   ├── columns 0 ──┤├── columns 32 ─┤
 //	slot 1   ·    ├── columns 16 ─┤├── columns 48 ─┤
-func (s *streamKernel) blocks(c *streamBlock, blocks, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
+func (s *streamKernel) blocks(
+	c *streamBlock, blocks, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool,
+) {
 	v := s.transposed.of(m)
 	kernels, slots := s.transposed, c.slots[:s.slots[v]]
 	ahead, lag := streamAhead, streamLag/s.block
@@ -144,7 +149,9 @@ func (s *streamKernel) blocks(c *streamBlock, blocks, m, n int, a, b unsafe.Poin
 }
 
 // rest multiplies less of K than a line: it packs columns and multiplies the panels.
-func (s *streamKernel) rest(c *streamBlock, k, m, n int, a, b unsafe.Pointer, stride int, src, dst unsafe.Pointer, ldd int) {
+func (s *streamKernel) rest(
+	c *streamBlock, k, m, n int, a, b unsafe.Pointer, stride int, src, dst unsafe.Pointer, ldd int,
+) {
 	v := s.panels.of(m)
 	width := s.widths[v]
 	c.slots[0].a = a

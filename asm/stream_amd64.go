@@ -16,7 +16,7 @@ type streamBlock struct {
 	n      int            // across: columns
 	stride int            // across: bytes between the rows of B; panels: between its panels
 	ahead  int            // across and panels: bytes from what is read to what is prefetched
-	near   int            // across: with as many columns left, or fewer, another row is prefetched; along: so is another at this offset
+	near   int            // across: with so few columns left another row is prefetched; along: it is at this offset
 	lone   int            // along, AVX-512: not 0 if the first slot is to be multiplied, and the others to do nothing
 	next   int            // across: what leads from the end of a row to that one; along: its offset
 	each   int            // along: blocks of K that are a block of sums

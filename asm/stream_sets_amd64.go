@@ -140,64 +140,103 @@ func (s *streamKernel) farAlong() streamSet {
 }
 
 var (
-	stream512 = streamShape{mr: 8, nr: 32, vec: 16, masks: true, slots: []int{2, 2, 2, 1, 1}, widths: []int{128, 128, 64, 32, 32}, deep: []int{64, 64, 64, 32, 32}}
-	stream256 = streamShape{mr: avx2MR, nr: avx2NR, vec: avx2Vector, slots: []int{4, 4, 2}, widths: []int{avx2NR, avx2NR, avx2NR}}
+	stream512 = streamShape{mr: 8, nr: 32, vec: 16, masks: true,
+		slots: []int{2, 2, 2, 1, 1}, widths: []int{128, 128, 64, 32, 32}, deep: []int{64, 64, 64, 32, 32}}
+	stream256 = streamShape{mr: avx2MR, nr: avx2NR, vec: avx2Vector,
+		slots: []int{4, 4, 2}, widths: []int{avx2NR, avx2NR, avx2NR}}
 
-	streamPairs = streamKernel{streamShape: &stream512, sums: BF16.Block(), size: 2, kpack: 2, block: 64, pack: packAlong512Pairsx32, reach: &reachPairs,
-		straight:   streamSet{streamAcross512Pairsx1, streamAcross512Pairsx2, streamAcross512Pairsx4, streamAcross512Pairsx6, streamAcross512Pairsx8},
-		transposed: streamSet{streamAlong512Pairsx1, streamAlong512Pairsx2, streamAlong512Pairsx4, streamAlong512Pairsx6, streamAlong512Pairsx8},
-		panels:     streamSet{streamPanels512Pairsx1, streamPanels512Pairsx2, streamPanels512Pairsx4, streamPanels512Pairsx6, streamPanels512Pairsx8},
+	streamPairs = streamKernel{streamShape: &stream512, sums: BF16.Block(), size: 2, kpack: 2, block: 64,
+		pack: packAlong512Pairsx32, reach: &reachPairs,
+		straight: streamSet{streamAcross512Pairsx1, streamAcross512Pairsx2, streamAcross512Pairsx4,
+			streamAcross512Pairsx6, streamAcross512Pairsx8},
+		transposed: streamSet{streamAlong512Pairsx1, streamAlong512Pairsx2, streamAlong512Pairsx4,
+			streamAlong512Pairsx6, streamAlong512Pairsx8},
+		panels: streamSet{streamPanels512Pairsx1, streamPanels512Pairsx2, streamPanels512Pairsx4,
+			streamPanels512Pairsx6, streamPanels512Pairsx8},
 		far: &farStream{reach: &reachFarPairs,
-			straight:   streamSet{streamAcrossFar512Pairsx1, streamAcrossFar512Pairsx2, streamAcrossFar512Pairsx4, streamAcrossFar512Pairsx6, streamAcrossFar512Pairsx8},
-			transposed: streamSet{streamAlongFar512Pairsx1, streamAlongFar512Pairsx2, streamAlongFar512Pairsx4, streamAlongFar512Pairsx6, streamAlongFar512Pairsx8},
-			panels:     streamSet{streamPanelsFar512Pairsx1, streamPanelsFar512Pairsx2, streamPanelsFar512Pairsx4, streamPanelsFar512Pairsx6, streamPanelsFar512Pairsx8}}}
-	streamWords = streamKernel{streamShape: &stream512, sums: F32.Block(), size: 4, kpack: 1, block: 64, pack: packAlong512Wordsx32, reach: &reach512,
-		straight:   streamSet{streamAcross512Wordsx1, streamAcross512Wordsx2, streamAcross512Wordsx4, streamAcross512Wordsx6, streamAcross512Wordsx8},
-		transposed: streamSet{streamAlong512Wordsx1, streamAlong512Wordsx2, streamAlong512Wordsx4, streamAlong512Wordsx6, streamAlong512Wordsx8},
-		panels:     streamSet{streamPanels512Wordsx1, streamPanels512Wordsx2, streamPanels512Wordsx4, streamPanels512Wordsx6, streamPanels512Wordsx8},
-		vector:     vector512,
+			straight: streamSet{streamAcrossFar512Pairsx1, streamAcrossFar512Pairsx2, streamAcrossFar512Pairsx4,
+				streamAcrossFar512Pairsx6, streamAcrossFar512Pairsx8},
+			transposed: streamSet{streamAlongFar512Pairsx1, streamAlongFar512Pairsx2, streamAlongFar512Pairsx4,
+				streamAlongFar512Pairsx6, streamAlongFar512Pairsx8},
+			panels: streamSet{streamPanelsFar512Pairsx1, streamPanelsFar512Pairsx2, streamPanelsFar512Pairsx4,
+				streamPanelsFar512Pairsx6, streamPanelsFar512Pairsx8}}}
+	streamWords = streamKernel{streamShape: &stream512, sums: F32.Block(), size: 4, kpack: 1, block: 64,
+		pack: packAlong512Wordsx32, reach: &reach512,
+		straight: streamSet{streamAcross512Wordsx1, streamAcross512Wordsx2, streamAcross512Wordsx4,
+			streamAcross512Wordsx6, streamAcross512Wordsx8},
+		transposed: streamSet{streamAlong512Wordsx1, streamAlong512Wordsx2, streamAlong512Wordsx4,
+			streamAlong512Wordsx6, streamAlong512Wordsx8},
+		panels: streamSet{streamPanels512Wordsx1, streamPanels512Wordsx2, streamPanels512Wordsx4,
+			streamPanels512Wordsx6, streamPanels512Wordsx8},
+		vector: vector512,
 		far: &farStream{reach: &reachFar,
-			straight:   streamSet{streamAcrossFar512Wordsx1, streamAcrossFar512Wordsx2, streamAcrossFar512Wordsx4, streamAcrossFar512Wordsx6, streamAcrossFar512Wordsx8},
-			transposed: streamSet{nil, streamAlongFar512Wordsx2, streamAlongFar512Wordsx4, streamAlongFar512Wordsx6, streamAlongFar512Wordsx8},
-			panels:     streamSet{streamPanelsFar512Wordsx1, streamPanelsFar512Wordsx2, streamPanelsFar512Wordsx4, streamPanelsFar512Wordsx6, streamPanelsFar512Wordsx8}}}
-	streamBF16 = streamKernel{streamShape: &stream512, sums: BF16.Block(), size: 2, kpack: 1, block: 32, pack: packAlong512BF16x32, reach: &reach512,
-		straight:   streamSet{streamAcross512BF16x1, streamAcross512BF16x2, streamAcross512BF16x4, streamAcross512BF16x6, streamAcross512BF16x8},
-		transposed: streamSet{streamAlong512BF16x1, streamAlong512BF16x2, streamAlong512BF16x4, streamAlong512BF16x6, streamAlong512BF16x8},
-		panels:     streamWords.panels,
-		narrow:     streamSet{streamPanels512BF16x1, streamPanels512BF16x2, streamPanels512BF16x4, streamPanels512BF16x6, streamPanels512BF16x8},
+			straight: streamSet{streamAcrossFar512Wordsx1, streamAcrossFar512Wordsx2, streamAcrossFar512Wordsx4,
+				streamAcrossFar512Wordsx6, streamAcrossFar512Wordsx8},
+			transposed: streamSet{nil, streamAlongFar512Wordsx2, streamAlongFar512Wordsx4,
+				streamAlongFar512Wordsx6, streamAlongFar512Wordsx8},
+			panels: streamSet{streamPanelsFar512Wordsx1, streamPanelsFar512Wordsx2, streamPanelsFar512Wordsx4,
+				streamPanelsFar512Wordsx6, streamPanelsFar512Wordsx8}}}
+	streamBF16 = streamKernel{streamShape: &stream512, sums: BF16.Block(), size: 2, kpack: 1, block: 32,
+		pack: packAlong512BF16x32, reach: &reach512,
+		straight: streamSet{streamAcross512BF16x1, streamAcross512BF16x2, streamAcross512BF16x4,
+			streamAcross512BF16x6, streamAcross512BF16x8},
+		transposed: streamSet{streamAlong512BF16x1, streamAlong512BF16x2, streamAlong512BF16x4,
+			streamAlong512BF16x6, streamAlong512BF16x8},
+		panels: streamWords.panels,
+		narrow: streamSet{streamPanels512BF16x1, streamPanels512BF16x2, streamPanels512BF16x4,
+			streamPanels512BF16x6, streamPanels512BF16x8},
 		far: &farStream{reach: &reachFar,
-			straight: streamSet{streamAcrossFar512BF16x1, streamAcrossFar512BF16x2, streamAcrossFar512BF16x4, streamAcrossFar512BF16x6, streamAcrossFar512BF16x8},
-			panels:   streamSet{streamPanelsFar512BF16x1, streamPanelsFar512BF16x2, streamPanelsFar512BF16x4, streamPanelsFar512BF16x6, streamPanelsFar512BF16x8}}}
-	streamF16 = streamKernel{streamShape: &stream512, sums: F16.Block(), size: 2, kpack: 1, block: 32, pack: packAlong512F16x32, reach: &reach512,
-		straight:   streamSet{streamAcross512F16x1, streamAcross512F16x2, streamAcross512F16x4, streamAcross512F16x6, streamAcross512F16x8},
-		transposed: streamSet{streamAlong512F16x1, streamAlong512F16x2, streamAlong512F16x4, streamAlong512F16x6, streamAlong512F16x8},
-		panels:     streamWords.panels,
-		narrow:     streamSet{streamPanels512F16x1, streamPanels512F16x2, streamPanels512F16x4, streamPanels512F16x6, streamPanels512F16x8},
+			straight: streamSet{streamAcrossFar512BF16x1, streamAcrossFar512BF16x2, streamAcrossFar512BF16x4,
+				streamAcrossFar512BF16x6, streamAcrossFar512BF16x8},
+			panels: streamSet{streamPanelsFar512BF16x1, streamPanelsFar512BF16x2, streamPanelsFar512BF16x4,
+				streamPanelsFar512BF16x6, streamPanelsFar512BF16x8}}}
+	streamF16 = streamKernel{streamShape: &stream512, sums: F16.Block(), size: 2, kpack: 1, block: 32,
+		pack: packAlong512F16x32, reach: &reach512,
+		straight: streamSet{streamAcross512F16x1, streamAcross512F16x2, streamAcross512F16x4,
+			streamAcross512F16x6, streamAcross512F16x8},
+		transposed: streamSet{streamAlong512F16x1, streamAlong512F16x2, streamAlong512F16x4,
+			streamAlong512F16x6, streamAlong512F16x8},
+		panels: streamWords.panels,
+		narrow: streamSet{streamPanels512F16x1, streamPanels512F16x2, streamPanels512F16x4,
+			streamPanels512F16x6, streamPanels512F16x8},
 		far: &farStream{reach: &reachFar,
-			straight: streamSet{streamAcrossFar512F16x1, streamAcrossFar512F16x2, streamAcrossFar512F16x4, streamAcrossFar512F16x6, streamAcrossFar512F16x8},
-			panels:   streamSet{streamPanelsFar512F16x1, streamPanelsFar512F16x2, streamPanelsFar512F16x4, streamPanelsFar512F16x6, streamPanelsFar512F16x8}}}
+			straight: streamSet{streamAcrossFar512F16x1, streamAcrossFar512F16x2, streamAcrossFar512F16x4,
+				streamAcrossFar512F16x6, streamAcrossFar512F16x8},
+			panels: streamSet{streamPanelsFar512F16x1, streamPanelsFar512F16x2, streamPanelsFar512F16x4,
+				streamPanelsFar512F16x6, streamPanelsFar512F16x8}}}
 
-	streamPairs8 = streamKernel{streamShape: &stream512, sums: BF16.Block(), size: 1, kpack: 2, block: 64, reach: &reachPairs8,
-		straight:   streamSet{streamAcross512Pairs8x1, streamAcross512Pairs8x2, streamAcross512Pairs8x4, streamAcross512Pairs8x6, streamAcross512Pairs8x8},
-		transposed: streamSet{streamAlong512Pairs8x1, streamAlong512Pairs8x2, streamAlong512Pairs8x4, streamAlong512Pairs8x6, streamAlong512Pairs8x8},
-		panels:     streamPairs.panels,
-		narrow:     streamSet{streamPanels512Pairs8x1, streamPanels512Pairs8x2, streamPanels512Pairs8x4, streamPanels512Pairs8x6, streamPanels512Pairs8x8}}
-	streamWords8 = streamKernel{streamShape: &stream512, sums: BF16.Block(), size: 1, kpack: 1, block: 64, reach: &reach512,
-		straight:   streamSet{streamAcross512Words8x1, streamAcross512Words8x2, streamAcross512Words8x4, streamAcross512Words8x6, streamAcross512Words8x8},
-		transposed: streamSet{streamAlong512Words8x1, streamAlong512Words8x2, streamAlong512Words8x4, streamAlong512Words8x6, streamAlong512Words8x8},
-		panels:     streamWords.panels,
-		narrow:     streamSet{streamPanels512Words8x1, streamPanels512Words8x2, streamPanels512Words8x4, streamPanels512Words8x6, streamPanels512Words8x8}}
+	streamPairs8 = streamKernel{streamShape: &stream512, sums: BF16.Block(), size: 1, kpack: 2, block: 64,
+		reach: &reachPairs8,
+		straight: streamSet{streamAcross512Pairs8x1, streamAcross512Pairs8x2, streamAcross512Pairs8x4,
+			streamAcross512Pairs8x6, streamAcross512Pairs8x8},
+		transposed: streamSet{streamAlong512Pairs8x1, streamAlong512Pairs8x2, streamAlong512Pairs8x4,
+			streamAlong512Pairs8x6, streamAlong512Pairs8x8},
+		panels: streamPairs.panels,
+		narrow: streamSet{streamPanels512Pairs8x1, streamPanels512Pairs8x2, streamPanels512Pairs8x4,
+			streamPanels512Pairs8x6, streamPanels512Pairs8x8}}
+	streamWords8 = streamKernel{streamShape: &stream512, sums: BF16.Block(), size: 1, kpack: 1, block: 64,
+		reach: &reach512,
+		straight: streamSet{streamAcross512Words8x1, streamAcross512Words8x2, streamAcross512Words8x4,
+			streamAcross512Words8x6, streamAcross512Words8x8},
+		transposed: streamSet{streamAlong512Words8x1, streamAlong512Words8x2, streamAlong512Words8x4,
+			streamAlong512Words8x6, streamAlong512Words8x8},
+		panels: streamWords.panels,
+		narrow: streamSet{streamPanels512Words8x1, streamPanels512Words8x2, streamPanels512Words8x4,
+			streamPanels512Words8x6, streamPanels512Words8x8}}
 
-	stream256Words = streamKernel{streamShape: &stream256, sums: F32.Block(), size: 4, kpack: 1, block: 64, pack: transposing256(F32, avx2NR, groupsAlongWords), reach: &reach256,
+	stream256Words = streamKernel{streamShape: &stream256, sums: F32.Block(), size: 4, kpack: 1, block: 64,
+		pack: transposing256(F32, avx2NR, groupsAlongWords), reach: &reach256,
 		straight:   streamSet{streamAcross256Wordsx1, streamAcross256Wordsx2, streamAcross256Wordsx4},
 		transposed: streamSet{streamAlong256Wordsx1, streamAlong256Wordsx2, streamAlong256Wordsx4},
 		panels:     streamSet{streamPanels256Wordsx1, streamPanels256Wordsx2, streamPanels256Wordsx4}}
-	stream256BF16 = streamKernel{streamShape: &stream256, sums: BF16.Block(), size: 2, kpack: 1, block: 64, pack: transposing256(BF16, avx2NR, groupsAlongBF16), reach: &reach256,
+	stream256BF16 = streamKernel{streamShape: &stream256, sums: BF16.Block(), size: 2, kpack: 1, block: 64,
+		pack: transposing256(BF16, avx2NR, groupsAlongBF16), reach: &reach256,
 		straight:   streamSet{streamAcross256BF16x1, streamAcross256BF16x2, streamAcross256BF16x4},
 		transposed: streamSet{streamAlong256BF16x1, streamAlong256BF16x2, streamAlong256BF16x4},
 		panels:     stream256Words.panels,
 		narrow:     streamSet{streamPanels256BF16x1, streamPanels256BF16x2, streamPanels256BF16x4}}
-	stream256F16 = streamKernel{streamShape: &stream256, sums: F16.Block(), size: 2, kpack: 1, block: 64, pack: transposing256(F16, avx2NR, groupsAlongF16), reach: &reach256,
+	stream256F16 = streamKernel{streamShape: &stream256, sums: F16.Block(), size: 2, kpack: 1, block: 64,
+		pack: transposing256(F16, avx2NR, groupsAlongF16), reach: &reach256,
 		straight:   streamSet{streamAcross256F16x1, streamAcross256F16x2, streamAcross256F16x4},
 		transposed: streamSet{streamAlong256F16x1, streamAlong256F16x2, streamAlong256F16x4},
 		panels:     stream256Words.panels,
@@ -295,7 +334,8 @@ func (s *streamKernel) rowsOfK(c *streamBlock, k, m, n int, a, b, dst unsafe.Poi
 			part.k, part.slots[0].a = c.k, c.slots[0].a
 			for i := range c.k {
 				row := unsafe.Add(c.b, i*c.stride+c.n*s.size)
-				copy(unsafe.Slice((*byte)(unsafe.Add(part.b, i*part.stride)), columns*s.size), unsafe.Slice((*byte)(row), columns*s.size))
+				copy(unsafe.Slice((*byte)(unsafe.Add(part.b, i*part.stride)), columns*s.size),
+					unsafe.Slice((*byte)(row), columns*s.size))
 			}
 			f(part)
 			part.slots[0].src = part.slots[0].dst

@@ -6,7 +6,9 @@ import "unsafe"
 
 // columns multiplies the panels of c by a kernel for so many columns, of which n exist. src is nil or where the rows
 // of dst start, or are added to.
-func (s *streamKernel) columns(c *streamBlock, kern func(c *streamBlock), width, n, m int, src, dst unsafe.Pointer, ldd int) {
+func (s *streamKernel) columns(
+	c *streamBlock, kern func(c *streamBlock), width, n, m int, src, dst unsafe.Pointer, ldd int,
+) {
 	slot := &c.slots[0]
 	if n == width {
 		slot.accumulate(m, src, ldd, dst, ldd)

@@ -8,11 +8,15 @@ import "unsafe"
 // panels whole tiles.
 
 var (
-	streamTilesShape = streamShape{mr: amxMR, nr: amxNR, vec: 16, slots: []int{2, 2, 1, 1, 1}, widths: []int{amxNR, amxNR, amxNR}}
-	streamTiles      = streamKernel{streamShape: &streamTilesShape, sums: BF16.Block(), size: 2, kpack: 2, block: tileLine,
-		straight:   streamSet{streamAcross512Tilesx1, streamAcross512Tilesx2, streamAcross512Tilesx4, streamAcross512Tilesx6, streamAcross512Tilesx8},
-		transposed: streamSet{streamAlong512Tilesx1, streamAlong512Tilesx2, streamAlong512Tilesx4, streamAlong512Tilesx6, streamAlong512Tilesx8},
-		panels:     streamSet{streamPanels512Tilesx1, streamPanels512Tilesx2, streamPanels512Tilesx4}}
+	streamTilesShape = streamShape{mr: amxMR, nr: amxNR, vec: 16,
+		slots: []int{2, 2, 1, 1, 1}, widths: []int{amxNR, amxNR, amxNR}}
+	streamTiles = streamKernel{streamShape: &streamTilesShape, sums: BF16.Block(),
+		size: 2, kpack: 2, block: tileLine,
+		straight: streamSet{streamAcross512Tilesx1, streamAcross512Tilesx2, streamAcross512Tilesx4,
+			streamAcross512Tilesx6, streamAcross512Tilesx8},
+		transposed: streamSet{streamAlong512Tilesx1, streamAlong512Tilesx2, streamAlong512Tilesx4,
+			streamAlong512Tilesx6, streamAlong512Tilesx8},
+		panels: streamSet{streamPanels512Tilesx1, streamPanels512Tilesx2, streamPanels512Tilesx4}}
 )
 
 // streamTilesStored is how many rows of A the kernels for panels multiply.
@@ -59,20 +63,24 @@ func acrossTiles(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointe
 // alongTiles is the StreamFunc of AMX for rows along K: through all of B for every streamTilesRows rows of A.
 func alongTiles(k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, add bool) {
 	for i := 0; i < m; i += streamTilesRows {
-		streamTiles.along(k, min(m-i, streamTilesRows), n, unsafe.Add(a, i*tileLine), b, stride, unsafe.Add(dst, i*ldd), ldd, add)
+		streamTiles.along(k, min(m-i, streamTilesRows), n, unsafe.Add(a, i*tileLine),
+			b, stride, unsafe.Add(dst, i*ldd), ldd, add)
 	}
 }
 
 // storedTiles is the PanelsFunc of AMX: through all of B for every streamTilesStored rows of A.
 func storedTiles(k, m, n int, a, b unsafe.Pointer, pitch int, dst unsafe.Pointer, ldd int, add bool) {
 	for i := 0; i < m; i += streamTilesStored {
-		streamTiles.packed(k, min(m-i, streamTilesStored), n, unsafe.Add(a, i*tileLine), b, pitch, unsafe.Add(dst, i*ldd), ldd, add)
+		streamTiles.packed(k, min(m-i, streamTilesStored), n, unsafe.Add(a, i*tileLine),
+			b, pitch, unsafe.Add(dst, i*ldd), ldd, add)
 	}
 }
 
 // restTile multiplies less of K than a tile: it copies what is left of the columns to lines that zeros fill up, half
 // the room, and multiplies these, to go on with the sums at dst or not. In the other half the kernels keep A.
-func (s *streamKernel) restTile(c *streamBlock, k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, goesOn bool) {
+func (s *streamKernel) restTile(
+	c *streamBlock, k, m, n int, a, b unsafe.Pointer, stride int, dst unsafe.Pointer, ldd int, goesOn bool,
+) {
 	const half, tile = len(c.room) / 2, 16
 	const width = half * 4 / tileLine
 	lines := unsafe.Pointer(&c.room[half])

@@ -99,7 +99,9 @@ func roundGeneric(kern *Kernel, mul KernelFunc, rows rowsFunc, t Type) rounders 
 			round(m, lds, dst, ldd, func(sums unsafe.Pointer, pitch int) { mul(k, m, a, b, src, lds, sums, pitch) })
 		},
 		rows: func(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, lda int) {
-			round(m, lds, dst, ldd, func(sums unsafe.Pointer, pitch int) { rows(k, m, a, b, src, lds, sums, pitch, lda) })
+			round(m, lds, dst, ldd, func(sums unsafe.Pointer, pitch int) {
+				rows(k, m, a, b, src, lds, sums, pitch, lda)
+			})
 		},
 	}
 }

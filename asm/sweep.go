@@ -50,7 +50,8 @@ func sweepGeneric(kern *Kernel, mul KernelFunc) func(s *Sweep) {
 	panel, row := kern.PanelB(words), kern.NR*4
 	pack := func(to, from unsafe.Pointer, stride int) {
 		for j := 0; j < SweepN; j += kern.NR {
-			packGeneric(BF16, kern.KPack, kern.NR, false, unsafe.Add(to, j/kern.NR*panel), unsafe.Add(from, j*2), stride, kern.NR, SweepK)
+			packGeneric(BF16, kern.KPack, kern.NR, false,
+				unsafe.Add(to, j/kern.NR*panel), unsafe.Add(from, j*2), stride, kern.NR, SweepK)
 		}
 	}
 	return func(s *Sweep) {

@@ -9,7 +9,9 @@ import "unsafe"
 // kernel's [KernelFunc].
 //
 // It brings rows of B closer 4 before it multiplies them, and reads all of B for every [Unpacked.Rows] rows of A.
-type UnpackedFunc func(m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool)
+type UnpackedFunc func(
+	m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool,
+)
 
 // A VectorFunc multiplies a row of A, whose k words lie stepA bytes apart, by n columns of B that lie along K, stride
 // bytes apart, where they lie. It stores the n sums side by side or, with add, adds them to what is there, block
@@ -36,7 +38,8 @@ func (k *Kernel) Unpacked(t Type) *Unpacked {
 // vectorGeneric is the twin of the kernels for a vector: it multiplies the columns as rows of an A.
 func vectorGeneric(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add bool) {
 	for k0 := 0; k0 < k; k0 += F32.Block() {
-		unpackedGeneric(n, 1, min(F32.Block(), k-k0), unsafe.Add(b, k0*4), 4, stride, unsafe.Add(a, k0*stepA), stepA, dst, 4, add || k0 > 0)
+		unpackedGeneric(n, 1, min(F32.Block(), k-k0),
+			unsafe.Add(b, k0*4), 4, stride, unsafe.Add(a, k0*stepA), stepA, dst, 4, add || k0 > 0)
 	}
 }
 
@@ -45,7 +48,9 @@ const unpackedFlops = 8 << 20
 
 // unpackedGeneric is the twin of the kernels that multiply what is not packed; wordA is the bytes to the next element
 // of K in A, and rowA to the next row.
-func unpackedGeneric(m, n, k int, a unsafe.Pointer, wordA, rowA int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool) {
+func unpackedGeneric(
+	m, n, k int, a unsafe.Pointer, wordA, rowA int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool,
+) {
 	sums := make([]float32, n)
 	for i := range m {
 		to := unsafe.Slice((*float32)(unsafe.Add(dst, i*ldd)), n)

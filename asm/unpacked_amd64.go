@@ -8,7 +8,9 @@ import "unsafe"
 // its name says; of the last vector it reads and writes the first columns, last of them. Unless add is 0 it adds to
 // what is there. Across has K across the rows of A. Short is for few columns in the last vector: it has half the
 // width with AVX-512, and with AVX2 is masked, which only then it is. See [UnpackedFunc].
-type unpackedStrip func(r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int)
+type unpackedStrip func(
+	r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int,
+)
 
 // An unpackedShape is the strips of a kernel, by vectors of columns.
 type unpackedShape struct {
@@ -36,10 +38,14 @@ var (
 // unpackedOf returns how strips multiply what is not packed, beside what does a vector, or nil.
 func unpackedOf(along, across *unpackedShape, vector VectorFunc) *Unpacked {
 	return &Unpacked{
-		Along: func(m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool) {
+		Along: func(
+			m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool,
+		) {
 			along.multiply(m, n, k, a, lda, lda, b, ldb, dst, ldd, add)
 		},
-		Across: func(m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool) {
+		Across: func(
+			m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool,
+		) {
 			across.multiply(m, n, k, a, lda, 4, b, ldb, dst, ldd, add)
 		},
 		Vector: vector, Rows: along.mr, Columns: len(along.strips) << along.shift,
@@ -47,9 +53,12 @@ func unpackedOf(along, across *unpackedShape, vector VectorFunc) *Unpacked {
 }
 
 // vector is a VectorFunc that multiplies the columns as rows of an A.
-func (s *unpackedShape) vector(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add bool) {
+func (s *unpackedShape) vector(
+	k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add bool,
+) {
 	for k0 := 0; k0 < k; k0 += F32.Block() {
-		s.multiply(n, 1, min(F32.Block(), k-k0), unsafe.Add(b, k0*4), stride, stride, unsafe.Add(a, k0*stepA), stepA, dst, 4, add || k0 > 0)
+		s.multiply(n, 1, min(F32.Block(), k-k0),
+			unsafe.Add(b, k0*4), stride, stride, unsafe.Add(a, k0*stepA), stepA, dst, 4, add || k0 > 0)
 	}
 }
 
@@ -94,7 +103,9 @@ func vector512(k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride i
 // multiply is an UnpackedFunc for rows of A rowA bytes apart. Strips and tiles are as equal as they can be: few
 // accumulators would wait for each other. A small product notices divisions, so there are none where one strip or
 // tile is all.
-func (s *unpackedShape) multiply(m, n, k int, a unsafe.Pointer, lda, rowA int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool) {
+func (s *unpackedShape) multiply(
+	m, n, k int, a unsafe.Pointer, lda, rowA int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool,
+) {
 	adds := 0
 	if add {
 		adds = 1
@@ -125,7 +136,10 @@ func (s *unpackedShape) multiply(m, n, k int, a unsafe.Pointer, lda, rowA int, b
 }
 
 // rows multiplies the rows of a strip.
-func (s *unpackedShape) rows(strip unpackedStrip, m, cols, k int, a unsafe.Pointer, lda, rowA int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, adds int) {
+func (s *unpackedShape) rows(
+	strip unpackedStrip, m, cols, k int, a unsafe.Pointer, lda, rowA int, b unsafe.Pointer, ldb int,
+	dst unsafe.Pointer, ldd, last, adds int,
+) {
 	tiles := (m + s.mr - 1) / s.mr
 	most := tiles // of a call
 	if 2*m*cols*k > unpackedFlops {

@@ -69,7 +69,8 @@ func (b *Barrier) Init(count int) error {
 	// The word is dead while the serial changes, so that whoever finds it
 	// live afterwards finds the new serial too.
 	if (w != deadNew && w != deadInvalid) || !b.word.CompareAndSwap(w, deadIniting) {
-		return &Misuse{"Init", RuleLive, fmt.Sprintf("count %d, but the barrier is in use (%s) and was not invalidated", count, stateOf(w))}
+		return &Misuse{"Init", RuleLive,
+			fmt.Sprintf("count %d, but the barrier is in use (%s) and was not invalidated", count, stateOf(w))}
 	}
 	b.serial.Store(newSerial())
 	if invariants {

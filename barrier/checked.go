@@ -24,7 +24,8 @@ func (b *Barrier) observe(p uint64) {
 func (b *Barrier) checkObserved(op string, w uint64) {
 	p := phaseOf(w)
 	if s := b.seen.Load(); s>>p&1 == 0 && b.word.Load() == w && b.seen.Load() == s {
-		misuse(op, RuleUnobserved, "phase %d would complete, no wait has seen phase %d complete (mod %d)", p, (p-1)%phaseMod, phaseMod)
+		misuse(op, RuleUnobserved, "phase %d would complete, no wait has seen phase %d complete (mod %d)",
+			p, (p-1)%phaseMod, phaseMod)
 	}
 }
 

@@ -133,7 +133,8 @@ func misuseTx(op string, w uint64, bytes, delta int) {
 	if isDead(w) {
 		misuseDead(op, w)
 	}
-	misuse(op, RuleTx, "bytes %d take the balance from %d to %d, want %d..%d", bytes, txOf(w), txOf(w)+delta, -MaxTx, MaxTx)
+	misuse(op, RuleTx, "bytes %d take the balance from %d to %d, want %d..%d",
+		bytes, txOf(w), txOf(w)+delta, -MaxTx, MaxTx)
 }
 
 // misuseToken explains why t was refused at w by a barrier of that serial.

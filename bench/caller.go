@@ -156,7 +156,8 @@ func (x *run) watch(c *caseRun, k *caller) error {
 }
 
 func (k *caller) addWaits() {
-	k.waits.add(waits{k.stats.ProducerWait, k.stats.ConsumerWait, k.stats.Elapsed * time.Duration(max(1, k.stats.Workers))})
+	k.waits.add(waits{k.stats.ProducerWait, k.stats.ConsumerWait,
+		k.stats.Elapsed * time.Duration(max(1, k.stats.Workers))})
 }
 
 // verifyCallers reports whether the first results of all callers are right and

@@ -208,7 +208,8 @@ func (x *run) verifyFirst(c *caseRun) {
 	if first, ok := x.bits[key]; !ok {
 		x.bits[key] = firstBits{c.sum, c.v, kernel}
 	} else if first.sum != c.sum {
-		c.failure = fmt.Sprintf("other bits than with depth %s, workers %d, tile %v, kernel %s", depthName(first.v.Depth), first.v.Workers, first.v.Tile, first.kernel)
+		c.failure = fmt.Sprintf("other bits than with depth %s, workers %d, tile %v, kernel %s",
+			depthName(first.v.Depth), first.v.Workers, first.v.Tile, first.kernel)
 		if first.v.Prepacked != c.v.Prepacked {
 			c.failure += fmt.Sprintf(", prepacked %v", first.v.Prepacked)
 		}
@@ -289,10 +290,12 @@ func (x *run) result(c *caseRun) Result {
 	v, stats, samples := c.v, &c.callers[0].stats, c.samples[:x.rounds]
 	res := Result{
 		M: v.M, N: v.N, K: v.K, DType: v.In.String(), Out: v.Out.String(), Trans: v.Trans(),
-		Depth: v.Depth, DepthUsed: stats.Depth, Workers: c.workers, Kernel: stats.Kernel, Prepacked: v.Prepacked, Count: len(samples),
+		Depth: v.Depth, DepthUsed: stats.Depth, Workers: c.workers, Kernel: stats.Kernel,
+		Prepacked: v.Prepacked, Count: len(samples),
 		SecondsMedian: median(samples), AllocsPerOp: median(c.allocs[:x.rounds]),
 		Samples: samples, Trace: c.trace, Checked: c.p.ref != nil, Failure: c.failure,
-		Arith: v.Arith.String(), Alpha: v.Alpha, Beta: v.Beta, Seed: v.Seed, Cold: x.Cold, MinTime: x.minTime().Seconds(),
+		Arith: v.Arith.String(), Alpha: v.Alpha, Beta: v.Beta, Seed: v.Seed,
+		Cold: x.Cold, MinTime: x.minTime().Seconds(),
 	}
 	res.Promotion, res.Bias = v.Promotion, v.Bias
 	if v.Scales != NoScales {

@@ -60,7 +60,10 @@ type chartPeak struct {
 var depthAxis = column{"depth", func(r *Result) string { return depthName(r.Depth) }}
 
 // xOrder are the axes in the order in which they are taken for x.
-var xOrder = []string{"m x n x k", "depth", "workers", "callers", "splitk", "promotion", "scales", "bias", "activation", "tile", "kernel", "arith", "prepacked", "dtype", "out", "trans"}
+var xOrder = []string{
+	"m x n x k", "depth", "workers", "callers", "splitk", "promotion", "scales", "bias", "activation",
+	"tile", "kernel", "arith", "prepacked", "dtype", "out", "trans",
+}
 
 // hiddenFrom is how many times the fastest sample a peak may be and still be
 // drawn.

@@ -73,7 +73,8 @@ func (r *Report) WriteCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	var extra []column
 	for _, a := range axes {
-		if slices.Contains(csvAsked, a.name) && slices.ContainsFunc(r.Results, func(s Result) bool { return a.asked(&s) }) {
+		if slices.Contains(csvAsked, a.name) &&
+			slices.ContainsFunc(r.Results, func(s Result) bool { return a.asked(&s) }) {
 			extra = append(extra, a)
 		}
 	}
@@ -95,9 +96,11 @@ func (r *Report) WriteCSV(w io.Writer) error {
 	for _, s := range r.Results {
 		line := []string{
 			strconv.Itoa(s.M), strconv.Itoa(s.N), strconv.Itoa(s.K), s.DType, s.Out, s.Trans,
-			strconv.Itoa(s.Depth), strconv.Itoa(s.Workers), s.Kernel, s.Tile, strconv.FormatBool(s.Prepacked), strconv.Itoa(s.Count),
+			strconv.Itoa(s.Depth), strconv.Itoa(s.Workers), s.Kernel, s.Tile, strconv.FormatBool(s.Prepacked),
+			strconv.Itoa(s.Count),
 			num(s.SecondsMedian), num(s.SecondsMin), num(s.SecondsMax), num(s.GFLOPS), num(s.PeakFraction),
-			num(s.ProducerWait), num(s.ConsumerWait), num(s.AllocsPerOp), strconv.FormatBool(s.Verified), num(s.MaxError),
+			num(s.ProducerWait), num(s.ConsumerWait), num(s.AllocsPerOp),
+			strconv.FormatBool(s.Verified), num(s.MaxError),
 		}
 		for _, a := range extra {
 			line = append(line, a.cell(&s))
@@ -155,7 +158,9 @@ func (r *Report) WriteBenchfmt(w io.Writer) error {
 			name += fmt.Sprintf("-%d", m.GOMAXPROCS)
 		}
 		for _, seconds := range s.Samples {
-			sample := &benchfmt.Result{Config: config, Name: benchfmt.Name(name), Iters: 1, Values: s.benchValues(seconds)}
+			sample := &benchfmt.Result{
+				Config: config, Name: benchfmt.Name(name), Iters: 1, Values: s.benchValues(seconds),
+			}
 			if err := out.Write(sample); err != nil {
 				return err
 			}
@@ -176,7 +181,8 @@ func (r *Report) benchConfig() (config []benchfmt.Config, extra []column) {
 	set("cpu", m.CPU)
 	for _, a := range axes {
 		switch a.name {
-		case "out", "trans", "callers", "kernel", "tile", "arith", "splitk", "promotion", "scales", "bias", "activation", "prepacked":
+		case "out", "trans", "callers", "kernel", "tile", "arith", "splitk",
+			"promotion", "scales", "bias", "activation", "prepacked":
 			if r.varies(a) {
 				extra = append(extra, a)
 			} else if len(r.Results) > 0 && a.asked(&r.Results[0]) {

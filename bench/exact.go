@@ -26,7 +26,8 @@ type exact struct {
 const fullExact = 1 << 23
 
 func newExact(w Workload, c0 *operand) *exact {
-	x := &exact{w: w, c0: c0, v: w.vectors(), spec: hopper.Spec{A: hopper.BF16, B: hopper.BF16, Acc: hopper.F32, L: 16, F: 25, Frac: 23}}
+	x := &exact{w: w, c0: c0, v: w.vectors(),
+		spec: hopper.Spec{A: hopper.BF16, B: hopper.BF16, Acc: hopper.F32, L: 16, F: 25, Frac: 23}}
 	switch w.In {
 	case asm.F16:
 		x.spec.A, x.spec.B = hopper.F16, hopper.F16

@@ -147,8 +147,8 @@ func whatRingHid(results []*Result) string {
 	}
 	copies, stalls := hidden(best.Trace)
 	if one == nil {
-		return fmt.Sprintf("What the ring hid: with depth %s %s of the copying ran behind another worker's multiplication, "+
-			"and workers stood still for %s of the time.",
+		return fmt.Sprintf("What the ring hid: with depth %s %s of the copying ran behind another worker's "+
+			"multiplication, and workers stood still for %s of the time.",
 			depthCell(best), percent(copies), percent(stalls))
 	}
 	copies1, stalls1 := hidden(one.Trace)

@@ -27,8 +27,8 @@ const (
 func (l Load) String() string {
 	var lacks []string
 	if l.CPUShare > 0 && l.CPUShare < enoughShare {
-		lacks = append(lacks, fmt.Sprintf("threads that always had work got %s of their time on a processor (getrusage)",
-			percent(l.CPUShare)))
+		lacks = append(lacks, fmt.Sprintf(
+			"threads that always had work got %s of their time on a processor (getrusage)", percent(l.CPUShare)))
 	}
 	if l.Steal > harmlessSteal {
 		lacks = append(lacks, fmt.Sprintf("the host gave %s of the processors to others (steal in /proc/stat)",

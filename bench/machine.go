@@ -44,10 +44,12 @@ type Machine struct {
 func ThisMachine() Machine {
 	c := &cpuid.CPU
 	m := Machine{
-		CPU: strings.TrimSpace(c.BrandName), Cores: c.PhysicalCores, Threads: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0),
+		CPU: strings.TrimSpace(c.BrandName), Cores: c.PhysicalCores,
+		Threads: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0),
 		L1D: max(0, c.Cache.L1D), L2: max(0, c.Cache.L2), L3: max(0, c.Cache.L3),
 		Memory: meminfo("MemTotal:"),
-		OS:     strings.TrimSpace(runtime.GOOS + " " + osRelease()), GOOS: runtime.GOOS, GOARCH: runtime.GOARCH, Go: runtime.Version(),
+		OS:     strings.TrimSpace(runtime.GOOS + " " + osRelease()), GOOS: runtime.GOOS, GOARCH: runtime.GOARCH,
+		Go:      runtime.Version(),
 		Kernels: []string{}, Pinned: os.Getenv(asm.KernelEnv),
 	}
 	limit := cores.Find()

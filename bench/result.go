@@ -25,29 +25,32 @@ type Result struct {
 	SecondsMedian float64 `json:"seconds_median"` // that a call takes its caller
 	SecondsMin    float64 `json:"seconds_min"`
 	SecondsMax    float64 `json:"seconds_max"`
-	GFLOPS        float64 `json:"gflops"`        // of all callers, at the median
-	PeakFraction  float64 `json:"peak_fraction"` // of the peak of kernel and Workers, even if fewer ran; of those of all callers up to GOMAXPROCS
-	ProducerWait  float64 `json:"producer_wait"` // fraction of workers × elapsed
-	ConsumerWait  float64 `json:"consumer_wait"`
-	AllocsPerOp   float64 `json:"allocs_per_op"`
-	Checked       bool    `json:"checked"` // verification was on
-	Verified      bool    `json:"verified"`
-	MaxError      float64 `json:"max_error"`         // largest |c - ref| / bound, which is 0 or infinite in Hopper's arithmetic; 0 if not checked
-	Failure       string  `json:"failure,omitempty"` // why Checked but not Verified
-	Arith         string  `json:"arith"`             // "native" or "hopper"
-	Alpha         float32 `json:"alpha"`
-	Beta          float32 `json:"beta"`
-	Seed          uint64  `json:"seed"`
-	Cold          bool    `json:"cold"`                 // see [Runner]
-	MinTime       float64 `json:"min_time"`             // seconds that a sample took at least
-	Tile          string  `json:"tile,omitempty"`       // "MxNxK", if one was asked for
-	SplitK        int     `json:"splitk,omitempty"`     // parts of K, if more than 1
-	Promotion     int     `json:"promotion,omitempty"`  // elements of K after which a chain begins anew, if it does
-	Scales        string  `json:"scales,omitempty"`     // "tensor" or "row", if there are any
-	Bias          bool    `json:"bias,omitempty"`       // of the columns of C
-	Activation    string  `json:"activation,omitempty"` // if it is not the identity
-	Callers       int     `json:"callers,omitempty"`    // at once, if more than 1
-	Scaling       float64 `json:"scaling,omitempty"`    // GFLOPS over that with 1 worker and 1 caller, if either varies and that was measured
+	GFLOPS        float64 `json:"gflops"` // of all callers, at the median
+	// PeakFraction is of the peak of kernel and Workers, even if fewer ran; of those of all callers up to GOMAXPROCS.
+	PeakFraction float64 `json:"peak_fraction"`
+	ProducerWait float64 `json:"producer_wait"` // fraction of workers × elapsed
+	ConsumerWait float64 `json:"consumer_wait"`
+	AllocsPerOp  float64 `json:"allocs_per_op"`
+	Checked      bool    `json:"checked"` // verification was on
+	Verified     bool    `json:"verified"`
+	// MaxError is the largest |c - ref| / bound, which is 0 or infinite in Hopper's arithmetic; 0 if not checked.
+	MaxError   float64 `json:"max_error"`
+	Failure    string  `json:"failure,omitempty"` // why Checked but not Verified
+	Arith      string  `json:"arith"`             // "native" or "hopper"
+	Alpha      float32 `json:"alpha"`
+	Beta       float32 `json:"beta"`
+	Seed       uint64  `json:"seed"`
+	Cold       bool    `json:"cold"`                 // see [Runner]
+	MinTime    float64 `json:"min_time"`             // seconds that a sample took at least
+	Tile       string  `json:"tile,omitempty"`       // "MxNxK", if one was asked for
+	SplitK     int     `json:"splitk,omitempty"`     // parts of K, if more than 1
+	Promotion  int     `json:"promotion,omitempty"`  // elements of K after which a chain begins anew, if it does
+	Scales     string  `json:"scales,omitempty"`     // "tensor" or "row", if there are any
+	Bias       bool    `json:"bias,omitempty"`       // of the columns of C
+	Activation string  `json:"activation,omitempty"` // if it is not the identity
+	Callers    int     `json:"callers,omitempty"`    // at once, if more than 1
+	// Scaling is GFLOPS over that with 1 worker and 1 caller, if either varies and that was measured.
+	Scaling float64 `json:"scaling,omitempty"`
 
 	// If Cold, 10⁹ bytes of A and B a second, and those of as many goroutines that touch every line of them, no more.
 	GBs     float64 `json:"gb_per_s,omitempty"`
@@ -55,7 +58,7 @@ type Result struct {
 
 	// Samples are the seconds that a call takes its caller, in the order of the rounds.
 	Samples  []float64 `json:"samples"`
-	VsDepth1 *Versus   `json:"vs_depth1,omitempty"` // where depth 1 of the same was measured, too; set as the report is written
+	VsDepth1 *Versus   `json:"vs_depth1,omitempty"` // if depth 1 of the same was measured; set as the report is written
 	VsPlain  *Versus   `json:"vs_plain,omitempty"`  // where the same without scales, bias and activation was; likewise
 
 	Trace *gemm.Trace `json:"-"` // of one product, if asked for; see [Runner]
@@ -87,7 +90,7 @@ type PeakResult struct {
 	FlopPerCycle float64   `json:"flop_per_cycle"` // GFLOPS over GHz and the workers that can run at once
 	CPUShare     float64   `json:"cpu_share"`      // processor time that the threads got / wanted; 0 is unknown
 	LowerBound   bool      `json:"lower_bound"`    // the threads never ran together for a millisecond
-	Samples      []float64 `json:"samples"`        // GFLOP/s in the best millisecond of each measurement, in their order
+	Samples      []float64 `json:"samples"`        // GFLOP/s in the best millisecond of each measurement, in order
 }
 
 // A Report is all that one run measured. The JSON names are an interface.

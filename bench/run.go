@@ -89,7 +89,8 @@ func (r *Runner) Validate(variants []Variant) error {
 			return err
 		}
 		if r.Cold && v.Callers > 1 {
-			return fmt.Errorf("bench: %d callers share A and B and find them in each other's caches: they cannot be measured cold", v.Callers)
+			return fmt.Errorf("bench: %d callers share A and B and find them in each other's caches: "+
+				"they cannot be measured cold", v.Callers)
 		}
 		operands := v.operands()
 		callers := seen[operands]
@@ -185,7 +186,8 @@ func (r *Runner) compare(ctx context.Context, engine multiplier, variants []Vari
 	}
 	rep := x.report()
 	if err != nil {
-		rep.Notes = append(rep.Notes, fmt.Sprintf("interrupted: %d of %s are whole", x.rounds, plural(r.count(), "round")))
+		rep.Notes = append(rep.Notes,
+			fmt.Sprintf("interrupted: %d of %s are whole", x.rounds, plural(r.count(), "round")))
 	}
 	return rep, err
 }
@@ -230,7 +232,9 @@ func (x *run) progress(what string, v Variant) {
 		if v.Callers > 1 {
 			extra += fmt.Sprintf(" %d callers", v.Callers)
 		}
-		x.Progress(Progress{Step: x.step, Steps: x.steps, What: fmt.Sprintf("%s%dx%dx%d %v %v depth %s%s", what, v.M, v.N, v.K, v.In, v.Arith, depthName(v.Depth), extra), Left: x.left})
+		what = fmt.Sprintf("%s%dx%dx%d %v %v depth %s%s",
+			what, v.M, v.N, v.K, v.In, v.Arith, depthName(v.Depth), extra)
+		x.Progress(Progress{Step: x.step, Steps: x.steps, What: what, Left: x.left})
 	}
 	x.step++
 }

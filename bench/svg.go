@@ -178,7 +178,8 @@ func (d *drawing) captions() []string {
 	}
 	for i, p := range r.Peak {
 		if slices.ContainsFunc(c.peaks, func(c *chartPeak) bool { return c.hidden && slices.Contains(c.at, i) }) {
-			lines = append(lines, fmt.Sprintf("above the plot: peak of %s on %s: %s GFLOP/s", p.Kernel, plural(p.Workers, "worker"), significant(p.GFLOPS)))
+			lines = append(lines, fmt.Sprintf("above the plot: peak of %s on %s: %s GFLOP/s",
+				p.Kernel, plural(p.Workers, "worker"), significant(p.GFLOPS)))
 		}
 	}
 	for _, a := range c.follows {
@@ -252,11 +253,13 @@ func (d *drawing) describe() string {
 		case lo == hi:
 			s += fmt.Sprintf("%s at %s.", significant(hi.mid), c.places[hi.place].name)
 		default:
-			s += fmt.Sprintf("from %s at %s to %s at %s.", significant(lo.mid), c.places[lo.place].name, significant(hi.mid), c.places[hi.place].name)
+			s += fmt.Sprintf("from %s at %s to %s at %s.",
+				significant(lo.mid), c.places[lo.place].name, significant(hi.mid), c.places[hi.place].name)
 		}
 	}
 	for _, p := range d.r.Peak {
-		s += fmt.Sprintf(" Measured peak of %s on %s: %s.", p.Kernel, plural(p.Workers, "worker"), significant(p.GFLOPS))
+		s += fmt.Sprintf(" Measured peak of %s on %s: %s.",
+			p.Kernel, plural(p.Workers, "worker"), significant(p.GFLOPS))
 	}
 	return s
 }

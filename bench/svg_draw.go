@@ -14,10 +14,12 @@ const (
 )
 
 func (d *drawing) draw() {
-	d.put(`<svg xmlns="http://www.w3.org/2000/svg" width="%v" height="%v" viewBox="0 0 %[1]v %[2]v" role="img" font-family="%[3]v" font-size="%[4]d" fill="%[5]v">`+"\n",
+	d.put(`<svg xmlns="http://www.w3.org/2000/svg" width="%v" height="%v" viewBox="0 0 %[1]v %[2]v" `+
+		`role="img" font-family="%[3]v" font-size="%[4]d" fill="%[5]v">`+"\n",
 		d.width, d.height, font, textSize, ink)
 	d.put("<title>%v</title>\n<desc>%v</desc>\n", d.title(), d.describe())
-	d.put(`<rect x="0.5" y="0.5" width="%v" height="%v" rx="6" fill="#FFFFFF" stroke="#D0D0D0"/>`+"\n", d.width-1, d.height-1)
+	d.put(`<rect x="0.5" y="0.5" width="%v" height="%v" rx="6" fill="#FFFFFF" stroke="#D0D0D0"/>`+"\n",
+		d.width-1, d.height-1)
 	for i, line := range d.head {
 		d.put(`<text x="20" y="%v" font-size="%d" font-weight="bold">%v</text>`+"\n", 28+19*float64(i), titleSize, line)
 	}
@@ -52,7 +54,8 @@ func (d *drawing) drawYAxis() {
 			colour = faint
 		}
 		d.put(`<path class="grid" d="M%v %vH%v" stroke="%v"/>`, d.left, d.y(v), d.right, colour)
-		d.put(`<text class="y" x="%v" y="%v" text-anchor="end">%v</text>`+"\n", d.left-8, d.y(v)+4, strconv.FormatFloat(v, 'f', decimals, 64))
+		d.put(`<text class="y" x="%v" y="%v" text-anchor="end">%v</text>`+"\n",
+			d.left-8, d.y(v)+4, strconv.FormatFloat(v, 'f', decimals, 64))
 	}
 }
 
@@ -122,7 +125,8 @@ func (d *drawing) drawXAxis() float64 {
 			}
 			d.put("</text>\n")
 		case upright:
-			d.put(`<text class="x" transform="translate(%v %v) rotate(-90)" text-anchor="end">%v</text>`+"\n", x+4, d.bottom+9, fit(name, extent, textSize))
+			d.put(`<text class="x" transform="translate(%v %v) rotate(-90)" text-anchor="end">%v</text>`+"\n",
+				x+4, d.bottom+9, fit(name, extent, textSize))
 		}
 	}
 	end := d.bottom + d.ticksHeight() + 14
@@ -175,7 +179,8 @@ func (d *drawing) drawPeaks() {
 		if p.hidden {
 			continue
 		}
-		d.put(`<path class="peak" fill="none" stroke="%v" stroke-width="1.5" stroke-dasharray="%v" d="`, p.colour, peakDash)
+		d.put(`<path class="peak" fill="none" stroke="%v" stroke-width="1.5" stroke-dasharray="%v" d="`,
+			p.colour, peakDash)
 		if one := p.constant(); one >= 0 {
 			d.put("M%v %vH%v", d.left, d.y(d.r.Peak[one].GFLOPS), d.right)
 		} else {
@@ -227,10 +232,12 @@ func (d *drawing) drawLine(l *chartLine) {
 	for _, p := range l.points {
 		name := d.c.places[p.place].name
 		if p.mid == 0 {
-			d.put(`<path class="failed" transform="translate(%v %v)" fill="none" stroke-width="2" d="%v"><title>%v: %v</title></path>`+"\n", d.x(p.place), d.bottom, failedMarker, name, p.fault())
+			d.put(`<path class="failed" transform="translate(%v %v)" fill="none" stroke-width="2" d="%v">`+
+				"<title>%v: %v</title></path>\n", d.x(p.place), d.bottom, failedMarker, name, p.fault())
 			continue
 		}
-		d.put(`<path class="point" transform="translate(%v %v)" stroke="#FFFFFF" d="%v"><title>%v: %v GFLOP/s`, d.x(p.place), d.y(p.mid), l.style.marker, name, significant(p.mid))
+		d.put(`<path class="point" transform="translate(%v %v)" stroke="#FFFFFF" d="%v"><title>%v: %v GFLOP/s`,
+			d.x(p.place), d.y(p.mid), l.style.marker, name, significant(p.mid))
 		if p.lo < p.hi {
 			d.put(" (%v to %v)", significant(p.lo), significant(p.hi))
 		}

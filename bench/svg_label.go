@@ -24,7 +24,8 @@ func (d *drawing) drawEnds() {
 		}
 		// From farther left it would look like a part of the line.
 		if l.x >= d.x(len(d.c.places)-1) {
-			d.put(`<path class="leader" stroke="%v" stroke-opacity="0.5" fill="none" d="M%v %vL%v %v"/>`, colour, l.x, l.y, d.right+12, y)
+			d.put(`<path class="leader" stroke="%v" stroke-opacity="0.5" fill="none" d="M%v %vL%v %v"/>`,
+				colour, l.x, l.y, d.right+12, y)
 		}
 		d.drawKey(l, d.right+14, y, maxRightWidth)
 	}
@@ -72,10 +73,12 @@ func (d *drawing) drawLegend(y float64) float64 {
 func (d *drawing) drawKey(l *label, x, y, width float64) {
 	if l.line != nil {
 		s := l.line.style
-		d.put(`<path stroke="%v" stroke-width="2" stroke-dasharray="%v" d="M%v %vh22"/>`, s.colour, cmp.Or(s.dash, "none"), x, y)
+		d.put(`<path stroke="%v" stroke-width="2" stroke-dasharray="%v" d="M%v %vh22"/>`,
+			s.colour, cmp.Or(s.dash, "none"), x, y)
 		d.put(`<path fill="%v" stroke="#FFFFFF" transform="translate(%v %v)" d="%v"/>`, s.colour, x+11, y, s.marker)
 	} else {
-		d.put(`<path stroke="%v" stroke-width="1.5" stroke-dasharray="%v" d="M%v %vh22"/>`, l.peak.colour, peakDash, x, y)
+		d.put(`<path stroke="%v" stroke-width="1.5" stroke-dasharray="%v" d="M%v %vh22"/>`,
+			l.peak.colour, peakDash, x, y)
 	}
 	d.put(`<text class="label" x="%v" y="%v">%v</text>`+"\n", x+27, y+4, fit(l.text, width, textSize))
 }

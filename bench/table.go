@@ -235,7 +235,8 @@ func (r *Report) describe(res *Result, varying bool) string {
 func (p PeakResult) String() string {
 	s := fmt.Sprintf("%s on %s: %s GFLOP/s", p.Kernel, plural(p.Workers, "worker"), significant(p.GFLOPS))
 	if p.GHz > 0 {
-		s += fmt.Sprintf(" = %d x %.1f flop/cycle x %.2f GHz", int(math.Round(p.GFLOPS/p.GHz/p.FlopPerCycle)), p.FlopPerCycle, p.GHz)
+		s += fmt.Sprintf(" = %d x %.1f flop/cycle x %.2f GHz",
+			int(math.Round(p.GFLOPS/p.GHz/p.FlopPerCycle)), p.FlopPerCycle, p.GHz)
 	}
 	if len(p.Samples) > 1 {
 		s += fmt.Sprintf(" (best of %d, their median %s)", len(p.Samples), significant(p.Median()))
@@ -268,7 +269,8 @@ func (r *Report) WriteTable(w io.Writer) error {
 		}
 		fmt.Fprintln(t)
 		t.Flush()
-		fmt.Fprintf(&b, "\nspread: (slowest - fastest) / median of %s; waits: share of workers x time\n", plural(r.Results[0].Count, "interleaved sample"))
+		fmt.Fprintf(&b, "\nspread: (slowest - fastest) / median of %s; waits: share of workers x time\n",
+			plural(r.Results[0].Count, "interleaved sample"))
 		for _, line := range r.footnotes() {
 			fmt.Fprintln(&b, line)
 		}

@@ -22,7 +22,8 @@ func (o outcome) String() string {
 	if o.bound == 0 {
 		return fmt.Sprintf("C[%d,%d] = %g (%x), want %g (%x) exactly", o.i, o.j, o.got, o.got, o.want, o.want)
 	}
-	return fmt.Sprintf("C[%d,%d] = %g, want %g ± %.3g (%.3g times the bound)", o.i, o.j, o.got, o.want, o.bound, o.maxError)
+	return fmt.Sprintf("C[%d,%d] = %g, want %g ± %.3g (%.3g times the bound)",
+		o.i, o.j, o.got, o.want, o.bound, o.maxError)
 }
 
 // compare takes entry (i, j) of a result into account.

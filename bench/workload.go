@@ -68,7 +68,8 @@ func (w Workload) Validate() error {
 	}
 	m, n, k := float64(w.M), float64(w.N), float64(w.K)
 	if bytes := (m*k+k*n)*float64(w.In.Size()) + m*n*float64(w.Out.Size()); bytes > math.MaxInt {
-		return fmt.Errorf("%w: the operands of %dx%dx%d take %.1f GiB, more than this system addresses", ErrMemory, w.M, w.N, w.K, bytes/(1<<30))
+		return fmt.Errorf("%w: the operands of %dx%dx%d take %.1f GiB, more than this system addresses",
+			ErrMemory, w.M, w.N, w.K, bytes/(1<<30))
 	}
 	for _, f := range []struct {
 		name string

@@ -68,7 +68,8 @@ func (s *PipelineState) check() {
 type depthError int
 
 func (e depthError) Error() string {
-	return fmt.Sprintf("pipeline: state of depth %d, must be at least 1: ConsumerStart and ProducerStart set it", int(e))
+	return fmt.Sprintf("pipeline: state of depth %d, must be at least 1: ConsumerStart and ProducerStart set it",
+		int(e))
 }
 
 // An advanceError is a number of stages that Advance cannot move. Like a depthError

@@ -80,7 +80,8 @@ func (w *worker) compute() bool {
 			n := (w.first + i) % len(w.slabs)
 			// While this slab is free its stage cannot be recycled, so the parity is that of
 			// its item; take fails if it was not free any more.
-			if next, free := w.slabs[n].next(); free && next < item && w.ring.ConsumerTryWait(w.stateOf(next), n/w.shape.Slabs) {
+			if next, free := w.slabs[n].next(); free && next < item &&
+				w.ring.ConsumerTryWait(w.stateOf(next), n/w.shape.Slabs) {
 				slab, item = n, next
 			}
 		}

@@ -113,7 +113,8 @@ func (t *Thread) ReduceBulk(op tile.ReduceOp, dst, src Region, bar *Barrier) {
 	if !from.typed || from.typ != to.typ {
 		t.fail(RuleBytes, "%T and %T are not of one type that a copy can combine", dst, src)
 	}
-	t.check(t.bulk.ReduceShared(to.cta.shared(), to.offset, op, from.typ, from.cta.shared(), from.offset, from.bytes, b.b))
+	t.check(t.bulk.ReduceShared(to.cta.shared(), to.offset, op, from.typ,
+		from.cta.shared(), from.offset, from.bytes, b.b))
 }
 
 func (t *Thread) exchange(dst, src Region, bar *Barrier) (to, from region, b *mbar) {

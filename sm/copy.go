@@ -290,7 +290,7 @@ func (a *agent) exit() {
 			t.leave(&t.stored, "stores to global memory were never committed (%d, this the last): "+
 				"nothing says when they have read shared memory", n)
 		}
-		t.bulk.Exit() // its complaint, that nobody has waited for the sources, is none on a GPU: they outlive the thread
+		t.bulk.Exit() // its complaint, that nobody waited for the sources, is none on a GPU: they outlive the thread
 		t.settle()
 	}
 	for _, t := range r.copiers {

@@ -54,7 +54,9 @@ func (c *cluster) deadlock() {
 func report(waiting []*runner) (waits []Wait) {
 	for len(waiting) > 0 {
 		r := waiting[0]
-		w := Wait{CTA: r.cta.idx, Agents: r.title(), Site: r.site.String(), For: "waits for " + r.waits.missing(r.target)}
+		w := Wait{
+			CTA: r.cta.idx, Agents: r.title(), Site: r.site.String(), For: "waits for " + r.waits.missing(r.target),
+		}
 		n := 1
 		for n < len(waiting) && r.sameWait(waiting[n]) && waiting[n].self.follows(waiting[n-1].self) {
 			n++
@@ -75,7 +77,8 @@ func report(waiting []*runner) (waits []Wait) {
 func (a *agent) follows(b *agent) bool { return a.rank == b.rank+b.lanes }
 
 func (r *runner) sameWait(o *runner) bool {
-	return r.cta == o.cta && r.self.kind == o.self.kind && r.waits == o.waits && r.target == o.target && r.site == o.site
+	return r.cta == o.cta && r.self.kind == o.self.kind &&
+		r.waits == o.waits && r.target == o.target && r.site == o.site
 }
 
 // missing says whose arrivals a phase of barrier.cluster lacks.

@@ -50,7 +50,8 @@ func (b *namedBarrier) arrive(a *agent, name string, need int, p bool) (done boo
 	}()
 	switch {
 	case b.arrived > 0 && b.need != need:
-		a.fail(RuleSync, "%s for %d threads, but those who have arrived (last: %v) named %d", name, need, b.last, b.need)
+		a.fail(RuleSync, "%s for %d threads, but those who have arrived (last: %v) named %d",
+			name, need, b.last, b.need)
 	case b.arrived+a.lanes > need:
 		a.fail(RuleSync, "%s for %d threads: %d have arrived, and %v is %d more", name, need, b.arrived, a, a.lanes)
 	}

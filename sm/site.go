@@ -169,7 +169,8 @@ func assigned(file string, line int, call string, nth int) (name string) {
 		}
 		for i, v := range values {
 			c, ok := v.(*ast.CallExpr)
-			if !ok || fset.Position(c.Pos()).Line > line || fset.Position(c.End()).Line < line || lastName(c.Fun) != call {
+			if !ok || fset.Position(c.Pos()).Line > line || fset.Position(c.End()).Line < line ||
+				lastName(c.Fun) != call {
 				continue
 			}
 			if nth == 0 {

@@ -36,7 +36,9 @@ func (t *Thread) StoreAsync(dst *Shared, offset int, word []byte, bar *barrier.B
 // shared memory of any CTA of the cluster, and completes its bytes on bar, a barrier of that
 // CTA (PTX red.async). It has the operations of [ReduceShared]; an element is combined
 // atomically.
-func (t *Thread) ReduceAsync(dst *Shared, offset int, op ReduceOp, typ DataType, word []byte, bar *barrier.Barrier) error {
+func (t *Thread) ReduceAsync(
+	dst *Shared, offset int, op ReduceOp, typ DataType, word []byte, bar *barrier.Barrier,
+) error {
 	const verb = "async reduce"
 	combine, err := pickCombiner(verb, op, typ, inCluster)
 	if err != nil {
@@ -49,7 +51,9 @@ func (t *Thread) ReduceAsync(dst *Shared, offset int, op ReduceOp, typ DataType,
 }
 
 // word starts a transfer of one word, which it copies.
-func (t *Thread) word(op string, dst *Shared, offset int, word []byte, bar *barrier.Barrier, put func(to, word []byte)) error {
+func (t *Thread) word(
+	op string, dst *Shared, offset int, word []byte, bar *barrier.Barrier, put func(to, word []byte),
+) error {
 	n := len(word)
 	switch {
 	case n != 4 && n != 8 && n != 16:
@@ -80,7 +84,8 @@ func (s *Shared) checkRange(op string, offset, size int) error {
 	case offset < 0:
 		return fmt.Errorf("tile: %s: destination offset %d is negative", op, offset)
 	case offset > len(s.mem)-size:
-		return fmt.Errorf("tile: %s: %d bytes at destination offset %d end beyond its %d bytes", op, size, offset, len(s.mem))
+		return fmt.Errorf("tile: %s: %d bytes at destination offset %d end beyond its %d bytes",
+			op, size, offset, len(s.mem))
 	}
 	return nil
 }

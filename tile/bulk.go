@@ -76,9 +76,11 @@ func (g *Global) check(op, operand string, at, size int) error {
 	case at < 0:
 		return fmt.Errorf("tile: %s: %s offset %d is negative", op, operand, at)
 	case address%bulkAlign != 0:
-		return fmt.Errorf("tile: %s: %s address %#x (offset %d from %#x) is not a multiple of %d", op, operand, address, at, g.Address, bulkAlign)
+		return fmt.Errorf("tile: %s: %s address %#x (offset %d from %#x) is not a multiple of %d",
+			op, operand, address, at, g.Address, bulkAlign)
 	case at > len(g.Bytes) || size > len(g.Bytes)-at:
-		return fmt.Errorf("tile: %s: %d bytes at %s offset %d end beyond its %d bytes", op, size, operand, at, len(g.Bytes))
+		return fmt.Errorf("tile: %s: %d bytes at %s offset %d end beyond its %d bytes",
+			op, size, operand, at, len(g.Bytes))
 	}
 	return nil
 }
@@ -96,7 +98,8 @@ func (s *Shared) checkBulk(op, operand string, offset, size int) error {
 	case offset%bulkAlign != 0:
 		return fmt.Errorf("tile: %s: %s offset %d is not a multiple of %d", op, operand, offset, bulkAlign)
 	case offset > len(s.mem) || size > len(s.mem)-offset:
-		return fmt.Errorf("tile: %s: %d bytes at %s offset %d end beyond its %d bytes", op, size, operand, offset, len(s.mem))
+		return fmt.Errorf("tile: %s: %d bytes at %s offset %d end beyond its %d bytes",
+			op, size, operand, offset, len(s.mem))
 	}
 	return nil
 }
@@ -151,7 +154,8 @@ func checkExchange(op string, dst *Shared, offset int, src *Shared, from, size i
 		return err
 	}
 	if dst == src && offset < from+size && from < offset+size {
-		return fmt.Errorf("tile: %s: %d bytes at source offset %d and destination offset %d overlap", op, size, from, offset)
+		return fmt.Errorf("tile: %s: %d bytes at source offset %d and destination offset %d overlap",
+			op, size, from, offset)
 	}
 	return nil
 }

@@ -52,7 +52,8 @@ var combiners = [...][len(dataTypes)]combination{
 		Uint64:  everywhere(longs(add[uint64])),
 		Float16: globally(halves(addFloat16)), BFloat16: globally(halves(addBFloat16)),
 		Float32: globally(words(addFloat32)), Float64: globally(longs(addFloat64)),
-		TFloat32: tensorOnly(words(addFloat32)), Float32FTZ: tensorOnly(words(addFlushed)), TFloat32FTZ: tensorOnly(words(addFlushed)),
+		TFloat32: tensorOnly(words(addFloat32)), Float32FTZ: tensorOnly(words(addFlushed)),
+		TFloat32FTZ: tensorOnly(words(addFlushed)),
 	},
 	ReduceMin: {
 		Uint32: everywhere(words(least[uint32])), Int32: everywhere(words(signed32(least[int32]))),

@@ -79,7 +79,8 @@ func (m *TensorMap) check(op string, coord []int32) error {
 	case len(coord) != m.rank:
 		return fmt.Errorf("tile: %s: %d coordinates for a map of rank %d", op, len(coord), m.rank)
 	case int64(coord[0])*int64(m.elem)%16 != 0:
-		return fmt.Errorf("tile: %s: inner coordinate %d of %v is %d bytes, not a multiple of 16", op, coord[0], m.typ, int64(coord[0])*int64(m.elem))
+		return fmt.Errorf("tile: %s: inner coordinate %d of %v is %d bytes, not a multiple of 16",
+			op, coord[0], m.typ, int64(coord[0])*int64(m.elem))
 	}
 	return nil
 }

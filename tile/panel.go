@@ -102,13 +102,16 @@ func NewPanelMap(c PanelConfig) (m PanelMap, err error) {
 	}
 	if lines > 0 && line > 0 {
 		if line > len(c.Global)/size {
-			return m, fmt.Errorf("tile: panel map: %d elements of %v a line exceed the %d bytes of Global", line, c.Type, len(c.Global))
+			return m, fmt.Errorf("tile: panel map: %d elements of %v a line exceed the %d bytes of Global",
+				line, c.Type, len(c.Global))
 		}
 		if c.Stride < line*size && lines > 1 {
-			return m, fmt.Errorf("tile: panel map: stride of %d bytes is less than the %d bytes of a line", c.Stride, line*size)
+			return m, fmt.Errorf("tile: panel map: stride of %d bytes is less than the %d bytes of a line",
+				c.Stride, line*size)
 		}
 		if lines > 1 && lines-1 > (len(c.Global)-line*size)/c.Stride {
-			return m, fmt.Errorf("tile: panel map: %d lines, %d bytes apart, exceed the %d bytes of Global", lines, c.Stride, len(c.Global))
+			return m, fmt.Errorf("tile: panel map: %d lines, %d bytes apart, exceed the %d bytes of Global",
+				lines, c.Stride, len(c.Global))
 		}
 	}
 	m = PanelMap{
@@ -165,16 +168,19 @@ func (m *PanelMap) Load(dst []byte, row, rows, k0, k int, bars []barrier.Barrier
 	case rows < 0 || k < 0 || rows > maxPanelBox || k > maxPanelBox:
 		return fmt.Errorf("tile: panel box of %d x %d, extents are 0 to %d", rows, k, maxPanelBox)
 	case row%m.width != 0 || k0%m.kernel.KPack != 0:
-		return fmt.Errorf("tile: panel box starts at (%d, %d), not at a multiple of (%d, %d)", row, k0, m.width, m.kernel.KPack)
+		return fmt.Errorf("tile: panel box starts at (%d, %d), not at a multiple of (%d, %d)",
+			row, k0, m.width, m.kernel.KPack)
 	case int64(rows+m.width)*int64(m.Words(k)) > math.MaxInt/8: // whose bytes an int may not hold
-		return fmt.Errorf("tile: panel box of %d x %d needs more memory than there is, the slot has %d bytes", rows, k, len(dst))
+		return fmt.Errorf("tile: panel box of %d x %d needs more memory than there is, the slot has %d bytes",
+			rows, k, len(dst))
 	}
 	n := m.BoxBytes(rows, k)
 	if n > len(dst) {
 		return fmt.Errorf("tile: panel box of %d x %d needs %d bytes, the slot has %d", rows, k, n, len(dst))
 	}
 	if len(bars) > 0 && n/PanelTxUnit > barrier.MaxTx {
-		return fmt.Errorf("tile: panel box of %d x %d has %d bytes, a barrier counts %d", rows, k, n, barrier.MaxTx*PanelTxUnit)
+		return fmt.Errorf("tile: panel box of %d x %d has %d bytes, a barrier counts %d",
+			rows, k, n, barrier.MaxTx*PanelTxUnit)
 	}
 	inRows, inK := max(0, min(rows, m.rows-row)), max(0, min(k, m.k-k0))
 	at := k0*m.stride + row*m.size

@@ -26,7 +26,9 @@ func ReduceBulk(dst Global, at int, op ReduceOp, typ DataType, src *Shared, offs
 //
 // ReduceShared reports an error, and neither changes nor signals anything, under
 // the conditions of [CopyBulk] and for an op that the type does not have.
-func ReduceShared(dst *Shared, offset int, op ReduceOp, typ DataType, src *Shared, from, size int, bar *barrier.Barrier) error {
+func ReduceShared(
+	dst *Shared, offset int, op ReduceOp, typ DataType, src *Shared, from, size int, bar *barrier.Barrier,
+) error {
 	combine, err := checkReduceShared(dst, offset, op, typ, src, from, size)
 	if err != nil {
 		return err
@@ -47,7 +49,9 @@ func checkReduceBulk(dst Global, at int, op ReduceOp, typ DataType, src *Shared,
 	return combine, checkStore(verb, dst, at, src, offset, size)
 }
 
-func checkReduceShared(dst *Shared, offset int, op ReduceOp, typ DataType, src *Shared, from, size int) (combiner, error) {
+func checkReduceShared(
+	dst *Shared, offset int, op ReduceOp, typ DataType, src *Shared, from, size int,
+) (combiner, error) {
 	const verb = "shared reduce"
 	combine, err := pickCombiner(verb, op, typ, inCluster)
 	if err != nil {

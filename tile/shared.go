@@ -43,7 +43,8 @@ func (s *Shared) checkTile(op, operand string, m *TensorMap, offset int) error {
 	case offset%tileAlign != 0:
 		return fmt.Errorf("tile: %s: %s offset %d is not a multiple of %d", op, operand, offset, tileAlign)
 	case offset > len(s.mem)-m.SharedBytes():
-		return fmt.Errorf("tile: %s: box of %d bytes at %s offset %d ends beyond its %d bytes", op, m.SharedBytes(), operand, offset, len(s.mem))
+		return fmt.Errorf("tile: %s: box of %d bytes at %s offset %d ends beyond its %d bytes",
+			op, m.SharedBytes(), operand, offset, len(s.mem))
 	}
 	return nil
 }

@@ -83,12 +83,14 @@ func NewTensorMap(cfg Config) (*TensorMap, error) {
 	size := cfg.DataType.Size()
 	row := int(cfg.Box[0]) * size
 	if row%16 != 0 {
-		return nil, fmt.Errorf("tile: box row of %d elements of %v is %d bytes, not a multiple of 16", cfg.Box[0], cfg.DataType, row)
+		return nil, fmt.Errorf("tile: box row of %d elements of %v is %d bytes, not a multiple of 16",
+			cfg.Box[0], cfg.DataType, row)
 	}
 	pitch := row
 	if span := cfg.Swizzle.Span(); span != 0 {
 		if row > span {
-			return nil, fmt.Errorf("tile: box row of %d elements of %v is %d bytes, more than the span %d of %v", cfg.Box[0], cfg.DataType, row, span, cfg.Swizzle)
+			return nil, fmt.Errorf("tile: box row of %d elements of %v is %d bytes, more than the span %d of %v",
+				cfg.Box[0], cfg.DataType, row, span, cfg.Swizzle)
 		}
 		pitch = span
 	}
@@ -117,7 +119,8 @@ func NewTensorMap(cfg Config) (*TensorMap, error) {
 		// rows*row was in bounds before, so it fits even 32 bits times 256.
 		m.rows *= m.n[d]
 		if m.rows*row > MaxBoxBytes {
-			return nil, fmt.Errorf("tile: box of %d rows of %d bytes in dimensions 0 to %d is over the %d bytes of shared memory", m.rows, row, d, MaxBoxBytes)
+			return nil, fmt.Errorf("tile: box of %d rows of %d bytes in dimensions 0 to %d "+
+				"is over the %d bytes of shared memory", m.rows, row, d, MaxBoxBytes)
 		}
 	}
 	m.stride[0] = int64(size)
@@ -148,7 +151,8 @@ func (cfg *Config) checkScalars() error {
 	case rank < 1 || rank > maxRank:
 		return fmt.Errorf("tile: rank %d (length of dims) is outside 1 to %d", rank, maxRank)
 	case len(cfg.Strides) != rank-1:
-		return fmt.Errorf("tile: %d strides for rank %d, want %d (dimension 0 has none)", len(cfg.Strides), rank, rank-1)
+		return fmt.Errorf("tile: %d strides for rank %d, want %d (dimension 0 has none)",
+			len(cfg.Strides), rank, rank-1)
 	case len(cfg.Box) != rank:
 		return fmt.Errorf("tile: %d box extents for rank %d", len(cfg.Box), rank)
 	case cfg.ElementStrides != nil && len(cfg.ElementStrides) != rank:
@@ -195,7 +199,8 @@ func (cfg *Config) checkExtent() error {
 		hi, lo := bits.Mul64(cfg.Dims[d]-1, cfg.Strides[d-1])
 		sum, carry := bits.Add64(need, lo, 0)
 		if hi != 0 || carry != 0 {
-			return fmt.Errorf("tile: tensor reaches over 2^64 bytes in dimension %d (dims %d, stride %d) but global memory has %d", d, cfg.Dims[d], cfg.Strides[d-1], have)
+			return fmt.Errorf("tile: tensor reaches over 2^64 bytes in dimension %d (dims %d, stride %d) "+
+				"but global memory has %d", d, cfg.Dims[d], cfg.Strides[d-1], have)
 		}
 		need = sum
 	}

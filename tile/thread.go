@@ -95,7 +95,8 @@ func (t *Thread) Exit() error {
 	committed -= open
 	t.open, t.groups = nil, nil
 	if committed+open > 0 {
-		return fmt.Errorf("tile: thread exits before %d committed and %d uncommitted transfers are known to have read their sources", committed, open)
+		return fmt.Errorf("tile: thread exits before %d committed and %d uncommitted transfers "+
+			"are known to have read their sources", committed, open)
 	}
 	return nil
 }

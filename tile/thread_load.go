@@ -24,7 +24,9 @@ func (t *Thread) Load(dst *Shared, offset int, m *TensorMap, coord []int32, bar 
 
 // LoadMulticast is the asynchronous [Cluster.LoadMulticast]. Like
 // [Thread.Load] it needs the barriers.
-func (t *Thread) LoadMulticast(c Cluster, mask uint16, offset int, m *TensorMap, coord []int32, bars []barrier.Barrier) error {
+func (t *Thread) LoadMulticast(
+	c Cluster, mask uint16, offset int, m *TensorMap, coord []int32, bars []barrier.Barrier,
+) error {
 	if err := c.checkTile(mask, offset, m, coord, bars); err != nil {
 		return err
 	}
@@ -50,7 +52,9 @@ func (t *Thread) LoadBulk(dst *Shared, offset int, src Global, at, size int, bar
 
 // LoadBulkMulticast is the asynchronous [Cluster.LoadBulkMulticast]. Like
 // [Thread.Load] it needs the barriers.
-func (t *Thread) LoadBulkMulticast(c Cluster, mask uint16, offset int, src Global, at, size int, bars []barrier.Barrier) error {
+func (t *Thread) LoadBulkMulticast(
+	c Cluster, mask uint16, offset int, src Global, at, size int, bars []barrier.Barrier,
+) error {
 	if err := c.checkBulk(mask, offset, src, at, size, bars); err != nil {
 		return err
 	}
@@ -76,7 +80,9 @@ func (t *Thread) CopyBulk(dst *Shared, offset int, src *Shared, from, size int, 
 
 // ReduceShared is the asynchronous [ReduceShared]. Like [Thread.CopyBulk] it
 // needs the barrier.
-func (t *Thread) ReduceShared(dst *Shared, offset int, op ReduceOp, typ DataType, src *Shared, from, size int, bar *barrier.Barrier) error {
+func (t *Thread) ReduceShared(
+	dst *Shared, offset int, op ReduceOp, typ DataType, src *Shared, from, size int, bar *barrier.Barrier,
+) error {
 	combine, err := checkReduceShared(dst, offset, op, typ, src, from, size)
 	if err != nil {
 		return err

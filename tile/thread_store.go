@@ -19,7 +19,9 @@ func (t *Thread) Reduce(m *TensorMap, op ReduceOp, coord []int32, src *Shared, o
 		return err
 	}
 	to, lead := point(coord), offset%swizzlePeriod
-	t.issue(src.mem[offset-lead:offset+m.SharedBytes()], lead, func(src []byte) { m.reduce(to[:m.rank], src, lead, combine) })
+	t.issue(src.mem[offset-lead:offset+m.SharedBytes()], lead, func(src []byte) {
+		m.reduce(to[:m.rank], src, lead, combine)
+	})
 	return nil
 }
 

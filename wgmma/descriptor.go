@@ -84,7 +84,8 @@ func (d Descriptor) Validate() error {
 		v    int
 	}{{"start address", d.Start}, {"leading dimension byte offset", d.LBO}, {"stride dimension byte offset", d.SBO}} {
 		if f.v < 0 || f.v >= window || f.v%unit != 0 {
-			return fmt.Errorf("wgmma: descriptor: %s %d, must be a multiple of %d from 0 to %d (%d bits in units of %d bytes)", f.name, f.v, unit, window-unit, fieldBits, unit)
+			return fmt.Errorf("wgmma: descriptor: %s %d, must be a multiple of %d from 0 to %d "+
+				"(%d bits in units of %d bytes)", f.name, f.v, unit, window-unit, fieldBits, unit)
 		}
 	}
 	if d.BaseOffset < 0 || d.BaseOffset > maxBase {
@@ -110,7 +111,8 @@ func (d Descriptor) Encode() (uint64, error) {
 // bits is set that must be zero.
 func DecodeDescriptor(w uint64) (Descriptor, error) {
 	if extra := w &^ uint64(descriptor); extra != 0 {
-		return Descriptor{}, fmt.Errorf("wgmma: descriptor %#016x: bits %#x are set, bits 14-15, 30-31, 46-48 and 52-61 must be 0", w, extra)
+		return Descriptor{}, fmt.Errorf("wgmma: descriptor %#016x: bits %#x are set, "+
+			"bits 14-15, 30-31, 46-48 and 52-61 must be 0", w, extra)
 	}
 	return Descriptor{
 		Start:      int(w&fieldMax) * unit,

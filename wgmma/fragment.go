@@ -24,7 +24,8 @@ func checkElement(thread, i, elements int) {
 }
 
 func noElement(thread, i, elements int) {
-	panic(fmt.Sprintf("wgmma: accumulator element %d of thread %d, have %d elements in each of %d threads", i, thread, elements, Threads))
+	panic(fmt.Sprintf("wgmma: accumulator element %d of thread %d, have %d elements in each of %d threads",
+		i, thread, elements, Threads))
 }
 
 // accumulatorCoord is AccumulatorCoord for arguments that are in range.
@@ -52,7 +53,8 @@ func AccumulatorIndex(row, col int) (thread, i int) {
 func FragmentCoord(size, thread, i int) (row, k int) {
 	checkSize(size)
 	if thread < 0 || thread >= Threads || i < 0 || i >= 16/size {
-		panic(fmt.Sprintf("wgmma: fragment element %d of thread %d, have %d elements in each of %d threads", i, thread, 16/size, Threads))
+		panic(fmt.Sprintf("wgmma: fragment element %d of thread %d, have %d elements in each of %d threads",
+			i, thread, 16/size, Threads))
 	}
 	return fragmentCoord(size, thread, i)
 }
@@ -161,7 +163,8 @@ func (f *Fragment) SetBits(row, k int, v uint32) {
 func (f *Fragment) touch(method string) *registers {
 	r := f.registers()
 	if r.pending > 0 && r.checked {
-		panic(misuse(RulePending, "Fragment.%s: %d instructions that read it are pending, WaitGroup must cover them first", method, r.pending))
+		panic(misuse(RulePending, "Fragment.%s: %d instructions that read it are pending, "+
+			"WaitGroup must cover them first", method, r.pending))
 	}
 	r.touched = now()
 	return r

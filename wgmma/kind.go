@@ -173,7 +173,8 @@ func (op Op) Validate() error {
 	}
 	switch {
 	case (op.TransposeA || op.TransposeB) && k.ElementSize() != 2:
-		return fmt.Errorf("wgmma: %v: imm-trans-a/b exist only for 16-bit types, the elements of %v have %d bits", op, k, 8*k.ElementSize())
+		return fmt.Errorf("wgmma: %v: imm-trans-a/b exist only for 16-bit types, the elements of %v have %d bits",
+			op, k, 8*k.ElementSize())
 	case (op.NegateA || op.NegateB) && k.Integer():
 		return fmt.Errorf("wgmma: %v: imm-scale-a/b exist only for floating-point types, %v is integer", op, k)
 	case op.Saturate && !k.Integer():
@@ -188,7 +189,8 @@ func checkN(integer bool, n int, what fmt.Stringer) error {
 		return fmt.Errorf("wgmma: %v: N = %d, must be a multiple of 8 from 8 to 256", what, n)
 	}
 	if integer && n > 24 && n%16 != 0 {
-		return fmt.Errorf("wgmma: %v: N = %d, must be 8, 16, 24, or a multiple of 16 from 32 to 256 for integer types", what, n)
+		return fmt.Errorf("wgmma: %v: N = %d, must be 8, 16, 24, or a multiple of 16 from 32 to 256 for integer types",
+			what, n)
 	}
 	return nil
 }

@@ -96,7 +96,8 @@ func (w *Warpgroup) MMA(op Op, d *Accumulator, a Operand, b Descriptor) error {
 		return fmt.Errorf("wgmma: %v: the accumulator is nil", op)
 	}
 	if want := op.Kind.AccumulatorType(); d.typ != want || d.n != op.N {
-		return fmt.Errorf("wgmma: %v: the accumulator is %v with N = %d, must be %v with N = %d", op, d.typ, d.n, want, op.N)
+		return fmt.Errorf("wgmma: %v: the accumulator is %v with N = %d, must be %v with N = %d",
+			op, d.typ, d.n, want, op.N)
 	}
 	in := instruction{op: op, d: d, b: b}
 	switch a := a.(type) {
@@ -179,11 +180,13 @@ func (w *Warpgroup) checkOrder(in *instruction) error {
 	case w.fenced <= d.touched:
 		return misuse(RuleFence, "%v: the accumulator was made, read or written after the last Fence", in.op)
 	case d.last != Shape{} && d.last != in.op.Shape() && w.fenced <= d.issued:
-		return misuse(RuleFence, "%v: the instruction before on this accumulator was %v, and no Fence came between", in.op, d.last)
+		return misuse(RuleFence, "%v: the instruction before on this accumulator was %v, and no Fence came between",
+			in.op, d.last)
 	case in.f != nil && w.fenced <= in.f.touched:
 		return misuse(RuleFence, "%v: A in registers was made, read or written after the last Fence", in.op)
 	case d.pending > w.count(d):
-		return misuse(RulePending, "%v: another warpgroup has %d instructions on this accumulator pending", in.op, d.pending-w.count(d))
+		return misuse(RulePending, "%v: another warpgroup has %d instructions on this accumulator pending",
+			in.op, d.pending-w.count(d))
 	}
 	return nil
 }

@@ -51,7 +51,8 @@ func main() {
 		fail("%v", err)
 	}
 	if len(r.Machine) == 0 || len(r.Peak) == 0 || len(r.Results) == 0 {
-		fail("machine has %d fields, peak %d and results %d entries; none may be empty", len(r.Machine), len(r.Peak), len(r.Results))
+		fail("machine has %d fields, peak %d and results %d entries; none may be empty",
+			len(r.Machine), len(r.Peak), len(r.Results))
 	}
 	bound := false
 	for i, p := range r.Peak {

@@ -176,8 +176,9 @@ func amxMul(s *source, name string, a *sideA, c *sideC, doc string) {
 // released within the call.
 //
 //	BX panels of A left   CX blocks left   SI, DX, R9 A   DI B   R8 src of the next panel   R10 dst   R11 ldd   R12 64
-//	R13 16·ldd   R14 row to copy   R15 memory of the kernel's own, for two tiles   AX row of C to prefetch   (SP) their pitch
-//	8(SP) the end of the rows to copy   16(SP) the pitch of src, if it is added, and R8 the row to add next   24(SP) 1 if it is
+//	R13 16·ldd   R14 row to copy   R15 memory of the kernel's own, for two tiles   AX row of C to prefetch
+//	(SP) their pitch   8(SP) the end of the rows to copy   16(SP) the pitch of src, if it is added, and R8 the row to
+//	add next   24(SP) 1 if it is
 func amxStrip(s *source, a *sideA, c *sideC) {
 	s.load("m", "BX", "a", "SI")
 	s.load("src", "R8")

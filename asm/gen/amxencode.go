@@ -30,7 +30,8 @@ type memory struct {
 	scale, disp int
 }
 
-var registers = []string{"AX", "CX", "DX", "BX", "SP", "BP", "SI", "DI", "R8", "R9", "R10", "R11", "R12", "R13", "R14", "R15"}
+var registers = []string{"AX", "CX", "DX", "BX", "SP", "BP", "SI", "DI",
+	"R8", "R9", "R10", "R11", "R12", "R13", "R14", "R15"}
 
 // number returns the number of a general register.
 func number(register string) byte {

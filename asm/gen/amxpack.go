@@ -23,7 +23,8 @@ func writeAMXPacks(s *source) {
 //	SI source   R9 stride   R10 rows   CX elements of K left   DI tile
 //	AX row   DX line   BX rows left   K3 elements that exist   Z31 zero
 func packLines(s *source) {
-	s.function("packAlong512Tiles", "dst, src unsafe.Pointer, stride, rows, k int", 0, "1 to 16 rows of contiguous K into tiles of 16 lines.")
+	s.function("packAlong512Tiles", "dst, src unsafe.Pointer, stride, rows, k int", 0,
+		"1 to 16 rows of contiguous K into tiles of 16 lines.")
 	s.load("dst", "DI", "src", "SI", "stride", "R9", "rows", "R10", "k", "CX")
 	s.op("VPXORD Z31, Z31, Z31")
 	for _, lines := range []int{4, 1} {
@@ -88,9 +89,11 @@ func packLines(s *source) {
 
 // packWide writes a packer of B, of several panels side by side at once: 4 or 8. k is even.
 //
-//	SI row   AX row after it   R9 stride   CX pairs of rows left   DI panel   R8 panel 4   R11, R12, R13 the distances to the next three
+//	SI row   AX row after it   R9 stride   CX pairs of rows left   DI panel   R8 panel 4
+//	R11, R12, R13 the distances to the next three
 func packWide(s *source, panels int) {
-	s.function(fmt.Sprint("packAcross512Pairsx32x", panels), "dst, src unsafe.Pointer, stride, k, panel int", 0, fmt.Sprint(32*panels, " columns of pairs of rows into ", panels, " panels."))
+	s.function(fmt.Sprint("packAcross512Pairsx32x", panels), "dst, src unsafe.Pointer, stride, k, panel int", 0,
+		fmt.Sprint(32*panels, " columns of pairs of rows into ", panels, " panels."))
 	s.load("dst", "DI", "src", "SI", "stride", "R9", "k", "CX", "panel", "R11")
 	s.op("VMOVDQU64 ·interleave<>+0(SB), Z30")
 	s.op("VMOVDQU64 ·interleave<>+64(SB), Z31")
@@ -131,7 +134,8 @@ func packWide(s *source, panels int) {
 //	SI source   R9 stride   CX elements of K left   DI tile
 //	K1 columns that exist   BX the same   K2 those of a row that may be beyond K
 func packPairs16(s *source) {
-	s.function("packAcross512Tiles", "dst, src unsafe.Pointer, stride, n, k int", 0, "1 to 16 columns into tiles of 16 lines.")
+	s.function("packAcross512Tiles", "dst, src unsafe.Pointer, stride, n, k int", 0,
+		"1 to 16 columns into tiles of 16 lines.")
 	s.load("dst", "DI", "src", "SI", "stride", "R9", "n", "R10", "k", "CX")
 	s.mask("R10", "BX", "K1")
 	block := func(row func()) {

@@ -148,7 +148,8 @@ func sweepTiles(s *source, name string, panel int) {
 	}
 	s.label(name + "Loaded")
 	for block := range blocks {
-		amxLoads(s, tileLoad, memory{"DX", "R12", 1, block * tileBytes}, memory{"R8", "R15", 1, panel*sweepPanel + block*blockBytes})
+		amxLoads(s, tileLoad,
+			memory{"DX", "R12", 1, block * tileBytes}, memory{"R8", "R15", 1, panel*sweepPanel + block*blockBytes})
 		for j := range 2 {
 			amxProduct(s, j)
 			if block == blocks-1 {

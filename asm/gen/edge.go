@@ -44,10 +44,12 @@ const edgeUnroll = 2
 //	R8 rows that are added, src or dst, or 0   R9 their pitch
 //	K1 or, of AVX2 and outside the loop, the first register of B: mask of the last vector
 func (k edgeKernel) mul(s *source) {
-	s.function(k.called("edge"), "r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int", 0,
-		fmt.Sprintf("r rows by %d vectors of columns.", k.vecs))
+	s.function(k.called("edge"),
+		"r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int",
+		0, fmt.Sprintf("r rows by %d vectors of columns.", k.vecs))
 	k.setMask(s)
-	s.load("r", "AX", "k", "CX", "a", "SI", "lda", "R12", "step", "R14", "b", "DI", "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
+	s.load("r", "AX", "k", "CX", "a", "SI", "lda", "R12", "step", "R14",
+		"b", "DI", "src", "R8", "lds", "R9", "dst", "R10", "ldd", "R11")
 	s.op("ANDQ $-2, R9")
 	s.op("LEAQ (R12)(R12*2), R13")
 	s.op("TESTQ R8, R8")

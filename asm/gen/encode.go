@@ -94,7 +94,8 @@ func (s *source) dotBF16(dst, a, b int) { s.evex(dotPairs, dst, a, b) }
 
 // dotBroadcast is dotBF16 with a word of memory in every lane of b.
 func (s *source) dotBroadcast(dst, a int, base string, disp int) {
-	s.raw(evexBroadcast(dotPairs, dst, a, base, disp), "%s.BCST %s, Z%d, Z%d", dotPairs.name, address(base, disp), a, dst)
+	s.raw(evexBroadcast(dotPairs, dst, a, base, disp),
+		"%s.BCST %s, Z%d, Z%d", dotPairs.name, address(base, disp), a, dst)
 }
 
 // address returns an address in Go's syntax.

@@ -123,9 +123,13 @@ func (h hopper) scratch(i int) string { return fmt.Sprintf("%d(BX)", i*h.bytes()
 func (h hopper) mul(s *source) {
 	width := h.bytes()
 	const places = 4
-	s.function("mulHopper"+h.name, "c *hopperCall", 32+(places+1)*width, fmt.Sprintf("%d × %d, steps of %d products.", h.mr, h.vecs*width/4, h.products))
+	s.function("mulHopper"+h.name, "c *hopperCall", 32+(places+1)*width,
+		fmt.Sprintf("%d × %d, steps of %d products.", h.mr, h.vecs*width/4, h.products))
 	s.load("c", "AX")
-	for _, f := range [][2]string{{"head", "DI"}, {"a", "SI"}, {"aexp", "DX"}, {"src", "R8"}, {"lds", "R9"}, {"dst", "R10"}, {"ldd", "R11"}, {"tiles", "R12"}} {
+	for _, f := range [][2]string{
+		{"head", "DI"}, {"a", "SI"}, {"aexp", "DX"}, {"src", "R8"},
+		{"lds", "R9"}, {"dst", "R10"}, {"ldd", "R11"}, {"tiles", "R12"},
+	} {
 		s.op("MOVQ hopperCall_%s(AX), %s", f[0], f[1])
 	}
 	s.op("MOVQ DI, 0(SP)")

@@ -46,7 +46,8 @@ func hopperPackers(s *source) {
 
 // name is the part of a name that says what the function is for.
 func (h hopperSide) name() string {
-	return fmt.Sprintf("%s%s", map[bool]string{true: "512", false: "256"}[h.zmm], map[bool]string{true: "B", false: "A"}[h.b])
+	return fmt.Sprintf("%s%s", map[bool]string{true: "512", false: "256"}[h.zmm],
+		map[bool]string{true: "B", false: "A"}[h.b])
 }
 
 // scan writes a scan of steps steps of elements of K, 16 for a type with products of 16 and otherwise 8: the largest
@@ -57,7 +58,8 @@ func (h hopperSide) name() string {
 //	largest 0   smallest 1   largest sum of a step 2   sums of the step under way 3 4 5   tmp 6 9   fractions 7   -1 8
 //	tf32: tmp 3 4 6   a bit 5   the bits that stay 7   half of their last, less a bit 10   NaN 11
 func (h hopperSide) scan(s *source, products int) {
-	s.function(fmt.Sprintf("scanHopper%sx%d", h.name(), products), "values unsafe.Pointer, steps int, out *hopperScan", 0, "See hopperScan.")
+	s.function(fmt.Sprintf("scanHopper%sx%d", h.name(), products),
+		"values unsafe.Pointer, steps int, out *hopperScan", 0, "See hopperScan.")
 	s.load("values", "SI", "steps", "CX", "out", "DI")
 	r := h.reg
 	for i := range 3 {
@@ -185,7 +187,8 @@ func (h hopperSide) relatives(s *source) {
 
 // exponentsA writes the exponents of a panel of A, each byte four times, n vectors of them.
 func (h hopperSide) exponentsA(s *source) {
-	s.function("exponentsHopper"+h.name(), "dst, values unsafe.Pointer, n, normal, base int", 0, "n vectors; normal and base are exponent fields.")
+	s.function("exponentsHopper"+h.name(), "dst, values unsafe.Pointer, n, normal, base int", 0,
+		"n vectors; normal and base are exponent fields.")
 	s.load("dst", "DI", "values", "SI", "n", "CX", "normal", "AX", "base", "BX")
 	h.relatives(s)
 	s.comment("The first byte of each dword, four times.")
@@ -209,7 +212,8 @@ func (h hopperSide) exponentsA(s *source) {
 // exponentsB writes the exponents of a panel of B, k steps of a vector.
 func (h hopperSide) exponentsB(s *source) {
 	s.function("exponentsHopper"+h.name(), "dst, values unsafe.Pointer, k, normal, base, half int", 0,
-		"k vectors; normal and base are exponent fields; half is the bytes to the second half of the columns, if there is one.")
+		"k vectors; normal and base are exponent fields; half is the bytes to the second half of the columns, "+
+			"if there is one.")
 	s.load("dst", "DI", "values", "SI", "k", "CX", "normal", "AX", "base", "BX")
 	h.relatives(s)
 	if h.zmm {

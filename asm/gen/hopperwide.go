@@ -18,7 +18,10 @@ type wide struct{ hopper }
 
 // wides writes the file of the kernels.
 func wides(s *source) {
-	for _, h := range []hopper{{name: "512", zmm: true, mr: 8, sub: 32, vecs: 4}, {name: "256", mr: 4, sub: 24, vecs: 3}} {
+	for _, h := range []hopper{
+		{name: "512", zmm: true, mr: 8, sub: 32, vecs: 4},
+		{name: "256", mr: 4, sub: 24, vecs: 3},
+	} {
 		wide{h}.mul(s)
 		h.name, h.f16 = h.name+"F16", true
 		wide{h}.mul(s)
@@ -99,9 +102,10 @@ func (h wide) full(s *source, op, operands string, args ...any) {
 
 // mul writes a strip kernel; see hopperWide for what it is given.
 //
-//	BX places   SI values of A, of the tile   R8 src   R9 blocks left, and other counts   R10 dst   R11 ldd   R12 tiles left
-//	DI offset of the exponents of the row of A, half of that of its values   CX of the step of B, a quarter of that of its values
-//	AX, DX the same of a block   R13 steps left   R14 row of C   0(SP) rows left   8(SP) MXCSR of the caller   12(SP) of the kernel
+//	BX places   SI values of A, of the tile   R8 src   R9 blocks left, and other counts   R10 dst   R11 ldd
+//	R12 tiles left   R13 steps left   R14 row of C   DI offset of the exponents of the row of A, half of that of its
+//	values   CX of the step of B, a quarter of that of its values   AX, DX the same of a block
+//	0(SP) rows left   8(SP) MXCSR of the caller   12(SP) of the kernel
 func (h wide) mul(s *source) {
 	s.function("wideHopper"+h.name, "c *hopperWide", 16, fmt.Sprintf("%d × %d, of all operands.", h.mr, h.nr()))
 	s.op("MOVQ c+0(FP), AX")

@@ -100,7 +100,8 @@ func (a rowsA) word(u, i int) string {
 	if i >= 4 {
 		at = a.at4
 	}
-	return fmt.Sprintf("%d(%s)%s", 4*u, at, [4]string{"", "(" + a.lda + "*1)", "(" + a.lda + "*2)", "(" + a.lda3 + "*1)"}[i%4])
+	return fmt.Sprintf("%d(%s)%s", 4*u, at,
+		[4]string{"", "(" + a.lda + "*1)", "(" + a.lda + "*2)", "(" + a.lda3 + "*1)"}[i%4])
 }
 
 func (a rowsA) advance(s *source, n int) {

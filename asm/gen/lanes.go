@@ -50,7 +50,8 @@ func (k kernel) lanes(s *source, f form) {
 	s.label("loop")
 	s.load("mem", "DI")
 	for table, of := range []string{"a", "b"} {
-		s.comment("SI piece   R10 as many bytes of the next 16 blocks, in order   R11 pieces left   R12 R13 to the next")
+		s.comment("SI piece   R10 as many bytes of the next 16 blocks, in order   " +
+			"R11 pieces left   R12 R13 to the next")
 		at := []string{"R8", "R9"}[table]
 		s.op("MOVQ %s, SI", at)
 		s.op("MOVQ %s, R10", at)
@@ -68,7 +69,8 @@ func (k kernel) lanes(s *source, f form) {
 		s.op("JNZ piece_%s", of)
 		s.op("ADDQ %s, %s", s.arg(of+"_next"), at)
 	}
-	s.comment("BX words of a step   SI DI vectors of A, B   R10 R11 of them left   R12 R13 from word to word   R15 sums")
+	s.comment("BX words of a step   SI DI vectors of A, B   R10 R11 of them left   " +
+		"R12 R13 from word to word   R15 sums")
 	s.op("MOVQ $16, BX")
 	s.op("CMPQ CX, BX")
 	s.op("CMOVQLT CX, BX")

@@ -46,8 +46,10 @@ func writeMulPacks(s *source) {
 //	R12 panel   R13 bytes between rows of K   R14 words of K left   R15 rows of K   DX what to prefetch   AX its pitch
 func (k kernel) mulPack(s *source, f form) {
 	a := panelA{"SI", k.mr}
-	s.function("mulPackAcross"+k.name[:3]+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing", 8, k.doc+".")
-	s.load("pack_B", "R15", "pack_Stride", "R13", "pack_K", "R14", "pack_Panel", "R12", "pack_Pitch", "AX", "pack_Next", "DX")
+	s.function("mulPackAcross"+k.name[:3]+f.name,
+		"k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing", 8, k.doc+".")
+	s.load("pack_B", "R15", "pack_Stride", "R13", "pack_K", "R14",
+		"pack_Panel", "R12", "pack_Pitch", "AX", "pack_Next", "DX")
 	if f.kpack == 2 {
 		s.op("SHRQ $1, R14")
 		s.op("VMOVDQU32 ·interleave<>+0(SB), Z30")
@@ -148,13 +150,14 @@ const (
 //
 //	BX tiles left   CX steps left   SI A   DI B   R10 dst   R11 ldd
 //	R8 blocks left of these columns   R9 three strides   R12 panel   R13 stride   R14 blocks left of the panel
-//	R15 rows along K   DX what to prefetch   AX under way
-//	0(SP) src   8(SP) R8   16(SP) blocks of 8 columns   24(SP) from their end in B to the next columns   32(SP) in the panel
+//	R15 rows along K   DX what to prefetch   AX under way   0(SP) src   8(SP) R8   16(SP) blocks of 8 columns
+//	24(SP) from their end in B to the next columns   32(SP) in the panel
 func (k kernel) mulPackT(s *source, f form) {
 	k.broadcasts = 2
 	a := panelA{"SI", k.mr}
 	line := packDepth * f.kpack * f.bytes // of a row of a block
-	s.function("mulPackAlong512"+f.name, "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing", 48, k.doc+".")
+	s.function("mulPackAlong512"+f.name,
+		"k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack Packing", 48, k.doc+".")
 	s.load("pack_B", "R15", "pack_Stride", "R13", "pack_K", "R8", "pack_Panel", "R12", "pack_Next", "DX")
 	s.op("LEAQ (R13*8), R9")
 	s.op("MOVQ R8, AX")

@@ -99,7 +99,8 @@ func quads256(s *source, n int) {
 
 // copy256x24 writes a packer of n columns from rows of K into a panel of 24.
 func copy256x24(s *source, f form, n int) {
-	s.function(name256("Across", f, 24, n), "dst, src unsafe.Pointer, stride, k int", 0, fmt.Sprintf("A panel of 24 from %d columns.", n))
+	s.function(name256("Across", f, 24, n), "dst, src unsafe.Pointer, stride, k int", 0,
+		fmt.Sprintf("A panel of 24 from %d columns.", n))
 	s.load("dst", "DI", "src", "SI", "stride", "R9", "k", "CX")
 	for v := n / 8; v < 3; v++ {
 		s.op("VXORPS Y%d, Y%d, Y%d", v, v, v)
@@ -126,7 +127,8 @@ func copy256x24(s *source, f form, n int) {
 //
 //	SI source   R9 stride   CX steps of K left   DI R10 R11 R12 panels   R13 offset in a panel
 func copy256x4(s *source, f form) {
-	s.function(name256("Across", f, 4, 4), "dst, src unsafe.Pointer, stride, k, panel int", 0, "16 columns into four panels of 4.")
+	s.function(name256("Across", f, 4, 4), "dst, src unsafe.Pointer, stride, k, panel int", 0,
+		"16 columns into four panels of 4.")
 	s.load("dst", "DI", "src", "SI", "stride", "R9", "k", "CX", "panel", "R12")
 	s.op("LEAQ (DI)(R12*1), R10")
 	s.op("LEAQ (DI)(R12*2), R11")

@@ -31,7 +31,8 @@ const (
 //	SI offset in a row   DI dst   CX elements of K left   BX 0 or, in the second pass, 64
 //	K1 rows that exist in this pass   K2 in the next   K3 elements that exist
 func transpose512(s *source, f form, width int) {
-	s.function(fmt.Sprintf("packAlong512%sx%d", f.name, width), packTParams, 8*width, fmt.Sprintf("One panel of %d.", width))
+	s.function(fmt.Sprintf("packAlong512%sx%d", f.name, width), packTParams, 8*width,
+		fmt.Sprintf("One panel of %d.", width))
 	s.load("src", "AX", "stride", "R9", "rows", "R10")
 	s.op("XORQ BX, BX")
 	s.label("table")
@@ -204,7 +205,8 @@ func transpose8x16(s *source, mask string) (pairs []int) {
 // written for them is overwritten.
 //
 //	SI source   R9 stride   DX elements of K left   DI R10 R11 R12 panels   R13 offset in a panel
-//	K1 columns that exist (for pairs all, otherwise 0..15)   K2 columns 16..31   K3 columns of the second row of a pair
+//	K1 columns that exist (for pairs all, otherwise 0..15)   K2 columns 16..31
+//	K3 columns of the second row of a pair
 func copy512(s *source, f form, width int) {
 	name := fmt.Sprintf("packAcross512%sx%d", f.name, width)
 	s.function(name, packSParams, 0, fmt.Sprintf("%d columns into panels of %d.", 32, width))

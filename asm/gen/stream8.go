@@ -203,7 +203,8 @@ func (k stream) word8(s *source, x, tmp int) []int {
 // the source is read once. n of the 64 columns exist; the panels lie panel bytes apart. If there is one only, it is
 // written last.
 //
-//	SI source   R9 stride   DX elements of K left   DI panel   BX bytes from there to the second   K5 columns that exist
+//	SI source   R9 stride   DX elements of K left   DI panel   BX bytes from there to the second
+//	K5 columns that exist
 func (f form) copy8(s *source) {
 	k := stream{f, 1, 4, false, false}
 	s.function("packAcross512"+f.name+"x64", packSParams+", tables *table8", 0, "64 columns into panels of 32.")

@@ -36,8 +36,9 @@ func (k stream) aim(s *source) {
 // sees that each row is a stream, as long as there are not many more than sixteen, but does not follow it far enough
 // ahead.
 //
-//	DI streamBlock   R8 offset in a row of accumulators   R9 stride   R10 block of B   R11 elements of K   BX columns left
-//	SI row of B   DX A   CX elements left   R13 R12 what is prefetched for the rows of a pair, seen from SI
+//	DI streamBlock   R8 offset in a row of accumulators   R9 stride   R10 block of B   R11 elements of K
+//	BX columns left   SI row of B   DX A   CX elements left
+//	R13 R12 what is prefetched for the rows of a pair, seen from SI
 //	Z0-Z15 accumulators   Z16-Z23 B   Z24-Z27 A   Z29 zero   Z30 Z31 interleave
 //	K1-K4 columns of the accumulators   K5 K6 columns of pairs
 func (k stream) straight(s *source) {

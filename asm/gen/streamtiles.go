@@ -33,8 +33,8 @@ const (
 // tiles writes the kernel for rows of K, of which it takes one tile or less. The sums of the odd elements and those
 // of the even ones are apart until the end, so it goes through the odd rows of B and then through the even ones.
 //
-//	DI streamBlock   R8 offset in a row of accumulators   R9 stride   R10 block of B   R11 elements of K   BX columns left
-//	SI row of B   DX A   CX rows of B left   R13 what is prefetched, seen from SI   R14 room
+//	DI streamBlock   R8 offset in a row of accumulators   R9 stride   R10 block of B   R11 elements of K
+//	BX columns left   SI row of B   DX A   CX rows of B left   R13 what is prefetched, seen from SI   R14 room
 //	Z0-Z15 accumulators   Z16-Z19 B   Z24-Z27 A   Z29 zero   K1-K4 columns   K7 odd elements
 //	0(SP) the caller's MXCSR   4(SP) that of the kernel
 func (k stream) tiles(s *source) {
@@ -78,7 +78,8 @@ func (k stream) tiles(s *source) {
 
 // tileStart opens a kernel for tiles: it sets MXCSR, R14 to the room, and K7 to the odd elements.
 func (k stream) tileStart(s *source, what string, columns int) {
-	s.function(fmt.Sprintf("stream%s512Tilesx%d", what, k.rows), "c *streamBlock", 8, fmt.Sprintf("%d rows of A by %d columns.", k.rows, columns))
+	s.function(fmt.Sprintf("stream%s512Tilesx%d", what, k.rows), "c *streamBlock", 8,
+		fmt.Sprintf("%d rows of A by %d columns.", k.rows, columns))
 	s.op("STMXCSR 0(SP)")
 	s.op("MOVL $%#x, 4(SP)", mxcsrTiles)
 	s.op("LDMXCSR 4(SP)")
@@ -175,7 +176,8 @@ const (
 // tilesStored writes the kernel for a panel, k words deep, which is a whole number of tiles. Both sums and the
 // accumulators are in registers, so it goes through the words of B once.
 //
-//	DI streamBlock   R14 room   SI B   R11 what is prefetched   DX A   CX words left, of a tile AX   R8 word of A in the room   K7 odd elements
+//	DI streamBlock   R14 room   SI B   R11 what is prefetched   DX A   CX words left, of a tile AX
+//	R8 word of A in the room   K7 odd elements
 //	Z0-Z7 sums of even elements   Z8-Z15 of odd ones   Z16-Z23 accumulators   Z24-Z27 B   Z28-Z31 A
 //	0(SP) the caller's MXCSR   4(SP) that of the kernel
 func (k stream) tilesStored(s *source) {

@@ -74,7 +74,8 @@ func (k kernel) strip(s *source, rows bool) {
 	s.op("LEAQ (DX)(R13*%d), R9", k.mr)
 	s.op("MOVQ R9, %d(SP)", endAt)
 	k.loadPitch(s)
-	k.loadTile(s, []string{"CMPQ BX, $1", "JE start", "MOVQ R8, AX", "MOVQ R9, R13"}, "MOVQ R8, AX", "MOVQ R9, R13", "NEGQ R13")
+	k.loadTile(s, []string{"CMPQ BX, $1", "JE start", "MOVQ R8, AX", "MOVQ R9, R13"},
+		"MOVQ R8, AX", "MOVQ R9, R13", "NEGQ R13")
 
 	s.label("start")
 	if k.stores() {

@@ -46,14 +46,16 @@ const unpackedAhead = 4
 
 // mul writes the kernel, a loop over K for each number of rows that a tile may have.
 //
-//	BX rows left   CX steps left   SI A   DX its fifth row   DI B   R8 A of the tile   R9 ldb   R10 dst   R11 ldd   R12 lda   R13 3·lda
-//	AX bytes from A of a tile to that of the next   K1 or the last register of AVX2: mask of the last vector
+//	BX rows left   CX steps left   SI A   DX its fifth row   DI B   R8 A of the tile   R9 ldb   R10 dst   R11 ldd
+//	R12 lda   R13 3·lda   AX bytes from A of a tile to that of the next
+//	K1 or the last register of AVX2: mask of the last vector
 func (k unpackedKernel) mul(s *source) {
 	role := "unpacked"
 	if k.across {
 		role += "Across"
 	}
-	s.function(k.called(role), "r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int", 0,
+	s.function(k.called(role),
+		"r, m, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd, last, add int", 0,
 		fmt.Sprintf("%d vectors of columns, r rows of m at a time.", k.vecs))
 	k.setMask(s)
 	s.load("r", "AX", "m", "BX")

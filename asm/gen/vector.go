@@ -12,9 +12,11 @@ const vectorBlock = 256
 //
 //	SI A   DX to its next word   DI, R8 every eighth row   R9, R10, R11, R12 1, 3, 5, 7 times the distance of rows
 //	BX rows left   R15 words left   CX those of a block of sums   R13, R14 what is brought closer, as DI and R8
-//	K1, K2 of what is left of 16 words   K3 of the rows to be stored   Z0-Z23 see half   Z28 sums of a block   Z29 those of all
+//	K1, K2 of what is left of 16 words   K3 of the rows to be stored   Z0-Z23 see half   Z28 sums of a block
+//	Z29 those of all
 func (s *source) vectorAlong() {
-	s.function("vectorAlong512Words", "k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add, ahead int", 0,
+	s.function("vectorAlong512Words",
+		"k, n int, a unsafe.Pointer, stepA int, b unsafe.Pointer, stride int, dst unsafe.Pointer, add, ahead int", 0,
 		"K words of A by n rows of B, 16 or more.")
 	s.load("stepA", "DX", "b", "DI", "stride", "R9", "n", "BX")
 	s.op("LEAQ (R9)(R9*2), R10")

@@ -58,7 +58,8 @@ func writeWidenings(s *source) {
 
 // widen512 writes the function that makes bf16 of rows of any number of fp8 numbers.
 //
-//	DI dst   SI src   R8 ldd   R9 lds   CX rows   BX n   R10 R11 in a row   DX elements left   Z16-Z19 tables   Z20 order
+//	DI dst   SI src   R8 ldd   R9 lds   CX rows   BX n   R10 R11 in a row   DX elements left   Z16-Z19 tables
+//	Z20 order
 func widen512(s *source) {
 	s.function("widen512", widenParams+", tables *table8", 0, "Rows of n fp8 numbers to bf16.")
 	s.load("dst", "DI", "ldd", "R8", "src", "SI", "lds", "R9", "rows", "CX", "n", "BX", "tables", "AX")
@@ -127,7 +128,8 @@ func widen256(s *source, t narrow) {
 	)
 	s.function("widen256"+t.name, widenParams, 0, "Rows of n fp8 numbers to bf16; n is a multiple of 16.")
 	s.load("dst", "DI", "ldd", "R8", "src", "SI", "lds", "R9", "rows", "CX", "n", "BX")
-	constants := []uint16{0x7f, 0x80, uint16(t.bias << 7), 1 << t.fraction, uint16(t.most), uint16(t.special), 0x0202, 0x0100}
+	constants := []uint16{0x7f, 0x80, uint16(t.bias << 7), 1 << t.fraction,
+		uint16(t.most), uint16(t.special), 0x0202, 0x0100}
 	for i := range constants {
 		s.op("VPBROADCASTW ·constants%s<>+%d(SB), Y%d", t.name, 2*i, magnitude+i)
 	}

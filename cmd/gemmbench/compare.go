@@ -45,15 +45,20 @@ func (f *compareFlags) declareAll(fs *flag.FlagSet) {
 	f.axes.declare(fs)
 	f.output.declare(fs, bench.Formats...)
 	fs.IntVar(&f.count, "count", bench.DefaultCount,
-		fmt.Sprintf("rounds, each of one sample of each variant, `n` >= 1; without a size %d by default", defaultRounds))
+		fmt.Sprintf("rounds, each of one sample of each variant, `n` >= 1; without a size %d by default",
+			defaultRounds))
 	fs.DurationVar(&f.minTime, "min-time", bench.DefaultMinTime,
-		fmt.Sprintf("shortest sample: short products repeat until it is over; without a size %v by default", defaultMinTime))
-	fs.BoolVar(&f.verify, "verify", true, "check every result against a float64 reference, or its bits with -arith hopper")
-	fs.BoolVar(&f.cold, "cold", false, "rotate over operands that exceed twice the last-level cache, as through layers, "+
-		"and say how fast they are read; for one caller")
+		fmt.Sprintf("shortest sample: short products repeat until it is over; without a size %v by default",
+			defaultMinTime))
+	fs.BoolVar(&f.verify, "verify", true,
+		"check every result against a float64 reference, or its bits with -arith hopper")
+	fs.BoolVar(&f.cold, "cold", false,
+		"rotate over operands that exceed twice the last-level cache, as through layers, "+
+			"and say how fast they are read; for one caller")
 	fs.StringVar(&f.cpuprofile, "cpuprofile", "", "write a CPU profile of the run to `file`")
-	fs.StringVar(&f.trace, "trace", "", "write what each worker did in products of each variant to `file` and file.json: "+
-		"regions of an execution trace for go tool trace, and a timeline for ui.perfetto.dev")
+	fs.StringVar(&f.trace, "trace", "",
+		"write what each worker did in products of each variant to `file` and file.json: "+
+			"regions of an execution trace for go tool trace, and a timeline for ui.perfetto.dev")
 }
 
 // setDefaults sets those flags whose default hangs on whether there is a size.
@@ -86,7 +91,9 @@ func (f *compareFlags) run(ctx context.Context, stdout, stderr io.Writer) (err e
 		return err
 	}
 	meter := newProgress(stderr)
-	runner := &bench.Runner{Count: f.count, MinTime: f.minTime, SkipVerify: !f.verify, Cold: f.cold, Progress: meter.show}
+	runner := &bench.Runner{
+		Count: f.count, MinTime: f.minTime, SkipVerify: !f.verify, Cold: f.cold, Progress: meter.show,
+	}
 	if err := runner.Validate(variants); err != nil {
 		return usageError{fmt.Errorf("compare: %w", err)}
 	}

@@ -19,7 +19,8 @@ func setupExplain(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) 
 	trans := fs.String("trans", "NN", "NN, NT, TN or TT: which of A and B lies transposed in memory")
 	fs.BoolVar(&q.Packed, "prepacked", false, "B is packed")
 	fs.IntVar(&q.Workers, "workers", 0, "worker `count`; 0 is all")
-	fs.StringVar(&q.Machine, "machine", "", "`machine` to pretend: "+strings.Join(gemm.Machines(), ", ")+" (default: this one)")
+	fs.StringVar(&q.Machine, "machine", "",
+		"`machine` to pretend: "+strings.Join(gemm.Machines(), ", ")+" (default: this one)")
 	fs.StringVar(&q.Kernel, "kernel", "", "`kernel`, see gemmbench kernels (default: the best)")
 	return func(_ context.Context, stdout, _ io.Writer) error {
 		shapes, err := parseShapes(*size)

@@ -80,7 +80,8 @@ func pin(name string) string {
 			asm.KernelEnv, name, strings.Join(bench.ThisMachine().Kernels, ", "))
 	}
 	if k.Supported() != nil {
-		return fmt.Sprintf("%s=%s pins a kernel that cannot run here: nothing is chosen in %v arithmetic", asm.KernelEnv, name, k.Arithmetic)
+		return fmt.Sprintf("%s=%s pins a kernel that cannot run here: nothing is chosen in %v arithmetic",
+			asm.KernelEnv, name, k.Arithmetic)
 	}
 	return fmt.Sprintf("%s=%s pins the kernel of %v arithmetic", asm.KernelEnv, name, k.Arithmetic)
 }
@@ -131,8 +132,9 @@ func kernelInfos(chosen map[choice]*asm.Kernel) []kernelInfo {
 	var infos []kernelInfo
 	for _, k := range asm.Kernels() {
 		info := kernelInfo{
-			Name: k.Name, ISA: k.ISA, Arith: k.Arithmetic.String(), MR: k.MR, NR: k.NR, KPack: k.KPack, Supported: k.Supported() == nil,
-			Accepts: []string{}, Chosen: []string{}, Why: map[string]string{},
+			Name: k.Name, ISA: k.ISA, Arith: k.Arithmetic.String(), MR: k.MR, NR: k.NR, KPack: k.KPack,
+			Supported: k.Supported() == nil,
+			Accepts:   []string{}, Chosen: []string{}, Why: map[string]string{},
 		}
 		if err := k.Supported(); err != nil {
 			info.Reason = err.Error()
@@ -162,7 +164,8 @@ func writeKernels(w io.Writer, l *kernelList) error {
 		if !k.Supported {
 			runs = "no"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%dx%d\t%s\t%s\t%s\n", k.Name, k.ISA, k.Arith, k.MR, k.NR, runs, strings.Join(k.Accepts, " "), orDash(k.Chosen))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%dx%d\t%s\t%s\t%s\n", k.Name, k.ISA, k.Arith,
+			k.MR, k.NR, runs, strings.Join(k.Accepts, " "), orDash(k.Chosen))
 	}
 	if err := t.Flush(); err != nil {
 		return err

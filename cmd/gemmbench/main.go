@@ -1,6 +1,7 @@
 // Gemmbench measures matrix products of package gemm.
 //
-//	gemmbench [compare] [flags]   compare ring depths, sizes, types, arithmetics, epilogues, kernels, workers, callers, tiles
+//	gemmbench [compare] [flags]   compare ring depths, sizes, types, arithmetics, epilogues, kernels, workers,
+//	                              callers, tiles
 //	gemmbench peak [flags]        what each kernel reaches from registers alone
 //	gemmbench kernels [flags]     which kernels run here, which is chosen, and why
 //	gemmbench explain [flags]     how a product is computed, here or on another machine, and why
@@ -68,11 +69,14 @@ type command struct {
 }
 
 var commands = []command{
-	{"compare", "compare ring depths, sizes, types, arithmetics, epilogues, kernels, workers, callers, tiles (the default)", setupCompare, ""},
+	{"compare", "compare ring depths, sizes, types, arithmetics, epilogues, kernels, workers, callers, " +
+		"tiles (the default)", setupCompare, ""},
 	{"peak", "measure what each kernel reaches from registers alone", setupPeak, ""},
 	{"kernels", "list the kernels: which run here, which is chosen, and why", setupKernels, ""},
-	{"explain", "say how a product is computed, here or on another machine, and why not otherwise", setupExplain, "size"},
-	{"neighbour", "measure what products cost others in the same process: sleepers, idle cores, other callers", setupNeighbour, ""},
+	{"explain", "say how a product is computed, here or on another machine, and why not otherwise",
+		setupExplain, "size"},
+	{"neighbour", "measure what products cost others in the same process: sleepers, idle cores, other callers",
+		setupNeighbour, ""},
 	{"info", "describe the machine and the build", setupInfo, ""},
 }
 
@@ -146,7 +150,8 @@ func (c command) run(ctx context.Context, args []string, stdout, stderr io.Write
 	case err != nil:
 		return usagef("%s: %v (see gemmbench help %s)", c.name, err, c.name)
 	case fs.NArg() > 0:
-		return usagef("%s: unexpected argument %q%s (see gemmbench help %s)", c.name, fs.Arg(0), behindSwitch(fs, args), c.name)
+		return usagef("%s: unexpected argument %q%s (see gemmbench help %s)",
+			c.name, fs.Arg(0), behindSwitch(fs, args), c.name)
 	}
 	var empty error
 	fs.Visit(func(f *flag.Flag) {
@@ -186,7 +191,8 @@ func (c command) help(w io.Writer) error {
 	if c.operand != "" {
 		operand = " [" + c.operand + "]"
 	}
-	fmt.Fprintf(&text, "Usage: gemmbench %s%s [flags]\n\n%s.\n\nFlags:\n", c.name, operand, strings.ToUpper(c.summary[:1])+c.summary[1:])
+	fmt.Fprintf(&text, "Usage: gemmbench %s%s [flags]\n\n%s.\n\nFlags:\n",
+		c.name, operand, strings.ToUpper(c.summary[:1])+c.summary[1:])
 	fs.PrintDefaults()
 	return writeHelp(w, text.String())
 }
@@ -208,7 +214,8 @@ func help(args []string, w io.Writer) error {
 				return c.help(w)
 			}
 		}
-		return usagef("help: unknown command %q; commands: compare, peak, kernels, explain, neighbour, info, help", args[0])
+		return usagef("help: unknown command %q; commands: compare, peak, kernels, explain, neighbour, info, help",
+			args[0])
 	}
 	var text strings.Builder
 	text.WriteString("Gemmbench measures matrix products.\n\nUsage:\n\n")

@@ -27,8 +27,10 @@ var neighbourParts = []string{"sleeper", "burn", "callers"}
 func setupNeighbour(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer) error {
 	var out output
 	out.declare(fs, "table", "json")
-	part := fs.String("part", strings.Join(neighbourParts, ","), "`list` of what to measure: "+strings.Join(neighbourParts, ", "))
-	size := fs.String("size", "", "`list` of sizes, MxNxK or one number (default: 128,512,2048 for sleeper, 32 to 256 for burn, 32 to 512 for callers)")
+	part := fs.String("part", strings.Join(neighbourParts, ","),
+		"`list` of what to measure: "+strings.Join(neighbourParts, ", "))
+	size := fs.String("size", "", "`list` of sizes, MxNxK or one number "+
+		"(default: 128,512,2048 for sleeper, 32 to 256 for burn, 32 to 512 for callers)")
 	dtype := fs.String("dtype", "f32", "`type` of A and B: bf16, f16, f32")
 	workers := fs.Int("workers", 0, "workers of a call, `n`; 0 is the default of a call that does not say")
 	callers := fs.String("callers", "2,8,64", "`list` of numbers of callers at once")
@@ -39,7 +41,11 @@ func setupNeighbour(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer
 		if err != nil {
 			return usagef("neighbour: -part: %w", err)
 		}
-		sizes := map[string][][3]int{"sleeper": squares(128, 512, 2048), "burn": squares(32, 64, 128, 256), "callers": squares(32, 64, 128, 256, 512)}
+		sizes := map[string][][3]int{
+			"sleeper": squares(128, 512, 2048),
+			"burn":    squares(32, 64, 128, 256),
+			"callers": squares(32, 64, 128, 256, 512),
+		}
 		if *size != "" {
 			shapes, err := parseList(*size, parseShapes)
 			if err != nil {
@@ -70,8 +76,10 @@ func setupNeighbour(fs *flag.FlagSet) func(context.Context, io.Writer, io.Writer
 		}
 		defer out.discard()
 		n := &neighbour{elem[0], *workers, *duration, *pause}
-		rep := &neighbourReport{Machine: bench.ThisMachine(), DType: n.dtype.String(), Workers: n.workers, Pause: n.pause.Seconds(),
-			Sleepers: []sleeps{}, Burns: []burn{}, Crowds: []crowd{}}
+		rep := &neighbourReport{
+			Machine: bench.ThisMachine(), DType: n.dtype.String(), Workers: n.workers, Pause: n.pause.Seconds(),
+			Sleepers: []sleeps{}, Burns: []burn{}, Crowds: []crowd{},
+		}
 		for _, part := range parts {
 			if err := n.measure(ctx, rep, part, sizes[part], crowds); err != nil {
 				return err

@@ -20,7 +20,9 @@ import (
 const sliceTime = 25 * time.Millisecond
 
 // measure measures a part.
-func (n *neighbour) measure(ctx context.Context, rep *neighbourReport, part string, sizes [][3]int, callers []int) error {
+func (n *neighbour) measure(
+	ctx context.Context, rep *neighbourReport, part string, sizes [][3]int, callers []int,
+) error {
 	if part == "sleeper" {
 		sizes = append([][3]int{{}}, sizes...) // beside nothing
 	}
@@ -144,7 +146,10 @@ func (n *neighbour) sleeper(ctx context.Context, c *neighbourCall) sleeps {
 	}
 	stop.Store(true)
 	wg.Wait()
-	s := sleeps{M: c.size[0], N: c.size[1], K: c.size[2], Sleeps: len(all), GFLOPS: float64(calls) * c.flops() / time.Since(start).Seconds() / 1e9}
+	s := sleeps{
+		M: c.size[0], N: c.size[1], K: c.size[2], Sleeps: len(all),
+		GFLOPS: float64(calls) * c.flops() / time.Since(start).Seconds() / 1e9,
+	}
 	if slices.Sort(all); len(all) > 0 {
 		median, p99 := all[len(all)/2], all[len(all)*99/100]
 		s.Median, s.P99, s.Longest = median.Seconds(), p99.Seconds(), all[len(all)-1].Seconds()

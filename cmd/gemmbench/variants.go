@@ -21,27 +21,37 @@ type axes struct {
 }
 
 func (a *axes) declare(fs *flag.FlagSet) {
-	fs.StringVar(&a.size, "size", "", "`list` of sizes: N for m = n = k, from:to:step, or MxNxK (default: one that suits this machine)")
+	fs.StringVar(&a.size, "size", "",
+		"`list` of sizes: N for m = n = k, from:to:step, or MxNxK (default: one that suits this machine)")
 	fs.StringVar(&a.m, "m", "", "`list` of m, in place of that of -size; dimensions not given are 1024")
 	fs.StringVar(&a.n, "n", "", "`list` of n, in place of that of -size")
 	fs.StringVar(&a.k, "k", "", "`list` of k, in place of that of -size")
 	fs.StringVar(&a.dtype, "dtype", "bf16", "`list` of types of A and B: "+nameList(types))
 	fs.StringVar(&a.out, "out", "f32", "`list` of types of C: "+nameList(outputs))
 	fs.StringVar(&a.trans, "trans", "NN", "`list` of NN, NT, TN, TT: which of A and B lies transposed in memory")
-	fs.StringVar(&a.arith, "arith", "native", "`list` of "+nameList(arithmetics)+": the sums of the processor, or those of the tensor core bit for bit (f32 is then tf32)")
+	fs.StringVar(&a.arith, "arith", "native", "`list` of "+nameList(arithmetics)+
+		": the sums of the processor, or those of the tensor core bit for bit (f32 is then tf32)")
 	fs.StringVar(&a.splitK, "splitk", "1", "`list` of numbers of parts of K, each summed for itself")
-	fs.StringVar(&a.promotion, "promotion", "0", "`list` of numbers of elements of K after which the chain of hopper arithmetic begins anew, multiples of 32; 0 is one chain")
-	fs.StringVar(&a.scales, "scales", "none", "`list` of "+nameList(scales)+": scales of the sums, one of A and one of B or those of A's rows and B's columns")
+	fs.StringVar(&a.promotion, "promotion", "0", "`list` of numbers of elements of K after which the chain of hopper "+
+		"arithmetic begins anew, multiples of 32; 0 is one chain")
+	fs.StringVar(&a.scales, "scales", "none", "`list` of "+nameList(scales)+
+		": scales of the sums, one of A and one of B or those of A's rows and B's columns")
 	a.bias = "false"
-	fs.Var(&a.bias, "bias", "add a bias to the columns of C; a `list` of true, false does both: the report then has the cost")
-	fs.StringVar(&a.activation, "activation", "identity", "`list` of "+nameList(asm.Activations())+": what C's elements go through")
+	fs.Var(&a.bias, "bias",
+		"add a bias to the columns of C; a `list` of true, false does both: the report then has the cost")
+	fs.StringVar(&a.activation, "activation", "identity", "`list` of "+nameList(asm.Activations())+
+		": what C's elements go through")
 	a.prepacked = "false"
 	fs.Var(&a.prepacked, "prepacked", "pack B before the time starts; a `list` of true, false does both")
-	fs.StringVar(&a.depth, "depth", "1,2,3,4,6,8", "`list` of ring depths, in stages; 0 leaves the choice to the engine")
-	fs.StringVar(&a.workers, "workers", "0", "`list` of worker counts; 0 is GOMAXPROCS; with 1 among others the report has the scaling")
-	fs.StringVar(&a.callers, "callers", "1", "`list` of numbers of callers, goroutines that multiply the same A and B at once, each to its own C: GFLOP/s are of all; with 1 among others the report has the scaling")
+	fs.StringVar(&a.depth, "depth", "1,2,3,4,6,8",
+		"`list` of ring depths, in stages; 0 leaves the choice to the engine")
+	fs.StringVar(&a.workers, "workers", "0",
+		"`list` of worker counts; 0 is GOMAXPROCS; with 1 among others the report has the scaling")
+	fs.StringVar(&a.callers, "callers", "1", "`list` of numbers of callers, goroutines that multiply the same A and B "+
+		"at once, each to its own C: GFLOP/s are of all; with 1 among others the report has the scaling")
 	fs.StringVar(&a.kernel, "kernel", "auto", "`list` of kernels, see gemmbench kernels")
-	fs.StringVar(&a.tile, "tile", "auto", "`list` of tiles MxNxK, each dimension rounded up to what the kernel needs; 0 leaves one to the engine, and auto, or 0x0x0, all")
+	fs.StringVar(&a.tile, "tile", "auto", "`list` of tiles MxNxK, each dimension rounded up to what the kernel needs; "+
+		"0 leaves one to the engine, and auto, or 0x0x0, all")
 	fs.StringVar(&a.alpha, "alpha", "1", "factor of the product: a float32 `number` other than 0")
 	fs.StringVar(&a.beta, "beta", "0", "factor of C's old value: a float32 `number`")
 	fs.Uint64Var(&a.seed, "seed", 1, "seed of the operands")
@@ -73,13 +83,19 @@ func (a *axes) variants() ([]bench.Variant, error) {
 	cross(&s, shapes, func(v *bench.Variant, shape [3]int) { v.M, v.N, v.K = shape[0], shape[1], shape[2] })
 	crossList(&s, "dtype", a.dtype, parseName(types), func(v *bench.Variant, t asm.Type) { v.In = t })
 	crossList(&s, "out", a.out, parseName(outputs), func(v *bench.Variant, t asm.Type) { v.Out = t })
-	crossList(&s, "trans", a.trans, parseTrans, func(v *bench.Variant, t string) { v.TransA, v.TransB = t[0] == 'T', t[1] == 'T' })
-	crossList(&s, "arith", a.arith, parseName(arithmetics), func(v *bench.Variant, arith gemm.Arithmetic) { v.Arith = arith })
+	crossList(&s, "trans", a.trans, parseTrans, func(v *bench.Variant, t string) {
+		v.TransA, v.TransB = t[0] == 'T', t[1] == 'T'
+	})
+	crossList(&s, "arith", a.arith, parseName(arithmetics), func(v *bench.Variant, arith gemm.Arithmetic) {
+		v.Arith = arith
+	})
 	crossList(&s, "splitk", a.splitK, parseInts(1, gemm.MaxSplitK), func(v *bench.Variant, n int) { v.SplitK = n })
 	crossList(&s, "promotion", a.promotion, parseInts(0, maxDim), func(v *bench.Variant, n int) { v.Promotion = n })
 	crossList(&s, "scales", a.scales, parseName(scales), func(v *bench.Variant, sc bench.Scales) { v.Scales = sc })
 	crossList(&s, "bias", string(a.bias), parseBool, func(v *bench.Variant, b bool) { v.Bias = b })
-	crossList(&s, "activation", a.activation, parseName(asm.Activations()), func(v *bench.Variant, f gemm.Activation) { v.Activation = f })
+	crossList(&s, "activation", a.activation, parseName(asm.Activations()), func(v *bench.Variant, f gemm.Activation) {
+		v.Activation = f
+	})
 	crossList(&s, "workers", a.workers, parseInts(0, gemm.MaxWorkers), func(v *bench.Variant, n int) { v.Workers = n })
 	crossList(&s, "callers", a.callers, parseInts(1, bench.MaxCallers), func(v *bench.Variant, n int) { v.Callers = n })
 	crossList(&s, "kernel", a.kernel, parseKernel, func(v *bench.Variant, name string) { v.Kernel = name })

@@ -45,7 +45,9 @@ var companions = named(`(cublas.*)_rows\.bin`)
 // parsed returns the replay of a format whose records stand alone: parse reads
 // them, and check says how the emulator differs from one, or "". An error of check is
 // one of the record, which no recorder can have written.
-func parsed[T any](parse func([]byte) ([]T, error), check func(*T) (string, error)) func(context.Context, *config, *file, []byte) (result, error) {
+func parsed[T any](
+	parse func([]byte) ([]T, error), check func(*T) (string, error),
+) func(context.Context, *config, *file, []byte) (result, error) {
 	return func(ctx context.Context, _ *config, f *file, data []byte) (result, error) {
 		r := result{file: f.name()}
 		records, err := parse(data)

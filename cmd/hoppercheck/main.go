@@ -77,9 +77,11 @@ func (c *config) flags() *flag.FlagSet {
 	fs := flag.NewFlagSet("hoppercheck", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.StringVar(&c.format, "format", "table", "`format` of the result: table, json")
-	fs.Float64Var(&c.maxFlops, "max-flops", 5e9, "leave out products of cublas*.json that take more than `n` operations, 2·M·N·K")
+	fs.Float64Var(&c.maxFlops, "max-flops", 5e9,
+		"leave out products of cublas*.json that take more than `n` operations, 2·M·N·K")
 	fs.StringVar(&c.run, "run", "", "replay only files whose name matches `regexp`")
-	fs.BoolVar(&c.verbose, "v", false, "name every file before it is replayed, all that is skipped, and the products that agree with K split")
+	fs.BoolVar(&c.verbose, "v", false,
+		"name every file before it is replayed, all that is skipped, and the products that agree with K split")
 	return fs
 }
 

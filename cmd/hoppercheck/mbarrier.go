@@ -31,7 +31,8 @@ func replayScript(ops *[]golden.BarrierOp) (string, error) {
 			return fmt.Sprintf("op %d, %s %d: %v", i, op.Name, op.Arg, err), nil
 		}
 		if compare && got != op.Result {
-			return fmt.Sprintf("op %d, %s %d: %d, the GPU said %d (%v)", i, op.Name, op.Arg, got, op.Result, s.bar.State()), nil
+			return fmt.Sprintf("op %d, %s %d: %d, the GPU said %d (%v)",
+				i, op.Name, op.Arg, got, op.Result, s.bar.State()), nil
 		}
 		s.look()
 	}

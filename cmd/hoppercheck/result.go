@@ -43,7 +43,8 @@ func (r *result) note(verbose bool) string {
 		if parts != nil {
 			noun = ""
 		}
-		parts = append(parts, fmt.Sprintf("%d %sof more than %g operations left out (-max-flops)", r.leftOut, noun, r.maxFlops))
+		parts = append(parts, fmt.Sprintf("%d %sof more than %g operations left out (-max-flops)",
+			r.leftOut, noun, r.maxFlops))
 	}
 	return strings.Join(parts, "; ")
 }

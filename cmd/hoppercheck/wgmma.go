@@ -89,7 +89,8 @@ func replayInstruction(in *instruction) (string, error) {
 		for i := range in.tile.D {
 			for j, want := range in.tile.D[i] {
 				if got := d.Bits(i, j); got != want {
-					return fmt.Sprintf("%v with C %#x: D(%d, %d) is %#x, the GPU's %#x", in.op, in.tile.C[i][j], i, j, got, want), nil
+					return fmt.Sprintf("%v with C %#x: D(%d, %d) is %#x, the GPU's %#x",
+						in.op, in.tile.C[i][j], i, j, got, want), nil
 				}
 			}
 		}

@@ -124,7 +124,8 @@ func draw(page string) (string, error) {
 			put(`<path stroke="#555555" d="M%.1f %dv5"/><text x="%.1f" y="%d" text-anchor="middle">%v</text>`,
 				x, bottom, x, bottom+20, part)
 		}
-		put(`<text x="%d" y="%d" text-anchor="middle" fill="#555555">fraction of the peak</text>`, left+scale/2, bottom+38)
+		put(`<text x="%d" y="%d" text-anchor="middle" fill="#555555">fraction of the peak</text>`,
+			left+scale/2, bottom+38)
 	}
 	put(`</svg>`)
 	return b.String(), nil

@@ -100,7 +100,8 @@ func barriers() error {
 	}
 	apply(barrierRule{}).print("scripts", "mbarrier: the rule that holds")
 	apply(barrierRule{bytesArrive: true}).print("scripts", "the last byte of a copy arrives at the barrier")
-	apply(barrierRule{ignoresBytes: true}).print("scripts", "the last arrival completes the phase, whatever bytes are missing")
+	apply(barrierRule{ignoresBytes: true}).print("scripts",
+		"the last arrival completes the phase, whatever bytes are missing")
 	apply(barrierRule{waitsFor: true}).print("scripts", "a wait for parity P waits until the barrier has parity P")
 
 	var fresh count

@@ -41,5 +41,6 @@ func run(launch func(sm.Config, sm.Kernel) error) ([]course.Output, error) {
 var recorded string
 
 func main() {
-	course.Main(run, recorded, "every thread found in its block's memory what its peer in the cluster had written there")
+	course.Main(run, recorded,
+		"every thread found in its block's memory what its peer in the cluster had written there")
 }

@@ -76,8 +76,10 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.IntVar(&o.stages, "stages", 5, "stages of the ring, QSIZE, 1 to 14")
 	f.BoolVar(&o.check, "check", false, "run one agent at a time and check what it does")
 	f.Uint64Var(&o.seed, "seed", 0, "of the order of agents, with -check")
-	f.StringVar(&o.trace, "trace", "", "write what agents did when to `file`, for ui.perfetto.dev;\n- is lanes of text, on standard output")
-	f.StringVar(&o.svg, "svg", "", "draw the walk-through kernel with 1 and with 5 stages to `file`,\nand run nothing else")
+	f.StringVar(&o.trace, "trace", "",
+		"write what agents did when to `file`, for ui.perfetto.dev;\n- is lanes of text, on standard output")
+	f.StringVar(&o.svg, "svg", "",
+		"draw the walk-through kernel with 1 and with 5 stages to `file`,\nand run nothing else")
 	switch err := f.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		f.SetOutput(stderr)
@@ -132,7 +134,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 		sum := p.checksum(s.name)
-		fmt.Fprintf(stdout, "%s  %v, %.3g GFLOP/s%s\n", sum, took.Round(time.Millisecond), gflops(p.size, took), versus(sum))
+		fmt.Fprintf(stdout, "%s  %v, %.3g GFLOP/s%s\n",
+			sum, took.Round(time.Millisecond), gflops(p.size, took), versus(sum))
 	}
 	fmt.Fprintln(stdout, "The bits are those of gemm.Multiply with Hopper's arithmetic.")
 	return writeTrace(cfg.Trace, o.trace, stdout)

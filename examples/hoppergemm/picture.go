@@ -189,8 +189,9 @@ func draw(panels []*timeline.Timeline) string {
 	}
 	put(`<text x="%d" y="%d" text-anchor="end" fill="#555555">µs</text>`, width-margin, bottom+38)
 	put(`<g font-size="11" fill="#555555">`)
-	put(`<text x="%d" y="%d">A tile of 64 x 64 of C, 12 stages of 64 of K, bf16, on %d cores; the shortest of %d launches. `+
-		`The producer copies what it loads.</text>`, margin, bottom+56, runtime.GOMAXPROCS(0), launches)
+	put(`<text x="%d" y="%d">A tile of 64 x 64 of C, 12 stages of 64 of K, bf16, on %d cores; `+
+		`the shortest of %d launches. The producer copies what it loads.</text>`,
+		margin, bottom+56, runtime.GOMAXPROCS(0), launches)
 	put(`<text x="%d" y="%d">go run ./examples/hoppergemm -svg docs/hoppergemm.svg</text>`, margin, bottom+70)
 	put(`</g>`)
 	b.WriteString("</svg>\n")

@@ -63,7 +63,8 @@ func operand(size int, seed uint32) gemm.Matrix[bf16.BF16] {
 func mmaStage(w *sm.Warpgroup, d *wgmma.Accumulator, a, b *sm.Array[bf16.BF16]) {
 	w.Fence()
 	for k := 0; k < BK; k += 16 {
-		w.MMA(wgmma.Op{Kind: wgmma.BF16F32, N: d.N()}, d, a.At(k).KMajor(tile.Swizzle128B), b.At(k).KMajor(tile.Swizzle128B))
+		w.MMA(wgmma.Op{Kind: wgmma.BF16F32, N: d.N()}, d,
+			a.At(k).KMajor(tile.Swizzle128B), b.At(k).KMajor(tile.Swizzle128B))
 	}
 	w.CommitGroup()
 	w.WaitGroup(0)

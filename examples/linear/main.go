@@ -73,7 +73,8 @@ func main() {
 		fmt.Printf("%-24s %s %10d, here %10d\n", layer, gpu, there, here)
 	}
 	show("bf16", "H100", 2488688206, linear(512, 512, 512, bf16.FromFloat32))
-	show("bf16 with GELU", "H200", 281129556, linear(512, 512, 512, bf16.FromFloat32, gemm.WithActivation(gemm.GELUTanh)))
+	show("bf16 with GELU", "H200", 281129556,
+		linear(512, 512, 512, bf16.FromFloat32, gemm.WithActivation(gemm.GELUTanh)))
 	scales := gemm.WithScales(vector(512, 3, scale), vector(512, 4, scale))
 	e4m3 := fp8.E4M3FromFloat32
 	show("fp8, fast accumulation", "H100", 3157618082, linear(512, 512, 1024, e4m3, scales))

@@ -58,5 +58,6 @@ func run(launch func(sm.Config, sm.Kernel) error) ([]course.Output, error) {
 var recorded string
 
 func main() {
-	course.Main(run, recorded, "the phase was over when 1024 threads had arrived and the bytes of both copies had landed")
+	course.Main(run, recorded,
+		"the phase was over when 1024 threads had arrived and the bytes of both copies had landed")
 }

@@ -79,5 +79,6 @@ func run(launch func(sm.Config, sm.Kernel) error) ([]course.Output, error) {
 var recorded string
 
 func main() {
-	course.Main(run, recorded, "a batch is copied while the one before is computed; as printed, results are a batch late")
+	course.Main(run, recorded,
+		"a batch is copied while the one before is computed; as printed, results are a batch late")
 }

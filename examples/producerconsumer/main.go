@@ -73,5 +73,6 @@ func run(launch func(sm.Config, sm.Kernel) error) ([]course.Output, error) {
 var recorded string
 
 func main() {
-	course.Main(run, recorded, "16 turns of two buffers went from one warp to three, and nobody read or wrote too early")
+	course.Main(run, recorded,
+		"16 turns of two buffers went from one warp to three, and nobody read or wrote too early")
 }

@@ -157,7 +157,8 @@ func (o *ClusterOp) check(n int) error {
 	case ClusterArrive, ClusterArriveTx, ClusterExpectTx, ClusterCompleteTx:
 		limits = append(limits, limit{"barrier", a[1], 0, ClusterBarriers - 1}, limit{"operand", a[2], 1, 1<<20 - 1})
 	case ClusterCopy, ClusterAdd:
-		limits = append(limits, limit{"barrier", a[4], 0, ClusterBarriers - 1}, limit{"bytes", a[3], 16, ClusterSharedSize},
+		limits = append(limits,
+			limit{"barrier", a[4], 0, ClusterBarriers - 1}, limit{"bytes", a[3], 16, ClusterSharedSize},
 			limit{"destination", a[1], 0, ClusterSharedSize - a[3]}, limit{"source", a[2], 0, ClusterSharedSize - a[3]})
 	case ClusterMulticast:
 		limits = append(limits, limit{"bytes", a[3], 16, ClusterSharedSize},

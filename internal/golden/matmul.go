@@ -147,7 +147,8 @@ func (p *Matmul) parse(e matmulFields, rows []byte) error {
 		return errors.New("a field is missing")
 	}
 	*p = Matmul{A: *e.A, B: *e.B, M: *e.M, N: *e.N, K: *e.K, Layout: *e.Layout, Out: *e.Out, CRC: *e.CRC,
-		Scales: *e.Scales, Bias: *e.Bias, Alpha: orElse(e.Alpha, 1), Beta: orElse(e.Beta, 0), Activation: orElse(e.Activation, "identity")}
+		Scales: *e.Scales, Bias: *e.Bias, Alpha: orElse(e.Alpha, 1), Beta: orElse(e.Beta, 0),
+		Activation: orElse(e.Activation, "identity")}
 	size := map[string]int{"f32": 4, "bf16": 2, "f16": 2}[p.Out]
 	eight := []string{"e4m3", "e5m2"}
 	switch {

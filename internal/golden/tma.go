@@ -162,8 +162,8 @@ func (b *Box) check() error {
 	return nil
 }
 
-var refusedLine = regexp.MustCompile(`^case \d+ kind (\d+) dt (\d+) rank (\d+) il (\d+) sw (\d+) oob (\d+) smoff (\d+) ` +
-	`box (\S+) es (\S+) crd (\S+) dims (\S+)$`)
+var refusedLine = regexp.MustCompile(`^case \d+ kind (\d+) dt (\d+) rank (\d+) il (\d+) sw (\d+) oob (\d+) ` +
+	`smoff (\d+) box (\S+) es (\S+) crd (\S+) dims (\S+)$`)
 
 // ParseRefused reads the lines of tma_illegal.txt: copies on which the GPU
 // raised an illegal instruction. Strides were not recorded, nor the element

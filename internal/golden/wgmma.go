@@ -68,7 +68,8 @@ func ParseMMAs(data []byte) (*MMAs, error) {
 	}
 	perTile := MMARows*MMARowBytes + MMAColumns*MMARowBytes + 2*MMARows*MMAColumns*size
 	if want := 8 + uint64(tiles)*uint64(perTile); uint64(len(data)) != want {
-		return nil, fmt.Errorf("golden: %d bytes, want %d for %d multiplications of type %d", len(data), want, tiles, kind)
+		return nil, fmt.Errorf("golden: %d bytes, want %d for %d multiplications of type %d",
+			len(data), want, tiles, kind)
 	}
 	m := &MMAs{Type: kind, Tiles: make([]MMA, tiles)}
 	at := data[8:]

@@ -13,7 +13,8 @@ import (
 // too short.
 func (s *Spec) Multiply(d []uint32, stride int, a, b *Panel) {
 	if a.per*block != s.L || b.per*block != s.L || a.steps != b.steps {
-		panic(fmt.Sprintf("hopper: panels of %d and %d steps of %d and %d, want as many of %d", a.steps, b.steps, a.per*block, b.per*block, s.L))
+		panic(fmt.Sprintf("hopper: panels of %d and %d steps of %d and %d, want as many of %d",
+			a.steps, b.steps, a.per*block, b.per*block, s.L))
 	}
 	if a.rows == 0 || b.rows == 0 {
 		return

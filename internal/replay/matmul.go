@@ -25,7 +25,8 @@ func Matmul(p *golden.Matmul, parts int, opts ...gemm.Option) (string, error) {
 	}
 	defer e.Close()
 	err = e.Multiply(c, a, b, append(opts, gemm.WithSplitK(parts),
-		gemm.WithPromotion(p.Promotion()), gemm.WithScales(scaleA, scaleB), gemm.WithAlpha(p.Alpha), gemm.WithBeta(p.Beta),
+		gemm.WithPromotion(p.Promotion()), gemm.WithScales(scaleA, scaleB),
+		gemm.WithAlpha(p.Alpha), gemm.WithBeta(p.Beta),
 		gemm.WithBias(bias), gemm.WithActivation(activations[p.Activation]))...)
 	if err != nil {
 		return "", err
@@ -54,11 +55,17 @@ func matrix(typ string, rows, cols int, turned bool, seed uint32) gemm.AnyMatrix
 	case "bf16":
 		return filled(rows, cols, turned, func(i uint32) bf16.BF16 { return bf16.FromFloat32(golden.Element(i, seed)) })
 	case "f16":
-		return filled(rows, cols, turned, func(i uint32) float16.Float16 { return float16.Fromfloat32(golden.Element(i, seed)) })
+		return filled(rows, cols, turned, func(i uint32) float16.Float16 {
+			return float16.Fromfloat32(golden.Element(i, seed))
+		})
 	case "e4m3":
-		return filled(rows, cols, turned, func(i uint32) fp8.E4M3 { return fp8.E4M3FromFloat32(golden.Element(i, seed)) })
+		return filled(rows, cols, turned, func(i uint32) fp8.E4M3 {
+			return fp8.E4M3FromFloat32(golden.Element(i, seed))
+		})
 	case "e5m2":
-		return filled(rows, cols, turned, func(i uint32) fp8.E5M2 { return fp8.E5M2FromFloat32(golden.Element(i, seed)) })
+		return filled(rows, cols, turned, func(i uint32) fp8.E5M2 {
+			return fp8.E5M2FromFloat32(golden.Element(i, seed))
+		})
 	}
 	panic(fmt.Sprintf("replay: no elements of %q", typ)) // package golden lets none through
 }

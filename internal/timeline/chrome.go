@@ -91,7 +91,8 @@ type eventWriter struct {
 // name writes what a process, or a thread of one, is called, and its place among others.
 func (e *eventWriter) name(what string, pid, tid int, name string, place int) {
 	e.write(event{Name: what + "_name", Phase: "M", Pid: pid, Tid: tid, Args: map[string]any{"name": name}})
-	e.write(event{Name: what + "_sort_index", Phase: "M", Pid: pid, Tid: tid, Args: map[string]any{"sort_index": place}})
+	e.write(event{Name: what + "_sort_index", Phase: "M", Pid: pid, Tid: tid,
+		Args: map[string]any{"sort_index": place}})
 }
 
 func (e *eventWriter) span(name string, pid, tid int, s Span) {

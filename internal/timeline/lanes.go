@@ -37,7 +37,8 @@ func (t *Timeline) WriteLanes(w io.Writer, width int) error {
 	end := rounded(last - first)
 	fmt.Fprintf(&b, "%s0%*s\n", margin, columns-1, end)
 	for i, l := range lanes {
-		line := fmt.Sprintf("%-*s%s%s%s%s", nameWidth, names[i], blank, t.draw(l, first, last, columns), blank, shares[i])
+		line := fmt.Sprintf("%-*s%s%s%s%s", nameWidth, names[i],
+			blank, t.draw(l, first, last, columns), blank, shares[i])
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	if n := len(t.Lanes) - len(lanes); n > 0 {

@@ -38,7 +38,8 @@ const usage = "usage: pairs [-pause MS] [-pin N] PROGRAM -step ARGUMENT... -- PR
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	fs := flag.NewFlagSet("pairs", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	pause := fs.Int("pause", 20, "milliseconds before a sample, for threads of the other program that wait without giving way")
+	pause := fs.Int("pause", 20,
+		"milliseconds before a sample, for threads of the other program that wait without giving way")
 	pin := fs.Int("pin", 0, "hold both programs to so many processors, in every pair others (taskset); 0 for all")
 	err := fs.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -142,7 +143,8 @@ func (c *comparison) sample(ctx context.Context) (pair [2]measured.Line, err err
 		err := fmt.Errorf("%s ends before the other program", ended[0].command[0])
 		return pair, errors.Join(err, ended[0].wait())
 	case pair[0].Product != pair[1].Product:
-		return pair, fmt.Errorf("%s measures %v, the other program %v", c.programs[0].command[0], pair[0].Product, pair[1].Product)
+		return pair, fmt.Errorf("%s measures %v, the other program %v",
+			c.programs[0].command[0], pair[0].Product, pair[1].Product)
 	}
 	return pair, nil
 }
@@ -180,7 +182,8 @@ func (r *result) write(w io.Writer) {
 	for _, s := range [][]float64{r.rates[0], r.rates[1], r.ratios} {
 		slices.Sort(s)
 	}
-	fmt.Fprintf(w, "%s\t%d\t%dx%dx%d\t%.4g\t%.4g\t%.2f\t%.2f to %.2f\t%d\n", r.DType, r.Threads, r.M, r.N, r.K, quartile(r.rates[0], 2), quartile(r.rates[1], 2),
+	fmt.Fprintf(w, "%s\t%d\t%dx%dx%d\t%.4g\t%.4g\t%.2f\t%.2f to %.2f\t%d\n", r.DType, r.Threads, r.M, r.N, r.K,
+		quartile(r.rates[0], 2), quartile(r.rates[1], 2),
 		quartile(r.ratios, 2), quartile(r.ratios, 1), quartile(r.ratios, 3), len(r.ratios))
 }
 

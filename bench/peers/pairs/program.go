@@ -70,7 +70,8 @@ func (p *program) pin(processors string) error {
 	var out []byte
 	var err error
 	for range 5 {
-		out, err = exec.Command("taskset", "-a", "-p", "-c", processors, strconv.Itoa(p.cmd.Process.Pid)).CombinedOutput()
+		pid := strconv.Itoa(p.cmd.Process.Pid)
+		out, err = exec.Command("taskset", "-a", "-p", "-c", processors, pid).CombinedOutput()
 		if err == nil {
 			return nil
 		}

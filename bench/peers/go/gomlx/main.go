@@ -74,7 +74,9 @@ func prepare(p *harness.Product, _ int) (*harness.Call, error) {
 }
 
 // compile returns the executable of A·B and its inputs.
-func compile(backend backends.Backend, dtype dtypes.DType, p *harness.Product) (backends.Executable, []backends.Buffer, error) {
+func compile(
+	backend backends.Backend, dtype dtypes.DType, p *harness.Product,
+) (backends.Executable, []backends.Buffer, error) {
 	builder := backend.Builder(fmt.Sprint(p))
 	var ops [2]backends.Op
 	var inputs []backends.Buffer

@@ -80,7 +80,9 @@ func (l Library) run(args []string, stdin io.Reader, stdout, stderr io.Writer) i
 	step := fs.Bool("step", false, "wait for a line before each sample")
 	err := fs.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(stdout, "usage: %s [-dtype bf16,f32] [-trans NN|NT] [-threads T] [-count N] [-min-time MS] [-step] SHAPE...\n", l.Name)
+		fmt.Fprintf(stdout,
+			"usage: %s [-dtype bf16,f32] [-trans NN|NT] [-threads T] [-count N] [-min-time MS] [-step] SHAPE...\n",
+			l.Name)
 		return 0
 	}
 	var products []*Product
@@ -212,7 +214,9 @@ func (b *bench) measure(p *Product) error {
 }
 
 func (b *bench) write(p *Product, seconds float64) error {
-	if _, err := fmt.Fprintf(b.out, "%s,%s,%d,%d,%d,%d,%.9g\n", b.Name, p.dtype(), p.M, p.N, p.K, b.threads, seconds); err != nil {
+	_, err := fmt.Fprintf(b.out, "%s,%s,%d,%d,%d,%d,%.9g\n",
+		b.Name, p.dtype(), p.M, p.N, p.K, b.threads, seconds)
+	if err != nil {
 		return fmt.Errorf("%w: %w", errOutput, err)
 	}
 	return nil
@@ -296,7 +300,8 @@ func (p *Product) check(call *Call) error {
 			bound += (math.Abs(sum) + bound) * 0x1p-7
 		}
 		if !(math.Abs(float64(c[at])-sum) <= bound) {
-			return fmt.Errorf("entry %d, %d of C is wrong, and the product not measured: %v, want %v ± %.3g", row, col, c[at], sum, bound)
+			return fmt.Errorf("entry %d, %d of C is wrong, and the product not measured: %v, want %v ± %.3g",
+				row, col, c[at], sum, bound)
 		}
 	}
 	return nil
