@@ -120,7 +120,8 @@ func ExampleChecked() {
 	w.CommitGroup()
 	smem.Bytes()[2048]++ // the stage is not free yet
 	fmt.Println(w.WaitGroup(0))
-	// Output: wgmma: registers not fenced: m64n8k16.f32.bf16.bf16: the accumulator was made, read or written after
-	// the last Fence <nil> wgmma: operand of a pending instruction overwritten: m64n8k16.f32.bf16.bf16: operand B
-	// changed between MMA and WaitGroup
+	// Output:
+	// wgmma: registers not fenced: m64n8k16.f32.bf16.bf16: the accumulator was made, read or written after the last Fence
+	// <nil>
+	// wgmma: operand of a pending instruction overwritten: m64n8k16.f32.bf16.bf16: operand B changed between MMA and WaitGroup
 }
