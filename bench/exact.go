@@ -12,8 +12,9 @@ import (
 	"github.com/x448/float16"
 )
 
-// exact computes entries of C in Hopper's arithmetic with the rule in integers
-// of package internal/hopper, which shares nothing with the kernels.
+// exact computes entries of C in Hopper's arithmetic with the rule in integers of package internal/hopper, which
+// shares nothing with the kernels. What cuBLASLt does with alpha, beta and GELU is a function of package asm that
+// products use, too: recordings hold that.
 type exact struct {
 	w     Workload
 	c0    *operand // C's old value; nil if beta is 0

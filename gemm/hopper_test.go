@@ -2,18 +2,15 @@ package gemm_test
 
 import (
 	"flag"
-	"fmt"
 	"hash/crc32"
 	"math"
 	"testing"
 	"unsafe"
 
-	"github.com/x448/float16"
-
 	"example.com/leafhopper/asm"
-	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
 	"example.com/leafhopper/internal/golden"
+	"example.com/leafhopper/internal/replay"
 )
 
 var long = flag.Bool("long", false, "compare products of all sizes with cuBLAS, up to 8192x8192x8192 (minutes)")
@@ -42,7 +39,7 @@ func cublas(t *testing.T) []golden.Product {
 // of C.
 func TestCuBLAS(t *testing.T) {
 	products := cublas(t)
-	eachHopperKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
+	eachHopperKernel(t, asm.BF16, func(t *testing.T, k *asm.Kernel, _ []gemm.Option) {
 		limit, least := int64(1<<30), 34 // 1024x1024x1024
 		switch {
 		case testing.Short() || raceEnabled || slowKernel(k.Name):
@@ -59,53 +56,20 @@ func TestCuBLAS(t *testing.T) {
 				continue
 			}
 			ran++
-			t.Run(fmt.Sprintf("%s/%dx%dx%d/%s", p.DType, p.M, p.N, p.K, p.Layout), func(t *testing.T) {
-				opts := append(opts[:len(opts):len(opts)], gemm.WithSplitK(p.Parts()))
-				if p.DType == "bf16" {
-					checkCuBLAS[bf16.BF16](t, p, opts)
-				} else {
-					checkCuBLAS[float16.Float16](t, p, opts)
+			for _, m := range p.Matmuls() {
+				text, err := replay.Matmul(&m, p.Parts(), gemm.WithKernel(k.Name))
+				if err != nil {
+					t.Fatal(err)
 				}
-			})
+				if text != "" {
+					t.Errorf("%s %dx%dx%d %s: %s", p.DType, p.M, p.N, p.K, p.Layout, text)
+				}
+			}
 		}
 		if ran < least {
 			t.Errorf("%d products, want at least %d", ran, least)
 		}
 	})
-}
-
-func checkCuBLAS[T gemm.Output](t *testing.T, p *golden.Product, opts []gemm.Option) {
-	a, b := gemm.NewMatrix[T](p.M, p.K), gemm.NewMatrix[T](p.K, p.N)
-	if p.Layout == "NT" {
-		b = gemm.NewMatrix[T](p.N, p.K).T()
-	}
-	for i := range a.Data {
-		a.Data[i] = from[T](golden.Element(uint32(i), golden.SeedA))
-	}
-	for i := range b.Data {
-		b.Data[i] = from[T](golden.Element(uint32(i), golden.SeedB))
-	}
-	wide, narrow := gemm.NewMatrix[float32](p.M, p.N), gemm.NewMatrix[T](p.M, p.N)
-	if err := gemm.Multiply(wide, a, b, opts...); err != nil {
-		t.Fatal(err)
-	}
-	if err := gemm.Multiply(narrow, a, b, opts...); err != nil {
-		t.Fatal(err)
-	}
-	for j := range p.N {
-		if got, want := bitsOf(wide.Data[j]), p.RowFloat32[j]; got != want {
-			t.Fatalf("column %d of the first row is %#08x, cuBLAS has %#08x", j, got, want)
-		}
-		if got, want := bitsOf(narrow.Data[j]), uint32(p.Row[j]); got != want {
-			t.Fatalf("column %d of the first row in %s is %#04x, cuBLAS has %#04x", j, p.DType, got, want)
-		}
-	}
-	if got := checksum(wide.Data); got != p.CRCFloat32 {
-		t.Errorf("CRC-32 of C in f32 is %d, cuBLAS has %d", got, p.CRCFloat32)
-	}
-	if got := checksum(narrow.Data); got != p.CRC {
-		t.Errorf("CRC-32 of C in %s is %d, cuBLAS has %d", p.DType, got, p.CRC)
-	}
 }
 
 // checksum returns the CRC-32 of little-endian elements.

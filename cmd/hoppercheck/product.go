@@ -2,16 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"strings"
 
-	"github.com/x448/float16"
-
-	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
 	"example.com/leafhopper/internal/golden"
 	"example.com/leafhopper/internal/replay"
@@ -97,55 +92,12 @@ func sixteenBits(p *golden.Product) product {
 		flops: 2 * float64(p.M) * float64(p.N) * float64(p.K),
 		parts: p.Parts(), most: min(maxSplit, p.K/64),
 		replay: func(ctx context.Context, parts int) (string, error) {
-			if p.DType == "bf16" {
-				return replaySixteen(ctx, p, parts, bf16.FromFloat32, bf16.BF16.Bits)
+			for _, m := range p.Matmuls() {
+				if text, err := replay.Matmul(&m, parts, gemm.WithContext(ctx)); text != "" || err != nil {
+					return text, err
+				}
 			}
-			return replaySixteen(ctx, p, parts, float16.Fromfloat32, float16.Float16.Bits)
+			return "", nil
 		},
 	}
-}
-
-// operands makes A and B of a product.
-func operands[A, B gemm.Element](
-	m, n, k int, layout string, fromA func(i, seed uint32) A, fromB func(i, seed uint32) B,
-) (a gemm.Matrix[A], b gemm.Matrix[B]) {
-	a, b = gemm.NewMatrix[A](m, k), gemm.NewMatrix[B](k, n)
-	if layout == "NT" {
-		b = gemm.NewMatrix[B](n, k).T()
-	}
-	for i := range a.Data {
-		a.Data[i] = fromA(uint32(i), golden.SeedA)
-	}
-	for i := range b.Data {
-		b.Data[i] = fromB(uint32(i), golden.SeedB)
-	}
-	return a, b
-}
-
-// replaySixteen computes p and compares both outputs: f32, and that rounded once to
-// the type of the operands.
-func replaySixteen[T gemm.Element](
-	ctx context.Context, p *golden.Product, parts int, round func(float32) T, bits func(T) uint16,
-) (string, error) {
-	from := func(i, seed uint32) T { return round(golden.Element(i, seed)) }
-	a, b := operands(p.M, p.N, p.K, p.Layout, from, from)
-	c := gemm.NewMatrix[float32](p.M, p.N)
-	opts := []gemm.Option{gemm.WithArithmetic(gemm.Hopper), gemm.WithSplitK(parts), gemm.WithContext(ctx)}
-	if err := gemm.Multiply(c, a, b, opts...); err != nil {
-		return "", err
-	}
-	wide, narrow := make([]byte, 0, 4*len(c.Data)), make([]byte, 0, 2*len(c.Data))
-	for _, v := range c.Data {
-		wide = binary.LittleEndian.AppendUint32(wide, math.Float32bits(v))
-		narrow = binary.LittleEndian.AppendUint16(narrow, bits(round(v)))
-	}
-	rowWide, rowNarrow := make([]byte, 0, 4*p.N), make([]byte, 0, 2*p.N)
-	for j := range p.N {
-		rowWide = binary.LittleEndian.AppendUint32(rowWide, p.RowFloat32[j])
-		rowNarrow = binary.LittleEndian.AppendUint16(rowNarrow, p.Row[j])
-	}
-	if text := replay.DifferC("f32", wide, rowWide, 4, p.CRCFloat32); text != "" {
-		return text, nil
-	}
-	return replay.DifferC(p.DType, narrow, rowNarrow, 2, p.CRC), nil
 }

@@ -35,6 +35,19 @@ func (p *Product) Parts() int {
 	return 1
 }
 
+// Matmuls returns p as two records of their own: with C in f32, and in the type of A and B.
+func (p *Product) Matmuls() [2]Matmul {
+	wide := Matmul{A: p.DType, B: p.DType, M: p.M, N: p.N, K: p.K, Layout: p.Layout, Out: "f32",
+		Scales: "none", Alpha: 1, Activation: "identity", CRC: p.CRCFloat32}
+	narrow := wide
+	narrow.Out, narrow.CRC = p.DType, p.CRC
+	for j := range p.N {
+		wide.Row = binary.LittleEndian.AppendUint32(wide.Row, p.RowFloat32[j])
+		narrow.Row = binary.LittleEndian.AppendUint16(narrow.Row, p.Row[j])
+	}
+	return [2]Matmul{wide, narrow}
+}
+
 // Seeds of the operands, for Element.
 const (
 	SeedA = 1

@@ -40,7 +40,7 @@ func Matmul(p *golden.Matmul, parts int, opts ...gemm.Option) (string, error) {
 	case gemm.Matrix[float16.Float16]:
 		data, err = binary.Append(data, binary.LittleEndian, c.Data)
 	}
-	return DifferC(p.Out, data, p.Row, len(p.Row)/p.N, p.CRC), err
+	return differC(p.Out, data, p.Row, len(p.Row)/p.N, p.CRC), err
 }
 
 var activations = map[string]gemm.Activation{"identity": gemm.Identity, "relu": gemm.ReLU, "gelutanh": gemm.GELUTanh}
@@ -81,8 +81,8 @@ func filled[T gemm.Element](rows, cols int, turned bool, from func(i uint32) T) 
 	return m
 }
 
-// DifferC says how C, as bytes of a type, differs from the GPU's first row and checksum, or "".
-func DifferC(typ string, c, row []byte, size int, crc uint32) string {
+// differC says how C, as bytes of a type, differs from the GPU's first row and checksum, or "".
+func differC(typ string, c, row []byte, size int, crc uint32) string {
 	for at := 0; at < len(row); at += size {
 		if got, want := number(c[at:], size), number(row[at:], size); got != want {
 			return fmt.Sprintf("C(0, %d) in %s is %#0*x, the GPU's %#0*x", at/size, typ, 2*size, got, 2*size, want)
