@@ -7,27 +7,16 @@ import (
 	"example.com/leafhopper/internal/spin"
 )
 
-const (
-	// inPlaceBytes are the bytes of B that a kernel reads in a call, a hundred microseconds or two from memory.
-	inPlaceBytes = 8 << 20
-)
+// inPlaceBytes are the bytes of B that a kernel reads in a call, a hundred microseconds or two from memory.
+const inPlaceBytes = 8 << 20
 
-// runFewRows computes the columns from .. to-1 of so few rows that they are one panel. Beside the columns of other
-// workers their sums had better not be added to in C, see computeStreamed.
+// runFewRows computes the columns from .. to-1 of so few rows that they are one panel.
 func (in *slab) runFewRows(from, to int) {
-	k, cols, depth := in.Kernel, to-from, in.StageK()
+	k, depth := in.Kernel, in.StageK()
 	s := scratches.Get().(*scratch)
 	a := blocksOfA{s.at(), k.PanelA(in.Words(depth)), depth}
 	k.PackA(in.a.elem, !in.a.trans)(a.at, in.a.ptr, in.a.pitch(), in.M, in.K)
-	sums := lines{in.c.at(0, from), in.c.pitch()}
-	inC := in.Direct() && cols == in.N
-	if !inC {
-		sums = lines{unsafe.Add(a.at, plan.ScratchBytes/2), cols * 4}
-	}
-	in.streamBlocks(a, 0, plan.CeilDiv(in.K, depth), from, cols, sums, false, &in.turn)
-	if !inC {
-		in.storeWide(from, sums, in.M, cols)
-	}
+	in.streamColumns(a, from, to-from, to-from == in.N, unsafe.Add(a.at, plan.ScratchBytes/2), &in.turn)
 	scratches.Put(s)
 }
 
@@ -38,24 +27,31 @@ type blocksOfA struct {
 	depth int // elements of K in a block
 }
 
-// streamBlocks multiplies some blocks of A by n columns of B from col on, and adds to sums, or sets them first: at
-// once, or, if A fills more than a panel, by as many as a panel of B has after the other.
-func (p *product) streamBlocks(a blocksOfA, from, to, col, n int, sums lines, add bool, t *spin.Turn) {
-	span, width := 1, n // blocks and columns of a call
+// streamColumns multiplies A by n columns of B from col on: at once, or, if A fills more than a panel, by as many as a
+// panel of B has after the other. Sums are added up in C, if nobody else computes, and it holds them as they are, or in mem:
+// workers that add to C every few rows of K take its lines from each other, though each has columns of its own, as a
+// processor fetches the lines after them, too.
+func (p *product) streamColumns(a blocksOfA, col, n int, alone bool, mem unsafe.Pointer, t *spin.Turn) {
+	sums, inC := lines{mem, n * 4}, alone && p.Direct()
+	if inC {
+		sums = lines{p.c.at(0, col), p.c.pitch()}
+	}
+	deep, width := a.depth, n // of a call
 	if p.M > p.Kernel.MR {
 		width = p.Kernel.NR
 	} else if !p.b.packed {
 		// Blocks of K that lie one after the other, but not more than are read in one turn.
-		span = min(to-from, max(1, inPlaceBytes/(a.depth*n*p.b.elem.Size())))
+		deep *= max(1, inPlaceBytes/(a.depth*n*p.b.elem.Size()))
 	}
-	for ; from < to; from += span {
-		k0 := from * a.depth
-		depth := min((from+span)*a.depth, to*a.depth, p.K) - k0
+	for k0 := 0; k0 < p.K; k0 += deep {
 		for j := 0; j < n; j += width {
 			at := lines{unsafe.Add(sums.at, j*4), sums.pitch}
-			p.streamPanel(unsafe.Add(a.at, from*a.apart), k0, depth, col+j, min(width, n-j), at, add, t)
+			panels := unsafe.Add(a.at, k0/a.depth*a.apart)
+			p.streamPanel(panels, k0, min(deep, p.K-k0), col+j, min(width, n-j), at, k0 > 0, t)
 		}
-		add = true
+	}
+	if !inC {
+		p.storeWide(col, sums, p.M, n)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/internal/race"
-	"example.com/leafhopper/pipeline"
 )
 
 // TestStreamMemory checks that no stream takes more scratch memory than there
@@ -123,12 +122,6 @@ func checkStreamMemory(st *columnGrid) error {
 	case st.ColumnCut.Slabs*st.Cols < st.N || st.Steps*st.bk < st.K:
 		return fmt.Errorf("%d slabs of %d columns and %d steps of %d elements of K do not cover the product",
 			st.ColumnCut.Slabs, st.Cols, st.Steps, st.bk)
-	case st.Items < 1 || st.Items > pipeline.MaxDepth || st.Span < 1 ||
-		(st.Items-1)*st.Span >= st.Steps || st.Items*st.Span < st.Steps:
-		return fmt.Errorf("%d items of %d steps are not %d steps", st.Items, st.Span, st.Steps)
-	case st.BytesAcc(st.g) > plan.PiecesAcc:
-		return fmt.Errorf("accumulators that outlast items take %d bytes, the bound is %d",
-			st.BytesAcc(st.g), plan.PiecesAcc)
 	}
 	cols := min(st.Block, st.Cols, st.N)
 	if st.g.B == plan.StreamedB {
