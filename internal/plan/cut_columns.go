@@ -94,11 +94,7 @@ func (q *Problem) streamSource() SourceB {
 func (q *Problem) streamDepth(b SourceB) int {
 	switch {
 	case b == BehindB && q.FormB != InPanels:
-		words := q.On.fresh[q.FormB]
-		if q.M >= q.On.freshTiles*q.Kernel.MR {
-			words = q.On.freshTall[q.FormB]
-		}
-		return words * q.Kernel.KPack
+		return q.On.fresh[q.FormB] * q.Kernel.KPack
 	case b == SweptB:
 		return asm.SweepK
 	case b == AlongB:

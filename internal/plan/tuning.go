@@ -42,9 +42,7 @@ type Tuning struct {
 	alongTiles int         // tiles of such columns whose sums may wait, of few panels of A; 0: any (F)
 	swept      [crowds]int // rows up to which a kernel packs pieces of B as it multiplies them (F)
 	sweptHeld  int         // the same of a B that a second-level cache holds (F)
-	fresh      [forms]int  // words of K in a panel that is packed behind products, by few rows (F)
-	freshTall  [forms]int  // the same if A is high (F)
-	freshTiles int         // tiles of rows that are high: they take as long as to fetch a panel of a stage (F)
+	fresh      [forms]int  // words of K in a panel that is packed behind products (F)
 	sweeps     [crowds]int // slabs of each worker that sweeps or reads along: long rows are read fastest (F)
 
 	// What is not packed: float32.
@@ -104,9 +102,7 @@ var words = Tuning{
 	alongWide:  128,
 	alongEach:  1 << 20,
 	alongSpare: 4,
-	fresh:      [forms]int{128, 128, 0},
-	freshTall:  [forms]int{256, 256, 0},
-	freshTiles: 8,
+	fresh:      [forms]int{256, 256, 0},
 	sweeps:     [crowds]int{1, 4, 4, 2, 2},
 
 	unpacked:      4 << 20,
@@ -129,7 +125,6 @@ var tunings = []struct {
 }{
 	{"zen4", "", func(t *Tuning) {
 		t.inPlace[AlongK] = 16
-		t.fresh = t.freshTall
 	}},
 	{"", "avx512bf16", func(t *Tuning) {
 		t.shared = all(5.0 * (1 << 18))
@@ -145,7 +140,7 @@ var tunings = []struct {
 		t.fewRows = [forms]int{3, 2, 3}
 		t.fewTurned[AlongK] = 64 << 10
 		t.inPlace = [forms]int{4, 4, 16}
-		t.fresh = words.fresh
+		t.fresh = [forms]int{128, 128, 0}
 		t.along, t.alongWide = [crowds]int{}, 0
 	}},
 	{"zen3", "", func(t *Tuning) {
@@ -165,7 +160,7 @@ var tunings = []struct {
 		t.extent = [crowds]int{1024, 1024, 1024, 2048, 2048}
 	}},
 	{"intel", "avx512", func(t *Tuning) {
-		t.fresh[InRows], t.freshTall[InRows] = 48, 48
+		t.fresh[InRows] = 48
 	}},
 	{"", "amx", amxTuning},
 	{"", "goamx", amxTuning},
