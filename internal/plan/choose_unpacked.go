@@ -49,25 +49,13 @@ func (q *Problem) readsFast() bool {
 		return false
 	}
 	size := q.sizeB()
-	far := float64(q.M*q.K*q.Elem.Size()) > on.nearRows // A, which several strips of columns would read again
 	switch thin := q.M < thinRows; {
 	case thin && workers <= 2:
 		return size <= min(on.unpackedThin, 4*on.l2)
 	case thin && q.held(workers, 0.5):
 		return true
-	case q.N <= u.Columns, q.M <= on.unpackedTall && !far:
-		return size <= min(on.unpacked, 4*on.l2) && (q.M <= u.Rows || q.spread(u) <= on.unpackedNear)
+	case q.N <= u.Columns, q.M <= on.unpackedTall:
+		return size <= min(on.unpacked, 4*on.l2)
 	}
 	return q.flops() <= on.unpackedSmall
-}
-
-// spread returns the bytes of a cache that a strip of B takes and, if K lies across the rows of
-// an A that several strips read, one of A. Rows a power of two apart share few sets.
-func (q *Problem) spread(u *asm.Unpacked) int {
-	bytes := u.Columns * 4
-	most := max(q.PitchB&-q.PitchB, bytes)
-	if q.TransA && q.N > u.Columns {
-		most = max(most, q.PitchA&-q.PitchA)
-	}
-	return q.K * most
 }

@@ -49,7 +49,6 @@ type Tuning struct {
 	unpacked      int     // bytes of B, or four second-level caches, up to which few rows or columns read it so (S)
 	unpackedThin  int     // the same for fewer than thinRows by one or two workers (F)
 	unpackedTall  int     // rows that are few there: to pack B takes as long as to multiply three (S)
-	unpackedNear  int     // bytes of a cache over which a strip of B may spread for a second-level one to keep it (S)
 	unpackedSmall float64 // flops up to which nothing is packed in any case (S)
 
 	// The ring.
@@ -108,7 +107,6 @@ var words = Tuning{
 	unpacked:      4 << 20,
 	unpackedThin:  1 << 20,
 	unpackedTall:  48,
-	unpackedNear:  2 << 20,
 	unpackedSmall: 8 << 20,
 
 	packs:     [crowds]bool{true, true, true, false, false},
