@@ -1,5 +1,8 @@
 package plan
 
+// nearCols are the columns of C up to which slabs are tried first, though A has few rows.
+const nearCols = 256
+
 // Choose returns how to compute q, whose dimensions are not 0, and so who shares it:
 //
 //	caller    it takes less time than to hand it over, or nobody else may compute

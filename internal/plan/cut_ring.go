@@ -37,7 +37,7 @@ const (
 func (q *Problem) PlanRing() Plan {
 	g := Plan{Share: ByRing, A: SlotsOfA, B: SlotsOfB, Sums: InEngine, Workers: q.Workers, Group: q.On.group}
 	c := q.Crowd(q.Workers)
-	free := !q.Asked.Any && q.On.packs[c] && (c == one || CeilDiv(q.N, q.Kernel.NR) >= 2*q.Workers)
+	free := !q.Asked.Any && q.On.packs[c] && CeilDiv(q.N, q.Kernel.NR) >= 2*q.Workers
 	switch {
 	case q.Ready():
 		g.B = StoredB

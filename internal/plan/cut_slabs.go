@@ -8,7 +8,6 @@ import (
 )
 
 const (
-	nearCols  = 256      // columns up to which slabs are near if K has several blocks, whose sums wait
 	SlabBytes = 64 << 20 // bytes of A and B of a slab, for which a context waits
 	maxParts  = 8        // slabs above each other, at most, if so many have room for their sums
 	partFlops = 1 << 29  // flops of a slab of one panel, at most, for which a context waits
@@ -91,7 +90,7 @@ func (q *Problem) near(g *Plan, workers int) bool {
 	case g.A == RowsOfA && sizeA <= on.nearA*l2 && q.held(workers, on.nearB) && q.M*q.PitchC <= on.nearC:
 		return true
 	}
-	return q.flops() <= on.nearFlops && (g.B.lies() || sizeA <= on.nearRows && (g.Depth == q.K || q.N <= nearCols))
+	return q.flops() <= on.nearFlops && (g.B.lies() || sizeA <= on.nearRows)
 }
 
 // keepsSums says in g where sums wait, and reports whether there is room for slabs of so many rows and columns:
