@@ -14,7 +14,6 @@ const (
 	slabsEach    = 4       // slabs for each of several workers, of which one may be slow
 	LongCols     = 8192    // columns that are read as they lie at a time
 	longRow      = 2 << 10 // bytes of a row of B that are long enough to be read fast, however large the slab
-	longPanels   = 16      // panels of each worker that are long enough for it to take one slab
 	alongMin     = 256     // least elements of K of columns that are read as rows
 	alongDepth   = 1024    // elements of K of B before the next panel of A reads them again
 	againDepth   = 4096    // the same where kernels for few rows do
@@ -160,26 +159,15 @@ func (q *Problem) cutColumns(g *Plan) {
 		slabs := max(swept, CeilDiv(panels, max(1, widest/CeilDiv(q.M, k.NR))))
 		cols = min(RoundUp(CeilDiv(panels, slabs), sweptPanels), block)
 	case StreamedB:
-		if q.FormB == InPanels {
-			unit := 1
-			if c.PanelsA == 1 {
-				unit = k.StreamWidth(q.ElemB, q.M) / k.NR
-			}
-			block = min(StreamAcc/(q.M*4), LongCols) / k.NR / unit * unit
-			if whole := RoundUp(share, unit); workers == 1 || CeilDiv(panels, whole) >= 2*workers {
-				share = whole
-			}
-			cols = min(share, block)
-			break
-		}
 		// Long pieces of memory are read fastest, but the slowest of many would keep the others waiting.
-		each := 1
-		if c.PanelsA > 1 ||
-			workers > 2 && (workers > 2*fewWorkers || panels < longPanels*workers || q.FormB == AlongK) {
-			each = slabsEach
+		each := slabsEach
+		if workers <= 2 && q.FormB != InPanels {
+			each = 1
 		}
 		block = min(LongCols, (ScratchBytes-2*tile.SlotAlign)/(q.M*4)) / k.NR
-		cols = min(CeilDiv(panels, each*workers), block, widest)
+		if cols = min(CeilDiv(panels, each*workers), block, widest); workers <= 2 {
+			cols = RoundUp(cols, k.StreamWidth(q.ElemB, min(q.M, k.MR))/k.NR) // as many as are read at a time
+		}
 	case AlongB:
 		most := min(max(1, SlabBytes/(c.PanelsA*q.K*size)/k.NR), LongCols/k.NR)
 		cols = CeilDiv(panels, max(swept, CeilDiv(panels, most)))
