@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"example.com/leafhopper/asm"
@@ -60,22 +61,20 @@ func Explain(a Question) (string, error) {
 	}
 	s := settings{alpha: 1, workers: a.Workers, kernel: a.Kernel}
 	on := plan.Here
-	var k *asm.Kernel
-	for i := range machines {
-		if m := &machines[i]; m.name == a.Machine {
-			other := m.machine
-			on, k = other.Tune(), m.kernel(a.Type)
+	k, err := s.kernelFor(a.Type)
+	if a.Machine != "" {
+		i := slices.Index(Machines(), a.Machine)
+		if i < 0 {
+			return "", fmt.Errorf("gemm: Explain: there is no machine %q; machines: %s",
+				a.Machine, strings.Join(Machines(), ", "))
+		}
+		m := machines[i]
+		if on = m.machine.Tune(); a.Kernel == "" {
+			k, err = m.kernel(a.Type), nil
 		}
 	}
-	switch {
-	case a.Machine != "" && k == nil:
-		return "", fmt.Errorf("gemm: Explain: there is no machine %q; machines: %s",
-			a.Machine, strings.Join(Machines(), ", "))
-	case a.Machine == "" || a.Kernel != "":
-		var err error
-		if k, err = s.kernelFor(a.Type); err != nil {
-			return "", err
-		}
+	if err != nil {
+		return "", err
 	}
 	p := a.product(k)
 	p.survey(on, &s)
