@@ -91,7 +91,7 @@ func (e *Engine) Multiply(c, a, b AnyMatrix, opts ...Option) error {
 		return errNilB
 	}
 	if in.b.packed {
-		in.packed = unseen(b).packing()
+		in.Kernel = unseen(b).packedFor()
 	}
 	return e.multiply(&in, opts)
 }

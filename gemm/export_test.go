@@ -3,10 +3,10 @@ package gemm
 import (
 	"runtime"
 	"time"
+	"unsafe"
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/internal/plan"
-	"example.com/leafhopper/tile"
 )
 
 // Tests pretend machines with more processors than this one.
@@ -53,7 +53,8 @@ func (e *Engine) follow(in *slab, s *settings, g plan.Plan) (st Stats, err error
 // prepared returns the product of a call, of which nothing is decided.
 func (e *Engine) prepared(c, a, b AnyMatrix, opts []Option) (*slab, *settings, error) {
 	s := e.defaults
-	in := slab{product: product{c: c.view(), a: a.view(), b: b.view(), packed: b.packing()}}
+	in := slab{product: product{c: c.view(), a: a.view(), b: b.view()}}
+	in.Kernel = b.packedFor()
 	err := s.prepare(&in.product, opts)
 	if err == nil {
 		in.survey(plan.Here, &s)
@@ -110,8 +111,8 @@ func RingSlabs(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 
 // MovePacked moves the panels of p to memory of their size.
 func MovePacked[T Element](p *Packed[T], memory []byte) {
-	copy(memory[:len(p.p.data)], p.p.data)
-	p.p.data = memory
+	copy(memory[:p.p.size], p.p.data())
+	p.p.b.ptr = unsafe.Pointer(unsafe.SliceData(memory))
 }
 
 // RestorePacked makes anew what the panels in the binary form of a Packed say of their elements, if
@@ -121,18 +122,18 @@ func RestorePacked[T Element](data []byte) {
 	if err != nil {
 		return
 	}
-	p.data = tile.HeapSlots(len(panels))
-	copy(p.data, panels)
-	for k0 := 0; k0 < p.k && p.n > 1; k0 += p.bk { // a single column says nothing else
-		for col := 0; col < p.n; col += p.kernel.NR {
-			p.kernel.RestoreB(p.elem, p.at(k0, col), min(p.bk, p.k-k0))
+	data, b := p.hold(len(panels)), &p.b
+	copy(data, panels)
+	for k0 := 0; k0 < b.rows && b.cols > 1; k0 += b.stride { // a single column says nothing else
+		for col := 0; col < b.cols; col += p.kernel.NR {
+			p.kernel.RestoreB(b.elem, b.panel(p.kernel, k0, col), min(b.stride, b.rows-k0))
 		}
 	}
-	copy(panels, p.data)
+	copy(panels, data)
 }
 
 // PackedStage returns the elements of K in a stage of p.
-func PackedStage[T Element](p *Packed[T]) int { return p.p.bk }
+func PackedStage[T Element](p *Packed[T]) int { return p.p.b.stride }
 
 // PretendL3 makes the engine plan for a last-level cache of n bytes until the
 // function it returns is called.

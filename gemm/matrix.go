@@ -95,10 +95,10 @@ func (m Matrix[T]) index(i, j int) int {
 // AnyMatrix is a [Matrix], or as B a [*Packed], of any element type.
 type AnyMatrix interface {
 	view() view
-	packing() packing
+	packedFor() *asm.Kernel
 }
 
-func (m Matrix[T]) packing() packing { return packing{} }
+func (m Matrix[T]) packedFor() *asm.Kernel { return nil }
 
 func (m Matrix[T]) view() (v view) {
 	m.viewTo(&v)

@@ -54,7 +54,7 @@ func Multiply[O Output, I Element](c Matrix[O], a Matrix[I], b Operand[I], opts 
 		b.viewTo(&in.b)
 	case *Packed[I]:
 		b.viewTo(&in.b)
-		in.packed = b.packing()
+		in.Kernel = b.packedFor()
 	case nil:
 		return errNilB
 	default:
@@ -156,7 +156,7 @@ func (s *settings) prepare(p *product, opts []Option) error {
 	if err := s.apply(opts); err != nil {
 		return err
 	}
-	if p.b.packed && p.packed.kernel == nil {
+	if p.b.packed && p.Kernel == nil {
 		return fmt.Errorf("gemm: B is a nil or zero Packed; make one with Pack")
 	}
 	if err := check(&p.c, &p.a, &p.b, s.arithmetic); err != nil {
@@ -165,12 +165,12 @@ func (s *settings) prepare(p *product, opts []Option) error {
 	if err := s.finishing.check(p.c.rows, p.c.cols); err != nil {
 		return err
 	}
-	k, err := s.selectKernel(widest(&p.a, &p.b), p.packed.kernel)
+	k, err := s.selectKernel(widest(&p.a, &p.b), p.Kernel)
 	if err != nil {
 		return err
 	}
-	if p.b.packed && p.packed.n == 1 {
-		p.b = p.packed.column()
+	if p.b.packed && p.b.cols == 1 {
+		p.b.unpack()
 	}
 	if p.c.trans && !p.b.packed {
 		p.turn()

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"example.com/leafhopper/internal/plan"
+	"example.com/leafhopper/asm"
 	"example.com/leafhopper/tile"
 )
 
@@ -47,20 +47,20 @@ func Pack[T Element](b Matrix[T], opts ...Option) (*Packed[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Packed[T]{packing{kernel: k, elem: v.elem, k: v.rows, n: v.cols, bk: plan.StageElements(k, v.elem)}}
-	if most := int64(math.MaxInt - tile.SlotAlign); p.p.size() > most {
+	p := &Packed[T]{newPacking(k, v.elem, v.rows, v.cols)}
+	if most := int64(math.MaxInt - tile.SlotAlign); p.p.wants() > most {
 		return nil, fmt.Errorf("gemm: Pack: B of %dx%d takes %d bytes for kernel %q, more than %d",
-			v.rows, v.cols, p.p.size(), k.Name, most)
+			v.rows, v.cols, p.p.wants(), k.Name, most)
 	}
-	p.p.fill(v)
+	p.p.fill(&v)
 	return p, nil
 }
 
 // Rows returns the rows of B: K of the product.
-func (p *Packed[T]) Rows() int { return p.p.k }
+func (p *Packed[T]) Rows() int { return p.p.b.rows }
 
 // Cols returns the columns of B: N of the product.
-func (p *Packed[T]) Cols() int { return p.p.n }
+func (p *Packed[T]) Cols() int { return p.p.b.cols }
 
 // Kernel returns the name of the kernel that can read p, and so multiplies it, also
 // where LEAFHOPPER_KERNEL pins another.
@@ -72,7 +72,7 @@ func (p *Packed[T]) Kernel() string {
 }
 
 // Size returns the bytes of memory that the packed elements take.
-func (p *Packed[T]) Size() int { return len(p.p.data) }
+func (p *Packed[T]) Size() int { return p.p.size }
 
 func (p *Packed[T]) view() (v view) {
 	p.viewTo(&v)
@@ -81,17 +81,17 @@ func (p *Packed[T]) view() (v view) {
 
 // viewTo is view for a v that is zero, as that of a [Matrix] is.
 func (p *Packed[T]) viewTo(v *view) {
-	v.elem, v.packed = elementType[T](), true
-	if p != nil {
-		v.rows, v.cols = p.p.k, p.p.n
+	if p.packedFor() == nil {
+		v.elem, v.packed = elementType[T](), true
+	} else {
+		*v = p.p.b
 	}
 }
 
-// packing returns a copy: were the call to keep p itself, every matrix that is
-// passed as an Operand would have to lie in the heap.
-func (p *Packed[T]) packing() packing {
+// packedFor returns the kernel, or nil if there are no panels.
+func (p *Packed[T]) packedFor() *asm.Kernel {
 	if p == nil {
-		return packing{}
+		return nil
 	}
-	return p.p
+	return p.p.kernel
 }

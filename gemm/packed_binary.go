@@ -13,8 +13,6 @@ import (
 	"unsafe"
 
 	"example.com/leafhopper/asm"
-	"example.com/leafhopper/internal/plan"
-	"example.com/leafhopper/tile"
 )
 
 // The binary form of a Packed, little-endian:
@@ -70,19 +68,19 @@ func (p *Packed[T]) AppendBinary(b []byte) ([]byte, error) {
 		return b, fmt.Errorf("gemm: MarshalBinary: %w", errBigEndian)
 	}
 	start := len(b)
-	b = slices.Grow(b, packedHeader+len(p.p.data)+packedTrailer)
+	b = slices.Grow(b, packedHeader+p.p.size+packedTrailer)
 	b = append(b, packedMagic...)
 	b = binary.LittleEndian.AppendUint32(b, packedVersion)
-	b = binary.LittleEndian.AppendUint32(b, codeOf(p.p.elem))
+	b = binary.LittleEndian.AppendUint32(b, codeOf(p.p.b.elem))
 	var name [packedNameSize]byte
 	copy(name[:], p.p.kernel.Name)
 	b = append(b, name[:]...)
 	for _, f := range p.p.fields() {
 		b = binary.LittleEndian.AppendUint32(b, uint32(f.value))
 	}
-	b = binary.LittleEndian.AppendUint64(b, uint64(p.p.k))
-	b = binary.LittleEndian.AppendUint64(b, uint64(p.p.n))
-	b = append(b, p.p.data...)
+	b = binary.LittleEndian.AppendUint64(b, uint64(p.p.b.rows))
+	b = binary.LittleEndian.AppendUint64(b, uint64(p.p.b.cols))
+	b = append(b, p.p.data()...)
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli)), nil
 }
 
@@ -101,10 +99,10 @@ type layoutField struct {
 
 // fields returns the layout of p's kernel as this build has it.
 func (p *packing) fields() [6]layoutField {
-	k, bk := p.kernel, plan.StageElements(p.kernel, p.elem)
+	k, t, bk := p.kernel, p.b.elem, p.b.stride
 	return [...]layoutField{
-		{"MR", k.MR}, {"NR", k.NR}, {"KPack", k.KPack}, {"KStep", k.KStep(p.elem)},
-		{"bytes of a panel", p.panel(bk)}, {"elements of K in a stage", bk},
+		{"MR", k.MR}, {"NR", k.NR}, {"KPack", k.KPack}, {"KStep", k.KStep(t)},
+		{"bytes of a panel", k.StoredB(t, bk)}, {"elements of K in a stage", bk},
 	}
 }
 
@@ -154,14 +152,15 @@ func parsePacking(data []byte, t asm.Type) (p packing, panels []byte, err error)
 	if got, want := crc32.Checksum(data[:end], castagnoli), word(end); got != want {
 		return bad("damaged: its CRC-32C is %#08x, not %#08x", got, want)
 	}
-	p.elem = t
 	if code := word(12); code != codeOf(t) {
 		return bad("holds %s, want %v", typeName(code), t)
 	}
 	name := bytes.TrimRight(data[packedNameAt:packedLayoutAt], "\x00")
-	if p.kernel, err = kernelNamed(string(name), t); err != nil {
+	k, err := kernelNamed(string(name), t)
+	if err != nil {
 		return packing{}, nil, err
 	}
+	p = newPacking(k, t, 0, 0)
 	for i, f := range p.fields() {
 		if v := word(packedLayoutAt + 4*i); uint64(v) != uint64(f.value) {
 			return bad("packed for kernel %q with %s = %d, which is %d in this build", name, f.name, v, f.value)
@@ -178,18 +177,17 @@ func parsePacking(data []byte, t asm.Type) (p packing, panels []byte, err error)
 // load copies the panels of p. All that a kernel relies on in a panel follows from its
 // elements, and so is made from them anew: where it comes out otherwise, it was forged.
 func (p *packing) load(panels []byte) error {
-	p.data = tile.HeapSlots(len(panels))
-	if p.n == 1 {
-		copy(p.data, panels)
+	data, b := p.hold(len(panels)), &p.b
+	if b.cols == 1 {
+		copy(data, panels)
 		return nil
 	}
-	for k0, at := 0, 0; at < len(panels); k0 += p.bk {
-		n := min(p.bk, p.k-k0)
-		size := p.panel(n)
-		for col := 0; col < p.n; col += p.kernel.NR {
-			from, to := panels[at:at+size], p.data[at:at+size]
+	for k0, at := 0, 0; at < len(panels); k0 += b.stride {
+		n, size := min(b.stride, b.rows-k0), b.panelPitch(p.kernel, k0)
+		for col := 0; col < b.cols; col += p.kernel.NR {
+			from, to := panels[at:at+size], data[at:at+size]
 			copy(to, from)
-			p.kernel.RestoreB(p.elem, unsafe.Pointer(unsafe.SliceData(to)), n)
+			p.kernel.RestoreB(b.elem, unsafe.Pointer(unsafe.SliceData(to)), n)
 			if !bytes.Equal(to, from) {
 				i := 0
 				for to[i] == from[i] {
@@ -230,9 +228,9 @@ func kernelNamed(name string, t asm.Type) (*asm.Kernel, error) {
 func (p *packing) shape(rows, cols uint64, size int) error {
 	// Every element takes bytes of its own; once there are enough for them, the size cannot overflow.
 	over, elements := bits.Mul64(rows, cols)
-	enough := max(rows, cols) <= math.MaxInt && over == 0 && elements <= uint64(size/p.elem.Size())
-	p.k, p.n, p.bk = int(rows), int(cols), plan.StageElements(p.kernel, p.elem)
-	if !enough || p.size() != int64(size) {
+	enough := max(rows, cols) <= math.MaxInt && over == 0 && elements <= uint64(size/p.b.elem.Size())
+	p.b.rows, p.b.cols = int(rows), int(cols)
+	if !enough || p.wants() != int64(size) {
 		return fmt.Errorf("%d bytes of panels do not make a B of %dx%d for kernel %q", size, rows, cols, p.kernel.Name)
 	}
 	return nil

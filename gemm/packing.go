@@ -11,81 +11,74 @@ import (
 // packing is a Packed without its type parameter.
 type packing struct {
 	kernel *asm.Kernel // nil in a zero Packed
-	elem   asm.Type
-	k, n   int    // of B
-	first  int    // element of K that counts as the first
-	bk     int    // elements of K in a stage, a power of two
-	data   []byte // [stage of K][stored panel], or the elements of a single column
+	b      view        // packed
+	size   int         // bytes of [stage of K][stored panel], or of the elements of a single column
 }
+
+// newPacking returns that of rows x cols elements of type t, without memory.
+func newPacking(k *asm.Kernel, t asm.Type, rows, cols int) packing {
+	return packing{kernel: k, b: view{rows: rows, cols: cols, stride: plan.StageElements(k, t), elem: t, packed: true}}
+}
+
+// hold gives p memory of n bytes, and returns it.
+func (p *packing) hold(n int) []byte {
+	p.b.ptr, p.size = unsafe.Pointer(unsafe.SliceData(tile.HeapSlots(n))), n
+	return p.data()
+}
+
+func (p *packing) data() []byte { return unsafe.Slice((*byte)(p.b.ptr), p.size) }
 
 // fill packs b.
-func (p *packing) fill(b view) {
-	p.data = tile.HeapSlots(int(p.size()))
+func (p *packing) fill(b *view) {
+	data, to := p.hold(int(p.wants())), &p.b
 	switch {
-	case len(p.data) == 0:
+	case len(data) == 0:
 		return // no elements, however many rows or columns
-	case p.n == 1 && !b.trans:
-		asm.CopyRows(p.column().ptr, p.elem.Size(), b.ptr, b.pitch(), p.k, p.elem.Size())
+	case b.cols == 1 && !b.trans:
+		asm.CopyRows(to.ptr, b.elem.Size(), b.ptr, b.pitch(), b.rows, b.elem.Size())
 		return
-	case p.n == 1:
-		copy(p.data, unsafe.Slice((*byte)(b.ptr), len(p.data)))
+	case b.cols == 1:
+		copy(data, unsafe.Slice((*byte)(b.ptr), len(data)))
 		return
 	}
-	for k0 := 0; k0 < p.k; k0 += p.bk {
-		p.kernel.StoreB(p.elem, b.trans)(p.at(k0, 0), b.at(k0, 0), b.pitch(), p.n, min(p.bk, p.k-k0))
+	for k0 := 0; k0 < b.rows; k0 += to.stride {
+		store, n := p.kernel.StoreB(b.elem, b.trans), min(to.stride, b.rows-k0)
+		store(to.panel(p.kernel, k0, 0), b.at(k0, 0), b.pitch(), b.cols, n)
 	}
 }
 
-// column returns the only column, which is never multiplied as a panel: that would be as wide as the kernel's.
-func (p *packing) column() view {
-	return view{ptr: unsafe.Pointer(unsafe.SliceData(p.data)), rows: p.k, cols: 1, stride: 1, len: p.k, elem: p.elem}
-}
-
-// size returns the bytes of all panels. It cannot overflow: an element, of which B has them
+// wants returns the bytes of all panels. It cannot overflow: an element, of which B has them
 // all, takes 16 KB at most.
-func (p *packing) size() int64 {
-	if p.n == 1 {
-		return int64(p.k) * int64(p.elem.Size())
+func (p *packing) wants() int64 {
+	b := &p.b
+	if b.cols == 1 {
+		return int64(b.rows) * int64(b.elem.Size())
 	}
-	strip := int64(p.k/p.bk) * int64(p.panel(p.bk))
-	if rest := p.k % p.bk; rest > 0 {
-		strip += int64(p.panel(rest))
+	strip := int64(b.rows/b.stride) * int64(p.kernel.StoredB(b.elem, b.stride))
+	if rest := b.rows % b.stride; rest > 0 {
+		strip += int64(p.kernel.StoredB(b.elem, rest))
 	}
-	return int64(plan.CeilDiv(p.n, p.kernel.NR)) * strip
+	return int64(plan.CeilDiv(b.cols, p.kernel.NR)) * strip
 }
 
-// offset returns where the panel of column col begins in the stage of element
-// k0 of K. A small product notices every division.
-func (p *packing) offset(k0, col int) int {
+// panel returns the panel of column col in the stage of element k0 of K, for a v packed for k. If the panel is narrow,
+// k0 may begin a block in it. A small product notices every division.
+func (v *view) panel(k *asm.Kernel, k0, col int) unsafe.Pointer {
 	n := 0
-	if k0 += p.first; k0 > 0 {
-		panels, whole := plan.CeilDiv(p.n, p.kernel.NR), k0/p.bk
-		n = whole * panels * p.panel(p.bk)
-		n += (k0 - whole*p.bk) * p.kernel.NR * p.elem.Size() // which begins a block in a narrow panel, or is 0
+	if k0 > 0 {
+		whole := k0 / v.stride
+		n = whole*plan.CeilDiv(v.cols, k.NR)*k.StoredB(v.elem, v.stride) + (k0-whole*v.stride)*k.NR*v.elem.Size()
 	}
 	if col > 0 {
-		n += col / p.kernel.NR * p.pitch(k0-p.first)
+		n += col / k.NR * v.panelPitch(k, k0)
 	}
-	return n
+	return unsafe.Add(v.ptr, n)
 }
 
-// pitch returns the bytes from a panel of the stage of element k0 of K to the next.
-func (p *packing) pitch(k0 int) int {
-	k0 = (k0 + p.first) &^ (p.bk - 1)
-	return p.panel(min(p.bk, p.k-k0))
+// panelPitch returns the bytes from a panel of the stage of element k0 of K to the next.
+func (v *view) panelPitch(k *asm.Kernel, k0 int) int {
+	return k.StoredB(v.elem, min(v.stride, v.rows-k0&^(v.stride-1)))
 }
 
-// panel returns the bytes of a panel n elements of K deep.
-func (p *packing) panel(n int) int { return p.kernel.StoredB(p.elem, n) }
-
-// at returns the panel of column col in the stage of element k0 of K.
-func (p *packing) at(k0, col int) unsafe.Pointer {
-	return unsafe.Pointer(unsafe.SliceData(p.data[p.offset(k0, col):]))
-}
-
-// from returns the packed B without what is before element k0 of K, which begins a stage, or a block in a narrow one.
-func (p *packing) from(k0 int) packing {
-	rest := *p
-	rest.first += k0
-	return rest
-}
+// unpack makes a single column, which is packed as it is, what it was: as a panel it would be as wide as the kernel's.
+func (v *view) unpack() { v.packed, v.stride, v.len = false, 1, v.rows }

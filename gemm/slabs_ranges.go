@@ -70,7 +70,7 @@ func (pl *slabGrid) slice(in *slab, row, block, blocks int) {
 	in.K = min(blocks*pl.ChainK(), pl.K-k0)
 	in.a.ptr = pl.a.at(row, k0)
 	if pl.b.packed {
-		in.packed = pl.packed.from(k0)
+		in.first = k0
 	} else {
 		in.b.ptr = pl.b.at(k0, 0)
 	}

@@ -65,7 +65,7 @@ func (p *product) streamPanel(a unsafe.Pointer, k0, depth, col, n int, sums line
 		}
 		if row > 0 && p.Ready() && k.Edge() != nil {
 			s := strip{col: col, rows: p.M - row, cols: n, words: words, a: tilesOfA{at: a}, sums: sums}
-			s.b = p.packed.at(k0, col)
+			s.b = p.panelB(k0, col)
 			p.multiply(&s, phase{first: true, ends: true, whole: true, added: add}, t)
 			return
 		}
@@ -81,7 +81,7 @@ func (p *product) stream(a unsafe.Pointer, rows, k0, n, col, cols int, sums line
 	k := p.Kernel
 	if p.b.packed {
 		panels := k.StreamPanels(p.b.elem)
-		panels(p.Words(n), rows, cols, a, p.packed.at(k0, col), p.packed.pitch(k0), sums.at, sums.pitch, add)
+		panels(p.Words(n), rows, cols, a, p.panelB(k0, col), p.b.panelPitch(k, p.first+k0), sums.at, sums.pitch, add)
 	} else {
 		k.Stream(p.b.elem, p.b.trans)(n, rows, cols, a, p.b.at(k0, col), p.b.pitch(), sums.at, sums.pitch, add)
 	}

@@ -94,7 +94,7 @@ func forStreamShapes(kernel *asm.Kernel, elem asm.Type, b view, f func(p *produc
 					p.b.stride = k
 				}
 				if b.packed {
-					p.packed = packing{kernel: kernel, elem: b.elem, k: k, n: n, bk: plan.StageElements(kernel, b.elem)}
+					p.b.stride = plan.StageElements(kernel, b.elem)
 				}
 				p.pose()
 				p.survey(plan.Here, &settings{})

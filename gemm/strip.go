@@ -14,9 +14,9 @@ type product struct {
 	c, a, b     view
 	alpha, beta float32
 	finish      finish
-	packed      packing // B, if it is packed
-	past        bool    // C is larger than the caches
-	turned      bool    // the caller has C' = B'·A'
+	first       int  // element of K of a packed B that counts as the first
+	past        bool // C is larger than the caches
+	turned      bool // the caller has C' = B'·A'
 }
 
 // rowsB returns where element k0 + at of K of the columns from col on lies, and
@@ -25,10 +25,13 @@ type product struct {
 func (p *product) rowsB(k0, at, col int) (unsafe.Pointer, int) {
 	if p.b.packed {
 		pitch := p.Kernel.NR * p.b.elem.Size()
-		return unsafe.Add(p.packed.at(k0, col), at*pitch), pitch
+		return unsafe.Add(p.panelB(k0, col), at*pitch), pitch
 	}
 	return p.b.at(k0+at, col), p.b.pitch()
 }
+
+// panelB returns the panel of column col in the stage of element k0 of K of a packed B.
+func (p *product) panelB(k0, col int) unsafe.Pointer { return p.b.panel(p.Kernel, p.first+k0, col) }
 
 // packB packs n elements of K of the columns from .. to-1 to panels. They begin at elements behind k0, as in rowsB.
 func (p *product) packB(panels unsafe.Pointer, k0, at, n, from, to int) {
@@ -161,7 +164,7 @@ type group struct {
 // fetch says where a group finds B: it is packed, or will be in memory at b, so many columns at a time.
 func (p *product) fetch(g *group, b unsafe.Pointer, columns int) {
 	if p.Ready() {
-		g.b, g.packs = p.packed.at(g.k0, g.from), 0
+		g.b, g.packs = p.panelB(g.k0, g.from), 0
 	} else {
 		g.b, g.packs = b, columns
 	}

@@ -16,7 +16,7 @@ type view struct {
 	rows, cols, stride, len int
 	trans                   bool
 	elem                    asm.Type
-	packed                  bool // of a Packed, which has no ptr and is no transpose
+	packed                  bool // of a Packed: ptr is its panels, stride the elements of K in a stage, a power of two
 }
 
 // turn makes v the view of the transpose.
@@ -70,7 +70,7 @@ func (v *view) check(name string) error {
 	switch {
 	case v.packed && name != "B":
 		return fmt.Errorf("gemm: %s is packed; only B may be", name)
-	case v.packed:
+	case v.packed: // nobody else has its memory
 		return nil
 	case rows < 0 || cols < 0:
 		return fmt.Errorf("gemm: %s has negative size %dx%d", name, v.rows, v.cols)
