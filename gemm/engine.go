@@ -207,7 +207,7 @@ func (e *Engine) plan(p *product, s *settings) *plan.Plan {
 		}
 	}
 	at := &e.plans[q.Hash()%uint(len(e.plans))]
-	if last := at.Load(); last != nil && last.Problem == *q {
+	if last := at.Load(); last != nil && last.Equal(q) {
 		return &last.plan
 	}
 	now := &planned{Problem: *q, plan: plan.Choose(q)}
@@ -235,7 +235,7 @@ func (p *product) survey(on *plan.Machine, s *settings) {
 	q := &p.Problem
 	q.On = on.Tuned(q.Kernel)
 	q.PitchA, q.PitchB, q.PitchC = p.a.pitch(), p.b.pitch(), p.c.pitch()
-	q.LineA, q.LineB = uint8(uintptr(p.a.ptr)%plan.LineBytes), uint8(uintptr(p.b.ptr)%plan.LineBytes)
+	q.LineA = uint8(uintptr(p.a.ptr) % plan.LineBytes)
 	q.Workers, q.Procs = 1, 1
 	if !s.unnamed() {
 		q.Asked = plan.Asked{Depth: s.depth, M: s.tile[0], N: s.tile[1], K: s.tile[2], Any: true}

@@ -66,7 +66,7 @@ func (p *product) streamPanel(a unsafe.Pointer, k0, depth, col, n int, sums line
 		if row > 0 && p.Ready() && k.Edge() != nil {
 			s := strip{col: col, rows: p.M - row, cols: n, words: words, a: tilesOfA{at: a}, sums: sums}
 			s.b = p.panelB(k0, col)
-			p.multiply(&s, phase{first: true, ends: true, whole: true, added: add}, t)
+			p.multiply(&s, phase{first: true, ends: true, added: add}, t)
 			return
 		}
 		rows := min(k.MR, p.M-row)

@@ -6,10 +6,9 @@ import (
 	"example.com/leafhopper/internal/plan"
 )
 
-// phase is what some elements of K are to its blocks.
+// phase is what some elements of K are to its blocks. More fields would not go through registers.
 type phase struct {
-	first, ends bool // the first and the last of a block
-	whole       bool // a block, which a kernel adds to those before
+	first, ends bool // the first and the last of a block: a whole block, which a kernel adds to those before
 	added       bool // there are blocks before
 	last        bool // the last of K
 }
@@ -17,12 +16,10 @@ type phase struct {
 // phaseAt says what n elements of K from k0 on are.
 func (p *product) phaseAt(k0, n int) phase {
 	if n == p.K { // a small product would notice the divisions
-		return phase{first: true, ends: true, whole: true, last: true}
+		return phase{first: true, ends: true, last: true}
 	}
 	block, last := p.ChainK(), k0+n == p.K
-	ph := phase{first: k0%block == 0, ends: last || (k0+n)%block == 0, added: k0 >= block, last: last}
-	ph.whole = ph.first && ph.ends
-	return ph
+	return phase{first: k0%block == 0, ends: last || (k0+n)%block == 0, added: k0 >= block, last: last}
 }
 
 // blockOf returns the first element of K of a step of a plan by columns and how many it has.
@@ -33,7 +30,7 @@ func (p *product) blockOf(g *plan.Plan, step int) (k0, n int) {
 }
 
 // apart reports whether the sums are those of a part of a block, beside those of the blocks before.
-func (ph phase) apart() bool { return ph.added && !ph.whole }
+func (ph phase) apart() bool { return ph.added && !(ph.first && ph.ends) }
 
 // lines are rows of sums, or of C, so many bytes apart.
 type lines struct {
@@ -52,7 +49,7 @@ func (p *product) places(ph phase, sums, chain lines) (src lines, lds int, dst l
 	}
 	src, lds = dst, dst.pitch
 	switch {
-	case ph.whole && ph.added:
+	case ph.added && !ph.apart():
 		lds = -lds
 	case ph.first:
 		src = lines{}

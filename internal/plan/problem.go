@@ -16,12 +16,11 @@ type Problem struct {
 	Procs                  int     // of which so many run at once
 	Asked                  Asked   // of a ring, by the caller
 
-	// Words first, bytes last, so that a call compares two problems in few steps.
 	Elem              asm.Type // whose arithmetic it is: that of A and B, or of the wider if the other is fp8
 	ElemA, ElemB, Out asm.Type // of A, B and C
 	TransA, TransC    bool
 	FormB             Form
-	LineA, LineB      uint8 // bytes of a cache line before the first element
+	LineA             uint8 // bytes of a cache line before A's first element
 	Plain             bool  // alpha is 1, beta 0 and C the sums
 	Waits             bool  // a context may end it
 }
@@ -48,6 +47,16 @@ func (q *Problem) Hash() uint {
 	h := uint(q.M)*0x9e3779b1 + uint(q.N)*0x85ebca6b + uint(q.K)*0xc2b2ae35 +
 		uint(q.Workers)*0x27d4eb2f + uint(q.Elem)*0x165667b1 + uint(q.FormB)*0x61c88647
 	return h>>20 ^ h>>9
+}
+
+// Equal reports whether q is p. A small product notices that == loads vectors, which wait for the words, and words,
+// which wait for the bytes, that have just been stored in a problem.
+func (q *Problem) Equal(p *Problem) bool {
+	sizes := (q.M ^ p.M) | (q.N ^ p.N) | (q.K ^ p.K) | (q.Part ^ p.Part) | (q.Workers ^ p.Workers) | (q.Procs ^ p.Procs)
+	pitches := (q.PitchA ^ p.PitchA) | (q.PitchB ^ p.PitchB) | (q.PitchC ^ p.PitchC) | int(q.LineA^p.LineA)
+	types := (q.Elem ^ p.Elem) | (q.ElemA ^ p.ElemA) | (q.ElemB ^ p.ElemB) | (q.Out ^ p.Out)
+	return sizes|pitches|int(types) == 0 && q.Kernel == p.Kernel && q.On == p.On && q.Asked == p.Asked &&
+		q.TransA == p.TransA && q.TransC == p.TransC && q.FormB == p.FormB && q.Plain == p.Plain && q.Waits == p.Waits
 }
 
 // Words returns the depth in words of the kernel's panels of n elements of K.
