@@ -36,15 +36,9 @@ func (t Type) String() string {
 }
 
 // Size returns the size of an element in bytes.
-func (t Type) Size() int {
-	switch t {
-	case F32:
-		return 4
-	case E4M3, E5M2:
-		return 1
-	}
-	return 2
-}
+func (t Type) Size() int { return int(sizes[t]) }
+
+var sizes = [...]uint8{BF16: 2, F16: 2, F32: 4, E4M3: 1, E5M2: 1}
 
 // Block returns how many elements of K, of this type, native arithmetic sums in a chain: a product of more is the sum
 // of those of such blocks, in order. It is a stage of a ring: 256 words of the kernels that are best at the type.

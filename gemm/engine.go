@@ -198,7 +198,7 @@ type planned struct {
 
 // plan returns how to compute p. A product that is worth sharing asks how many there are to share it.
 func (e *Engine) plan(p *product, s *settings) *plan.Plan {
-	p.survey(plan.Here, s)
+	p.survey(plan.Here)
 	q := &p.Problem
 	if !q.Alone(plan.Many) {
 		q.Workers, q.Procs, q.Waits = s.workerCount(), s.processors(), s.ctx != nil
@@ -227,17 +227,14 @@ func (p *product) pose() {
 	case p.b.trans:
 		q.FormB = plan.AlongK
 	}
-	q.Plain = p.alpha == 1 && p.beta == 0 && !p.finish.any
+	q.Plain = p.alpha == 1 && p.beta == 0 && p.finish == nil
 }
 
 // survey adds what else decisions need, for a caller who computes alone.
-func (p *product) survey(on *plan.Machine, s *settings) {
+func (p *product) survey(on *plan.Machine) {
 	q := &p.Problem
 	q.On = on.Tuned(q.Kernel)
 	q.PitchA, q.PitchB, q.PitchC = p.a.pitch(), p.b.pitch(), p.c.pitch()
 	q.LineA = uint8(uintptr(p.a.ptr) % plan.LineBytes)
 	q.Workers, q.Procs = 1, 1
-	if !s.unnamed() {
-		q.Asked = plan.Asked{Depth: s.depth, M: s.tile[0], N: s.tile[1], K: s.tile[2], Any: true}
-	}
 }

@@ -77,7 +77,7 @@ func Explain(a Question) (string, error) {
 		return "", err
 	}
 	p := a.product(k)
-	p.survey(on, &s)
+	p.survey(on)
 	q := &p.Problem
 	if q.Workers = a.Workers; q.Workers == 0 {
 		q.Workers = plan.Here.Cores()

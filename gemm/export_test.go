@@ -57,7 +57,7 @@ func (e *Engine) prepared(c, a, b AnyMatrix, opts []Option) (*slab, *settings, e
 	in.Kernel = b.packedFor()
 	err := s.prepare(&in.product, opts)
 	if err == nil {
-		in.survey(plan.Here, &s)
+		in.survey(plan.Here)
 	}
 	return &in, &s, err
 }
@@ -72,7 +72,7 @@ func PathOf(e *Engine, c, a, b AnyMatrix, opts ...Option) (path Path, err error)
 	if err != nil {
 		return path, err
 	}
-	if s.unnamed() && in.Tiny() != nil {
+	if !in.Asked.Any && in.Tiny() != nil {
 		return Path{&plan.TinyPlan}, nil
 	}
 	return Path{e.plan(&in.product, s)}, nil
@@ -189,7 +189,7 @@ func PlaceSlabs(k *asm.Kernel, t asm.Type, m, n, depth, workers int) (slabs int)
 			c:       view{rows: m, cols: n, stride: n},
 		}
 		p.pose()
-		p.survey(plan.Here, &settings{})
+		p.survey(plan.Here)
 		p.Workers, p.Procs = workers, workers
 		if g := plan.Choose(&p.Problem); g.Share == plan.BySlabs {
 			slabs = g.Slabs.Count

@@ -3,6 +3,7 @@ package gemm
 import (
 	"fmt"
 	"math"
+	"sync"
 	"unsafe"
 
 	"example.com/leafhopper/asm"
@@ -10,7 +11,7 @@ import (
 
 // finishing is what options ask to happen to sums besides alpha and beta.
 type finishing struct {
-	any        bool // a small product had better not look at the others
+	any        bool
 	vectors    [numVectors]vector
 	activation asm.Activation
 }
@@ -43,9 +44,6 @@ var vectorsOf = [numVectors]struct {
 
 // check reports whether the vectors have as many values as a product needs that has m rows and n columns.
 func (f *finishing) check(m, n int) error {
-	if !f.any {
-		return nil
-	}
 	for i, v := range &f.vectors {
 		size := n
 		if vectorsOf[i].rows {
@@ -61,23 +59,25 @@ func (f *finishing) check(m, n int) error {
 // finish is what happens to sums on their way to C besides alpha and beta.
 type finish struct {
 	vectors [numVectors]asm.Vector // along C as it lies in memory, for its first element
-	any     bool
-	inC     bool    // sums that are elements of C have only to be completed there, while a cache has them
-	both    bool    // scales are one value each,
-	scale   float32 // and this is their product
+	both    bool                   // scales are one value each,
+	scale   float32                // and this is their product
 	f       asm.Activation
 	first   unsafe.Pointer // element of C
 	pitch   int            // bytes between rows of C
 }
 
+// finishes are for products that workers share, too, and so cannot lie on a stack. Few products have one, and all
+// would have to make room for it.
+var finishes = sync.Pool{New: func() any { return new(finish) }}
+
 // setFinish makes the finish of a product whose operands have taken their places.
 func (p *product) setFinish(asked *finishing) {
-	if !asked.any || asked.activation == asm.Identity && asked.vectors == [numVectors]vector{} {
+	if asked.activation == asm.Identity && asked.vectors == [numVectors]vector{} {
 		return
 	}
-	f := &p.finish
-	*f = finish{any: true, f: asked.activation, first: p.c.ptr, pitch: p.c.pitch()}
-	f.inC = p.c.elem == asm.F32 && p.alpha == 1 && p.beta == 0 && !p.c.trans
+	f := finishes.Get().(*finish)
+	*f = finish{f: asked.activation, first: p.c.ptr, pitch: p.c.pitch()}
+	p.finish, p.inC = f, p.c.elem == asm.F32 && p.alpha == 1 && p.beta == 0 && !p.c.trans
 	if rows, _ := p.c.stored(); rows == 1 {
 		f.pitch = math.MaxInt // which its stride does not say
 	}
@@ -96,6 +96,12 @@ func (p *product) setFinish(asked *finishing) {
 	}
 }
 
+// release gives the finish back, without what it points to.
+func (f *finish) release() {
+	*f = finish{}
+	finishes.Put(f)
+}
+
 // vector returns what a vector has for the elements of C from row and col on, as they lie in memory.
 func (f *finish) vector(i, row, col int) asm.Vector {
 	v := f.vectors[i]
@@ -110,8 +116,8 @@ func (f *finish) vector(i, row, col int) asm.Vector {
 // where dst is what they were, if beta asks for that: scales, alpha, beta, biases and activation, of which each step
 // is rounded to float32. dst may be acc, which is overwritten.
 func (p *product) complete(to, dst unsafe.Pointer, ldd int, acc unsafe.Pointer, pitch, rows, cols int) {
-	f := &p.finish
-	if !f.any {
+	f := p.finish
+	if f == nil {
 		p.combine(dst, ldd, acc, pitch, rows, cols)
 		return
 	}

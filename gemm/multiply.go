@@ -82,7 +82,11 @@ func (e *Engine) multiply(in *slab, opts []Option) error {
 	if err := ended.Err(s.ctx); err != nil {
 		return err
 	}
-	return e.compute(in, &s)
+	err := e.compute(in, &s)
+	if in.finish != nil {
+		in.finish.release()
+	}
+	return err
 }
 
 // compute takes the shortest way. A small product would notice what it costs to return
@@ -102,7 +106,7 @@ func (e *Engine) compute(in *slab, s *settings) error {
 			return err
 		}
 	default:
-		if s.unnamed() {
+		if !in.Asked.Any {
 			in.unpacked = in.Tiny()
 		}
 		if in.unpacked == nil {
@@ -162,8 +166,10 @@ func (s *settings) prepare(p *product, opts []Option) error {
 	if err := check(&p.c, &p.a, &p.b, s.arithmetic); err != nil {
 		return err
 	}
-	if err := s.finishing.check(p.c.rows, p.c.cols); err != nil {
-		return err
+	if s.finishing.any {
+		if err := s.finishing.check(p.c.rows, p.c.cols); err != nil {
+			return err
+		}
 	}
 	k, err := s.selectKernel(widest(&p.a, &p.b), p.Kernel)
 	if err != nil {
@@ -174,17 +180,22 @@ func (s *settings) prepare(p *product, opts []Option) error {
 	}
 	if p.c.trans && !p.b.packed {
 		p.turn()
-		s.tile[0], s.tile[1] = s.tile[1], s.tile[0]
+		s.ring.M, s.ring.N = s.ring.N, s.ring.M
 	}
 	p.Kernel, p.alpha, p.beta = k, s.alpha, s.beta
 	p.K = p.a.cols
+	if s.ring.Depth|s.ring.M|s.ring.N|s.ring.K != 0 {
+		p.Asked, p.Asked.Any = s.ring, true
+	}
 	if err := s.cutParts(p); err != nil {
 		return err
 	}
-	if s.unnamed() {
+	if !p.Asked.Any {
 		p.vector()
 	}
-	p.setFinish(&s.finishing)
+	if s.finishing.any {
+		p.setFinish(&s.finishing)
+	}
 	p.pose()
 	return nil
 }
@@ -207,7 +218,9 @@ func (s *settings) cutParts(p *product) error {
 	if p.Part >= p.K {
 		p.Part = 0
 	}
-	s.deep = p.Part > plan.StageWords || p.b.packed && p.Part > plan.SplitUnit
+	if p.Part > plan.StageWords || p.b.packed && p.Part > plan.SplitUnit {
+		p.Asked.Any = true // chains pass from panel to panel
+	}
 	return nil
 }
 

@@ -18,14 +18,11 @@ import (
 // given to. Options are plain values: building and passing them allocates
 // nothing.
 type Option struct {
-	kind    optionKind
-	n       [3]int
-	f       float32
-	s       string
-	ctx     context.Context
-	stats   *Stats
-	trace   *Trace
-	vectors [2]*float32 // of n[0] and n[1] elements
+	kind optionKind
+	f    float32
+	n    [3]int
+	at   [2]unsafe.Pointer // vectors of n[0] and n[1] elements, a name of n[0] bytes, Stats or Trace
+	ctx  context.Context
 }
 
 type optionKind uint8
@@ -74,7 +71,9 @@ func WithContext(ctx context.Context) Option { return Option{kind: optContext, c
 
 // WithKernel pins the microkernel by name, one of those that the command
 // "gemmbench kernels" lists, instead of the best for this machine and type.
-func WithKernel(name string) Option { return Option{kind: optKernel, s: name} }
+func WithKernel(name string) Option {
+	return Option{kind: optKernel, n: [3]int{len(name)}, at: [2]unsafe.Pointer{unsafe.Pointer(unsafe.StringData(name))}}
+}
 
 // Arithmetic says what happens between the products and the result.
 type Arithmetic = asm.Arithmetic
@@ -148,26 +147,27 @@ const (
 // the two, rounded; else by B's and then by A's. nil, the default, is no scales. That is how operands of 8 bits are
 // used, but any may be scaled.
 func WithScales(a, b []float32) Option {
-	vectors := [2]*float32{unsafe.SliceData(a), unsafe.SliceData(b)}
-	return Option{kind: optScales, n: [3]int{len(a), len(b)}, vectors: vectors}
+	return Option{kind: optScales, n: [3]int{len(a), len(b)}, at: [2]unsafe.Pointer{floats(a), floats(b)}}
 }
 
 // WithBias adds to each column of C a value of its own, in float32 whatever C holds. nil, the default, is no bias.
 func WithBias(bias []float32) Option {
-	return Option{kind: optBias, n: [3]int{len(bias)}, vectors: [2]*float32{unsafe.SliceData(bias)}}
+	return Option{kind: optBias, n: [3]int{len(bias)}, at: [2]unsafe.Pointer{floats(bias)}}
 }
 
 // WithRowBias adds to each row of C a value of its own, in float32, after that of [WithBias]. nil, the default, is no
 // bias.
 func WithRowBias(bias []float32) Option {
-	return Option{kind: optRowBias, n: [3]int{len(bias)}, vectors: [2]*float32{unsafe.SliceData(bias)}}
+	return Option{kind: optRowBias, n: [3]int{len(bias)}, at: [2]unsafe.Pointer{floats(bias)}}
 }
 
 // WithActivation applies f to each element of C, last of all but the rounding to C's type. The default is [Identity].
 func WithActivation(f Activation) Option { return Option{kind: optActivation, n: [3]int{int(f)}} }
 
 // WithStats has Multiply fill in s before it returns. After an error s is as it was.
-func WithStats(s *Stats) Option { return Option{kind: optStats, stats: s} }
+func WithStats(s *Stats) Option {
+	return Option{kind: optStats, at: [2]unsafe.Pointer{unsafe.Pointer(s)}}
+}
 
 // Trace is what each worker of a product did and when: it copied, multiplied or stalled.
 // WriteTo writes it for chrome://tracing and ui.perfetto.dev, WriteLanes draws it as text.
@@ -176,7 +176,9 @@ type Trace = pipeline.Trace
 // WithTrace has the workers note in t, which it empties first, what they do and when; and,
 // while package runtime/trace is on, as regions there. It costs a fraction of a microsecond
 // for each piece of the product, and memory. After an error t ends where the product did.
-func WithTrace(t *Trace) Option { return Option{kind: optTrace, trace: t} }
+func WithTrace(t *Trace) Option {
+	return Option{kind: optTrace, at: [2]unsafe.Pointer{unsafe.Pointer(t)}}
+}
 
 const (
 	// MaxDepth is the largest ring depth.
@@ -189,24 +191,25 @@ const (
 	MaxTile = 1 << 14
 )
 
-func (o *Option) vector(i int) vector { return vector{o.vectors[i], o.n[i]} }
+func floats(v []float32) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(v)) }
+
+func (o *Option) vector(i int) vector { return vector{(*float32)(o.at[i]), o.n[i]} }
 
 // settings is what the options amount to.
 type settings struct {
-	alpha, beta    float32
-	finishing      finishing
-	ctx            context.Context
-	kernel         string
-	arithmetic     Arithmetic
-	splitK         int
-	promotion      int
-	deep           bool // parts of K are deeper than a panel
-	workers, depth int
-	tile           [3]int
-	stats          *Stats
-	trace          *Trace
-	procs          int // GOMAXPROCS when it was first asked for
-	share          int // of the processors, if the call is one of the sharers
+	alpha, beta float32
+	finishing   finishing
+	ctx         context.Context
+	kernel      string
+	arithmetic  Arithmetic
+	splitK      int
+	promotion   int
+	workers     int
+	ring        plan.Asked
+	stats       *Stats
+	trace       *Trace
+	procs       int // GOMAXPROCS when it was first asked for
+	share       int // of the processors, if the call is one of the sharers
 }
 
 func (s *settings) apply(opts []Option) error {
@@ -230,23 +233,23 @@ func (s *settings) set(o *Option) error {
 		}
 		s.ctx = o.ctx
 	case optKernel:
-		s.kernel = o.s
+		s.kernel = unsafe.String((*byte)(o.at[0]), o.n[0])
 	case optWorkers:
 		s.workers = o.n[0]
 		return within("WithWorkers: ", s.workers, 0, MaxWorkers)
 	case optDepth:
-		s.depth = o.n[0]
-		return within("WithDepth: ", s.depth, 0, MaxDepth)
+		s.ring.Depth = o.n[0]
+		return within("WithDepth: ", o.n[0], 0, MaxDepth)
 	case optTile:
-		s.tile = o.n
+		s.ring.M, s.ring.N, s.ring.K = o.n[0], o.n[1], o.n[2]
 		return cmp.Or(
 			within("WithTile: m = ", o.n[0], 0, MaxTile),
 			within("WithTile: n = ", o.n[1], 0, MaxTile),
 			within("WithTile: k = ", o.n[2], 0, MaxTile))
 	case optStats:
-		s.stats = o.stats
+		s.stats = (*Stats)(o.at[0])
 	case optTrace:
-		s.trace = o.trace
+		s.trace = (*Trace)(o.at[0])
 	case optSplitK:
 		s.splitK = o.n[0]
 		return within("WithSplitK: ", s.splitK, 1, MaxSplitK)
@@ -284,12 +287,6 @@ func within(option string, n, least, most int) error {
 		return fmt.Errorf("gemm: %s%d is outside %d..%d", option, n, least, most)
 	}
 	return nil
-}
-
-// unnamed reports whether how to compute the product is left to the engine: a caller
-// who names the shape of the ring gets a ring, and so do parts of K whose chains pass from panel to panel.
-func (s *settings) unnamed() bool {
-	return !s.deep && s.depth == 0 && s.tile == [3]int{}
 }
 
 // sharers counts the calls under way, of all engines, that share the processors: those that have asked

@@ -97,7 +97,7 @@ func forStreamShapes(kernel *asm.Kernel, elem asm.Type, b view, f func(p *produc
 					p.b.stride = plan.StageElements(kernel, b.elem)
 				}
 				p.pose()
-				p.survey(plan.Here, &settings{})
+				p.survey(plan.Here)
 				for _, workers := range []int{1, 2, 5, 64} {
 					most := &p.On.Columns[p.Crowd(workers)].Most
 					if m <= max(most[plan.InRows], most[plan.AlongK], most[plan.InPanels]) {

@@ -13,10 +13,11 @@ type product struct {
 	plan.Problem
 	c, a, b     view
 	alpha, beta float32
-	finish      finish
-	first       int  // element of K of a packed B that counts as the first
-	past        bool // C is larger than the caches
-	turned      bool // the caller has C' = B'·A'
+	finish      *finish // or nil
+	inC         bool    // sums that are elements of C have only to be finished there, while a cache has them
+	first       int     // element of K of a packed B that counts as the first
+	past        bool    // C is larger than the caches
+	turned      bool    // the caller has C' = B'·A'
 }
 
 // rowsB returns where element k0 + at of K of the columns from col on lies, and
@@ -80,9 +81,9 @@ func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
 	c := lines{p.c.at(s.row, s.col), p.c.pitch()}
 	src, lds, dst, adds := p.places(ph, s.sums, lines{s.chain, k.NR * 4})
 	final := ph.last && !ph.apart()
-	direct, rounds := final && (p.Direct() || p.finish.inC), final && p.Rounds()
+	direct, rounds := final && (p.Direct() || p.inC), final && p.Rounds()
 	stores := p.Kernel.Stores(p.c.elem)
-	if p.past && !p.finish.inC {
+	if p.past && !p.inC {
 		stores |= asm.StorePast
 	}
 	tile, lda, step := k.PanelA(s.words), 4, k.MR*4 // bytes of A between tiles, and between rows and words of one
@@ -120,7 +121,7 @@ func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
 			asm.Combine(s.sums.row(row), s.sums.pitch, at, to.pitch, rows, k.NR, 1, 1)
 		}
 		switch {
-		case inC && p.finish.inC:
+		case inC && p.inC:
 			p.completeC(at, rows, s.cols)
 		case ph.last && !inC:
 			p.epilogue(s.sums.row(row+over), s.row+row, s.col, rows, s.cols)
@@ -142,7 +143,7 @@ func (p *product) next(s *strip, rows int) (tiles int, how way) {
 		return min(plan.CeilDiv(rows, k.MR), plan.CeilDiv(s.pack.K/k.KPack*asm.PackSteps, s.words)), byPacking
 	case k.Edge() != nil && (whole == 0 || s.cols < k.NR):
 		return 1, byEdge
-	case p.finish.inC:
+	case p.inC:
 		whole = min(whole, finishRows/k.MR)
 	}
 	if flops := plan.TileFlops(k, s.words); whole*flops > plan.CallLimit(k) {

@@ -77,9 +77,13 @@ func (t *Trace) start(id, kind int) *TraceSpan {
 // End ends the span, if it is one.
 func (s *TraceSpan) End(args ...timeline.Arg) {
 	if s != nil {
-		s.region.End()
-		s.lane.Add(s.kind, s.start.Sub(s.began), time.Since(s.began), args...)
+		s.end(args) // apart, as in Start
 	}
+}
+
+func (s *TraceSpan) end(args []timeline.Arg) {
+	s.region.End()
+	s.lane.Add(s.kind, s.start.Sub(s.began), time.Since(s.began), args...)
 }
 
 // endPiece ends the span of a piece: a slab, or a copy job, of an item.

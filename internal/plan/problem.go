@@ -14,7 +14,7 @@ type Problem struct {
 	Part                   int     // elements of K in a part, if Hopper's arithmetic splits or promotes it
 	Workers                int     // goroutines that may compute
 	Procs                  int     // of which so many run at once
-	Asked                  Asked   // of a ring, by the caller
+	Asked                  Asked   // of a ring
 
 	Elem              asm.Type // whose arithmetic it is: that of A and B, or of the wider if the other is fp8
 	ElemA, ElemB, Out asm.Type // of A, B and C
@@ -28,7 +28,7 @@ type Problem struct {
 // Asked is the shape of a ring that a caller names; zeros are left to the engine.
 type Asked struct {
 	Depth, M, N, K int
-	Any            bool // it is to be a ring
+	Any            bool // it is to be a ring: the caller names something of it, or parts of K need one
 }
 
 // A Form is how B lies in memory.
