@@ -187,8 +187,10 @@ func (s *settings) prepare(p *product, opts []Option) error {
 	if s.ring.Depth|s.ring.M|s.ring.N|s.ring.K != 0 {
 		p.Asked, p.Asked.Any = s.ring, true
 	}
-	if err := s.cutParts(p); err != nil {
-		return err
+	if k.Arithmetic != Native {
+		if err := s.cutParts(p); err != nil {
+			return err
+		}
 	}
 	if !p.Asked.Any {
 		p.vector()
@@ -203,8 +205,6 @@ func (s *settings) prepare(p *product, opts []Option) error {
 // cutParts cuts K into the parts that Hopper's arithmetic is to sum each for itself.
 func (s *settings) cutParts(p *product) error {
 	switch {
-	case p.Kernel.Arithmetic == Native:
-		return nil
 	case s.promotion > 0 && s.splitK > 1:
 		return fmt.Errorf("gemm: WithPromotion(%d) and WithSplitK(%d) cut K in different ways", s.promotion, s.splitK)
 	case s.promotion%plan.SplitUnit != 0 && p.b.packed:
@@ -296,7 +296,7 @@ func check(c, a, b *view, arith Arithmetic) error {
 		return fmt.Errorf("gemm: C holds %v; it may hold bf16, f16 or f32", c.elem)
 	case a.elem != b.elem && !(is8Bit(a.elem) || is8Bit(b.elem)):
 		return fmt.Errorf("gemm: A holds %v but B holds %v", a.elem, b.elem)
-	case is8Bit(a.elem) != is8Bit(b.elem) && arith != Native:
+	case arith != Native && is8Bit(a.elem) != is8Bit(b.elem):
 		return fmt.Errorf("gemm: A holds %v but B holds %v: "+
 			"one of 8 bits and one of more are multiplied in %v arithmetic only", a.elem, b.elem, Native)
 	case a.cols != b.rows:
