@@ -193,25 +193,39 @@ type plans [256]atomic.Pointer[planned]
 
 type planned struct {
 	plan.Problem
-	plan plan.Plan
+	plan  plan.Plan
+	stays bool // with its caller, whoever may share it
 }
+
+// of returns what is planned for q, or nil.
+func (e *plans) of(q *plan.Problem) *planned {
+	if last := e.at(q).Load(); last != nil && last.Equal(q) {
+		return last
+	}
+	return nil
+}
+
+func (e *plans) at(q *plan.Problem) *atomic.Pointer[planned] { return &e[q.Hash()%uint(len(e))] }
 
 // plan returns how to compute p. A product that is worth sharing asks how many there are to share it.
 func (e *Engine) plan(p *product, s *settings) *plan.Plan {
 	p.survey(plan.Here)
 	q := &p.Problem
-	if !q.Alone(plan.Many) {
+	if had := e.plans.of(q); had != nil && had.stays {
+		return &had.plan
+	}
+	stays := q.Alone(plan.Many)
+	if !stays {
 		q.Workers, q.Procs, q.Waits = s.workerCount(), s.processors(), s.ctx != nil
 		if q.Alone(q.Crowd(q.AtOnce())) {
 			q.Workers, q.Waits = 1, false
 		}
+		if had := e.plans.of(q); had != nil {
+			return &had.plan
+		}
 	}
-	at := &e.plans[q.Hash()%uint(len(e.plans))]
-	if last := at.Load(); last != nil && last.Equal(q) {
-		return &last.plan
-	}
-	now := &planned{Problem: *q, plan: plan.Choose(q)}
-	at.Store(now)
+	now := &planned{*q, plan.Choose(q), stays}
+	e.plans.at(q).Store(now)
 	return &now.plan
 }
 
