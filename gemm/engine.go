@@ -90,9 +90,7 @@ func (e *Engine) Multiply(c, a, b AnyMatrix, opts ...Option) error {
 	case !in.b.set(b):
 		return errNilB
 	}
-	if in.b.packed {
-		in.Kernel = unseen(b).packedFor()
-	}
+	in.Kernel = unseen(b).packedFor()
 	return e.multiply(&in, opts)
 }
 

@@ -61,7 +61,7 @@ func Explain(a Question) (string, error) {
 	}
 	s := settings{alpha: 1, workers: a.Workers, kernel: a.Kernel}
 	on := plan.Here
-	k, err := s.kernelFor(a.Type)
+	k, err := s.selectKernel(a.Type, nil)
 	if a.Machine != "" {
 		i := slices.Index(Machines(), a.Machine)
 		if i < 0 {
@@ -74,7 +74,7 @@ func Explain(a Question) (string, error) {
 		}
 	}
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("gemm: %w", err)
 	}
 	p := a.product(k)
 	p.survey(on)

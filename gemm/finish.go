@@ -2,7 +2,6 @@ package gemm
 
 import (
 	"fmt"
-	"math"
 	"sync"
 	"unsafe"
 
@@ -42,25 +41,10 @@ var vectorsOf = [numVectors]struct {
 	biasRows: {"WithRowBias", "rows of C", true},
 }
 
-// check reports whether the vectors have as many values as a product needs that has m rows and n columns.
-func (f *finishing) check(m, n int) error {
-	for i, v := range &f.vectors {
-		size := n
-		if vectorsOf[i].rows {
-			size = m
-		}
-		if v.at != nil && v.n != size && !(i <= scalesA && v.n == 1) {
-			return fmt.Errorf("gemm: %s: %d values for the %d %s", vectorsOf[i].option, v.n, size, vectorsOf[i].of)
-		}
-	}
-	return nil
-}
-
 // finish is what happens to sums on their way to C besides alpha and beta.
 type finish struct {
 	vectors [numVectors]asm.Vector // along C as it lies in memory, for its first element
-	both    bool                   // scales are one value each,
-	scale   float32                // and this is their product
+	scale   float32                // the product of scales that are one value each
 	f       asm.Activation
 	first   unsafe.Pointer // element of C
 	pitch   int            // bytes between rows of C
@@ -70,20 +54,25 @@ type finish struct {
 // would have to make room for it.
 var finishes = sync.Pool{New: func() any { return new(finish) }}
 
-// setFinish makes the finish of a product whose operands have taken their places.
-func (p *product) setFinish(asked *finishing) {
+// setFinish makes the finish of a product whose operands have taken their places, if it has as many rows and columns
+// as there are values.
+func (p *product) setFinish(asked *finishing) error {
 	if asked.activation == asm.Identity && asked.vectors == [numVectors]vector{} {
-		return
+		return nil
 	}
 	f := finishes.Get().(*finish)
 	*f = finish{f: asked.activation, first: p.c.ptr, pitch: p.c.pitch()}
 	p.finish, p.inC = f, p.c.elem == asm.F32 && p.alpha == 1 && p.beta == 0 && !p.c.trans
-	if rows, _ := p.c.stored(); rows == 1 {
-		f.pitch = math.MaxInt // which its stride does not say
-	}
 	for i, v := range &asked.vectors {
+		of, size := &vectorsOf[i], p.c.cols
+		if of.rows != p.turned {
+			size = p.c.rows
+		}
+		if v.at != nil && v.n != size && !(i <= scalesA && v.n == 1) {
+			return fmt.Errorf("gemm: %s: %d values for the %d %s", of.option, v.n, size, of.of)
+		}
 		f.vectors[i].At = unsafe.Pointer(v.at)
-		switch alongRow := vectorsOf[i].rows == (p.turned != p.c.trans); {
+		switch alongRow := of.rows == (p.turned != p.c.trans); {
 		case v.n == 1: // for all of C, or of its rows, or columns, there is one
 		case alongRow:
 			f.vectors[i].Col = 4
@@ -92,8 +81,10 @@ func (p *product) setFinish(asked *finishing) {
 		}
 	}
 	if a, b := asked.vectors[scalesA], asked.vectors[scalesB]; a.n == 1 && b.n == 1 {
-		f.both, f.scale, f.vectors[scalesA].At = true, *a.at**b.at, nil
+		f.scale = *a.at * *b.at
+		f.vectors[scalesB].At, f.vectors[scalesA].At = unsafe.Pointer(&f.scale), nil
 	}
+	return nil
 }
 
 // release gives the finish back, without what it points to.
@@ -106,9 +97,6 @@ func (f *finish) release() {
 func (f *finish) vector(i, row, col int) asm.Vector {
 	v := f.vectors[i]
 	v.At = forward(v.At, row*v.Row+col*v.Col)
-	if f.both && i == scalesB {
-		v.At = unsafe.Pointer(&f.scale)
-	}
 	return v
 }
 

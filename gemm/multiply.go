@@ -166,37 +166,31 @@ func (s *settings) prepare(p *product, opts []Option) error {
 	if err := check(&p.c, &p.a, &p.b, s.arithmetic); err != nil {
 		return err
 	}
-	if s.finishing.any {
-		if err := s.finishing.check(p.c.rows, p.c.cols); err != nil {
-			return err
-		}
-	}
 	k, err := s.selectKernel(widest(&p.a, &p.b), p.Kernel)
 	if err != nil {
-		return err
+		return fmt.Errorf("gemm: %w", err)
 	}
 	if p.b.packed && p.b.cols == 1 {
 		p.b.unpack()
 	}
-	if p.c.trans && !p.b.packed {
-		p.turn()
-		s.ring.M, s.ring.N = s.ring.N, s.ring.M
-	}
 	p.Kernel, p.alpha, p.beta = k, s.alpha, s.beta
 	p.K = p.a.cols
-	if s.ring.Depth|s.ring.M|s.ring.N|s.ring.K != 0 {
-		p.Asked, p.Asked.Any = s.ring, true
-	}
 	if k.Arithmetic != Native {
 		if err := s.cutParts(p); err != nil {
 			return err
 		}
 	}
-	if !p.Asked.Any {
-		p.vector()
+	if s.ring.Depth|s.ring.M|s.ring.N|s.ring.K != 0 {
+		p.Asked, p.Asked.Any = s.ring, true
 	}
+	if p.c.trans && !p.b.packed {
+		p.turn()
+	}
+	p.vector()
 	if s.finishing.any {
-		p.setFinish(&s.finishing)
+		if err := p.setFinish(&s.finishing); err != nil {
+			return err
+		}
 	}
 	p.pose()
 	return nil
@@ -218,9 +212,7 @@ func (s *settings) cutParts(p *product) error {
 	if p.Part >= p.K {
 		p.Part = 0
 	}
-	if p.Part > plan.StageWords || p.b.packed && p.Part > plan.SplitUnit {
-		p.Asked.Any = true // chains pass from panel to panel
-	}
+	p.Asked.Any = p.Part > plan.StageWords || p.b.packed && p.Part > plan.SplitUnit // chains pass from panel to panel
 	return nil
 }
 
@@ -239,35 +231,24 @@ func (p *product) turn() {
 	p.c.turn()
 	p.a.turn()
 	p.b.turn()
+	p.Asked.M, p.Asked.N = p.Asked.N, p.Asked.M
 	p.turned = !p.turned
 }
 
-// selectKernel returns the kernel for operands of type t; a packed B has
-// chosen it.
+// selectKernel returns the kernel for operands of type t, or the one that B is packed for, if it is not nil.
 func (s *settings) selectKernel(t asm.Type, packed *asm.Kernel) (*asm.Kernel, error) {
-	if packed == nil {
-		return s.kernelFor(t)
-	}
 	switch k := packed; {
+	case k == nil:
+		return asm.SelectArithmetic(t, s.arithmetic, s.kernel)
 	case s.kernel != "" && s.kernel != k.Name:
-		return nil, fmt.Errorf("gemm: WithKernel(%q): B is packed for kernel %q", s.kernel, k.Name)
+		return nil, fmt.Errorf("WithKernel(%q): B is packed for kernel %q", s.kernel, k.Name)
 	case k.Arithmetic != s.arithmetic:
-		return nil, fmt.Errorf("gemm: B is packed for %v arithmetic, the product is to have %v",
-			k.Arithmetic, s.arithmetic)
+		return nil, fmt.Errorf("operand B is packed for %v arithmetic, the product is to have %v", k.Arithmetic, s.arithmetic)
 	case !k.Accepts(t):
-		return nil, fmt.Errorf("gemm: B is packed for kernel %q, which does not multiply %v", k.Name, t)
+		return nil, fmt.Errorf("operand B is packed for kernel %q, which does not multiply %v", k.Name, t)
 	default:
 		return k, nil
 	}
-}
-
-// kernelFor returns the kernel for operands of type t.
-func (s *settings) kernelFor(t asm.Type) (*asm.Kernel, error) {
-	k, err := asm.SelectArithmetic(t, s.arithmetic, s.kernel)
-	if err != nil {
-		return nil, fmt.Errorf("gemm: %w", err)
-	}
-	return k, nil
 }
 
 // checkKernel reports whether the kernel that s or LEAFHOPPER_KERNEL pins can run at all.

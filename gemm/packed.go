@@ -43,9 +43,9 @@ func Pack[T Element](b Matrix[T], opts ...Option) (*Packed[T], error) {
 	if err := v.check("B"); err != nil {
 		return nil, err
 	}
-	k, err := s.kernelFor(v.elem)
+	k, err := s.selectKernel(v.elem, nil)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("gemm: %w", err)
 	}
 	p := &Packed[T]{newPacking(k, v.elem, v.rows, v.cols)}
 	if most := int64(math.MaxInt - tile.SlotAlign); p.p.wants() > most {

@@ -72,7 +72,7 @@ func (v *view) check(name string) error {
 		return fmt.Errorf("gemm: %s is packed; only B may be", name)
 	case v.packed: // nobody else has its memory
 		return nil
-	case rows < 0 || cols < 0:
+	case rows|cols < 0:
 		return fmt.Errorf("gemm: %s has negative size %dx%d", name, v.rows, v.cols)
 	case v.stride < cols && rows > 0:
 		return fmt.Errorf("gemm: %s has stride %d, less than its %d stored columns", name, v.stride, cols)

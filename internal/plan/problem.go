@@ -55,9 +55,9 @@ func (q *Problem) Equal(p *Problem) bool {
 	sizes := (q.M ^ p.M) | (q.N ^ p.N) | (q.K ^ p.K) | (q.Part ^ p.Part) | (q.Workers ^ p.Workers) | (q.Procs ^ p.Procs)
 	pitches := (q.PitchA ^ p.PitchA) | (q.PitchB ^ p.PitchB) | (q.PitchC ^ p.PitchC) | int(q.LineA^p.LineA)
 	asked := (q.Asked.Depth ^ p.Asked.Depth) | (q.Asked.M ^ p.Asked.M) | (q.Asked.N ^ p.Asked.N) | (q.Asked.K ^ p.Asked.K)
-	types := (q.Elem ^ p.Elem) | (q.ElemA ^ p.ElemA) | (q.ElemB ^ p.ElemB) | (q.Out ^ p.Out)
-	return sizes|pitches|asked|int(types) == 0 && q.Kernel == p.Kernel && q.On == p.On && q.Asked.Any == p.Asked.Any &&
-		q.TransA == p.TransA && q.TransC == p.TransC && q.FormB == p.FormB && q.Plain == p.Plain && q.Waits == p.Waits
+	types := int(q.ElemA^p.ElemA) | int(q.ElemB^p.ElemB) | int(q.Out^p.Out) | int(q.FormB^p.FormB)
+	return sizes|pitches|asked|types == 0 && q.On == p.On && // and so Kernel, Elem and Asked.Any are the same
+		q.TransA == p.TransA && q.TransC == p.TransC && q.Plain == p.Plain && q.Waits == p.Waits
 }
 
 // Words returns the depth in words of the kernel's panels of n elements of K.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -15,6 +16,8 @@ func TestEqual(t *testing.T) {
 	change = func(q *Problem, v reflect.Value, name string) {
 		old := reflect.ValueOf(v.Interface())
 		switch {
+		case slices.Contains([]string{"Problem.Kernel", "Problem.Elem", "Problem.Asked.Any"}, name):
+			return // follows from others
 		case v.Kind() == reflect.Struct:
 			for i := range v.NumField() {
 				change(q, v.Field(i), name+"."+v.Type().Field(i).Name)
