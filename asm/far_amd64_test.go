@@ -7,7 +7,7 @@ func fars(k *Kernel, t Type, kContiguous bool) int {
 	if t.is8() {
 		return 1
 	}
-	if k.Name == "avx512bf16" || k.Name == "avx512" && (t == F32 || !kContiguous) {
+	if k.Name == "avx512bf16" || k.Name == "avx2" || k.Name == "avx512" && (t == F32 || !kContiguous) {
 		return 2
 	}
 	return 1

@@ -17,7 +17,7 @@ func (s *streamKernel) along(k, m, n int, a, b unsafe.Pointer, stride int, dst u
 	}
 	c := s.newBlock()
 	rest := k % line
-	if rest == 0 && s.farAlong() != nil { // all columns under way are at the same place in K
+	if rest == 0 && s.lag() == 0 { // all columns under way are at the same place in K
 		whole = k
 	}
 	s.lines(c, whole, m, n, a, b, stride, dst, ldd, add)
@@ -68,15 +68,14 @@ func (s *streamKernel) lines(
 	}
 }
 
-// farB asks for kernels that prefetch B to the second-level cache: the first-level cache of Zen 4 has 8 ways. Intel's
-// processors, whose have 12, take 3 to 23 % longer so along K if B comes from further than the second-level cache;
-// Zen 5 was not measured.
+// farB asks for kernels that prefetch B to the second-level cache: the first-level cache of Zen 3 and 4 has 8 ways.
+// Intel's processors, whose have 12, take 3 to 23 % longer so along K if B comes from further than the second-level
+// cache; Zen 5 was not measured.
 var farB = machine().halves()
 
 // blocks multiplies whole blocks of K. Some slots go through K at a time, to have as many independent sums, each by a
-// vector of columns, and, unless rows are prefetched to the second-level cache, one some way behind the other: rows
-// that lie a multiple of 4 KB apart share sets of the first-level cache, and those of all columns at one place in K
-// would evict what is prefetched for each other.
+// vector of columns, and, see lag, one some way behind the other: rows that lie a multiple of 4 KB apart share sets of
+// the first-level cache, and those of all columns at one place in K would evict what is prefetched for each other.
 //
 //	slot 0   ├── columns 0 ──┤├── columns 32 ─┤
 //	slot 1   ·    ├── columns 16 ─┤├── columns 48 ─┤
@@ -85,9 +84,9 @@ func (s *streamKernel) blocks(
 ) {
 	v := s.transposed.of(m)
 	kernels, slots := s.transposed, c.slots[:s.slots[v]]
-	ahead, lag := streamAhead, streamLag/s.block
+	ahead, lag := streamAhead, s.lag()/s.block
 	if far := s.farAlong(); far != nil {
-		kernels, lag = far, 0
+		kernels = far
 		if len(slots) == 1 {
 			ahead = streamFar
 		}

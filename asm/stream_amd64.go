@@ -49,7 +49,7 @@ type streamSlot struct {
 // The blocks of the stream kernels, measured on Zen 5.
 const (
 	streamWidth  = 16 << 10 // columns at a time, which bounds a call
-	streamLength = 16 << 10 // bytes at a time along each of 32 rows, which bounds a call
+	streamLength = 32 << 10 // bytes at a time along each of 32 rows, which bounds a call
 	streamPage   = 4 << 10  // bytes between rows, or a multiple, that have them share sets of the first-level cache
 	streamAhead  = 256      // bytes to prefetch ahead in a row
 	streamFar    = 1024     // the same along K if a single slot prefetches to the second-level cache

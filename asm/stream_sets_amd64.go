@@ -116,10 +116,11 @@ type streamKernel struct {
 }
 
 // farStream is what streamKernel has for processors on which B is prefetched to the second-level cache: transposed
-// may be nil.
+// and panels may be nil.
 type farStream struct {
 	straight, transposed, panels streamSet
 	reach                        *[5]streamReach
+	lag                          int // of transposed
 }
 
 // farther returns the kernels that prefetch B to the second-level cache if farB asks for them and s has some, and nil
@@ -137,6 +138,14 @@ func (s *streamKernel) farAlong() streamSet {
 		return far.transposed
 	}
 	return nil
+}
+
+// lag returns the bytes that one slot is behind another along K.
+func (s *streamKernel) lag() int {
+	if s.farAlong() != nil {
+		return s.far.lag
+	}
+	return streamLag
 }
 
 var (
@@ -228,19 +237,28 @@ var (
 		pack: transposing256(F32, avx2NR, groupsAlongWords), reach: &reach256,
 		straight:   streamSet{streamAcross256Wordsx1, streamAcross256Wordsx2, streamAcross256Wordsx4},
 		transposed: streamSet{streamAlong256Wordsx1, streamAlong256Wordsx2, streamAlong256Wordsx4},
-		panels:     streamSet{streamPanels256Wordsx1, streamPanels256Wordsx2, streamPanels256Wordsx4}}
+		panels:     streamSet{streamPanels256Wordsx1, streamPanels256Wordsx2, streamPanels256Wordsx4},
+		far: &farStream{reach: &reachFar, lag: streamLag,
+			straight:   streamSet{streamAcrossFar256Wordsx1, streamAcrossFar256Wordsx2, streamAcrossFar256Wordsx4},
+			transposed: streamSet{streamAlongFar256Wordsx1, streamAlongFar256Wordsx2, streamAlongFar256Wordsx4}}}
 	stream256BF16 = streamKernel{streamShape: &stream256, sums: BF16.Block(), size: 2, kpack: 1, block: 64,
 		pack: transposing256(BF16, avx2NR, groupsAlongBF16), reach: &reach256,
 		straight:   streamSet{streamAcross256BF16x1, streamAcross256BF16x2, streamAcross256BF16x4},
 		transposed: streamSet{streamAlong256BF16x1, streamAlong256BF16x2, streamAlong256BF16x4},
 		panels:     stream256Words.panels,
-		narrow:     streamSet{streamPanels256BF16x1, streamPanels256BF16x2, streamPanels256BF16x4}}
+		narrow:     streamSet{streamPanels256BF16x1, streamPanels256BF16x2, streamPanels256BF16x4},
+		far: &farStream{reach: &reachFar, lag: streamLag,
+			straight:   streamSet{streamAcrossFar256BF16x1, streamAcrossFar256BF16x2, streamAcrossFar256BF16x4},
+			transposed: streamSet{streamAlongFar256BF16x1, streamAlongFar256BF16x2, streamAlongFar256BF16x4}}}
 	stream256F16 = streamKernel{streamShape: &stream256, sums: F16.Block(), size: 2, kpack: 1, block: 64,
 		pack: transposing256(F16, avx2NR, groupsAlongF16), reach: &reach256,
 		straight:   streamSet{streamAcross256F16x1, streamAcross256F16x2, streamAcross256F16x4},
 		transposed: streamSet{streamAlong256F16x1, streamAlong256F16x2, streamAlong256F16x4},
 		panels:     stream256Words.panels,
-		narrow:     streamSet{streamPanels256F16x1, streamPanels256F16x2, streamPanels256F16x4}}
+		narrow:     streamSet{streamPanels256F16x1, streamPanels256F16x2, streamPanels256F16x4},
+		far: &farStream{reach: &reachFar, lag: streamLag,
+			straight:   streamSet{streamAcrossFar256F16x1, streamAcrossFar256F16x2, streamAcrossFar256F16x4},
+			transposed: streamSet{streamAlongFar256F16x1, streamAlongFar256F16x2, streamAlongFar256F16x4}}}
 )
 
 // roles returns what s does for a kernel.

@@ -36,7 +36,7 @@ func (s *streamKernel) packed(k, m, n int, a, b unsafe.Pointer, pitch int, dst u
 	}
 	c.adds = 1
 	stored, v := s.panels, s.panels.of(m)
-	if far := s.farther(); far != nil {
+	if far := s.farther(); far != nil && far.panels != nil {
 		stored = far.panels
 	} else if s.narrow != nil {
 		stored = s.narrow

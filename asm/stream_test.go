@@ -240,7 +240,7 @@ func TestStreamPages(t *testing.T) {
 }
 
 // What bounds a call of assembly, in bytes, columns and rows of K; see streamLength, streamWidth and narrowRows.
-const streamTestLength, streamTestWidth, streamTestDepth = 16 << 10, 16 << 10, 4 << 10
+const streamTestLength, streamTestWidth, streamTestDepth = 32 << 10, 16 << 10, 4 << 10
 
 // TestStreamAllocs checks that the working memory is used again.
 func TestStreamAllocs(t *testing.T) {

@@ -209,42 +209,87 @@ func streamAcrossFar512F16x8(c *streamBlock)
 //go:noescape
 func streamAcross256Wordsx1(c *streamBlock)
 
+// 1 rows of A by 64 columns.
+//
+//go:noescape
+func streamAcrossFar256Wordsx1(c *streamBlock)
+
 // 2 rows of A by 32 columns.
 //
 //go:noescape
 func streamAcross256Wordsx2(c *streamBlock)
+
+// 2 rows of A by 32 columns.
+//
+//go:noescape
+func streamAcrossFar256Wordsx2(c *streamBlock)
 
 // 4 rows of A by 16 columns.
 //
 //go:noescape
 func streamAcross256Wordsx4(c *streamBlock)
 
+// 4 rows of A by 16 columns.
+//
+//go:noescape
+func streamAcrossFar256Wordsx4(c *streamBlock)
+
 // 1 rows of A by 64 columns.
 //
 //go:noescape
 func streamAcross256BF16x1(c *streamBlock)
+
+// 1 rows of A by 64 columns.
+//
+//go:noescape
+func streamAcrossFar256BF16x1(c *streamBlock)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
 func streamAcross256BF16x2(c *streamBlock)
 
+// 2 rows of A by 32 columns.
+//
+//go:noescape
+func streamAcrossFar256BF16x2(c *streamBlock)
+
 // 4 rows of A by 16 columns.
 //
 //go:noescape
 func streamAcross256BF16x4(c *streamBlock)
+
+// 4 rows of A by 16 columns.
+//
+//go:noescape
+func streamAcrossFar256BF16x4(c *streamBlock)
 
 // 1 rows of A by 64 columns.
 //
 //go:noescape
 func streamAcross256F16x1(c *streamBlock)
 
+// 1 rows of A by 64 columns.
+//
+//go:noescape
+func streamAcrossFar256F16x1(c *streamBlock)
+
 // 2 rows of A by 32 columns.
 //
 //go:noescape
 func streamAcross256F16x2(c *streamBlock)
 
+// 2 rows of A by 32 columns.
+//
+//go:noescape
+func streamAcrossFar256F16x2(c *streamBlock)
+
 // 4 rows of A by 16 columns.
 //
 //go:noescape
 func streamAcross256F16x4(c *streamBlock)
+
+// 4 rows of A by 16 columns.
+//
+//go:noescape
+func streamAcrossFar256F16x4(c *streamBlock)

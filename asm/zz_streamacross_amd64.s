@@ -6368,6 +6368,229 @@ block0:
 	VZEROUPPER
 	RET
 
+// func streamAcrossFar256Wordsx1(c *streamBlock)
+// 1 rows of A by 64 columns.
+TEXT ·streamAcrossFar256Wordsx1(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+
+block8:
+	CMPQ BX, $64
+	JL block4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x8
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	VMOVUPS 64(AX)(R8*1), Y2
+	VMOVUPS 96(AX)(R8*1), Y3
+	VMOVUPS 128(AX)(R8*1), Y4
+	VMOVUPS 160(AX)(R8*1), Y5
+	VMOVUPS 192(AX)(R8*1), Y6
+	VMOVUPS 224(AX)(R8*1), Y7
+	JMP start0x8
+
+zero0x8:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+start0x8:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+
+loop8:
+	VBROADCASTSS 0(DX), Y8
+	VMOVUPS 0(SI), Y9
+	VFMADD231PS Y8, Y9, Y0
+	VMOVUPS 32(SI), Y10
+	VFMADD231PS Y8, Y10, Y1
+	PREFETCHT1 0(SI)(R13*1)
+	VMOVUPS 64(SI), Y11
+	VFMADD231PS Y8, Y11, Y2
+	VMOVUPS 96(SI), Y12
+	VFMADD231PS Y8, Y12, Y3
+	PREFETCHT1 64(SI)(R13*1)
+	VMOVUPS 128(SI), Y13
+	VFMADD231PS Y8, Y13, Y4
+	VMOVUPS 160(SI), Y14
+	VFMADD231PS Y8, Y14, Y5
+	PREFETCHT1 128(SI)(R13*1)
+	VMOVUPS 192(SI), Y15
+	VFMADD231PS Y8, Y15, Y6
+	VMOVUPS 224(SI), Y9
+	VFMADD231PS Y8, Y9, Y7
+	PREFETCHT1 192(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	VMOVUPS Y2, 64(AX)(R8*1)
+	VMOVUPS Y3, 96(AX)(R8*1)
+	VMOVUPS Y4, 128(AX)(R8*1)
+	VMOVUPS Y5, 160(AX)(R8*1)
+	VMOVUPS Y6, 192(AX)(R8*1)
+	VMOVUPS Y7, 224(AX)(R8*1)
+	ADDQ $256, R10
+	ADDQ $256, R8
+	SUBQ $64, BX
+	JMP block8
+
+block4:
+	CMPQ BX, $32
+	JL block2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	VMOVUPS 64(AX)(R8*1), Y2
+	VMOVUPS 96(AX)(R8*1), Y3
+	JMP start0x4
+
+zero0x4:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start0x4:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop4:
+	VBROADCASTSS 0(DX), Y4
+	VMOVUPS 0(SI), Y5
+	VFMADD231PS Y4, Y5, Y0
+	VMOVUPS 32(SI), Y6
+	VFMADD231PS Y4, Y6, Y1
+	VMOVUPS 64(SI), Y7
+	VFMADD231PS Y4, Y7, Y2
+	VMOVUPS 96(SI), Y8
+	VFMADD231PS Y4, Y8, Y3
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	VMOVUPS Y2, 64(AX)(R8*1)
+	VMOVUPS Y3, 96(AX)(R8*1)
+	ADDQ $128, R10
+	ADDQ $128, R8
+	SUBQ $32, BX
+	JMP block4
+
+block2:
+	CMPQ BX, $16
+	JL block1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	JMP start0x2
+
+zero0x2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop2:
+	VBROADCASTSS 0(DX), Y2
+	VMOVUPS 0(SI), Y3
+	VFMADD231PS Y2, Y3, Y0
+	VMOVUPS 32(SI), Y4
+	VFMADD231PS Y2, Y4, Y1
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $64, R8
+	SUBQ $16, BX
+	JMP block2
+
+block1:
+	CMPQ BX, $8
+	JL block0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y0, Y0, Y0
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop1:
+	VBROADCASTSS 0(DX), Y1
+	VMOVUPS 0(SI), Y2
+	VFMADD231PS Y1, Y2, Y0
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	ADDQ $32, R10
+	ADDQ $32, R8
+	SUBQ $8, BX
+	JMP block1
+
+block0:
+	VZEROUPPER
+	RET
+
 // func streamAcross256Wordsx2(c *streamBlock)
 // 2 rows of A by 32 columns.
 TEXT ·streamAcross256Wordsx2(SB), NOSPLIT, $0-8
@@ -6437,6 +6660,193 @@ loop4:
 	VFMADD231PS Y8, Y13, Y3
 	VFMADD231PS Y9, Y13, Y7
 	PREFETCHT0 64(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y4, 0(AX)(R8*1)
+	VMOVUPS Y5, 32(AX)(R8*1)
+	VMOVUPS Y6, 64(AX)(R8*1)
+	VMOVUPS Y7, 96(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	VMOVUPS Y2, 64(AX)(R8*1)
+	VMOVUPS Y3, 96(AX)(R8*1)
+	ADDQ $128, R10
+	ADDQ $128, R8
+	SUBQ $32, BX
+	JMP block4
+
+block2:
+	CMPQ BX, $16
+	JL block1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y2
+	VMOVUPS 32(AX)(R8*1), Y3
+	JMP start0x2
+
+zero0x2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop2:
+	VBROADCASTSS 0(DX), Y4
+	VBROADCASTSS 4(DX), Y5
+	VMOVUPS 0(SI), Y6
+	VFMADD231PS Y4, Y6, Y0
+	VFMADD231PS Y5, Y6, Y2
+	VMOVUPS 32(SI), Y7
+	VFMADD231PS Y4, Y7, Y1
+	VFMADD231PS Y5, Y7, Y3
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y2, 0(AX)(R8*1)
+	VMOVUPS Y3, 32(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $64, R8
+	SUBQ $16, BX
+	JMP block2
+
+block1:
+	CMPQ BX, $8
+	JL block0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y1
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop1:
+	VBROADCASTSS 0(DX), Y2
+	VBROADCASTSS 4(DX), Y3
+	VMOVUPS 0(SI), Y4
+	VFMADD231PS Y2, Y4, Y0
+	VFMADD231PS Y3, Y4, Y1
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y1, 0(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	ADDQ $32, R10
+	ADDQ $32, R8
+	SUBQ $8, BX
+	JMP block1
+
+block0:
+	VZEROUPPER
+	RET
+
+// func streamAcrossFar256Wordsx2(c *streamBlock)
+// 2 rows of A by 32 columns.
+TEXT ·streamAcrossFar256Wordsx2(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+
+block4:
+	CMPQ BX, $32
+	JL block2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	VMOVUPS 64(AX)(R8*1), Y2
+	VMOVUPS 96(AX)(R8*1), Y3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y4
+	VMOVUPS 32(AX)(R8*1), Y5
+	VMOVUPS 64(AX)(R8*1), Y6
+	VMOVUPS 96(AX)(R8*1), Y7
+	JMP start0x4
+
+zero0x4:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+start0x4:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+
+loop4:
+	VBROADCASTSS 0(DX), Y8
+	VBROADCASTSS 4(DX), Y9
+	VMOVUPS 0(SI), Y10
+	VFMADD231PS Y8, Y10, Y0
+	VFMADD231PS Y9, Y10, Y4
+	VMOVUPS 32(SI), Y11
+	VFMADD231PS Y8, Y11, Y1
+	VFMADD231PS Y9, Y11, Y5
+	PREFETCHT1 0(SI)(R13*1)
+	VMOVUPS 64(SI), Y12
+	VFMADD231PS Y8, Y12, Y2
+	VFMADD231PS Y9, Y12, Y6
+	VMOVUPS 96(SI), Y13
+	VFMADD231PS Y8, Y13, Y3
+	VFMADD231PS Y9, Y13, Y7
+	PREFETCHT1 64(SI)(R13*1)
 	LEAQ (SI)(R9*1), SI
 	ADDQ $16, DX
 	SUBQ $1, CX
@@ -6707,6 +7117,158 @@ block0:
 	VZEROUPPER
 	RET
 
+// func streamAcrossFar256Wordsx4(c *streamBlock)
+// 4 rows of A by 16 columns.
+TEXT ·streamAcrossFar256Wordsx4(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+
+block2:
+	CMPQ BX, $16
+	JL block1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y2
+	VMOVUPS 32(AX)(R8*1), Y3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y4
+	VMOVUPS 32(AX)(R8*1), Y5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y6
+	VMOVUPS 32(AX)(R8*1), Y7
+	JMP start0x2
+
+zero0x2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+
+loop2:
+	VBROADCASTSS 0(DX), Y8
+	VBROADCASTSS 4(DX), Y9
+	VBROADCASTSS 8(DX), Y10
+	VBROADCASTSS 12(DX), Y11
+	VMOVUPS 0(SI), Y12
+	VFMADD231PS Y8, Y12, Y0
+	VFMADD231PS Y9, Y12, Y2
+	VFMADD231PS Y10, Y12, Y4
+	VFMADD231PS Y11, Y12, Y6
+	VMOVUPS 32(SI), Y13
+	VFMADD231PS Y8, Y13, Y1
+	VFMADD231PS Y9, Y13, Y3
+	VFMADD231PS Y10, Y13, Y5
+	VFMADD231PS Y11, Y13, Y7
+	PREFETCHT1 0(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y6, 0(AX)(R8*1)
+	VMOVUPS Y7, 32(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y4, 0(AX)(R8*1)
+	VMOVUPS Y5, 32(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y2, 0(AX)(R8*1)
+	VMOVUPS Y3, 32(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $64, R8
+	SUBQ $16, BX
+	JMP block2
+
+block1:
+	CMPQ BX, $8
+	JL block0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y3
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop1:
+	VBROADCASTSS 0(DX), Y4
+	VBROADCASTSS 4(DX), Y5
+	VBROADCASTSS 8(DX), Y6
+	VBROADCASTSS 12(DX), Y7
+	VMOVUPS 0(SI), Y8
+	VFMADD231PS Y4, Y8, Y0
+	VFMADD231PS Y5, Y8, Y1
+	VFMADD231PS Y6, Y8, Y2
+	VFMADD231PS Y7, Y8, Y3
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y3, 0(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y2, 0(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y1, 0(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	ADDQ $32, R10
+	ADDQ $32, R8
+	SUBQ $8, BX
+	JMP block1
+
+block0:
+	VZEROUPPER
+	RET
+
 // func streamAcross256BF16x1(c *streamBlock)
 // 1 rows of A by 64 columns.
 TEXT ·streamAcross256BF16x1(SB), NOSPLIT, $0-8
@@ -6786,6 +7348,242 @@ loop8:
 	VPSLLD $16, Y9, Y9
 	VFMADD231PS Y8, Y9, Y7
 	PREFETCHT0 64(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	VMOVUPS Y2, 64(AX)(R8*1)
+	VMOVUPS Y3, 96(AX)(R8*1)
+	VMOVUPS Y4, 128(AX)(R8*1)
+	VMOVUPS Y5, 160(AX)(R8*1)
+	VMOVUPS Y6, 192(AX)(R8*1)
+	VMOVUPS Y7, 224(AX)(R8*1)
+	ADDQ $128, R10
+	ADDQ $256, R8
+	SUBQ $64, BX
+	JMP block8
+
+block4:
+	CMPQ BX, $32
+	JL block2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	VMOVUPS 64(AX)(R8*1), Y2
+	VMOVUPS 96(AX)(R8*1), Y3
+	JMP start0x4
+
+zero0x4:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start0x4:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop4:
+	VBROADCASTSS 0(DX), Y4
+	VPMOVZXWD 0(SI), Y5
+	VPSLLD $16, Y5, Y5
+	VFMADD231PS Y4, Y5, Y0
+	VPMOVZXWD 16(SI), Y6
+	VPSLLD $16, Y6, Y6
+	VFMADD231PS Y4, Y6, Y1
+	VPMOVZXWD 32(SI), Y7
+	VPSLLD $16, Y7, Y7
+	VFMADD231PS Y4, Y7, Y2
+	VPMOVZXWD 48(SI), Y8
+	VPSLLD $16, Y8, Y8
+	VFMADD231PS Y4, Y8, Y3
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	VMOVUPS Y2, 64(AX)(R8*1)
+	VMOVUPS Y3, 96(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $128, R8
+	SUBQ $32, BX
+	JMP block4
+
+block2:
+	CMPQ BX, $16
+	JL block1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	JMP start0x2
+
+zero0x2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop2:
+	VBROADCASTSS 0(DX), Y2
+	VPMOVZXWD 0(SI), Y3
+	VPSLLD $16, Y3, Y3
+	VFMADD231PS Y2, Y3, Y0
+	VPMOVZXWD 16(SI), Y4
+	VPSLLD $16, Y4, Y4
+	VFMADD231PS Y2, Y4, Y1
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	ADDQ $32, R10
+	ADDQ $64, R8
+	SUBQ $16, BX
+	JMP block2
+
+block1:
+	CMPQ BX, $8
+	JL block0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y0, Y0, Y0
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop1:
+	VBROADCASTSS 0(DX), Y1
+	VPMOVZXWD 0(SI), Y2
+	VPSLLD $16, Y2, Y2
+	VFMADD231PS Y1, Y2, Y0
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	ADDQ $16, R10
+	ADDQ $32, R8
+	SUBQ $8, BX
+	JMP block1
+
+block0:
+	VZEROUPPER
+	RET
+
+// func streamAcrossFar256BF16x1(c *streamBlock)
+// 1 rows of A by 64 columns.
+TEXT ·streamAcrossFar256BF16x1(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+
+block8:
+	CMPQ BX, $64
+	JL block4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x8
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	VMOVUPS 64(AX)(R8*1), Y2
+	VMOVUPS 96(AX)(R8*1), Y3
+	VMOVUPS 128(AX)(R8*1), Y4
+	VMOVUPS 160(AX)(R8*1), Y5
+	VMOVUPS 192(AX)(R8*1), Y6
+	VMOVUPS 224(AX)(R8*1), Y7
+	JMP start0x8
+
+zero0x8:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+start0x8:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+
+loop8:
+	VBROADCASTSS 0(DX), Y8
+	VPMOVZXWD 0(SI), Y9
+	VPSLLD $16, Y9, Y9
+	VFMADD231PS Y8, Y9, Y0
+	VPMOVZXWD 16(SI), Y10
+	VPSLLD $16, Y10, Y10
+	VFMADD231PS Y8, Y10, Y1
+	VPMOVZXWD 32(SI), Y11
+	VPSLLD $16, Y11, Y11
+	VFMADD231PS Y8, Y11, Y2
+	VPMOVZXWD 48(SI), Y12
+	VPSLLD $16, Y12, Y12
+	VFMADD231PS Y8, Y12, Y3
+	PREFETCHT1 0(SI)(R13*1)
+	VPMOVZXWD 64(SI), Y13
+	VPSLLD $16, Y13, Y13
+	VFMADD231PS Y8, Y13, Y4
+	VPMOVZXWD 80(SI), Y14
+	VPSLLD $16, Y14, Y14
+	VFMADD231PS Y8, Y14, Y5
+	VPMOVZXWD 96(SI), Y15
+	VPSLLD $16, Y15, Y15
+	VFMADD231PS Y8, Y15, Y6
+	VPMOVZXWD 112(SI), Y9
+	VPSLLD $16, Y9, Y9
+	VFMADD231PS Y8, Y9, Y7
+	PREFETCHT1 64(SI)(R13*1)
 	LEAQ (SI)(R9*1), SI
 	ADDQ $16, DX
 	SUBQ $1, CX
@@ -7136,6 +7934,199 @@ block0:
 	VZEROUPPER
 	RET
 
+// func streamAcrossFar256BF16x2(c *streamBlock)
+// 2 rows of A by 32 columns.
+TEXT ·streamAcrossFar256BF16x2(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+
+block4:
+	CMPQ BX, $32
+	JL block2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	VMOVUPS 64(AX)(R8*1), Y2
+	VMOVUPS 96(AX)(R8*1), Y3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y4
+	VMOVUPS 32(AX)(R8*1), Y5
+	VMOVUPS 64(AX)(R8*1), Y6
+	VMOVUPS 96(AX)(R8*1), Y7
+	JMP start0x4
+
+zero0x4:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+start0x4:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+
+loop4:
+	VBROADCASTSS 0(DX), Y8
+	VBROADCASTSS 4(DX), Y9
+	VPMOVZXWD 0(SI), Y10
+	VPSLLD $16, Y10, Y10
+	VFMADD231PS Y8, Y10, Y0
+	VFMADD231PS Y9, Y10, Y4
+	VPMOVZXWD 16(SI), Y11
+	VPSLLD $16, Y11, Y11
+	VFMADD231PS Y8, Y11, Y1
+	VFMADD231PS Y9, Y11, Y5
+	VPMOVZXWD 32(SI), Y12
+	VPSLLD $16, Y12, Y12
+	VFMADD231PS Y8, Y12, Y2
+	VFMADD231PS Y9, Y12, Y6
+	VPMOVZXWD 48(SI), Y13
+	VPSLLD $16, Y13, Y13
+	VFMADD231PS Y8, Y13, Y3
+	VFMADD231PS Y9, Y13, Y7
+	PREFETCHT1 0(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y4, 0(AX)(R8*1)
+	VMOVUPS Y5, 32(AX)(R8*1)
+	VMOVUPS Y6, 64(AX)(R8*1)
+	VMOVUPS Y7, 96(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	VMOVUPS Y2, 64(AX)(R8*1)
+	VMOVUPS Y3, 96(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $128, R8
+	SUBQ $32, BX
+	JMP block4
+
+block2:
+	CMPQ BX, $16
+	JL block1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y2
+	VMOVUPS 32(AX)(R8*1), Y3
+	JMP start0x2
+
+zero0x2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop2:
+	VBROADCASTSS 0(DX), Y4
+	VBROADCASTSS 4(DX), Y5
+	VPMOVZXWD 0(SI), Y6
+	VPSLLD $16, Y6, Y6
+	VFMADD231PS Y4, Y6, Y0
+	VFMADD231PS Y5, Y6, Y2
+	VPMOVZXWD 16(SI), Y7
+	VPSLLD $16, Y7, Y7
+	VFMADD231PS Y4, Y7, Y1
+	VFMADD231PS Y5, Y7, Y3
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y2, 0(AX)(R8*1)
+	VMOVUPS Y3, 32(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	ADDQ $32, R10
+	ADDQ $64, R8
+	SUBQ $16, BX
+	JMP block2
+
+block1:
+	CMPQ BX, $8
+	JL block0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y1
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop1:
+	VBROADCASTSS 0(DX), Y2
+	VBROADCASTSS 4(DX), Y3
+	VPMOVZXWD 0(SI), Y4
+	VPSLLD $16, Y4, Y4
+	VFMADD231PS Y2, Y4, Y0
+	VFMADD231PS Y3, Y4, Y1
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y1, 0(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	ADDQ $16, R10
+	ADDQ $32, R8
+	SUBQ $8, BX
+	JMP block1
+
+block0:
+	VZEROUPPER
+	RET
+
 // func streamAcross256BF16x4(c *streamBlock)
 // 4 rows of A by 16 columns.
 TEXT ·streamAcross256BF16x4(SB), NOSPLIT, $0-8
@@ -7291,6 +8282,161 @@ block0:
 	VZEROUPPER
 	RET
 
+// func streamAcrossFar256BF16x4(c *streamBlock)
+// 4 rows of A by 16 columns.
+TEXT ·streamAcrossFar256BF16x4(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+
+block2:
+	CMPQ BX, $16
+	JL block1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y2
+	VMOVUPS 32(AX)(R8*1), Y3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y4
+	VMOVUPS 32(AX)(R8*1), Y5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y6
+	VMOVUPS 32(AX)(R8*1), Y7
+	JMP start0x2
+
+zero0x2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+
+loop2:
+	VBROADCASTSS 0(DX), Y8
+	VBROADCASTSS 4(DX), Y9
+	VBROADCASTSS 8(DX), Y10
+	VBROADCASTSS 12(DX), Y11
+	VPMOVZXWD 0(SI), Y12
+	VPSLLD $16, Y12, Y12
+	VFMADD231PS Y8, Y12, Y0
+	VFMADD231PS Y9, Y12, Y2
+	VFMADD231PS Y10, Y12, Y4
+	VFMADD231PS Y11, Y12, Y6
+	VPMOVZXWD 16(SI), Y13
+	VPSLLD $16, Y13, Y13
+	VFMADD231PS Y8, Y13, Y1
+	VFMADD231PS Y9, Y13, Y3
+	VFMADD231PS Y10, Y13, Y5
+	VFMADD231PS Y11, Y13, Y7
+	PREFETCHT1 0(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y6, 0(AX)(R8*1)
+	VMOVUPS Y7, 32(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y4, 0(AX)(R8*1)
+	VMOVUPS Y5, 32(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y2, 0(AX)(R8*1)
+	VMOVUPS Y3, 32(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	ADDQ $32, R10
+	ADDQ $64, R8
+	SUBQ $16, BX
+	JMP block2
+
+block1:
+	CMPQ BX, $8
+	JL block0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y3
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop1:
+	VBROADCASTSS 0(DX), Y4
+	VBROADCASTSS 4(DX), Y5
+	VBROADCASTSS 8(DX), Y6
+	VBROADCASTSS 12(DX), Y7
+	VPMOVZXWD 0(SI), Y8
+	VPSLLD $16, Y8, Y8
+	VFMADD231PS Y4, Y8, Y0
+	VFMADD231PS Y5, Y8, Y1
+	VFMADD231PS Y6, Y8, Y2
+	VFMADD231PS Y7, Y8, Y3
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y3, 0(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y2, 0(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y1, 0(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	ADDQ $16, R10
+	ADDQ $32, R8
+	SUBQ $8, BX
+	JMP block1
+
+block0:
+	VZEROUPPER
+	RET
+
 // func streamAcross256F16x1(c *streamBlock)
 // 1 rows of A by 64 columns.
 TEXT ·streamAcross256F16x1(SB), NOSPLIT, $0-8
@@ -7362,6 +8508,227 @@ loop8:
 	VCVTPH2PS 112(SI), Y9
 	VFMADD231PS Y8, Y9, Y7
 	PREFETCHT0 64(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	VMOVUPS Y2, 64(AX)(R8*1)
+	VMOVUPS Y3, 96(AX)(R8*1)
+	VMOVUPS Y4, 128(AX)(R8*1)
+	VMOVUPS Y5, 160(AX)(R8*1)
+	VMOVUPS Y6, 192(AX)(R8*1)
+	VMOVUPS Y7, 224(AX)(R8*1)
+	ADDQ $128, R10
+	ADDQ $256, R8
+	SUBQ $64, BX
+	JMP block8
+
+block4:
+	CMPQ BX, $32
+	JL block2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	VMOVUPS 64(AX)(R8*1), Y2
+	VMOVUPS 96(AX)(R8*1), Y3
+	JMP start0x4
+
+zero0x4:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start0x4:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop4:
+	VBROADCASTSS 0(DX), Y4
+	VCVTPH2PS 0(SI), Y5
+	VFMADD231PS Y4, Y5, Y0
+	VCVTPH2PS 16(SI), Y6
+	VFMADD231PS Y4, Y6, Y1
+	VCVTPH2PS 32(SI), Y7
+	VFMADD231PS Y4, Y7, Y2
+	VCVTPH2PS 48(SI), Y8
+	VFMADD231PS Y4, Y8, Y3
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	VMOVUPS Y2, 64(AX)(R8*1)
+	VMOVUPS Y3, 96(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $128, R8
+	SUBQ $32, BX
+	JMP block4
+
+block2:
+	CMPQ BX, $16
+	JL block1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	JMP start0x2
+
+zero0x2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop2:
+	VBROADCASTSS 0(DX), Y2
+	VCVTPH2PS 0(SI), Y3
+	VFMADD231PS Y2, Y3, Y0
+	VCVTPH2PS 16(SI), Y4
+	VFMADD231PS Y2, Y4, Y1
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	ADDQ $32, R10
+	ADDQ $64, R8
+	SUBQ $16, BX
+	JMP block2
+
+block1:
+	CMPQ BX, $8
+	JL block0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y0, Y0, Y0
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop1:
+	VBROADCASTSS 0(DX), Y1
+	VCVTPH2PS 0(SI), Y2
+	VFMADD231PS Y1, Y2, Y0
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	ADDQ $16, R10
+	ADDQ $32, R8
+	SUBQ $8, BX
+	JMP block1
+
+block0:
+	VZEROUPPER
+	RET
+
+// func streamAcrossFar256F16x1(c *streamBlock)
+// 1 rows of A by 64 columns.
+TEXT ·streamAcrossFar256F16x1(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+
+block8:
+	CMPQ BX, $64
+	JL block4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x8
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	VMOVUPS 64(AX)(R8*1), Y2
+	VMOVUPS 96(AX)(R8*1), Y3
+	VMOVUPS 128(AX)(R8*1), Y4
+	VMOVUPS 160(AX)(R8*1), Y5
+	VMOVUPS 192(AX)(R8*1), Y6
+	VMOVUPS 224(AX)(R8*1), Y7
+	JMP start0x8
+
+zero0x8:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+start0x8:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+
+loop8:
+	VBROADCASTSS 0(DX), Y8
+	VCVTPH2PS 0(SI), Y9
+	VFMADD231PS Y8, Y9, Y0
+	VCVTPH2PS 16(SI), Y10
+	VFMADD231PS Y8, Y10, Y1
+	VCVTPH2PS 32(SI), Y11
+	VFMADD231PS Y8, Y11, Y2
+	VCVTPH2PS 48(SI), Y12
+	VFMADD231PS Y8, Y12, Y3
+	PREFETCHT1 0(SI)(R13*1)
+	VCVTPH2PS 64(SI), Y13
+	VFMADD231PS Y8, Y13, Y4
+	VCVTPH2PS 80(SI), Y14
+	VFMADD231PS Y8, Y14, Y5
+	VCVTPH2PS 96(SI), Y15
+	VFMADD231PS Y8, Y15, Y6
+	VCVTPH2PS 112(SI), Y9
+	VFMADD231PS Y8, Y9, Y7
+	PREFETCHT1 64(SI)(R13*1)
 	LEAQ (SI)(R9*1), SI
 	ADDQ $16, DX
 	SUBQ $1, CX
@@ -7698,6 +9065,192 @@ block0:
 	VZEROUPPER
 	RET
 
+// func streamAcrossFar256F16x2(c *streamBlock)
+// 2 rows of A by 32 columns.
+TEXT ·streamAcrossFar256F16x2(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+
+block4:
+	CMPQ BX, $32
+	JL block2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x4
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	VMOVUPS 64(AX)(R8*1), Y2
+	VMOVUPS 96(AX)(R8*1), Y3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y4
+	VMOVUPS 32(AX)(R8*1), Y5
+	VMOVUPS 64(AX)(R8*1), Y6
+	VMOVUPS 96(AX)(R8*1), Y7
+	JMP start0x4
+
+zero0x4:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+start0x4:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+
+loop4:
+	VBROADCASTSS 0(DX), Y8
+	VBROADCASTSS 4(DX), Y9
+	VCVTPH2PS 0(SI), Y10
+	VFMADD231PS Y8, Y10, Y0
+	VFMADD231PS Y9, Y10, Y4
+	VCVTPH2PS 16(SI), Y11
+	VFMADD231PS Y8, Y11, Y1
+	VFMADD231PS Y9, Y11, Y5
+	VCVTPH2PS 32(SI), Y12
+	VFMADD231PS Y8, Y12, Y2
+	VFMADD231PS Y9, Y12, Y6
+	VCVTPH2PS 48(SI), Y13
+	VFMADD231PS Y8, Y13, Y3
+	VFMADD231PS Y9, Y13, Y7
+	PREFETCHT1 0(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop4
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y4, 0(AX)(R8*1)
+	VMOVUPS Y5, 32(AX)(R8*1)
+	VMOVUPS Y6, 64(AX)(R8*1)
+	VMOVUPS Y7, 96(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	VMOVUPS Y2, 64(AX)(R8*1)
+	VMOVUPS Y3, 96(AX)(R8*1)
+	ADDQ $64, R10
+	ADDQ $128, R8
+	SUBQ $32, BX
+	JMP block4
+
+block2:
+	CMPQ BX, $16
+	JL block1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y2
+	VMOVUPS 32(AX)(R8*1), Y3
+	JMP start0x2
+
+zero0x2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop2:
+	VBROADCASTSS 0(DX), Y4
+	VBROADCASTSS 4(DX), Y5
+	VCVTPH2PS 0(SI), Y6
+	VFMADD231PS Y4, Y6, Y0
+	VFMADD231PS Y5, Y6, Y2
+	VCVTPH2PS 16(SI), Y7
+	VFMADD231PS Y4, Y7, Y1
+	VFMADD231PS Y5, Y7, Y3
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y2, 0(AX)(R8*1)
+	VMOVUPS Y3, 32(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	ADDQ $32, R10
+	ADDQ $64, R8
+	SUBQ $16, BX
+	JMP block2
+
+block1:
+	CMPQ BX, $8
+	JL block0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y1
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop1:
+	VBROADCASTSS 0(DX), Y2
+	VBROADCASTSS 4(DX), Y3
+	VCVTPH2PS 0(SI), Y4
+	VFMADD231PS Y2, Y4, Y0
+	VFMADD231PS Y3, Y4, Y1
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y1, 0(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	ADDQ $16, R10
+	ADDQ $32, R8
+	SUBQ $8, BX
+	JMP block1
+
+block0:
+	VZEROUPPER
+	RET
+
 // func streamAcross256F16x4(c *streamBlock)
 // 4 rows of A by 16 columns.
 TEXT ·streamAcross256F16x4(SB), NOSPLIT, $0-8
@@ -7768,6 +9321,158 @@ loop2:
 	VFMADD231PS Y10, Y13, Y5
 	VFMADD231PS Y11, Y13, Y7
 	PREFETCHT0 0(SI)(R13*1)
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y6, 0(AX)(R8*1)
+	VMOVUPS Y7, 32(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y4, 0(AX)(R8*1)
+	VMOVUPS Y5, 32(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y2, 0(AX)(R8*1)
+	VMOVUPS Y3, 32(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	VMOVUPS Y1, 32(AX)(R8*1)
+	ADDQ $32, R10
+	ADDQ $64, R8
+	SUBQ $16, BX
+	JMP block2
+
+block1:
+	CMPQ BX, $8
+	JL block0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x1
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y3
+	JMP start0x1
+
+zero0x1:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start0x1:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+
+loop1:
+	VBROADCASTSS 0(DX), Y4
+	VBROADCASTSS 4(DX), Y5
+	VBROADCASTSS 8(DX), Y6
+	VBROADCASTSS 12(DX), Y7
+	VCVTPH2PS 0(SI), Y8
+	VFMADD231PS Y4, Y8, Y0
+	VFMADD231PS Y5, Y8, Y1
+	VFMADD231PS Y6, Y8, Y2
+	VFMADD231PS Y7, Y8, Y3
+	LEAQ (SI)(R9*1), SI
+	ADDQ $16, DX
+	SUBQ $1, CX
+	JGE loop1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y3, 0(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y2, 0(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y1, 0(AX)(R8*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y0, 0(AX)(R8*1)
+	ADDQ $16, R10
+	ADDQ $32, R8
+	SUBQ $8, BX
+	JMP block1
+
+block0:
+	VZEROUPPER
+	RET
+
+// func streamAcrossFar256F16x4(c *streamBlock)
+// 4 rows of A by 16 columns.
+TEXT ·streamAcrossFar256F16x4(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ streamBlock_stride(DI), R9
+	MOVQ streamBlock_b(DI), R10
+	MOVQ streamBlock_k(DI), R11
+	MOVQ streamBlock_n(DI), BX
+	XORQ R8, R8
+
+block2:
+	CMPQ BX, $16
+	JL block1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ zero0x2
+	CMPQ streamBlock_adds(DI), $0
+	JNE zero0x2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y0
+	VMOVUPS 32(AX)(R8*1), Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y2
+	VMOVUPS 32(AX)(R8*1), Y3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y4
+	VMOVUPS 32(AX)(R8*1), Y5
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VMOVUPS 0(AX)(R8*1), Y6
+	VMOVUPS 32(AX)(R8*1), Y7
+	JMP start0x2
+
+zero0x2:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+start0x2:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ R10, SI
+	MOVQ R11, CX
+	SUBQ $1, CX
+	MOVQ streamBlock_ahead(DI), R13
+	CMPQ BX, streamBlock_near(DI)
+	JG inside
+	ADDQ streamBlock_next(DI), R13
+
+inside:
+
+loop2:
+	VBROADCASTSS 0(DX), Y8
+	VBROADCASTSS 4(DX), Y9
+	VBROADCASTSS 8(DX), Y10
+	VBROADCASTSS 12(DX), Y11
+	VCVTPH2PS 0(SI), Y12
+	VFMADD231PS Y8, Y12, Y0
+	VFMADD231PS Y9, Y12, Y2
+	VFMADD231PS Y10, Y12, Y4
+	VFMADD231PS Y11, Y12, Y6
+	VCVTPH2PS 16(SI), Y13
+	VFMADD231PS Y8, Y13, Y1
+	VFMADD231PS Y9, Y13, Y3
+	VFMADD231PS Y10, Y13, Y5
+	VFMADD231PS Y11, Y13, Y7
+	PREFETCHT1 0(SI)(R13*1)
 	LEAQ (SI)(R9*1), SI
 	ADDQ $16, DX
 	SUBQ $1, CX

@@ -154,42 +154,87 @@ func streamAlongFar512Wordsx8(c *streamBlock)
 //go:noescape
 func streamAlong256Wordsx1(c *streamBlock)
 
+// 1 rows of A by 32 columns.
+//
+//go:noescape
+func streamAlongFar256Wordsx1(c *streamBlock)
+
 // 2 rows of A by 32 columns.
 //
 //go:noescape
 func streamAlong256Wordsx2(c *streamBlock)
+
+// 2 rows of A by 32 columns.
+//
+//go:noescape
+func streamAlongFar256Wordsx2(c *streamBlock)
 
 // 4 rows of A by 16 columns.
 //
 //go:noescape
 func streamAlong256Wordsx4(c *streamBlock)
 
+// 4 rows of A by 16 columns.
+//
+//go:noescape
+func streamAlongFar256Wordsx4(c *streamBlock)
+
 // 1 rows of A by 32 columns.
 //
 //go:noescape
 func streamAlong256BF16x1(c *streamBlock)
+
+// 1 rows of A by 32 columns.
+//
+//go:noescape
+func streamAlongFar256BF16x1(c *streamBlock)
 
 // 2 rows of A by 32 columns.
 //
 //go:noescape
 func streamAlong256BF16x2(c *streamBlock)
 
+// 2 rows of A by 32 columns.
+//
+//go:noescape
+func streamAlongFar256BF16x2(c *streamBlock)
+
 // 4 rows of A by 16 columns.
 //
 //go:noescape
 func streamAlong256BF16x4(c *streamBlock)
+
+// 4 rows of A by 16 columns.
+//
+//go:noescape
+func streamAlongFar256BF16x4(c *streamBlock)
 
 // 1 rows of A by 32 columns.
 //
 //go:noescape
 func streamAlong256F16x1(c *streamBlock)
 
+// 1 rows of A by 32 columns.
+//
+//go:noescape
+func streamAlongFar256F16x1(c *streamBlock)
+
 // 2 rows of A by 32 columns.
 //
 //go:noescape
 func streamAlong256F16x2(c *streamBlock)
 
+// 2 rows of A by 32 columns.
+//
+//go:noescape
+func streamAlongFar256F16x2(c *streamBlock)
+
 // 4 rows of A by 16 columns.
 //
 //go:noescape
 func streamAlong256F16x4(c *streamBlock)
+
+// 4 rows of A by 16 columns.
+//
+//go:noescape
+func streamAlongFar256F16x4(c *streamBlock)

@@ -11949,6 +11949,679 @@ added3x1:
 	VZEROUPPER
 	RET
 
+// func streamAlongFar256Wordsx1(c *streamBlock)
+// 1 rows of A by 32 columns.
+TEXT ·streamAlongFar256Wordsx1(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	ADDQ (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI), R12
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	ADDQ (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI), R13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
+
+start:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
+
+loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y0, Y0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 0(DX), Y7
+	VFMADD231PS Y7, Y0, Y8
+	VBROADCASTSS 16(DX), Y7
+	VFMADD231PS Y7, Y1, Y8
+	VBROADCASTSS 32(DX), Y7
+	VFMADD231PS Y7, Y2, Y8
+	VBROADCASTSS 48(DX), Y7
+	VFMADD231PS Y7, Y3, Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y1, Y1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 64(DX), Y7
+	VFMADD231PS Y7, Y0, Y8
+	VBROADCASTSS 80(DX), Y7
+	VFMADD231PS Y7, Y1, Y8
+	VBROADCASTSS 96(DX), Y7
+	VFMADD231PS Y7, Y2, Y8
+	VBROADCASTSS 112(DX), Y7
+	VFMADD231PS Y7, Y3, Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y2, Y2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 128(DX), Y7
+	VFMADD231PS Y7, Y0, Y8
+	VBROADCASTSS 144(DX), Y7
+	VFMADD231PS Y7, Y1, Y8
+	VBROADCASTSS 160(DX), Y7
+	VFMADD231PS Y7, Y2, Y8
+	VBROADCASTSS 176(DX), Y7
+	VFMADD231PS Y7, Y3, Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X3
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y3, Y3
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 192(DX), Y7
+	VFMADD231PS Y7, Y0, Y8
+	VBROADCASTSS 208(DX), Y7
+	VFMADD231PS Y7, Y1, Y8
+	VBROADCASTSS 224(DX), Y7
+	VFMADD231PS Y7, Y2, Y8
+	VBROADCASTSS 240(DX), Y7
+	VFMADD231PS Y7, Y3, Y8
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X0
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y0, Y0
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 0(R9), Y7
+	VFMADD231PS Y7, Y0, Y9
+	VBROADCASTSS 16(R9), Y7
+	VFMADD231PS Y7, Y1, Y9
+	VBROADCASTSS 32(R9), Y7
+	VFMADD231PS Y7, Y2, Y9
+	VBROADCASTSS 48(R9), Y7
+	VFMADD231PS Y7, Y3, Y9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X1
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y1, Y1
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 64(R9), Y7
+	VFMADD231PS Y7, Y0, Y9
+	VBROADCASTSS 80(R9), Y7
+	VFMADD231PS Y7, Y1, Y9
+	VBROADCASTSS 96(R9), Y7
+	VFMADD231PS Y7, Y2, Y9
+	VBROADCASTSS 112(R9), Y7
+	VFMADD231PS Y7, Y3, Y9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X2
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y2, Y2
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 128(R9), Y7
+	VFMADD231PS Y7, Y0, Y9
+	VBROADCASTSS 144(R9), Y7
+	VFMADD231PS Y7, Y1, Y9
+	VBROADCASTSS 160(R9), Y7
+	VFMADD231PS Y7, Y2, Y9
+	VBROADCASTSS 176(R9), Y7
+	VFMADD231PS Y7, Y3, Y9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X3
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y3, Y3
+	PREFETCHT1 (AX)(R11*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 192(R9), Y7
+	VFMADD231PS Y7, Y0, Y9
+	VBROADCASTSS 208(R9), Y7
+	VFMADD231PS Y7, Y1, Y9
+	VBROADCASTSS 224(R9), Y7
+	VFMADD231PS Y7, Y2, Y9
+	VBROADCASTSS 240(R9), Y7
+	VFMADD231PS Y7, Y3, Y9
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X0
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y0, Y0
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 0(R12), Y7
+	VFMADD231PS Y7, Y0, Y10
+	VBROADCASTSS 16(R12), Y7
+	VFMADD231PS Y7, Y1, Y10
+	VBROADCASTSS 32(R12), Y7
+	VFMADD231PS Y7, Y2, Y10
+	VBROADCASTSS 48(R12), Y7
+	VFMADD231PS Y7, Y3, Y10
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X1
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y1, Y1
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 64(R12), Y7
+	VFMADD231PS Y7, Y0, Y10
+	VBROADCASTSS 80(R12), Y7
+	VFMADD231PS Y7, Y1, Y10
+	VBROADCASTSS 96(R12), Y7
+	VFMADD231PS Y7, Y2, Y10
+	VBROADCASTSS 112(R12), Y7
+	VFMADD231PS Y7, Y3, Y10
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X2
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y2, Y2
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 128(R12), Y7
+	VFMADD231PS Y7, Y0, Y10
+	VBROADCASTSS 144(R12), Y7
+	VFMADD231PS Y7, Y1, Y10
+	VBROADCASTSS 160(R12), Y7
+	VFMADD231PS Y7, Y2, Y10
+	VBROADCASTSS 176(R12), Y7
+	VFMADD231PS Y7, Y3, Y10
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X3
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y3, Y3
+	PREFETCHT1 (AX)(R14*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 192(R12), Y7
+	VFMADD231PS Y7, Y0, Y10
+	VBROADCASTSS 208(R12), Y7
+	VFMADD231PS Y7, Y1, Y10
+	VBROADCASTSS 224(R12), Y7
+	VFMADD231PS Y7, Y2, Y10
+	VBROADCASTSS 240(R12), Y7
+	VFMADD231PS Y7, Y3, Y10
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X0
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y0, Y0
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 0(R13), Y7
+	VFMADD231PS Y7, Y0, Y11
+	VBROADCASTSS 16(R13), Y7
+	VFMADD231PS Y7, Y1, Y11
+	VBROADCASTSS 32(R13), Y7
+	VFMADD231PS Y7, Y2, Y11
+	VBROADCASTSS 48(R13), Y7
+	VFMADD231PS Y7, Y3, Y11
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X1
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y1, Y1
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 64(R13), Y7
+	VFMADD231PS Y7, Y0, Y11
+	VBROADCASTSS 80(R13), Y7
+	VFMADD231PS Y7, Y1, Y11
+	VBROADCASTSS 96(R13), Y7
+	VFMADD231PS Y7, Y2, Y11
+	VBROADCASTSS 112(R13), Y7
+	VFMADD231PS Y7, Y3, Y11
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X2
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y2, Y2
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 128(R13), Y7
+	VFMADD231PS Y7, Y0, Y11
+	VBROADCASTSS 144(R13), Y7
+	VFMADD231PS Y7, Y1, Y11
+	VBROADCASTSS 160(R13), Y7
+	VFMADD231PS Y7, Y2, Y11
+	VBROADCASTSS 176(R13), Y7
+	VFMADD231PS Y7, Y3, Y11
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X3
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y3, Y3
+	PREFETCHT1 (AX)(R15*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 192(R13), Y7
+	VFMADD231PS Y7, Y0, Y11
+	VBROADCASTSS 208(R13), Y7
+	VFMADD231PS Y7, Y1, Y11
+	VBROADCASTSS 224(R13), Y7
+	VFMADD231PS Y7, Y2, Y11
+	VBROADCASTSS 240(R13), Y7
+	VFMADD231PS Y7, Y3, Y11
+	ADDQ $256, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	ADDQ $256, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	ADDQ $256, R12
+	ADDQ $64, CX
+	ADDQ $64, R14
+	CMPQ R14, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R14
+	ADDQ $256, R13
+	ADDQ $64, R8
+	ADDQ $64, R15
+	CMPQ R15, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R15
+	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y8, Y8
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y9, Y9
+
+added1x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y10, Y10
+
+added2x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y11, Y11
+
+added3x1:
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y11, (AX)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y10, (AX)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
 // func streamAlong256Wordsx2(c *streamBlock)
 // 2 rows of A by 32 columns.
 TEXT ·streamAlong256Wordsx2(SB), NOSPLIT, $0-8
@@ -12778,6 +13451,835 @@ added3x1:
 	VZEROUPPER
 	RET
 
+// func streamAlongFar256Wordsx2(c *streamBlock)
+// 2 rows of A by 32 columns.
+TEXT ·streamAlongFar256Wordsx2(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	ADDQ (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI), R12
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	ADDQ (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI), R13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
+
+start:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	VXORPS Y14, Y14, Y14
+	VXORPS Y15, Y15, Y15
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
+
+loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y0, Y0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 0(DX), Y7
+	VFMADD231PS Y7, Y0, Y8
+	VBROADCASTSS 4(DX), Y7
+	VFMADD231PS Y7, Y0, Y9
+	VBROADCASTSS 16(DX), Y7
+	VFMADD231PS Y7, Y1, Y8
+	VBROADCASTSS 20(DX), Y7
+	VFMADD231PS Y7, Y1, Y9
+	VBROADCASTSS 32(DX), Y7
+	VFMADD231PS Y7, Y2, Y8
+	VBROADCASTSS 36(DX), Y7
+	VFMADD231PS Y7, Y2, Y9
+	VBROADCASTSS 48(DX), Y7
+	VFMADD231PS Y7, Y3, Y8
+	VBROADCASTSS 52(DX), Y7
+	VFMADD231PS Y7, Y3, Y9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y1, Y1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 64(DX), Y7
+	VFMADD231PS Y7, Y0, Y8
+	VBROADCASTSS 68(DX), Y7
+	VFMADD231PS Y7, Y0, Y9
+	VBROADCASTSS 80(DX), Y7
+	VFMADD231PS Y7, Y1, Y8
+	VBROADCASTSS 84(DX), Y7
+	VFMADD231PS Y7, Y1, Y9
+	VBROADCASTSS 96(DX), Y7
+	VFMADD231PS Y7, Y2, Y8
+	VBROADCASTSS 100(DX), Y7
+	VFMADD231PS Y7, Y2, Y9
+	VBROADCASTSS 112(DX), Y7
+	VFMADD231PS Y7, Y3, Y8
+	VBROADCASTSS 116(DX), Y7
+	VFMADD231PS Y7, Y3, Y9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y2, Y2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 128(DX), Y7
+	VFMADD231PS Y7, Y0, Y8
+	VBROADCASTSS 132(DX), Y7
+	VFMADD231PS Y7, Y0, Y9
+	VBROADCASTSS 144(DX), Y7
+	VFMADD231PS Y7, Y1, Y8
+	VBROADCASTSS 148(DX), Y7
+	VFMADD231PS Y7, Y1, Y9
+	VBROADCASTSS 160(DX), Y7
+	VFMADD231PS Y7, Y2, Y8
+	VBROADCASTSS 164(DX), Y7
+	VFMADD231PS Y7, Y2, Y9
+	VBROADCASTSS 176(DX), Y7
+	VFMADD231PS Y7, Y3, Y8
+	VBROADCASTSS 180(DX), Y7
+	VFMADD231PS Y7, Y3, Y9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X3
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y3, Y3
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 192(DX), Y7
+	VFMADD231PS Y7, Y0, Y8
+	VBROADCASTSS 196(DX), Y7
+	VFMADD231PS Y7, Y0, Y9
+	VBROADCASTSS 208(DX), Y7
+	VFMADD231PS Y7, Y1, Y8
+	VBROADCASTSS 212(DX), Y7
+	VFMADD231PS Y7, Y1, Y9
+	VBROADCASTSS 224(DX), Y7
+	VFMADD231PS Y7, Y2, Y8
+	VBROADCASTSS 228(DX), Y7
+	VFMADD231PS Y7, Y2, Y9
+	VBROADCASTSS 240(DX), Y7
+	VFMADD231PS Y7, Y3, Y8
+	VBROADCASTSS 244(DX), Y7
+	VFMADD231PS Y7, Y3, Y9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X0
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y0, Y0
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 0(R9), Y7
+	VFMADD231PS Y7, Y0, Y10
+	VBROADCASTSS 4(R9), Y7
+	VFMADD231PS Y7, Y0, Y11
+	VBROADCASTSS 16(R9), Y7
+	VFMADD231PS Y7, Y1, Y10
+	VBROADCASTSS 20(R9), Y7
+	VFMADD231PS Y7, Y1, Y11
+	VBROADCASTSS 32(R9), Y7
+	VFMADD231PS Y7, Y2, Y10
+	VBROADCASTSS 36(R9), Y7
+	VFMADD231PS Y7, Y2, Y11
+	VBROADCASTSS 48(R9), Y7
+	VFMADD231PS Y7, Y3, Y10
+	VBROADCASTSS 52(R9), Y7
+	VFMADD231PS Y7, Y3, Y11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X1
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y1, Y1
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 64(R9), Y7
+	VFMADD231PS Y7, Y0, Y10
+	VBROADCASTSS 68(R9), Y7
+	VFMADD231PS Y7, Y0, Y11
+	VBROADCASTSS 80(R9), Y7
+	VFMADD231PS Y7, Y1, Y10
+	VBROADCASTSS 84(R9), Y7
+	VFMADD231PS Y7, Y1, Y11
+	VBROADCASTSS 96(R9), Y7
+	VFMADD231PS Y7, Y2, Y10
+	VBROADCASTSS 100(R9), Y7
+	VFMADD231PS Y7, Y2, Y11
+	VBROADCASTSS 112(R9), Y7
+	VFMADD231PS Y7, Y3, Y10
+	VBROADCASTSS 116(R9), Y7
+	VFMADD231PS Y7, Y3, Y11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X2
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y2, Y2
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 128(R9), Y7
+	VFMADD231PS Y7, Y0, Y10
+	VBROADCASTSS 132(R9), Y7
+	VFMADD231PS Y7, Y0, Y11
+	VBROADCASTSS 144(R9), Y7
+	VFMADD231PS Y7, Y1, Y10
+	VBROADCASTSS 148(R9), Y7
+	VFMADD231PS Y7, Y1, Y11
+	VBROADCASTSS 160(R9), Y7
+	VFMADD231PS Y7, Y2, Y10
+	VBROADCASTSS 164(R9), Y7
+	VFMADD231PS Y7, Y2, Y11
+	VBROADCASTSS 176(R9), Y7
+	VFMADD231PS Y7, Y3, Y10
+	VBROADCASTSS 180(R9), Y7
+	VFMADD231PS Y7, Y3, Y11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X3
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y3, Y3
+	PREFETCHT1 (AX)(R11*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 192(R9), Y7
+	VFMADD231PS Y7, Y0, Y10
+	VBROADCASTSS 196(R9), Y7
+	VFMADD231PS Y7, Y0, Y11
+	VBROADCASTSS 208(R9), Y7
+	VFMADD231PS Y7, Y1, Y10
+	VBROADCASTSS 212(R9), Y7
+	VFMADD231PS Y7, Y1, Y11
+	VBROADCASTSS 224(R9), Y7
+	VFMADD231PS Y7, Y2, Y10
+	VBROADCASTSS 228(R9), Y7
+	VFMADD231PS Y7, Y2, Y11
+	VBROADCASTSS 240(R9), Y7
+	VFMADD231PS Y7, Y3, Y10
+	VBROADCASTSS 244(R9), Y7
+	VFMADD231PS Y7, Y3, Y11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X0
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y0, Y0
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 0(R12), Y7
+	VFMADD231PS Y7, Y0, Y12
+	VBROADCASTSS 4(R12), Y7
+	VFMADD231PS Y7, Y0, Y13
+	VBROADCASTSS 16(R12), Y7
+	VFMADD231PS Y7, Y1, Y12
+	VBROADCASTSS 20(R12), Y7
+	VFMADD231PS Y7, Y1, Y13
+	VBROADCASTSS 32(R12), Y7
+	VFMADD231PS Y7, Y2, Y12
+	VBROADCASTSS 36(R12), Y7
+	VFMADD231PS Y7, Y2, Y13
+	VBROADCASTSS 48(R12), Y7
+	VFMADD231PS Y7, Y3, Y12
+	VBROADCASTSS 52(R12), Y7
+	VFMADD231PS Y7, Y3, Y13
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X1
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y1, Y1
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 64(R12), Y7
+	VFMADD231PS Y7, Y0, Y12
+	VBROADCASTSS 68(R12), Y7
+	VFMADD231PS Y7, Y0, Y13
+	VBROADCASTSS 80(R12), Y7
+	VFMADD231PS Y7, Y1, Y12
+	VBROADCASTSS 84(R12), Y7
+	VFMADD231PS Y7, Y1, Y13
+	VBROADCASTSS 96(R12), Y7
+	VFMADD231PS Y7, Y2, Y12
+	VBROADCASTSS 100(R12), Y7
+	VFMADD231PS Y7, Y2, Y13
+	VBROADCASTSS 112(R12), Y7
+	VFMADD231PS Y7, Y3, Y12
+	VBROADCASTSS 116(R12), Y7
+	VFMADD231PS Y7, Y3, Y13
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X2
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y2, Y2
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 128(R12), Y7
+	VFMADD231PS Y7, Y0, Y12
+	VBROADCASTSS 132(R12), Y7
+	VFMADD231PS Y7, Y0, Y13
+	VBROADCASTSS 144(R12), Y7
+	VFMADD231PS Y7, Y1, Y12
+	VBROADCASTSS 148(R12), Y7
+	VFMADD231PS Y7, Y1, Y13
+	VBROADCASTSS 160(R12), Y7
+	VFMADD231PS Y7, Y2, Y12
+	VBROADCASTSS 164(R12), Y7
+	VFMADD231PS Y7, Y2, Y13
+	VBROADCASTSS 176(R12), Y7
+	VFMADD231PS Y7, Y3, Y12
+	VBROADCASTSS 180(R12), Y7
+	VFMADD231PS Y7, Y3, Y13
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X3
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y3, Y3
+	PREFETCHT1 (AX)(R14*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 192(R12), Y7
+	VFMADD231PS Y7, Y0, Y12
+	VBROADCASTSS 196(R12), Y7
+	VFMADD231PS Y7, Y0, Y13
+	VBROADCASTSS 208(R12), Y7
+	VFMADD231PS Y7, Y1, Y12
+	VBROADCASTSS 212(R12), Y7
+	VFMADD231PS Y7, Y1, Y13
+	VBROADCASTSS 224(R12), Y7
+	VFMADD231PS Y7, Y2, Y12
+	VBROADCASTSS 228(R12), Y7
+	VFMADD231PS Y7, Y2, Y13
+	VBROADCASTSS 240(R12), Y7
+	VFMADD231PS Y7, Y3, Y12
+	VBROADCASTSS 244(R12), Y7
+	VFMADD231PS Y7, Y3, Y13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X0
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y0, Y0
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 0(R13), Y7
+	VFMADD231PS Y7, Y0, Y14
+	VBROADCASTSS 4(R13), Y7
+	VFMADD231PS Y7, Y0, Y15
+	VBROADCASTSS 16(R13), Y7
+	VFMADD231PS Y7, Y1, Y14
+	VBROADCASTSS 20(R13), Y7
+	VFMADD231PS Y7, Y1, Y15
+	VBROADCASTSS 32(R13), Y7
+	VFMADD231PS Y7, Y2, Y14
+	VBROADCASTSS 36(R13), Y7
+	VFMADD231PS Y7, Y2, Y15
+	VBROADCASTSS 48(R13), Y7
+	VFMADD231PS Y7, Y3, Y14
+	VBROADCASTSS 52(R13), Y7
+	VFMADD231PS Y7, Y3, Y15
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X1
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y1, Y1
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 64(R13), Y7
+	VFMADD231PS Y7, Y0, Y14
+	VBROADCASTSS 68(R13), Y7
+	VFMADD231PS Y7, Y0, Y15
+	VBROADCASTSS 80(R13), Y7
+	VFMADD231PS Y7, Y1, Y14
+	VBROADCASTSS 84(R13), Y7
+	VFMADD231PS Y7, Y1, Y15
+	VBROADCASTSS 96(R13), Y7
+	VFMADD231PS Y7, Y2, Y14
+	VBROADCASTSS 100(R13), Y7
+	VFMADD231PS Y7, Y2, Y15
+	VBROADCASTSS 112(R13), Y7
+	VFMADD231PS Y7, Y3, Y14
+	VBROADCASTSS 116(R13), Y7
+	VFMADD231PS Y7, Y3, Y15
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X2
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y2, Y2
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 128(R13), Y7
+	VFMADD231PS Y7, Y0, Y14
+	VBROADCASTSS 132(R13), Y7
+	VFMADD231PS Y7, Y0, Y15
+	VBROADCASTSS 144(R13), Y7
+	VFMADD231PS Y7, Y1, Y14
+	VBROADCASTSS 148(R13), Y7
+	VFMADD231PS Y7, Y1, Y15
+	VBROADCASTSS 160(R13), Y7
+	VFMADD231PS Y7, Y2, Y14
+	VBROADCASTSS 164(R13), Y7
+	VFMADD231PS Y7, Y2, Y15
+	VBROADCASTSS 176(R13), Y7
+	VFMADD231PS Y7, Y3, Y14
+	VBROADCASTSS 180(R13), Y7
+	VFMADD231PS Y7, Y3, Y15
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X3
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y3, Y3
+	PREFETCHT1 (AX)(R15*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 192(R13), Y7
+	VFMADD231PS Y7, Y0, Y14
+	VBROADCASTSS 196(R13), Y7
+	VFMADD231PS Y7, Y0, Y15
+	VBROADCASTSS 208(R13), Y7
+	VFMADD231PS Y7, Y1, Y14
+	VBROADCASTSS 212(R13), Y7
+	VFMADD231PS Y7, Y1, Y15
+	VBROADCASTSS 224(R13), Y7
+	VFMADD231PS Y7, Y2, Y14
+	VBROADCASTSS 228(R13), Y7
+	VFMADD231PS Y7, Y2, Y15
+	VBROADCASTSS 240(R13), Y7
+	VFMADD231PS Y7, Y3, Y14
+	VBROADCASTSS 244(R13), Y7
+	VFMADD231PS Y7, Y3, Y15
+	ADDQ $256, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	ADDQ $256, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	ADDQ $256, R12
+	ADDQ $64, CX
+	ADDQ $64, R14
+	CMPQ R14, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R14
+	ADDQ $256, R13
+	ADDQ $64, R8
+	ADDQ $64, R15
+	CMPQ R15, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R15
+	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y8, Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y9, Y9
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y10, Y10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y11, Y11
+
+added1x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y12, Y12
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y13, Y13
+
+added2x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y14, Y14
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y15, Y15
+
+added3x1:
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y15, (AX)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y14, (AX)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+3*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y13, (AX)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y12, (AX)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+2*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y11, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y10, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
 // func streamAlong256Wordsx4(c *streamBlock)
 // 4 rows of A by 16 columns.
 TEXT ·streamAlong256Wordsx4(SB), NOSPLIT, $0-8
@@ -13228,6 +14730,587 @@ loop:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VINSERTF128 $1, 48(AX)(BX*1), Y3, Y3
 	PREFETCHT0 (AX)(R11*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 192(R9), Y7
+	VFMADD231PS Y7, Y0, Y12
+	VBROADCASTSS 196(R9), Y7
+	VFMADD231PS Y7, Y0, Y13
+	VBROADCASTSS 200(R9), Y7
+	VFMADD231PS Y7, Y0, Y14
+	VBROADCASTSS 204(R9), Y7
+	VFMADD231PS Y7, Y0, Y15
+	VBROADCASTSS 208(R9), Y7
+	VFMADD231PS Y7, Y1, Y12
+	VBROADCASTSS 212(R9), Y7
+	VFMADD231PS Y7, Y1, Y13
+	VBROADCASTSS 216(R9), Y7
+	VFMADD231PS Y7, Y1, Y14
+	VBROADCASTSS 220(R9), Y7
+	VFMADD231PS Y7, Y1, Y15
+	VBROADCASTSS 224(R9), Y7
+	VFMADD231PS Y7, Y2, Y12
+	VBROADCASTSS 228(R9), Y7
+	VFMADD231PS Y7, Y2, Y13
+	VBROADCASTSS 232(R9), Y7
+	VFMADD231PS Y7, Y2, Y14
+	VBROADCASTSS 236(R9), Y7
+	VFMADD231PS Y7, Y2, Y15
+	VBROADCASTSS 240(R9), Y7
+	VFMADD231PS Y7, Y3, Y12
+	VBROADCASTSS 244(R9), Y7
+	VFMADD231PS Y7, Y3, Y13
+	VBROADCASTSS 248(R9), Y7
+	VFMADD231PS Y7, Y3, Y14
+	VBROADCASTSS 252(R9), Y7
+	VFMADD231PS Y7, Y3, Y15
+	ADDQ $256, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	ADDQ $256, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y8, Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y9, Y9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Y10, Y10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Y11, Y11
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y12, Y12
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y13, Y13
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Y14, Y14
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Y15, Y15
+
+added1x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y15, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y14, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y13, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y12, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y11, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y10, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamAlongFar256Wordsx4(c *streamBlock)
+// 4 rows of A by 16 columns.
+TEXT ·streamAlongFar256Wordsx4(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	VXORPS Y14, Y14, Y14
+	VXORPS Y15, Y15, Y15
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
+
+loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y0, Y0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 0(DX), Y7
+	VFMADD231PS Y7, Y0, Y8
+	VBROADCASTSS 4(DX), Y7
+	VFMADD231PS Y7, Y0, Y9
+	VBROADCASTSS 8(DX), Y7
+	VFMADD231PS Y7, Y0, Y10
+	VBROADCASTSS 12(DX), Y7
+	VFMADD231PS Y7, Y0, Y11
+	VBROADCASTSS 16(DX), Y7
+	VFMADD231PS Y7, Y1, Y8
+	VBROADCASTSS 20(DX), Y7
+	VFMADD231PS Y7, Y1, Y9
+	VBROADCASTSS 24(DX), Y7
+	VFMADD231PS Y7, Y1, Y10
+	VBROADCASTSS 28(DX), Y7
+	VFMADD231PS Y7, Y1, Y11
+	VBROADCASTSS 32(DX), Y7
+	VFMADD231PS Y7, Y2, Y8
+	VBROADCASTSS 36(DX), Y7
+	VFMADD231PS Y7, Y2, Y9
+	VBROADCASTSS 40(DX), Y7
+	VFMADD231PS Y7, Y2, Y10
+	VBROADCASTSS 44(DX), Y7
+	VFMADD231PS Y7, Y2, Y11
+	VBROADCASTSS 48(DX), Y7
+	VFMADD231PS Y7, Y3, Y8
+	VBROADCASTSS 52(DX), Y7
+	VFMADD231PS Y7, Y3, Y9
+	VBROADCASTSS 56(DX), Y7
+	VFMADD231PS Y7, Y3, Y10
+	VBROADCASTSS 60(DX), Y7
+	VFMADD231PS Y7, Y3, Y11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y1, Y1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 64(DX), Y7
+	VFMADD231PS Y7, Y0, Y8
+	VBROADCASTSS 68(DX), Y7
+	VFMADD231PS Y7, Y0, Y9
+	VBROADCASTSS 72(DX), Y7
+	VFMADD231PS Y7, Y0, Y10
+	VBROADCASTSS 76(DX), Y7
+	VFMADD231PS Y7, Y0, Y11
+	VBROADCASTSS 80(DX), Y7
+	VFMADD231PS Y7, Y1, Y8
+	VBROADCASTSS 84(DX), Y7
+	VFMADD231PS Y7, Y1, Y9
+	VBROADCASTSS 88(DX), Y7
+	VFMADD231PS Y7, Y1, Y10
+	VBROADCASTSS 92(DX), Y7
+	VFMADD231PS Y7, Y1, Y11
+	VBROADCASTSS 96(DX), Y7
+	VFMADD231PS Y7, Y2, Y8
+	VBROADCASTSS 100(DX), Y7
+	VFMADD231PS Y7, Y2, Y9
+	VBROADCASTSS 104(DX), Y7
+	VFMADD231PS Y7, Y2, Y10
+	VBROADCASTSS 108(DX), Y7
+	VFMADD231PS Y7, Y2, Y11
+	VBROADCASTSS 112(DX), Y7
+	VFMADD231PS Y7, Y3, Y8
+	VBROADCASTSS 116(DX), Y7
+	VFMADD231PS Y7, Y3, Y9
+	VBROADCASTSS 120(DX), Y7
+	VFMADD231PS Y7, Y3, Y10
+	VBROADCASTSS 124(DX), Y7
+	VFMADD231PS Y7, Y3, Y11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y2, Y2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 128(DX), Y7
+	VFMADD231PS Y7, Y0, Y8
+	VBROADCASTSS 132(DX), Y7
+	VFMADD231PS Y7, Y0, Y9
+	VBROADCASTSS 136(DX), Y7
+	VFMADD231PS Y7, Y0, Y10
+	VBROADCASTSS 140(DX), Y7
+	VFMADD231PS Y7, Y0, Y11
+	VBROADCASTSS 144(DX), Y7
+	VFMADD231PS Y7, Y1, Y8
+	VBROADCASTSS 148(DX), Y7
+	VFMADD231PS Y7, Y1, Y9
+	VBROADCASTSS 152(DX), Y7
+	VFMADD231PS Y7, Y1, Y10
+	VBROADCASTSS 156(DX), Y7
+	VFMADD231PS Y7, Y1, Y11
+	VBROADCASTSS 160(DX), Y7
+	VFMADD231PS Y7, Y2, Y8
+	VBROADCASTSS 164(DX), Y7
+	VFMADD231PS Y7, Y2, Y9
+	VBROADCASTSS 168(DX), Y7
+	VFMADD231PS Y7, Y2, Y10
+	VBROADCASTSS 172(DX), Y7
+	VFMADD231PS Y7, Y2, Y11
+	VBROADCASTSS 176(DX), Y7
+	VFMADD231PS Y7, Y3, Y8
+	VBROADCASTSS 180(DX), Y7
+	VFMADD231PS Y7, Y3, Y9
+	VBROADCASTSS 184(DX), Y7
+	VFMADD231PS Y7, Y3, Y10
+	VBROADCASTSS 188(DX), Y7
+	VFMADD231PS Y7, Y3, Y11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X3
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y3, Y3
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 192(DX), Y7
+	VFMADD231PS Y7, Y0, Y8
+	VBROADCASTSS 196(DX), Y7
+	VFMADD231PS Y7, Y0, Y9
+	VBROADCASTSS 200(DX), Y7
+	VFMADD231PS Y7, Y0, Y10
+	VBROADCASTSS 204(DX), Y7
+	VFMADD231PS Y7, Y0, Y11
+	VBROADCASTSS 208(DX), Y7
+	VFMADD231PS Y7, Y1, Y8
+	VBROADCASTSS 212(DX), Y7
+	VFMADD231PS Y7, Y1, Y9
+	VBROADCASTSS 216(DX), Y7
+	VFMADD231PS Y7, Y1, Y10
+	VBROADCASTSS 220(DX), Y7
+	VFMADD231PS Y7, Y1, Y11
+	VBROADCASTSS 224(DX), Y7
+	VFMADD231PS Y7, Y2, Y8
+	VBROADCASTSS 228(DX), Y7
+	VFMADD231PS Y7, Y2, Y9
+	VBROADCASTSS 232(DX), Y7
+	VFMADD231PS Y7, Y2, Y10
+	VBROADCASTSS 236(DX), Y7
+	VFMADD231PS Y7, Y2, Y11
+	VBROADCASTSS 240(DX), Y7
+	VFMADD231PS Y7, Y3, Y8
+	VBROADCASTSS 244(DX), Y7
+	VFMADD231PS Y7, Y3, Y9
+	VBROADCASTSS 248(DX), Y7
+	VFMADD231PS Y7, Y3, Y10
+	VBROADCASTSS 252(DX), Y7
+	VFMADD231PS Y7, Y3, Y11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X0
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y0, Y0
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 0(R9), Y7
+	VFMADD231PS Y7, Y0, Y12
+	VBROADCASTSS 4(R9), Y7
+	VFMADD231PS Y7, Y0, Y13
+	VBROADCASTSS 8(R9), Y7
+	VFMADD231PS Y7, Y0, Y14
+	VBROADCASTSS 12(R9), Y7
+	VFMADD231PS Y7, Y0, Y15
+	VBROADCASTSS 16(R9), Y7
+	VFMADD231PS Y7, Y1, Y12
+	VBROADCASTSS 20(R9), Y7
+	VFMADD231PS Y7, Y1, Y13
+	VBROADCASTSS 24(R9), Y7
+	VFMADD231PS Y7, Y1, Y14
+	VBROADCASTSS 28(R9), Y7
+	VFMADD231PS Y7, Y1, Y15
+	VBROADCASTSS 32(R9), Y7
+	VFMADD231PS Y7, Y2, Y12
+	VBROADCASTSS 36(R9), Y7
+	VFMADD231PS Y7, Y2, Y13
+	VBROADCASTSS 40(R9), Y7
+	VFMADD231PS Y7, Y2, Y14
+	VBROADCASTSS 44(R9), Y7
+	VFMADD231PS Y7, Y2, Y15
+	VBROADCASTSS 48(R9), Y7
+	VFMADD231PS Y7, Y3, Y12
+	VBROADCASTSS 52(R9), Y7
+	VFMADD231PS Y7, Y3, Y13
+	VBROADCASTSS 56(R9), Y7
+	VFMADD231PS Y7, Y3, Y14
+	VBROADCASTSS 60(R9), Y7
+	VFMADD231PS Y7, Y3, Y15
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X1
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y1, Y1
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 64(R9), Y7
+	VFMADD231PS Y7, Y0, Y12
+	VBROADCASTSS 68(R9), Y7
+	VFMADD231PS Y7, Y0, Y13
+	VBROADCASTSS 72(R9), Y7
+	VFMADD231PS Y7, Y0, Y14
+	VBROADCASTSS 76(R9), Y7
+	VFMADD231PS Y7, Y0, Y15
+	VBROADCASTSS 80(R9), Y7
+	VFMADD231PS Y7, Y1, Y12
+	VBROADCASTSS 84(R9), Y7
+	VFMADD231PS Y7, Y1, Y13
+	VBROADCASTSS 88(R9), Y7
+	VFMADD231PS Y7, Y1, Y14
+	VBROADCASTSS 92(R9), Y7
+	VFMADD231PS Y7, Y1, Y15
+	VBROADCASTSS 96(R9), Y7
+	VFMADD231PS Y7, Y2, Y12
+	VBROADCASTSS 100(R9), Y7
+	VFMADD231PS Y7, Y2, Y13
+	VBROADCASTSS 104(R9), Y7
+	VFMADD231PS Y7, Y2, Y14
+	VBROADCASTSS 108(R9), Y7
+	VFMADD231PS Y7, Y2, Y15
+	VBROADCASTSS 112(R9), Y7
+	VFMADD231PS Y7, Y3, Y12
+	VBROADCASTSS 116(R9), Y7
+	VFMADD231PS Y7, Y3, Y13
+	VBROADCASTSS 120(R9), Y7
+	VFMADD231PS Y7, Y3, Y14
+	VBROADCASTSS 124(R9), Y7
+	VFMADD231PS Y7, Y3, Y15
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X2
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y2, Y2
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VBROADCASTSS 128(R9), Y7
+	VFMADD231PS Y7, Y0, Y12
+	VBROADCASTSS 132(R9), Y7
+	VFMADD231PS Y7, Y0, Y13
+	VBROADCASTSS 136(R9), Y7
+	VFMADD231PS Y7, Y0, Y14
+	VBROADCASTSS 140(R9), Y7
+	VFMADD231PS Y7, Y0, Y15
+	VBROADCASTSS 144(R9), Y7
+	VFMADD231PS Y7, Y1, Y12
+	VBROADCASTSS 148(R9), Y7
+	VFMADD231PS Y7, Y1, Y13
+	VBROADCASTSS 152(R9), Y7
+	VFMADD231PS Y7, Y1, Y14
+	VBROADCASTSS 156(R9), Y7
+	VFMADD231PS Y7, Y1, Y15
+	VBROADCASTSS 160(R9), Y7
+	VFMADD231PS Y7, Y2, Y12
+	VBROADCASTSS 164(R9), Y7
+	VFMADD231PS Y7, Y2, Y13
+	VBROADCASTSS 168(R9), Y7
+	VFMADD231PS Y7, Y2, Y14
+	VBROADCASTSS 172(R9), Y7
+	VFMADD231PS Y7, Y2, Y15
+	VBROADCASTSS 176(R9), Y7
+	VFMADD231PS Y7, Y3, Y12
+	VBROADCASTSS 180(R9), Y7
+	VFMADD231PS Y7, Y3, Y13
+	VBROADCASTSS 184(R9), Y7
+	VFMADD231PS Y7, Y3, Y14
+	VBROADCASTSS 188(R9), Y7
+	VFMADD231PS Y7, Y3, Y15
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X3
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y3, Y3
+	PREFETCHT1 (AX)(R11*1)
 	VUNPCKLPS Y3, Y2, Y4
 	VUNPCKHPS Y3, Y2, Y5
 	VUNPCKLPS Y1, Y0, Y2
@@ -14159,6 +16242,937 @@ loop:
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VINSERTF128 $1, 48(AX)(R8*1), Y3, Y3
 	PREFETCHT0 (AX)(R15*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 384(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 400(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 416(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 432(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 448(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 464(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 480(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 496(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	ADDQ $512, R12
+	ADDQ $64, CX
+	ADDQ $64, R14
+	CMPQ R14, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R14
+	ADDQ $512, R13
+	ADDQ $64, R8
+	ADDQ $64, R15
+	CMPQ R15, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R15
+	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y8, Y8
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y9, Y9
+
+added1x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y10, Y10
+
+added2x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y11, Y11
+
+added3x1:
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y11, (AX)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y10, (AX)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamAlongFar256BF16x1(c *streamBlock)
+// 1 rows of A by 32 columns.
+TEXT ·streamAlongFar256BF16x1(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	ADDQ (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI), R12
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	ADDQ (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI), R13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
+
+start:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
+
+loop:
+	VPCMPEQD Y6, Y6, Y6
+	VPSLLD $16, Y6, Y6
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y0, Y0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 0(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 16(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 32(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 48(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 64(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 80(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 96(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 112(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X0
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y0, Y0
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 0(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 16(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 32(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 48(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 64(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 80(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 96(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 112(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X0
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y0, Y0
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 0(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 16(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 32(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 48(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 64(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 80(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 96(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 112(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X0
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y0, Y0
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 0(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 16(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 32(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 48(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 64(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 80(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 96(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 112(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y1, Y1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 128(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 144(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 160(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 176(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 192(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 208(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 224(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 240(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X1
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y1, Y1
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 128(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 144(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 160(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 176(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 192(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 208(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 224(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 240(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X1
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y1, Y1
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 128(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 144(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 160(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 176(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 192(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 208(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 224(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 240(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X1
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y1, Y1
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 128(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 144(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 160(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 176(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 192(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 208(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 224(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 240(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y2, Y2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 256(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 272(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 288(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 304(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 320(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 336(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 352(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 368(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X2
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y2, Y2
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 256(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 272(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 288(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 304(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 320(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 336(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 352(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 368(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X2
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y2, Y2
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 256(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 272(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 288(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 304(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 320(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 336(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 352(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 368(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X2
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y2, Y2
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 256(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 272(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 288(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 304(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 320(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 336(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 352(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 368(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X3
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y3, Y3
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 384(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 400(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 416(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 432(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 448(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 464(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 480(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 496(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X3
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y3, Y3
+	PREFETCHT1 (AX)(R11*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 384(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 400(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 416(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 432(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 448(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 464(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 480(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 496(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X3
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y3, Y3
+	PREFETCHT1 (AX)(R14*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 384(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 400(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 416(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 432(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 448(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 464(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 480(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 496(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X3
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y3, Y3
+	PREFETCHT1 (AX)(R15*1)
 	VUNPCKLPS Y3, Y2, Y4
 	VUNPCKHPS Y3, Y2, Y5
 	VUNPCKLPS Y1, Y0, Y2
@@ -15505,6 +18519,1221 @@ added3x1:
 	VZEROUPPER
 	RET
 
+// func streamAlongFar256BF16x2(c *streamBlock)
+// 2 rows of A by 32 columns.
+TEXT ·streamAlongFar256BF16x2(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	ADDQ (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI), R12
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	ADDQ (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI), R13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
+
+start:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	VXORPS Y14, Y14, Y14
+	VXORPS Y15, Y15, Y15
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
+
+loop:
+	VPCMPEQD Y6, Y6, Y6
+	VPSLLD $16, Y6, Y6
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y0, Y0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 0(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 4(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 16(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 20(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 32(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 36(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 48(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 52(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 64(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 68(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 80(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 84(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 96(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 100(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 112(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 116(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X0
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y0, Y0
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 0(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 4(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 16(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 20(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 32(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 36(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 48(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 52(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 64(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 68(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 80(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 84(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 96(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 100(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 112(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 116(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X0
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y0, Y0
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 0(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 4(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 16(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 20(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 32(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 36(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 48(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 52(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 64(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 68(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 80(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 84(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 96(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 100(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 112(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 116(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X0
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y0, Y0
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 0(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 4(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 16(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 20(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 32(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 36(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 48(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 52(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 64(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 68(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 80(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 84(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 96(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 100(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 112(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 116(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y1, Y1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 128(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 132(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 144(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 148(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 160(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 164(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 176(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 180(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 192(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 196(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 208(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 212(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 224(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 228(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 240(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 244(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X1
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y1, Y1
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 128(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 132(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 144(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 148(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 160(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 164(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 176(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 180(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 192(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 196(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 208(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 212(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 224(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 228(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 240(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 244(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X1
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y1, Y1
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 128(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 132(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 144(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 148(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 160(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 164(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 176(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 180(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 192(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 196(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 208(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 212(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 224(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 228(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 240(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 244(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X1
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y1, Y1
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 128(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 132(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 144(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 148(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 160(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 164(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 176(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 180(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 192(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 196(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 208(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 212(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 224(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 228(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 240(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 244(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y2, Y2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 256(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 260(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 272(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 276(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 288(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 292(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 304(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 308(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 320(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 324(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 336(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 340(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 352(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 356(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 368(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 372(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X2
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y2, Y2
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 256(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 260(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 272(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 276(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 288(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 292(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 304(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 308(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 320(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 324(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 336(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 340(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 352(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 356(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 368(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 372(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X2
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y2, Y2
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 256(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 260(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 272(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 276(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 288(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 292(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 304(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 308(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 320(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 324(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 336(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 340(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 352(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 356(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 368(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 372(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X2
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y2, Y2
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 256(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 260(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 272(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 276(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 288(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 292(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 304(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 308(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 320(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 324(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 336(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 340(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 352(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 356(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 368(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 372(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X3
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y3, Y3
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 384(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 388(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 400(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 404(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 416(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 420(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 432(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 436(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 448(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 452(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 464(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 468(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 480(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 484(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 496(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 500(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X3
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y3, Y3
+	PREFETCHT1 (AX)(R11*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 384(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 388(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 400(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 404(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 416(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 420(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 432(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 436(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 448(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 452(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 464(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 468(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 480(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 484(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 496(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 500(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X3
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y3, Y3
+	PREFETCHT1 (AX)(R14*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 384(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 388(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 400(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 404(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 416(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 420(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 432(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 436(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 448(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 452(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 464(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 468(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 480(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 484(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 496(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 500(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X3
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y3, Y3
+	PREFETCHT1 (AX)(R15*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 384(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 388(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 400(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 404(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 416(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 420(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 432(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 436(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 448(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 452(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 464(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 468(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 480(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 484(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 496(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 500(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	ADDQ $512, R12
+	ADDQ $64, CX
+	ADDQ $64, R14
+	CMPQ R14, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R14
+	ADDQ $512, R13
+	ADDQ $64, R8
+	ADDQ $64, R15
+	CMPQ R15, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R15
+	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y8, Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y9, Y9
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y10, Y10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y11, Y11
+
+added1x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y12, Y12
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y13, Y13
+
+added2x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y14, Y14
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y15, Y15
+
+added3x1:
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y15, (AX)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y14, (AX)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+3*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y13, (AX)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y12, (AX)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+2*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y11, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y10, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
 // func streamAlong256BF16x4(c *streamBlock)
 // 4 rows of A by 16 columns.
 TEXT ·streamAlong256BF16x4(SB), NOSPLIT, $0-8
@@ -16237,6 +20466,909 @@ loop:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VINSERTF128 $1, 48(AX)(BX*1), Y3, Y3
 	PREFETCHT0 (AX)(R11*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 384(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 388(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 392(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 396(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 400(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 404(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 408(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 412(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 416(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 420(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 424(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 428(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 432(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 436(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 440(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 444(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 448(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 452(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 456(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 460(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 464(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 468(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 472(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 476(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 480(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 484(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 488(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 492(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 496(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 500(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 504(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 508(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y8, Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y9, Y9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Y10, Y10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Y11, Y11
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y12, Y12
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y13, Y13
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Y14, Y14
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Y15, Y15
+
+added1x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y15, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y14, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y13, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y12, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y11, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y10, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamAlongFar256BF16x4(c *streamBlock)
+// 4 rows of A by 16 columns.
+TEXT ·streamAlongFar256BF16x4(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	VXORPS Y14, Y14, Y14
+	VXORPS Y15, Y15, Y15
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
+
+loop:
+	VPCMPEQD Y6, Y6, Y6
+	VPSLLD $16, Y6, Y6
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y0, Y0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 0(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 4(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 8(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 12(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 16(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 20(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 24(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 28(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 32(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 36(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 40(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 44(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 48(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 52(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 56(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 60(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 64(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 68(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 72(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 76(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 80(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 84(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 88(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 92(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 96(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 100(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 104(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 108(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 112(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 116(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 120(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 124(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X0
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y0, Y0
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 0(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 4(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 8(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 12(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 16(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 20(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 24(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 28(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 32(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 36(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 40(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 44(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 48(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 52(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 56(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 60(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 64(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 68(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 72(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 76(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 80(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 84(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 88(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 92(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 96(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 100(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 104(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 108(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 112(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 116(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 120(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 124(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y1, Y1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 128(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 132(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 136(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 140(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 144(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 148(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 152(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 156(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 160(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 164(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 168(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 172(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 176(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 180(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 184(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 188(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 192(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 196(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 200(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 204(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 208(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 212(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 216(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 220(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 224(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 228(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 232(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 236(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 240(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 244(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 248(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 252(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X1
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y1, Y1
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 128(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 132(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 136(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 140(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 144(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 148(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 152(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 156(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 160(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 164(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 168(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 172(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 176(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 180(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 184(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 188(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 192(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 196(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 200(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 204(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 208(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 212(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 216(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 220(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 224(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 228(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 232(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 236(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 240(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 244(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 248(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 252(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y2, Y2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 256(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 260(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 264(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 268(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 272(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 276(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 280(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 284(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 288(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 292(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 296(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 300(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 304(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 308(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 312(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 316(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 320(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 324(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 328(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 332(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 336(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 340(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 344(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 348(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 352(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 356(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 360(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 364(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 368(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 372(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 376(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 380(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X2
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y2, Y2
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y3, Y3
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 256(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 260(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 264(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 268(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 272(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 276(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 280(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 284(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 288(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 292(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 296(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 300(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 304(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 308(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 312(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 316(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 320(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 324(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 328(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 332(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 336(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 340(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 344(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 348(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 352(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 356(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 360(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 364(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 368(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 372(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 376(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 380(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X3
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y3, Y3
+	PREFETCHT1 (AX)(R10*1)
+	VUNPCKLPS Y3, Y2, Y4
+	VUNPCKHPS Y3, Y2, Y5
+	VUNPCKLPS Y1, Y0, Y2
+	VUNPCKHPS Y1, Y0, Y3
+	VUNPCKLPD Y4, Y2, Y0
+	VUNPCKHPD Y4, Y2, Y1
+	VUNPCKLPD Y5, Y3, Y2
+	VUNPCKHPD Y5, Y3, Y3
+	VPSLLD $16, Y0, Y4
+	VBROADCASTSS 384(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 388(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 392(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 396(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y0, Y6, Y5
+	VBROADCASTSS 400(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 404(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 408(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 412(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y1, Y4
+	VBROADCASTSS 416(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 420(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 424(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 428(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y1, Y6, Y5
+	VBROADCASTSS 432(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 436(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 440(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 444(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y2, Y4
+	VBROADCASTSS 448(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 452(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 456(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 460(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y2, Y6, Y5
+	VBROADCASTSS 464(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 468(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 472(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 476(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPSLLD $16, Y3, Y4
+	VBROADCASTSS 480(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 484(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 488(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 492(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VPAND Y3, Y6, Y5
+	VBROADCASTSS 496(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 500(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 504(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 508(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X3
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y3, Y3
+	PREFETCHT1 (AX)(R11*1)
 	VUNPCKLPS Y3, Y2, Y4
 	VUNPCKHPS Y3, Y2, Y5
 	VUNPCKLPS Y1, Y0, Y2
@@ -17326,6 +22458,1063 @@ loop:
 	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VINSERTF128 $1, 48(AX)(R8*1), Y3, Y3
 	PREFETCHT0 (AX)(R15*1)
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 384(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 400(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 416(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 432(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 448(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 464(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 480(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 496(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	ADDQ $512, R12
+	ADDQ $64, CX
+	ADDQ $64, R14
+	CMPQ R14, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R14
+	ADDQ $512, R13
+	ADDQ $64, R8
+	ADDQ $64, R15
+	CMPQ R15, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R15
+	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y8, Y8
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y9, Y9
+
+added1x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y10, Y10
+
+added2x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y11, Y11
+
+added3x1:
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y11, (AX)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y10, (AX)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamAlongFar256F16x1(c *streamBlock)
+// 1 rows of A by 32 columns.
+TEXT ·streamAlongFar256F16x1(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	ADDQ (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI), R12
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	ADDQ (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI), R13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
+
+start:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
+
+loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y0, Y0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 0(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 16(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 32(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 48(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 64(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 80(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 96(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 112(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X0
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y0, Y0
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 0(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 16(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 32(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 48(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 64(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 80(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 96(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 112(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X0
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y0, Y0
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 0(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 16(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 32(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 48(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 64(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 80(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 96(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 112(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X0
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y0, Y0
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 0(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 16(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 32(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 48(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 64(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 80(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 96(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 112(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y1, Y1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 128(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 144(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 160(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 176(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 192(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 208(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 224(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 240(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X1
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y1, Y1
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 128(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 144(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 160(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 176(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 192(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 208(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 224(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 240(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X1
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y1, Y1
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 128(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 144(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 160(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 176(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 192(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 208(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 224(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 240(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X1
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y1, Y1
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 128(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 144(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 160(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 176(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 192(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 208(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 224(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 240(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y2, Y2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 256(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 272(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 288(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 304(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 320(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 336(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 352(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 368(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X2
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y2, Y2
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 256(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 272(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 288(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 304(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 320(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 336(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 352(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 368(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X2
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y2, Y2
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 256(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 272(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 288(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 304(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 320(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 336(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 352(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 368(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X2
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y2, Y2
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 256(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 272(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 288(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 304(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 320(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 336(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 352(R13), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 368(R13), Y7
+	VFMADD231PS Y7, Y5, Y11
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X3
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y3, Y3
+	PREFETCHT1 (AX)(R10*1)
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 384(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 400(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 416(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 432(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 448(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 464(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 480(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 496(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X3
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y3, Y3
+	PREFETCHT1 (AX)(R11*1)
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 384(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 400(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 416(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 432(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 448(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 464(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 480(R9), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 496(R9), Y7
+	VFMADD231PS Y7, Y5, Y9
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X3
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y3, Y3
+	PREFETCHT1 (AX)(R14*1)
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 384(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 400(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 416(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 432(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 448(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 464(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 480(R12), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 496(R12), Y7
+	VFMADD231PS Y7, Y5, Y10
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X3
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y3, Y3
+	PREFETCHT1 (AX)(R15*1)
 	VPUNPCKLWD Y3, Y2, Y4
 	VPUNPCKHWD Y3, Y2, Y5
 	VPUNPCKLWD Y1, Y0, Y2
@@ -18806,6 +24995,1347 @@ added3x1:
 	VZEROUPPER
 	RET
 
+// func streamAlongFar256F16x2(c *streamBlock)
+// 2 rows of A by 32 columns.
+TEXT ·streamAlongFar256F16x2(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	ADDQ (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI), R12
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI), CX
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI), R14
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	ADDQ (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI), R13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI), R8
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI), R15
+
+start:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	VXORPS Y14, Y14, Y14
+	VXORPS Y15, Y15, Y15
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
+
+loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y0, Y0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 0(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 4(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 16(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 20(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 32(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 36(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 48(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 52(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 64(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 68(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 80(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 84(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 96(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 100(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 112(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 116(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X0
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y0, Y0
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 0(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 4(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 16(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 20(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 32(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 36(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 48(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 52(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 64(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 68(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 80(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 84(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 96(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 100(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 112(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 116(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X0
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y0, Y0
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(CX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 0(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 4(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 16(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 20(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 32(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 36(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 48(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 52(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 64(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 68(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 80(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 84(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 96(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 100(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 112(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 116(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X0
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y0, Y0
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(R8*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 0(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 4(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 16(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 20(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 32(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 36(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 48(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 52(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 64(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 68(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 80(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 84(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 96(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 100(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 112(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 116(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y1, Y1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 128(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 132(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 144(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 148(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 160(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 164(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 176(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 180(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 192(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 196(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 208(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 212(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 224(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 228(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 240(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 244(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X1
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y1, Y1
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 128(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 132(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 144(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 148(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 160(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 164(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 176(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 180(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 192(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 196(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 208(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 212(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 224(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 228(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 240(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 244(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X1
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y1, Y1
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(CX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 128(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 132(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 144(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 148(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 160(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 164(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 176(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 180(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 192(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 196(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 208(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 212(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 224(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 228(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 240(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 244(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X1
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y1, Y1
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(R8*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 128(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 132(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 144(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 148(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 160(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 164(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 176(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 180(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 192(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 196(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 208(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 212(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 224(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 228(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 240(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 244(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y2, Y2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 256(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 260(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 272(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 276(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 288(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 292(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 304(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 308(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 320(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 324(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 336(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 340(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 352(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 356(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 368(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 372(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X2
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y2, Y2
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 256(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 260(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 272(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 276(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 288(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 292(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 304(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 308(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 320(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 324(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 336(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 340(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 352(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 356(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 368(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 372(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X2
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y2, Y2
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(CX*1), X3
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(CX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 256(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 260(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 272(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 276(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 288(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 292(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 304(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 308(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 320(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 324(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 336(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 340(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 352(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 356(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 368(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 372(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X2
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y2, Y2
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(R8*1), X3
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(R8*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 256(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 260(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 272(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 276(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 288(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 292(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 304(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 308(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 320(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 324(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 336(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 340(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 352(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 356(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 368(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 372(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X3
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y3, Y3
+	PREFETCHT1 (AX)(R10*1)
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 384(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 388(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 400(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 404(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 416(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 420(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 432(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 436(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 448(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 452(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 464(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 468(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 480(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 484(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 496(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 500(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X3
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y3, Y3
+	PREFETCHT1 (AX)(R11*1)
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 384(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 388(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 400(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 404(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 416(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 420(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 432(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 436(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 448(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 452(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 464(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 468(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 480(R9), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 484(R9), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 496(R9), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 500(R9), Y7
+	VFMADD231PS Y7, Y5, Y11
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y0, Y0
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y1, Y1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y2, Y2
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(CX*1), X3
+	PREFETCHT1 (AX)(R14*1)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(CX*1), Y3, Y3
+	PREFETCHT1 (AX)(R14*1)
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 384(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 388(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 400(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 404(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 416(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 420(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 432(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 436(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 448(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 452(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 464(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 468(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 480(R12), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 484(R12), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 496(R12), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 500(R12), Y7
+	VFMADD231PS Y7, Y5, Y13
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y0, Y0
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y1, Y1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y2, Y2
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(R8*1), X3
+	PREFETCHT1 (AX)(R15*1)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(R8*1), Y3, Y3
+	PREFETCHT1 (AX)(R15*1)
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 384(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 388(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 400(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 404(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 416(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 420(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 432(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 436(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 448(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 452(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 464(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 468(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 480(R13), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 484(R13), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 496(R13), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 500(R13), Y7
+	VFMADD231PS Y7, Y5, Y15
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	ADDQ $512, R12
+	ADDQ $64, CX
+	ADDQ $64, R14
+	CMPQ R14, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R14
+	ADDQ $512, R13
+	ADDQ $64, R8
+	ADDQ $64, R15
+	CMPQ R15, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R15
+	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y8, Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y9, Y9
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y10, Y10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y11, Y11
+
+added1x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added2x1
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y12, Y12
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y13, Y13
+
+added2x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added3x1
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y14, Y14
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y15, Y15
+
+added3x1:
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y15, (AX)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y14, (AX)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+3*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+3*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+3*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y13, (AX)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y12, (AX)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+2*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+2*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+2*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y11, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y10, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+3*streamSlot__size+streamSlot_a+0)(DI), R13
+	MOVQ R13, (streamBlock_slots+3*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ R8, (streamBlock_slots+3*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R15, (streamBlock_slots+3*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+2*streamSlot__size+streamSlot_a+0)(DI), R12
+	MOVQ R12, (streamBlock_slots+2*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ CX, (streamBlock_slots+2*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R14, (streamBlock_slots+2*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
 // func streamAlong256F16x4(c *streamBlock)
 // 4 rows of A by 16 columns.
 TEXT ·streamAlong256F16x4(SB), NOSPLIT, $0-8
@@ -19592,6 +27122,971 @@ loop:
 	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
 	VINSERTF128 $1, 48(AX)(BX*1), Y3, Y3
 	PREFETCHT0 (AX)(R11*1)
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 384(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 388(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 392(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 396(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 400(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 404(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 408(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 412(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 416(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 420(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 424(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 428(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 432(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 436(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 440(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 444(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 448(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 452(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 456(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 460(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 464(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 468(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 472(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 476(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 480(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 484(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 488(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 492(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 496(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 500(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 504(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 508(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	ADDQ $512, DX
+	ADDQ $64, SI
+	ADDQ $64, R10
+	CMPQ R10, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R10
+	ADDQ $512, R9
+	ADDQ $64, BX
+	ADDQ $64, R11
+	CMPQ R11, streamBlock_near(DI)
+	CMOVQEQ streamBlock_next(DI), R11
+	DECQ streamBlock_k(DI)
+	JZ sums
+	DECQ streamBlock_left(DI)
+	JNZ loop
+
+sums:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added0x1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y8, Y8
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y9, Y9
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Y10, Y10
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Y11, Y11
+
+added0x1:
+	CMPQ streamBlock_adds(DI), $0
+	JEQ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	TESTQ AX, AX
+	JZ added1x1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI), AX
+	VADDPS (AX), Y12, Y12
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI), AX
+	VADDPS (AX), Y13, Y13
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI), AX
+	VADDPS (AX), Y14, Y14
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI), AX
+	VADDPS (AX), Y15, Y15
+
+added1x1:
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y15, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y14, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y13, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y12, (AX)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+1*streamSlot__size+streamSlot_src+24)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	VMOVUPS Y11, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	VMOVUPS Y10, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	VMOVUPS Y9, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	VMOVUPS Y8, (AX)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+0)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+0)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+8)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+8)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+16)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+16)(DI)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_dst+24)(DI), AX
+	MOVQ AX, (streamBlock_slots+0*streamSlot__size+streamSlot_src+24)(DI)
+	CMPQ streamBlock_k(DI), $0
+	JNE start
+	SUBQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	MOVQ R9, (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ BX, (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R11, (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI)
+	SUBQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	MOVQ DX, (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI)
+	MOVQ SI, (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI)
+	MOVQ R10, (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI)
+	VZEROUPPER
+	RET
+
+// func streamAlongFar256F16x4(c *streamBlock)
+// 4 rows of A by 16 columns.
+TEXT ·streamAlongFar256F16x4(SB), NOSPLIT, $0-8
+	MOVQ c+0(FP), DI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_a+0)(DI), DX
+	ADDQ (streamBlock_slots+0*streamSlot__size+streamSlot_used+0)(DI), DX
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_offset+0)(DI), SI
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_fetch+0)(DI), R10
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_a+0)(DI), R9
+	ADDQ (streamBlock_slots+1*streamSlot__size+streamSlot_used+0)(DI), R9
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_offset+0)(DI), BX
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_fetch+0)(DI), R11
+
+start:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	VXORPS Y14, Y14, Y14
+	VXORPS Y15, Y15, Y15
+	MOVQ streamBlock_each(DI), AX
+	MOVQ AX, streamBlock_left(DI)
+
+loop:
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y0, Y0
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(SI*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 0(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 4(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 8(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 12(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 16(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 20(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 24(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 28(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 32(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 36(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 40(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 44(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 48(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 52(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 56(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 60(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 64(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 68(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 72(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 76(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 80(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 84(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 88(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 92(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 96(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 100(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 104(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 108(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 112(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 116(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 120(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 124(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X0
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y0, Y0
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 0(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 0(AX)(BX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 0(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 4(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 8(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 12(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 16(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 20(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 24(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 28(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 32(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 36(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 40(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 44(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 48(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 52(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 56(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 60(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 64(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 68(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 72(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 76(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 80(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 84(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 88(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 92(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 96(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 100(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 104(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 108(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 112(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 116(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 120(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 124(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y1, Y1
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(SI*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 128(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 132(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 136(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 140(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 144(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 148(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 152(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 156(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 160(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 164(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 168(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 172(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 176(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 180(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 184(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 188(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 192(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 196(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 200(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 204(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 208(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 212(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 216(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 220(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 224(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 228(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 232(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 236(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 240(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 244(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 248(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 252(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X1
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y1, Y1
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 16(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 16(AX)(BX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 128(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 132(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 136(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 140(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 144(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 148(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 152(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 156(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 160(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 164(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 168(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 172(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 176(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 180(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 184(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 188(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 192(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 196(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 200(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 204(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 208(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 212(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 216(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 220(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 224(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 228(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 232(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 236(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 240(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 244(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 248(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 252(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y2, Y2
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(SI*1), X3
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(SI*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 256(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 260(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 264(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 268(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 272(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 276(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 280(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 284(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 288(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 292(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 296(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 300(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 304(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 308(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 312(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 316(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 320(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 324(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 328(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 332(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 336(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 340(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 344(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 348(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 352(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 356(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 360(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 364(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 368(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 372(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 376(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 380(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X2
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y2, Y2
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 32(AX)(BX*1), X3
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 32(AX)(BX*1), Y3, Y3
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 256(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 260(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 264(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 268(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 272(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 276(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 280(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 284(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 288(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 292(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 296(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 300(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 304(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 308(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 312(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 316(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 320(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 324(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 328(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 332(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 336(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 340(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 344(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 348(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 352(R9), Y7
+	VFMADD231PS Y7, Y4, Y12
+	VBROADCASTSS 356(R9), Y7
+	VFMADD231PS Y7, Y4, Y13
+	VBROADCASTSS 360(R9), Y7
+	VFMADD231PS Y7, Y4, Y14
+	VBROADCASTSS 364(R9), Y7
+	VFMADD231PS Y7, Y4, Y15
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 368(R9), Y7
+	VFMADD231PS Y7, Y5, Y12
+	VBROADCASTSS 372(R9), Y7
+	VFMADD231PS Y7, Y5, Y13
+	VBROADCASTSS 376(R9), Y7
+	VFMADD231PS Y7, Y5, Y14
+	VBROADCASTSS 380(R9), Y7
+	VFMADD231PS Y7, Y5, Y15
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y0, Y0
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y1, Y1
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y2, Y2
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(SI*1), X3
+	PREFETCHT1 (AX)(R10*1)
+	MOVQ (streamBlock_slots+0*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(SI*1), Y3, Y3
+	PREFETCHT1 (AX)(R10*1)
+	VPUNPCKLWD Y3, Y2, Y4
+	VPUNPCKHWD Y3, Y2, Y5
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPUNPCKLDQ Y4, Y2, Y0
+	VPUNPCKHDQ Y4, Y2, Y1
+	VPUNPCKLDQ Y5, Y3, Y2
+	VPUNPCKHDQ Y5, Y3, Y3
+	VPERMQ $0xd8, Y0, Y0
+	VCVTPH2PS X0, Y4
+	VBROADCASTSS 384(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 388(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 392(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 396(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y0, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 400(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 404(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 408(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 412(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y1, Y1
+	VCVTPH2PS X1, Y4
+	VBROADCASTSS 416(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 420(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 424(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 428(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y1, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 432(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 436(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 440(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 444(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y2, Y2
+	VCVTPH2PS X2, Y4
+	VBROADCASTSS 448(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 452(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 456(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 460(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y2, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 464(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 468(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 472(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 476(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	VPERMQ $0xd8, Y3, Y3
+	VCVTPH2PS X3, Y4
+	VBROADCASTSS 480(DX), Y7
+	VFMADD231PS Y7, Y4, Y8
+	VBROADCASTSS 484(DX), Y7
+	VFMADD231PS Y7, Y4, Y9
+	VBROADCASTSS 488(DX), Y7
+	VFMADD231PS Y7, Y4, Y10
+	VBROADCASTSS 492(DX), Y7
+	VFMADD231PS Y7, Y4, Y11
+	VEXTRACTF128 $1, Y3, X5
+	VCVTPH2PS X5, Y5
+	VBROADCASTSS 496(DX), Y7
+	VFMADD231PS Y7, Y5, Y8
+	VBROADCASTSS 500(DX), Y7
+	VFMADD231PS Y7, Y5, Y9
+	VBROADCASTSS 504(DX), Y7
+	VFMADD231PS Y7, Y5, Y10
+	VBROADCASTSS 508(DX), Y7
+	VFMADD231PS Y7, Y5, Y11
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+0)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+32)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y0, Y0
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+8)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+40)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y1, Y1
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+16)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+48)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y2, Y2
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+24)(DI), AX
+	VMOVUPS 48(AX)(BX*1), X3
+	PREFETCHT1 (AX)(R11*1)
+	MOVQ (streamBlock_slots+1*streamSlot__size+streamSlot_rows+56)(DI), AX
+	VINSERTF128 $1, 48(AX)(BX*1), Y3, Y3
+	PREFETCHT1 (AX)(R11*1)
 	VPUNPCKLWD Y3, Y2, Y4
 	VPUNPCKHWD Y3, Y2, Y5
 	VPUNPCKLWD Y1, Y0, Y2

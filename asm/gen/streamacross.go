@@ -5,7 +5,7 @@ import "fmt"
 // streamsAcross are the stream kernels for rows of K.
 var streamsAcross = streamTable{
 	{forms: anyForm, rows: streamRows, most: 4, all: 16, far: nearAndFar},
-	{forms: asWords, rows: streamFew, most: 8, all: 8, ymm: true, far: near},
+	{forms: asWords, rows: streamFew, most: 8, all: 8, ymm: true, far: nearAndFar},
 }
 
 func writeStreamsAcross(s *source) {
@@ -191,7 +191,7 @@ func (k stream) straight256(s *source) {
 	k.straightStart(s)
 	for vecs := k.vecs; vecs > 0; vecs /= 2 {
 		block, loop := fmt.Sprintf("block%d", vecs), fmt.Sprintf("loop%d", vecs)
-		n := stream{k.form, k.rows, vecs, true, false}
+		n := stream{k.form, k.rows, vecs, true, k.far}
 		s.label(block)
 		s.op("CMPQ BX, $%d", 8*vecs)
 		s.op("JL block%d", vecs/2)
@@ -226,7 +226,7 @@ func (k stream) step256(s *source, fetch []string) {
 			k.kernel().multiply(s, i*k.vecs+v, a+i, y)
 		}
 		for f := v * len(fetch) / k.vecs; f < (v+1)*len(fetch)/k.vecs; f++ {
-			s.op("PREFETCHT0 %s", fetch[f])
+			s.op("%s %s", k.prefetch(), fetch[f])
 		}
 	}
 }

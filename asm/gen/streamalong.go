@@ -7,7 +7,7 @@ var streamsAlong = streamTable{
 	{forms: anyForm, rows: streamRows, most: 2, all: 8, far: near},
 	{forms: []form{pairs}, rows: streamRows, most: 2, all: 8, far: far},
 	{forms: []form{words}, rows: streamRows[1:], most: 2, all: 8, far: far},
-	{forms: asWords, rows: streamFew, most: 4, all: 8, ymm: true, far: near},
+	{forms: asWords, rows: streamFew, most: 4, all: 8, ymm: true, far: nearAndFar},
 }
 
 func writeStreamsAlong(s *source) { streamsAlong.write(func(k stream) { k.transposed(s) }) }
@@ -275,7 +275,8 @@ func quad(s *source, reg func(i int) string, r, tmp int, unpack [2][2]string) {
 // slots256 multiplies a block of all slots, whose accumulators start at the registers that first returns. It takes 16
 // bytes of each row at a time, the fifth row's beside the first's and so on, and transposes the words of four rows
 // within the lanes. Pairs of bf16 are transposed as words, and f16 so far that only the halves of a lane are in the
-// wrong one.
+// wrong one. Where rows are not prefetched to the first-level cache, one slot comes after the other, so that a line is
+// there until all of it is read, but for 16-bit elements, whose chains of 32 products would wait.
 //
 //	Y0-Y3 B   Y4 Y5 under way   Y6 upper halves   Y7 A   Y8-Y15 accumulators
 func (k stream) slots256(s *source, first func(slot int) int) {
@@ -288,28 +289,31 @@ func (k stream) slots256(s *source, first func(slot int) int) {
 		unpack = byHalves
 	}
 	depth, steps := 64/k.bytes, 16/k.bytes // of K in a block, and at a time
-	for at := 0; at < depth; at += steps {
-		for slot := range k.vecs {
-			regs := slotRegs[slot]
-			addr := fmt.Sprintf("%d(AX)(%s*1)", at*k.bytes, regs.offset)
-			for i := range 8 {
-				s.slot(slot, "rows", i%2*4+i/2, "AX")
-				if i%2 == 0 {
-					s.op("VMOVUPS %s, X%d", addr, i/2)
-				} else {
-					s.op("VINSERTF128 $1, %s, Y%d, Y%d", addr, i/2, i/2)
-				}
-				if i/2 == at/steps {
-					s.op("PREFETCHT0 (AX)(%s*1)", regs.fetch)
-				}
+	times := depth / steps
+	for o := range times * k.vecs {
+		time, slot := o/k.vecs, o%k.vecs
+		if k.far && k.form == words {
+			time, slot = o%times, o/times
+		}
+		at, regs := time*steps, slotRegs[slot]
+		addr := fmt.Sprintf("%d(AX)(%s*1)", at*k.bytes, regs.offset)
+		for i := range 8 {
+			s.slot(slot, "rows", i%2*4+i/2, "AX")
+			if i%2 == 0 {
+				s.op("VMOVUPS %s, X%d", addr, i/2)
+			} else {
+				s.op("VINSERTF128 $1, %s, Y%d, Y%d", addr, i/2, i/2)
 			}
-			quad(s, k.kernel().reg, 0, 4, unpack)
-			for step := range steps {
-				b := k.widened(s, step)
-				for i := range k.rows {
-					s.op("VBROADCASTSS %d(%s), Y7", 4*(k.kernel().mr*(at+step)+i), regs.a)
-					k.kernel().multiply(s, first(slot)+i, 7, b)
-				}
+			if i/2 == time {
+				k.fetchRow(s, slot)
+			}
+		}
+		quad(s, k.kernel().reg, 0, 4, unpack)
+		for step := range steps {
+			b := k.widened(s, step)
+			for i := range k.rows {
+				s.op("VBROADCASTSS %d(%s), Y7", 4*(k.kernel().mr*(at+step)+i), regs.a)
+				k.kernel().multiply(s, first(slot)+i, 7, b)
 			}
 		}
 	}
