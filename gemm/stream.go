@@ -28,20 +28,25 @@ type blocksOfA struct {
 }
 
 // streamColumns multiplies A by n columns of B from col on: at once, or, if A fills more than a panel, by as many as a
-// panel of B has after the other. Sums are added up in C, if nobody else computes, and it holds them as they are, or in mem:
-// workers that add to C every few rows of K take its lines from each other, though each has columns of its own, as a
-// processor fetches the lines after them, too.
+// panel of B has after the other. Sums are added up in C, if nobody else computes, and it holds them as they are, or in
+// mem: workers that add to C every few rows of K take its lines from each other, though each has columns of its own, as
+// a processor fetches the lines after them, too.
 func (p *product) streamColumns(a blocksOfA, col, n int, alone bool, mem unsafe.Pointer, t *spin.Turn) {
 	sums, inC := lines{mem, n * 4}, alone && p.Direct()
 	if inC {
 		sums = lines{p.c.at(0, col), p.c.pitch()}
 	}
-	deep, width := a.depth, n // of a call
-	if p.M > p.Kernel.MR {
-		width = p.Kernel.NR
-	} else if !p.b.packed {
-		// Blocks of K that lie one after the other, but not more than are read in one turn.
-		deep *= max(1, inPlaceBytes/(a.depth*n*p.b.elem.Size()))
+	deep, width := a.depth, n // of a call, which is not more of B than is read in one turn
+	nr, size := p.Kernel.NR, p.b.elem.Size()
+	switch {
+	case p.M > p.Kernel.MR:
+		width = nr
+	case p.b.packed:
+	case p.b.trans: // rows along K, which are read fastest to their ends
+		deep = min(p.K, deep*max(1, inPlaceBytes/(deep*nr*size)))
+		width = max(1, inPlaceBytes/(deep*nr*size)) * nr
+	default: // blocks of K that lie one after the other
+		deep *= max(1, inPlaceBytes/(deep*n*size))
 	}
 	for k0 := 0; k0 < p.K; k0 += deep {
 		for j := 0; j < n; j += width {
