@@ -67,7 +67,9 @@ func (k stream) panelsLoop(s *source, label string) {
 	k.store(s, 0, 0, k.vecs, addr, nil)
 }
 
-// panelsStep multiplies a word of K of the panels, whose vectors have so many bytes in memory.
+// panelsStep multiplies a word of K of the panels, whose vectors have so many bytes in memory. For few rows it asks the
+// second-level cache for every other line, and is given both: products that do not take as long as to fetch a line
+// would fill all buffers, in which case further prefetches are dropped.
 func (k stream) panelsStep(s *source, vec int) {
 	if k.is8() {
 		k.panelsStep8(s)
@@ -77,12 +79,16 @@ func (k stream) panelsStep(s *source, vec int) {
 	var bs []int
 	var fetch []string
 	b, _, _ := k.registers()
+	apart := 64
+	if k.far && k.rows <= 4 {
+		apart = 128
+	}
 	for v := range k.vecs {
 		at := panelAt[v/kern.vecs]
 		o := v % kern.vecs * vec
 		k.load(s, fmt.Sprintf("%d(SI)%s", o, at), b+v)
 		bs = append(bs, b+v)
-		if o%64 == 0 {
+		if o%apart == 0 {
 			fetch = append(fetch, fmt.Sprintf("%d(R11)%s", o, at))
 		}
 	}
