@@ -137,7 +137,7 @@ var tunings = []struct {
 		}
 		t.fewRows = [forms]int{3, 2, 3}
 		t.fewTurned[AlongK] = 64 << 10
-		t.inPlace = [forms]int{4, 4, 16}
+		t.inPlace = [forms]int{4, 4, 8}
 		t.fresh = [forms]int{128, 128, 0}
 		t.along, t.alongWide = [crowds]int{}, 0
 	}},
