@@ -158,11 +158,8 @@ func (in *tilesOfA) multiply(m int, a, b, src unsafe.Pointer, lds int, dst unsaf
 				var odd, even [nr]float32
 				for w, x := range (*[amxStep]uint32)(unsafe.Add(block, i*in.row)) {
 					xOdd, xEven := bf16Input(x&0xffff0000), bf16Input(x<<16)
-					yOdd, yEven := oddB[w*nr:][:nr], evenB[w*nr:][:nr]
-					for j := range odd {
-						odd[j] = sumFlush(xOdd*yOdd[j], odd[j])
-						even[j] = sumFlush(xEven*yEven[j], even[j])
-					}
+					sumFlushAll(odd[:], xOdd, oddB[w*nr:][:nr])
+					sumFlushAll(even[:], xEven, evenB[w*nr:][:nr])
 				}
 				out := acc[i*nr:][:nr]
 				for j := range out {

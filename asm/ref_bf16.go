@@ -38,13 +38,32 @@ func bf16Input(w uint32) float64 {
 
 // sumFlush returns p + c rounded once, for p a product of two bf16, or a zero of its sign if the result is subnormal.
 func sumFlush(p float64, c float32) float32 {
-	// Rounding twice is the same as rounding once unless the first lands half-way between two float32s.
-	const half, below = 1 << 28, 1<<29 - 1 // of the 29 bits that a float32 lacks
-	s := p + float64(c)
-	if u := math.Float64bits(s); u&below != half && u<<1 >= (1023-126)<<53 {
+	if s := p + float64(c); roundsOnce(s) {
 		return float32(s)
 	}
 	return sumFlushExact(p, float64(c))
+}
+
+// sumFlushAll adds x times each of y to each of acc, as sumFlush does.
+func sumFlushAll(acc []float32, x float64, y []float64) {
+	y = y[:len(acc)]
+	for j, c := range acc {
+		p := x * y[j]
+		s := p + float64(c)
+		if !roundsOnce(s) {
+			acc[j] = sumFlushExact(p, float64(c))
+			continue
+		}
+		acc[j] = float32(s)
+	}
+}
+
+// roundsOnce reports whether s, a sum that was rounded, is surely a normal float32 if rounded to one, and the same as
+// if it had not been rounded before: it does not lie half-way between two float32s.
+func roundsOnce(s float64) bool {
+	const half, below = 1 << 28, 1<<29 - 1 // of the 29 bits that a float32 lacks
+	u := math.Float64bits(s)
+	return u&below != half && u<<1 >= (1023-126)<<53
 }
 
 // sumFlushExact is sumFlush where it takes care.
@@ -52,6 +71,9 @@ func sumFlushExact(p, c float64) float32 {
 	// A result is subnormal if rounding to 24 bits with an unbounded exponent leaves less than minNormal. From
 	// border, half a unit in the last place below it, that rounds up.
 	const border = minNormal * (1 - 0x1p-25)
+	if s := p + c; s == 0 {
+		return float32(s) // exact, and frequent: zeros fill up panels
+	}
 	s := sumOdd(p, c)
 	if -border < s && s < border {
 		return float32(math.Copysign(0, s))
@@ -79,11 +101,10 @@ func mulDotBF16(k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer,
 			}
 			for i, x := range as[kd*mr:][:mr] {
 				xOdd, xEven := bf16Input(x&0xffff0000), bf16Input(x<<16)
+				// dotBF16, but for the flush of the accumulators, which flushed themselves.
 				out := acc[i*nr:][:nr]
-				for j := range out {
-					// dotBF16, but for the flush of the accumulator, which flushed itself.
-					out[j] = sumFlush(xEven*even[j], sumFlush(xOdd*odd[j], out[j]))
-				}
+				sumFlushAll(out, xOdd, odd[:])
+				sumFlushAll(out, xEven, even[:])
 			}
 		}
 		storeTile(tileAt(dst, p, mr, ldd), ldd, acc[:], tileAt(src, p, mr, lds), lds, mr, nr)
