@@ -18,6 +18,9 @@ import (
 // first rows and columns, in all ways, and compares the largest relative error with OpenBLAS's in float32, as measured
 // with 0.3.21 of Debian, and in 16 and 8 bits with that of the definition, of products that are exact.
 func TestExact(t *testing.T) {
+	if raceEnabled {
+		t.Skip("numbers, in ways that others take, too")
+	}
 	t.Run("f32", testExact[float32])
 	t.Run("bf16", testExact[bf16.BF16])
 	t.Run("f16", testExact[float16.Float16])
@@ -31,8 +34,8 @@ func testExact[I gemm.Element](t *testing.T) {
 		k        int
 		openBLAS float64
 	}{{1e3, 4.9e-7}, {1e4, 3.4e-7}, {1e5, 1.0e-6}, {1e6, 2.0e-6}} {
-		if tc.k > 1e4 && (testing.Short() || raceEnabled) {
-			continue
+		if tc.k > 1e4 && testing.Short() || tc.k > 1e5 && elem != asm.F32 {
+			continue // what narrower types have for a limit is summed here, and more of K says no more of them
 		}
 		r := rand.New(rand.NewPCG(1, uint64(tc.k)))
 		a, b := gemm.NewMatrix[I](m, tc.k), gemm.NewMatrix[I](n, tc.k)

@@ -146,6 +146,8 @@ func testFinish(t *testing.T, check func(*testing.T, spec, finishing) gemm.Stats
 	switch {
 	case *long:
 		turns = 2000
+	case slowKernel(k.Name) && raceEnabled:
+		turns = 4
 	case slowKernel(k.Name) || raceEnabled:
 		turns = 10
 	case testing.Short() || k.Arithmetic != gemm.Native:

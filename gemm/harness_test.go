@@ -81,17 +81,13 @@ type operands[O gemm.Output, I gemm.Element] struct {
 func build[O gemm.Output, I gemm.Element](t testing.TB, s spec) operands[O, I] {
 	t.Helper()
 	r := rand.New(rand.NewPCG(s.seed, 7))
-	value := s.value
-	if value == nil {
-		value = ordinary
-	}
 	a, freeA := matrix[I](t, s.m, s.k, s.padA, s.ta, !s.atStart)
 	b, freeB := matrix[I](t, s.k, s.n, s.padB, s.tb, !s.atStart)
 	c, freeC := matrix[O](t, s.m, s.n, s.padC, s.tc, !s.atStart)
-	fill(a, func() float32 { return value(r) })
-	fill(b, func() float32 { return value(r) })
+	sow(a, s.ta, r, s.value)
+	sow(b, s.tb, r, s.value)
 	if s.beta != 0 { // else C stays all NaN, which must not survive
-		fill(c, func() float32 { return value(r) })
+		sow(c, s.tc, r, s.value)
 	}
 	return operands[O, I]{c, a, b, func() { freeA(); freeB(); freeC() }}
 }
@@ -123,8 +119,11 @@ func matrix[T gemm.Element](t testing.TB, rows, cols, pad int, trans, atEnd bool
 		n = (rows-1)*(cols+pad) + cols
 	}
 	data, free := fenced[T](t, n, atEnd)
-	for i := range data {
-		data[i] = canary[T]()
+	if n > 0 {
+		data[0] = canary[T]()
+	}
+	for made := 1; made < n; made *= 2 {
+		copy(data[made:], data[:made])
 	}
 	m := gemm.Matrix[T]{Rows: rows, Cols: cols, Stride: cols + pad, Data: data}
 	if trans {
@@ -141,8 +140,65 @@ func fill[T gemm.Element](m gemm.Matrix[T], value func() float32) {
 	}
 }
 
-// ordinary returns a number of either sign, 2^-14 to 4 in size or sometimes 0. It makes
-// one of a single random word, as tests need hundreds of millions.
+// sow fills m, which is a transposed view if trans, with what value makes of r, or with ordinary numbers: to make each
+// of those anew takes longer than most products.
+func sow[T gemm.Element](m gemm.Matrix[T], trans bool, r *rand.Rand, value func(*rand.Rand) float32) {
+	if value != nil {
+		fill(m, func() float32 { return value(r) })
+		return
+	}
+	plant(m, trans, seedsOf[T](), r.IntN(seedCount))
+}
+
+// plant fills m, a transposed view if trans, with seeds from one on, one row after the other and from the first again.
+// If there is a prime number of them, rows are hardly ever alike. It stores them row by row as they lie in memory: the
+// race detector looks at every store.
+func plant[T gemm.Element](m gemm.Matrix[T], trans bool, seeds []T, at int) {
+	rows, cols, along, across := m.Rows, m.Cols, 1, m.Cols
+	if trans {
+		rows, cols, along, across = cols, rows, across, along
+	}
+	row := make([]T, cols)
+	for i := range min(rows, len(m.Data)) { // none without columns
+		pick(row, seeds, (at+i*across)%len(seeds), along)
+		copy(m.Data[i*m.Stride:], row)
+	}
+}
+
+// pick takes every step'th of seeds, from one on.
+//
+//go:norace
+func pick[T gemm.Element](row, seeds []T, at, step int) {
+	for i := range row {
+		row[i] = seeds[at]
+		at = (at + step) % len(seeds)
+	}
+}
+
+const seedCount = 1<<18 - 5
+
+var allSeeds [5]any // of every type, as tests come to need them
+
+// seedsOf returns ordinary numbers.
+func seedsOf[T gemm.Element]() []T {
+	of := &allSeeds[typeOf[T]()]
+	if *of == nil {
+		r := rand.New(rand.NewPCG(3, 7))
+		*of = seedsFrom[T](seedCount, func() float32 { return ordinary(r) })
+	}
+	return (*of).([]T)
+}
+
+// seedsFrom returns n elements of what value returns.
+func seedsFrom[T gemm.Element](n int, value func() float32) []T {
+	seeds := make([]T, n)
+	for i := range seeds {
+		seeds[i] = from[T](value())
+	}
+	return seeds
+}
+
+// ordinary returns a number of either sign, 2^-14 to 4 in size or sometimes 0. It makes one of a single random word.
 func ordinary(r *rand.Rand) float32 {
 	u := r.Uint64()
 	if u>>60 == 0 {
@@ -296,6 +352,9 @@ func same[T gemm.Element](t testing.TB, got, want []T, cols int) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Fatalf("%d elements, want %d", len(got), len(want))
+	}
+	if equalBits(got, want) {
+		return
 	}
 	for i := range got {
 		if g, w := to(got[i]), to(want[i]); bitsOf(got[i]) != bitsOf(want[i]) && (g == g || w == w) {

@@ -61,7 +61,7 @@ func newBarrier(t testing.TB) *barrier.Barrier {
 // Bulk transfers move exactly their bytes, or combine them, and complete them.
 func TestBulkMatchesModel(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
-	for range 2000 {
+	for range rounds(2000) {
 		c := bulkCall{
 			size: 16 * r.IntN(300), at: 16 * r.IntN(20), offset: 16 * r.IntN(20), from: 16 * r.IntN(20),
 			global: tile.Global{Bytes: make([]byte, 320+300*16), Address: 16 * uint64(r.IntN(9))},

@@ -30,7 +30,7 @@ func newCluster(t testing.TB, r *rand.Rand, n, size int) (tile.Cluster, []barrie
 // completes its bytes on the barrier of each; other CTAs see nothing of it.
 func TestMulticastMatchesLoad(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 32))
-	for range 1000 {
+	for range rounds(1000) {
 		cfg := randomConfig(r)
 		m := newMap(t, cfg)
 		size := 16 * r.IntN(40)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"example.com/leafhopper/internal/race"
 	"example.com/leafhopper/tile"
 )
 
@@ -152,11 +153,20 @@ func randomCoord(r *rand.Rand, cfg tile.Config, lowest int) []int32 {
 	return coord
 }
 
+// rounds returns how often a test of one goroutine does something over again: the race detector has nothing to find in
+// it, and takes ten times as long.
+func rounds(n int) int {
+	if race.Enabled {
+		return n / 10
+	}
+	return n
+}
+
 // Load and Store agree with the byte-by-byte model over random maps, in and
 // out of bounds, at every offset, and touch no byte that it does not touch.
 func TestCopiesMatchModel(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 4000 {
+	for range rounds(4000) {
 		cfg := randomConfig(r)
 		m := newMap(t, cfg)
 		offset := 128 * r.IntN(9)

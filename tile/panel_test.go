@@ -192,7 +192,7 @@ func TestPanelLoad(t *testing.T) {
 		if c.Side == tile.SideB {
 			width = c.Kernel.NR
 		}
-		for i := range 40 {
+		for i := range rounds(40) {
 			rows, k := r.IntN(4*width), r.IntN(80)
 			if i%20 == 0 {
 				k = 4096 + r.IntN(80) // more than a packer takes at once
