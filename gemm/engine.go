@@ -214,10 +214,7 @@ func (e *Engine) plan(p *product, s *settings) *plan.Plan {
 	}
 	stays := q.Alone(plan.Many)
 	if !stays {
-		q.Workers, q.Procs, q.Waits = s.workerCount(), s.processors(), s.ctx != nil
-		if q.Alone(q.Crowd(q.AtOnce())) {
-			q.Workers, q.Waits = 1, false
-		}
+		q.Staff(s.workerCount(), s.processors(), s.ctx != nil)
 		if had := e.plans.of(q); had != nil {
 			return &had.plan
 		}

@@ -1,6 +1,7 @@
 package gemm
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,36 +22,12 @@ type Question struct {
 	Kernel         string // "" is the best
 }
 
-// A pretended machine is one that decisions can be asked about anywhere.
-type pretended struct {
-	name        string
-	bf16, words string // kernels, of bf16 and of other types
-	machine     plan.Machine
-}
-
-var machines = []pretended{
-	{"zen3", "avx2", "avx2", plan.Machine{Name: "zen3", L2: 512 << 10, L3: 32 << 20}},
-	{"zen4", "avx512bf16", "avx512", plan.Machine{Name: "zen4", L2: 1 << 20, L3: 32 << 20}},
-	{"zen5", "avx512bf16", "avx512", plan.Machine{Name: "zen5", L2: 1 << 20, L3: 32 << 20}},
-	{"intel", "avx512", "avx512", plan.Machine{Name: "intel", L2: 2 << 20, L3: 48 << 20}},
-	{"amx", "amx", "avx512", plan.Machine{Name: "intel", L2: 2 << 20, L3: 260 << 20}},
-	{"go", "go", "go", plan.Machine{Name: "other", L2: 1 << 20, L3: 32 << 20}},
-}
-
 // Machines returns the names of the machines that [Explain] can pretend.
 func Machines() (names []string) {
-	for _, m := range machines {
-		names = append(names, m.name)
+	for i := range plan.Machines {
+		names = append(names, plan.Machines[i].Name)
 	}
 	return names
-}
-
-// kernel returns the kernel for elements of type t.
-func (m *pretended) kernel(t asm.Type) *asm.Kernel {
-	if t == asm.BF16 || is8Bit(t) {
-		return asm.Named(m.bf16)
-	}
-	return asm.Named(m.words)
 }
 
 // Explain says in some ten lines how a product would be computed in native arithmetic, and why not otherwise.
@@ -68,9 +45,9 @@ func Explain(a Question) (string, error) {
 			return "", fmt.Errorf("gemm: Explain: there is no machine %q; machines: %s",
 				a.Machine, strings.Join(Machines(), ", "))
 		}
-		m := machines[i]
-		if on = m.machine.Tune(); a.Kernel == "" {
-			k, err = m.kernel(a.Type), nil
+		m := &plan.Machines[i]
+		if on = m.Tune(); a.Kernel == "" {
+			k, err = m.Kernel(a.Type), nil
 		}
 	}
 	if err != nil {
@@ -79,13 +56,8 @@ func Explain(a Question) (string, error) {
 	p := a.product(k)
 	p.survey(on)
 	q := &p.Problem
-	if q.Workers = a.Workers; q.Workers == 0 {
-		q.Workers = plan.Here.Cores()
-	}
-	q.Procs = q.Workers
-	if q.Alone(q.Crowd(q.Workers)) {
-		q.Workers = 1
-	}
+	workers := cmp.Or(a.Workers, plan.Here.Cores())
+	q.Staff(workers, workers, false)
 	g := plan.Choose(q)
 	var t strings.Builder
 	fmt.Fprintf(&t, "product  %dx%dx%d, %v to %v, B %s, of %s, kernel %s (%dx%d)",

@@ -103,12 +103,6 @@ func RingBytes(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
 	return int(g.Bytes()), err
 }
 
-// RingSlabs returns how many slabs a stage of it has, which workers share.
-func RingSlabs(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
-	g, err := e.planned(c, a, b, opts)
-	return g.Slabs(), err
-}
-
 // MovePacked moves the panels of p to memory of their size.
 func MovePacked[T Element](p *Packed[T], memory []byte) {
 	copy(memory[:p.p.size], p.p.data())
@@ -158,9 +152,6 @@ func pretendName(is bool, name string) (restore func()) {
 	})
 }
 
-// OnIntel reports whether it plans for one.
-func OnIntel() bool { return plan.Here.Name == "intel" }
-
 // pretend has the engine plan for another machine.
 func pretend(change func(m *plan.Machine)) (restore func()) {
 	old, other := plan.Here, *plan.Here
@@ -168,34 +159,6 @@ func pretend(change func(m *plan.Machine)) (restore func()) {
 	change(&other)
 	plan.Here = other.Tune()
 	return func() { plan.Here = old }
-}
-
-// StreamColumns returns the columns of a slab of e.Multiply with these arguments,
-// 0 if workers do not share out columns.
-func StreamColumns(e *Engine, c, a, b AnyMatrix, opts ...Option) (int, error) {
-	path, err := PathOf(e, c, a, b, opts...)
-	return path.Columns.Cols, err
-}
-
-// PlaceSlabs returns the slabs into which so many workers cut a product of elements of
-// type t, 0 if it is not computed in place.
-func PlaceSlabs(k *asm.Kernel, t asm.Type, m, n, depth, workers int) (slabs int) {
-	for _, b := range []view{{packed: true}, {trans: true}, {}} {
-		b.rows, b.cols, b.stride, b.elem = depth, n, n, t
-		p := product{
-			Problem: plan.Problem{K: depth, Kernel: k},
-			a:       view{rows: m, cols: depth, stride: depth, elem: t},
-			b:       b,
-			c:       view{rows: m, cols: n, stride: n},
-		}
-		p.pose()
-		p.survey(plan.Here)
-		p.Workers, p.Procs = workers, workers
-		if g := plan.Choose(&p.Problem); g.Share == plan.BySlabs {
-			slabs = g.Slabs.Count
-		}
-	}
-	return slabs
 }
 
 // Alone reports whether a product of such a size stays with its caller, who may have so many workers.

@@ -2,13 +2,11 @@ package gemm_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"runtime"
 	"testing"
 	"unsafe"
 
 	"example.com/leafhopper/asm"
-	"example.com/leafhopper/barrier"
 	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/gemm"
 )
@@ -178,95 +176,5 @@ func onGrid[O gemm.Output, I gemm.Element](t *testing.T, s spec) {
 	s.ring = false
 	if st := sameAs[O, I](t, s, want); st.Bytes != 0 || st.Inline {
 		t.Errorf("%v: not in place on a grid", st)
-	}
-}
-
-// TestPlaceWorkers checks that small products call no more helpers than have
-// enough to do.
-func TestPlaceWorkers(t *testing.T) {
-	processors(t, 16)
-	eachKernel(t, asm.F32, func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
-		if !k.InRows(asm.F32) {
-			t.Skip("packs A")
-		}
-		for _, tc := range []struct{ n, asked, want int }{
-			{100, 2, 2}, {100, 16, 16}, {160, 16, 16}, {160, 6, 6}, {256, 16, 16},
-		} {
-			o := build[float32, float32](t, size(tc.n, tc.n, tc.n, opts...))
-			asked := append(opts[:len(opts):len(opts)], gemm.WithWorkers(tc.asked))
-			st, err := o.multiply(size(tc.n, tc.n, tc.n, asked...))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if st.Workers != tc.want {
-				t.Errorf("%d x %d x %d with %d workers asked for has %d, want %d",
-					tc.n, tc.n, tc.n, tc.asked, st.Workers, tc.want)
-			}
-			o.free()
-		}
-	})
-}
-
-// TestPlaceSlabs checks that products of very many elements and little K are cut
-// into no more slabs than a barrier counts, or go another way.
-func TestPlaceSlabs(t *testing.T) {
-	processors(t, 64)
-	for _, name := range kernels(asm.F32) {
-		k, err := asm.Select(asm.F32, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		placed := false
-		for _, workers := range []int{2, 8, 32, 64} {
-			for _, mn := range [][2]int{
-				{300, 300}, {65600, 65600}, {1 << 24, 300}, {300, 1 << 24}, {1 << 20, 1 << 20},
-			} {
-				slabs := gemm.PlaceSlabs(k, asm.F32, mn[0], mn[1], 1, workers)
-				placed = placed || slabs > 0
-				if slabs < 0 || slabs > barrier.MaxCount {
-					t.Errorf("%s, %d workers, %dx%dx1: %d slabs", name, workers, mn[0], mn[1], slabs)
-				}
-			}
-		}
-		if !placed {
-			t.Errorf("%s: nothing is computed in place", name)
-		}
-	}
-}
-
-// TestPlaceMemory checks that scratch memory is enough for the slabs of all kinds of
-// products, which a large cache has as tall as they can be.
-func TestPlaceMemory(t *testing.T) {
-	processors(t, 64)
-	defer gemm.PretendL2(64 << 20)()
-	r := rand.New(rand.NewPCG(7, 8))
-	for _, typ := range []asm.Type{asm.BF16, asm.F32} {
-		for _, name := range kernels(typ) {
-			k, err := asm.Select(typ, name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			placed := 0
-			for range 3000 {
-				m, n, depth, workers := 1+r.IntN(9000), 1+r.IntN(300), 1+r.IntN(3000), 1+r.IntN(20)
-				if r.IntN(4) > 0 {
-					depth = (depth + 31) &^ 31 // as AMX reads A in place
-				}
-				slabs := gemm.PlaceSlabs(k, typ, m, n, depth, workers)
-				if slabs < 0 {
-					t.Fatalf("%s, %v: %d workers, %dx%dx%d: the memory is not enough for a slab",
-						name, typ, workers, m, n, depth)
-				}
-				if slabs > 0 {
-					placed++
-				}
-			}
-			if placed < 100 {
-				t.Errorf("%s, %v: %d products in place", name, typ, placed)
-			}
-			if slabs := gemm.PlaceSlabs(k, typ, 65, 33, 12e6, 16); slabs != 0 {
-				t.Errorf("%s, %v: %d slabs of so long a K that nobody looks at a context meanwhile", name, typ, slabs)
-			}
-		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/bf16"
-	"example.com/leafhopper/fp8"
 	"example.com/leafhopper/gemm"
 )
 
@@ -212,29 +211,6 @@ func TestGuard(t *testing.T) {
 					})
 				}
 			})
-		}
-	}
-}
-
-// TestCounts has shapes of which an int of 32 bits does not count the bytes of panels
-// take a way that needs none of them at once.
-func TestCounts(t *testing.T) {
-	const tall, long = 153_391_700, 70_000_000
-	a := make([]bf16.BF16, tall)
-	column := gemm.Matrix[bf16.BF16]{Rows: 1, Cols: tall, Stride: tall, Data: a}.T()
-	path, err := gemm.PathOf(testEngine, gemm.NewMatrix[bf16.BF16](tall, 2), column, gemm.NewMatrix[bf16.BF16](1, 2),
-		gemm.WithKernel("gobf16"), gemm.WithWorkers(1))
-	if err != nil || path.Route() == "caller" {
-		t.Errorf("%dx1 by 1x2: %s, error %v", tall, path.Route(), err)
-	}
-	data := make([]fp8.E4M3, 2*long)
-	for _, k := range []int{long, long / 2, long / 500} {
-		a := gemm.Matrix[fp8.E4M3]{Rows: 1, Cols: k, Stride: k, Data: data}
-		b := gemm.Matrix[fp8.E4M3]{Rows: 2, Cols: k, Stride: k, Data: data}.T()
-		path, err := gemm.PathOf(testEngine, gemm.NewMatrix[float32](1, 2), a, b,
-			gemm.WithArithmetic(gemm.Hopper), gemm.WithKernel("hopper-go"))
-		if stream := path.Route() == "columns"; err != nil || stream != (k == long/500) {
-			t.Errorf("1x%d by %dx2: %s, error %v", k, k, path.Route(), err)
 		}
 	}
 }

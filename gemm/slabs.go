@@ -34,8 +34,7 @@ func (pl *slabGrid) task(ctx context.Context, r *run) (pipeline.Task, error) {
 func (pl *slabGrid) Compute(slab int) {
 	c := &pl.g.Slabs
 	of, slab := slab/c.Count, slab%c.Count
-	from := slab % c.Across * c.Cols
-	to := min(from+c.Cols, pl.N)
+	from, to := c.ColsOf(slab%c.Across, pl.N)
 	if c.Ranges > 1 {
 		pl.computeRange(of, slab, from, to)
 		return
@@ -48,19 +47,10 @@ func (pl *slabGrid) Compute(slab int) {
 // part returns the rows of the slabs number i from above.
 func (pl *slabGrid) part(i int) slab {
 	in := pl.slab
-	row, end := pl.rowsOf(i)
+	row, end := pl.g.Slabs.RowsOf(i, pl.M)
 	in.M = end - row
 	in.a.ptr, in.a.rows = in.a.at(row, 0), in.M
 	in.c.ptr, in.c.rows = in.c.at(row, 0), in.M
 	in.layout(pl.g)
 	return in
-}
-
-func (pl *slabGrid) rowsOf(part int) (from, to int) {
-	c := &pl.g.Slabs
-	from, to = part*c.Rows, (part+1)*c.Rows
-	if (part+1)*c.Across == c.Count {
-		to = pl.M // and the rows after the last whole tile
-	}
-	return from, to
 }

@@ -84,7 +84,7 @@ func (pl *slabGrid) slice(in *slab, row, block, blocks int) {
 
 // addUp adds up the sums of the columns from .. to-1 of a slab, and makes C of them.
 func (pl *slabGrid) addUp(slab, from, to int) {
-	row, end := pl.rowsOf(slab / pl.g.Slabs.Across)
+	row, end := pl.g.Slabs.RowsOf(slab/pl.g.Slabs.Across, pl.M)
 	sums, pitch, size := unsafe.Add(pl.sums, (row*pl.N+from)*4), pl.N*4, pl.M*pl.N
 	if pl.dots() {
 		addBlocks(sums, size, pl.Blocks())

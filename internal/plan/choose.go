@@ -32,6 +32,15 @@ func Choose(q *Problem) Plan {
 	return q.PlanRing()
 }
 
+// Staff says that workers may compute q, of which procs run at once, and whether a context may end it; but it stays
+// with its caller where to hand it over takes longer than it saves.
+func (q *Problem) Staff(workers, procs int, waits bool) {
+	q.Workers, q.Procs, q.Waits = workers, procs, waits
+	if q.Alone(q.Crowd(q.AtOnce())) {
+		q.Workers, q.Waits = 1, false
+	}
+}
+
 // Alone reports whether the product stays with its caller, of such a crowd.
 func (q *Problem) Alone(c Crowd) bool {
 	switch {

@@ -63,5 +63,36 @@ func isFor(row, name string) bool { return row == "" || row == name }
 // Tuned returns the tuning of k on m.
 func (m *Machine) Tuned(k *asm.Kernel) *Tuning { return &m.Tunings[k.Index] }
 
+// A Pretended machine is one that decisions can be asked about anywhere.
+type Pretended struct {
+	Name        string
+	bf16, words string // kernels, of types that are no wider than bf16 and of others
+	Machine     Machine
+}
+
+// Machines are those that can be pretended.
+var Machines = []Pretended{
+	{"zen3", "avx2", "avx2", Machine{Name: "zen3", L2: 512 << 10, L3: 32 << 20}},
+	{"zen4", "avx512bf16", "avx512", Machine{Name: "zen4", L2: 1 << 20, L3: 32 << 20}},
+	{"zen5", "avx512bf16", "avx512", Machine{Name: "zen5", L2: 1 << 20, L3: 32 << 20}},
+	{"intel", "avx512", "avx512", Machine{Name: "intel", L2: 2 << 20, L3: 48 << 20}},
+	{"amx", "amx", "avx512", Machine{Name: "intel", L2: 2 << 20, L3: 260 << 20}},
+	{"go", "go", "go", Machine{Name: "other", L2: 1 << 20, L3: 32 << 20}},
+}
+
+// Kernel returns the kernel for elements of type t.
+func (m *Pretended) Kernel(t asm.Type) *asm.Kernel {
+	if t == asm.BF16 || t.Size() == 1 {
+		return asm.Named(m.bf16)
+	}
+	return asm.Named(m.words)
+}
+
+// Tune returns the machine with its tunings.
+func (m *Pretended) Tune() *Machine {
+	other := m.Machine
+	return other.Tune()
+}
+
 // LineBytes is the size of a line of any cache.
 const LineBytes = 64

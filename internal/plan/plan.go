@@ -108,6 +108,18 @@ type SlabCut struct {
 	Span       int // blocks of a range
 }
 
+// RowsOf returns the first of the M rows of the slabs number i from above, and the one after the last. The last have
+// what is left over a whole number of tiles, too.
+func (c *SlabCut) RowsOf(i, m int) (from, to int) {
+	if (i+1)*c.Across == c.Count {
+		return i * c.Rows, m
+	}
+	return i * c.Rows, (i + 1) * c.Rows
+}
+
+// ColsOf does the same for the N columns of the slabs number i from the left.
+func (c *SlabCut) ColsOf(i, n int) (from, to int) { return i * c.Cols, min((i+1)*c.Cols, n) }
+
 // ColumnCut cuts B for workers that share out its columns: what one takes at a time is a slab, a range of them.
 type ColumnCut struct {
 	Cols      int // of a slab

@@ -1,4 +1,4 @@
-package gemm
+package plan
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"example.com/leafhopper/asm"
-	"example.com/leafhopper/internal/plan"
 )
 
 var update = flag.Bool("update", false, "write the golden files of decisions anew")
@@ -41,35 +40,35 @@ func goldenShapes() (shapes [][3]int) {
 
 // TestGolden compares what is decided, on pretended machines, with what was. It changes with
 //
-//	go test ./gemm -run Golden -update
+//	go test ./internal/plan -update
 //
-// and gunzip -c gemm/testdata/golden/zen5.txt.gz shows it: for every number of workers how the product is
+// and gunzip -c internal/plan/testdata/golden/zen5.txt.gz shows it: for every number of workers how the product is
 // computed, and how it is cut.
 func TestGolden(t *testing.T) {
-	for _, m := range machines {
-		t.Run(m.name, func(t *testing.T) {
+	for _, m := range Machines {
+		t.Run(m.Name, func(t *testing.T) {
 			if err := asm.Named(m.words).Supported(); err != nil {
 				t.Skip(err) // what it lacks decides, too
 			}
-			defer pretend(func(on *plan.Machine) { *on = m.machine })()
+			on := m.Tune()
 			var lines []string
 			for _, elem := range []asm.Type{asm.BF16, asm.F32, asm.F16} {
-				k := m.kernel(elem)
+				k := m.Kernel(elem)
 				for _, layout := range []string{"NN", "NT", "TN", "NP"} {
-					lines = append(lines, goldenLines(k, elem, layout)...)
+					lines = append(lines, goldenLines(on, k, elem, layout)...)
 				}
 			}
-			if exact := asm.Named("hopper-avx512"); m.name == "zen5" {
-				lines = append(lines, goldenLines(exact, asm.BF16, "NN")...)
+			if exact := asm.Named("hopper-avx512"); m.Name == "zen5" {
+				lines = append(lines, goldenLines(on, exact, asm.BF16, "NN")...)
 			}
-			compareGolden(t, filepath.Join("testdata", "golden", m.name+".txt.gz"), lines)
+			compareGolden(t, filepath.Join("testdata", "golden", m.Name+".txt.gz"), lines)
 		})
 	}
 }
 
 // goldenLines returns what is decided for each shape, one line for some workers after the other unless the
 // next decide the same. Few shapes will do for f16.
-func goldenLines(k *asm.Kernel, elem asm.Type, layout string) (lines []string) {
+func goldenLines(on *Machine, k *asm.Kernel, elem asm.Type, layout string) (lines []string) {
 	for i, shape := range goldenShapes() {
 		if elem == asm.F16 && i%4 > 0 {
 			continue
@@ -77,7 +76,10 @@ func goldenLines(k *asm.Kernel, elem asm.Type, layout string) (lines []string) {
 		line := fmt.Sprintf("%s %v %s %dx%dx%d:", k.Name, elem, layout, shape[0], shape[1], shape[2])
 		before := ""
 		for _, workers := range []int{1, 2, 4, 16} {
-			if d := decided(k, elem, layout, shape, workers); d != before {
+			q := posed(on, k, elem, layout, shape[0], shape[1], shape[2])
+			q.Staff(workers, workers, false)
+			g := Choose(&q)
+			if d := g.String(); d != before {
 				line += fmt.Sprintf("  %d: %s", workers, d)
 				before = d
 			}
@@ -138,14 +140,30 @@ func compareGolden(t *testing.T, file string, lines []string) {
 	}
 }
 
-// decided says what is decided.
-func decided(k *asm.Kernel, elem asm.Type, layout string, shape [3]int, workers int) string {
-	a := Question{
-		M: shape[0], N: shape[1], K: shape[2], Type: elem, Out: asm.F32,
-		TransA: layout[0] == 'T', TransB: layout[1] == 'T', Packed: layout[1] == 'P',
+// posed returns the problem of a product whose rows lie side by side, as package gemm poses it.
+func posed(on *Machine, k *asm.Kernel, elem asm.Type, layout string, m, n, depth int) Problem {
+	q := Problem{
+		M: m, N: n, K: depth, Kernel: k, On: on.Tuned(k), Workers: 1, Procs: 1,
+		Elem: elem, ElemA: elem, ElemB: elem, Out: asm.F32, TransA: layout[0] == 'T', Plain: true,
 	}
-	p := a.product(k)
-	s := settings{alpha: 1, workers: workers, procs: workers}
-	var e Engine
-	return e.plan(p, &s).String()
+	switch layout[1] {
+	case 'T':
+		q.FormB = AlongK
+	case 'P':
+		q.FormB = InPanels
+	}
+	if n == 1 { // a column is a row of the transpose
+		q.M, q.N, q.TransA, q.FormB = 1, m, false, AlongK
+		if layout[0] == 'T' {
+			q.FormB = InRows
+		}
+	}
+	q.PitchA, q.PitchB, q.PitchC = q.K*elem.Size(), q.N*elem.Size(), q.N*q.Out.Size()
+	if q.TransA {
+		q.PitchA = q.M * elem.Size()
+	}
+	if q.FormB == AlongK {
+		q.PitchB = q.K * elem.Size()
+	}
+	return q
 }
