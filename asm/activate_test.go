@@ -66,7 +66,8 @@ func TestActivationErrors(t *testing.T) {
 	}{
 		{"exp", exp, math.Exp, 2, false, -126},
 		{"tanh", of(Tanh), math.Tanh, 2, false, -126},
-		{"erf", odd(func(x float32) float32 { return pieces(erfTable[:], x, erfUnit) }, erfMost), math.Erf, 2, false, -126},
+		{"erf", odd(func(x float32) float32 { return pieces(erfTable[:], x, erfUnit) }, erfMost), math.Erf, 2, false,
+			-126},
 		{"erf(x÷√2)", odd(func(x float32) float32 { return pieces(erfTable[:], x, geluUnit) }, geluMost),
 			func(x float64) float64 { return math.Erf(x / math.Sqrt2) }, 2, false, -126},
 		{"relu", of(ReLU), func(x float64) float64 { return max(x, 0) }, 0, false, -126},
@@ -100,7 +101,8 @@ func TestActivationErrors(t *testing.T) {
 			})
 			t.Logf("at most %.3f units off, at %v: %v, want %v", worst, at, tc.f(at), tc.want(float64(at)))
 			if !(worst <= tc.most) {
-				t.Errorf("f(%v) = %v, want %v: %.3f units off, more than %v", at, tc.f(at), tc.want(float64(at)), worst, tc.most)
+				t.Errorf("f(%v) = %v, want %v: %.3f units off, more than %v", at, tc.f(at), tc.want(float64(at)), worst,
+					tc.most)
 			}
 		})
 	}

@@ -21,7 +21,8 @@ func BenchmarkAMX(b *testing.B) {
 	all := make([]operands, runtime.GOMAXPROCS(0))
 	for i := range all {
 		x := operands{aligned(maxRows * maxDepth * 4), aligned(maxCols * maxDepth * 4), aligned(maxRows * maxPitch)}
-		for _, words := range [][]uint32{unsafe.Slice((*uint32)(x.a), maxRows*maxDepth), unsafe.Slice((*uint32)(x.b), maxCols*maxDepth)} {
+		for _, words := range [][]uint32{unsafe.Slice((*uint32)(x.a), maxRows*maxDepth),
+			unsafe.Slice((*uint32)(x.b), maxCols*maxDepth)} {
 			for w := range words {
 				words[w] = random.Uint32()&0x80ff80ff | 0x3f003f00
 			}
@@ -45,7 +46,8 @@ func BenchmarkAMX(b *testing.B) {
 					for pb.Next() {
 						for j := 0; j < shape.cols; j += k.NR {
 							c := unsafe.Add(x.c, j*4)
-							k.Mul(depth, shape.rows/k.MR, x.a, unsafe.Add(x.b, j*depth*4), c, shape.pitch, c, shape.pitch)
+							k.Mul(depth, shape.rows/k.MR, x.a, unsafe.Add(x.b, j*depth*4), c, shape.pitch, c,
+								shape.pitch)
 						}
 					}
 				})

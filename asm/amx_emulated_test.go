@@ -54,11 +54,14 @@ func TestEmulatedAMX(t *testing.T) {
 	case raceEnabled:
 		t.Skip("the emulated process runs without")
 	}
-	out, executed, err := emulateAMX("-test.short", "-test.v", "-test.run=^(TestDotTileHardware|TestRows|TestStripPast|TestStripRound|TestStripRowsRound|TestConformance|TestCutK|TestSweep)$/^amx$")
+	out, executed, err := emulateAMX("-test.short", "-test.v",
+		"-test.run=^(TestDotTileHardware|TestRows|TestStripPast|TestStripRound|TestStripRowsRound|TestConformance|TestCutK|TestSweep)$/^amx$")
 	if err != nil {
 		t.Skip("no emulation here: ", err)
 	}
-	for _, want := range []string{"\nPASS\n", "--- PASS: TestDotTileHardware", "--- PASS: TestRows/amx/bf16", "--- PASS: TestStripPast/amx", "--- PASS: TestStripRound/amx", "--- PASS: TestStripRowsRound/amx", "--- PASS: TestConformance/amx", "--- PASS: TestSweep/amx"} {
+	for _, want := range []string{"\nPASS\n", "--- PASS: TestDotTileHardware", "--- PASS: TestRows/amx/bf16",
+		"--- PASS: TestStripPast/amx", "--- PASS: TestStripRound/amx", "--- PASS: TestStripRowsRound/amx",
+		"--- PASS: TestConformance/amx", "--- PASS: TestSweep/amx"} {
 		if !strings.Contains(out, want) {
 			t.Fatalf("emulated, no %q in\n%s", want, out)
 		}
@@ -84,7 +87,8 @@ func emulateAMX(args ...string) (string, int, error) {
 	}()
 	e := emulator{tiles: map[int]*tileRegisters{}}
 	e.process, err = syscall.ForkExec("/proc/self/exe", append([]string{os.Args[0]}, args...), &syscall.ProcAttr{
-		Env: append(os.Environ(), emulatedEnv+"=1"), Files: []uintptr{0, w.Fd(), w.Fd()}, Sys: &syscall.SysProcAttr{Ptrace: true, Setpgid: true},
+		Env: append(os.Environ(), emulatedEnv+"=1"), Files: []uintptr{0, w.Fd(), w.Fd()},
+		Sys: &syscall.SysProcAttr{Ptrace: true, Setpgid: true},
 	})
 	w.Close()
 	if err == nil {
@@ -177,7 +181,8 @@ func (e *emulator) execute(thread int) bool {
 	if code[0] != 0xc4 || code[1]&31 != 2 {
 		return false
 	}
-	general := [16]uint64{regs.Rax, regs.Rcx, regs.Rdx, regs.Rbx, regs.Rsp, regs.Rbp, regs.Rsi, regs.Rdi, regs.R8, regs.R9, regs.R10, regs.R11, regs.R12, regs.R13, regs.R14, regs.R15}
+	general := [16]uint64{regs.Rax, regs.Rcx, regs.Rdx, regs.Rbx, regs.Rsp, regs.Rbp, regs.Rsi, regs.Rdi, regs.R8,
+		regs.R9, regs.R10, regs.R11, regs.R12, regs.R13, regs.R14, regs.R15}
 	x, b, vvvv := ^code[1]>>6&1, ^code[1]>>5&1, ^code[2]>>3&15
 	op, mod, reg, rm := uint16(code[3])<<8|uint16(code[2]&3), code[4]>>6, code[4]>>3&7, code[4]&7
 	tiles, size := e.tiles[thread], 5

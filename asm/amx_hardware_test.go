@@ -73,8 +73,12 @@ var rivals = []struct {
 		}
 		return sumFlush(float64(s), flushInput(acc))
 	}},
-	{"odd and even apart, even from acc", func(acc float32, a, b *[amxStep]uint32) float32 { return apart(acc, 0, a, b) }},
-	{"odd and even apart, odd from acc", func(acc float32, a, b *[amxStep]uint32) float32 { return apart(0, acc, a, b) }},
+	{"odd and even apart, even from acc", func(acc float32, a, b *[amxStep]uint32) float32 {
+		return apart(acc, 0, a, b)
+	}},
+	{"odd and even apart, odd from acc", func(acc float32, a, b *[amxStep]uint32) float32 {
+		return apart(0, acc, a, b)
+	}},
 	{"each pair rounded once, chain from acc", func(acc float32, a, b *[amxStep]uint32) float32 {
 		acc = flushInput(acc)
 		for w := range a {
@@ -145,7 +149,8 @@ func pair(a, b uint32, acc float32) float32 {
 
 // run returns what a kernel makes of the case.
 func (c *tileCase) run(mul KernelFunc) (out [caseRows * amxNR]uint32) {
-	mul(amxStep, caseRows/amxMR, unsafe.Pointer(&c.a), unsafe.Pointer(&c.b), unsafe.Pointer(&c.acc), amxNR*4, unsafe.Pointer(&out), amxNR*4)
+	mul(amxStep, caseRows/amxMR, unsafe.Pointer(&c.a), unsafe.Pointer(&c.b), unsafe.Pointer(&c.acc), amxNR*4,
+		unsafe.Pointer(&out), amxNR*4)
 	return out
 }
 
@@ -174,7 +179,8 @@ func TestDotTileHardware(t *testing.T) {
 				badHere, wrong = badHere+1, true
 				if first == "" {
 					acc, a, b := c.element(i/amxNR, i%amxNR)
-					first = fmt.Sprintf("kind %d, row %d, column %d: TDPBF16PS gives %#08x, the model %#08x, of acc %#08x\na %#08x\nb %#08x",
+					first = fmt.Sprintf("kind %d, row %d, column %d: TDPBF16PS gives %#08x, the model %#08x, "+
+						"of acc %#08x\na %#08x\nb %#08x",
 						kind, i/amxNR, i%amxNR, got[i], want[i], math.Float32bits(acc), *a, *b)
 				}
 			}
@@ -203,10 +209,12 @@ func TestDotTileHardware(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "%7d of %d agree: %s\n", same, total, rival.name)
 	}
-	t.Errorf("%d of %d elements differ from the model; first: %s\nin tiles that differ, every seventh element:\n%s", bad, elements, first, &table)
+	t.Errorf("%d of %d elements differ from the model; first: %s\nin tiles that differ, every seventh element:\n%s",
+		bad, elements, first, &table)
 }
 
-var recordTile = flag.String("record-tdpbf16ps", "", "write to this file what this processor's TDPBF16PS gives, for testdata/tdpbf16ps.bin")
+var recordTile = flag.String("record-tdpbf16ps", "",
+	"write to this file what this processor's TDPBF16PS gives, for testdata/tdpbf16ps.bin")
 
 // TestRecordTiles writes the golden file where it is asked to.
 func TestRecordTiles(t *testing.T) {
@@ -240,7 +248,8 @@ func TestTilesSurvive(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(18, 19))
 	pa, pb := aligned(k.PanelA(depth)*m), aligned(k.PanelB(depth))
-	for _, p := range [][]uint32{unsafe.Slice((*uint32)(pa), k.PanelA(depth)*m/4), unsafe.Slice((*uint32)(pb), k.PanelB(depth)/4)} {
+	for _, p := range [][]uint32{unsafe.Slice((*uint32)(pa), k.PanelA(depth)*m/4),
+		unsafe.Slice((*uint32)(pb), k.PanelB(depth)/4)} {
 		for i := range p {
 			p[i] = r.Uint32()&0x80ff80ff | 0x3f003f00
 		}

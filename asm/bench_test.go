@@ -89,7 +89,8 @@ func BenchmarkPack(b *testing.B) {
 					b.Run(fmt.Sprintf("side=%s/type=%v/kContiguous=%v", side.name, t, kContiguous), func(b *testing.B) {
 						bytes := r*k*t.Size() + r*k*4/kern.KPack
 						dst, src := aligned(r*k*4), aligned(size)
-						from, to := unsafe.Slice((*byte)(aligned(bytes/2)), bytes/2), unsafe.Slice((*byte)(aligned(bytes/2)), bytes/2)
+						from, to := unsafe.Slice((*byte)(aligned(bytes/2)), bytes/2),
+							unsafe.Slice((*byte)(aligned(bytes/2)), bytes/2)
 						n := 0
 						var packing, copying time.Duration
 						for b.Loop() {
@@ -135,8 +136,10 @@ func BenchmarkMulPack(b *testing.B) {
 						if along {
 							next = kern.NR * stride
 						}
-						from, panel := aligned(source), [2]unsafe.Pointer{aligned(kern.PanelB(words)), aligned(kern.PanelB(words))}
-						clear(unsafe.Slice((*byte)(from), source)) // or all rows are the one page of zeros of the system
+						from, panel := aligned(source),
+							[2]unsafe.Pointer{aligned(kern.PanelB(words)), aligned(kern.PanelB(words))}
+						// or all rows are the one page of zeros of the system
+						clear(unsafe.Slice((*byte)(from), source))
 						packer := kern.PackB(t, along)
 						var packing, mul, both time.Duration
 						for b.Loop() {
@@ -153,11 +156,13 @@ func BenchmarkMulPack(b *testing.B) {
 							times[2] = time.Now()
 							for j := range panels {
 								at := unsafe.Add(from, j*next)
-								pack := Packing{B: at, Stride: stride, KContiguous: along, K: k, Panel: panel[(j+1)&1], Next: unsafe.Add(at, 2*next), Pitch: stride}
+								pack := Packing{B: at, Stride: stride, KContiguous: along, K: k, Panel: panel[(j+1)&1],
+									Next: unsafe.Add(at, 2*next), Pitch: stride}
 								kern.MulPack(t, words, m, a, panel[j&1], nil, 0, c, ldc, &pack)
 							}
 							times[3] = time.Now()
-							packing, mul, both = packing+times[1].Sub(times[0]), mul+times[2].Sub(times[1]), both+times[3].Sub(times[2])
+							packing, mul, both = packing+times[1].Sub(times[0]), mul+times[2].Sub(times[1]),
+								both+times[3].Sub(times[2])
 						}
 						b.ReportMetric(packing.Seconds()/mul.Seconds(), "pack/mul")
 						b.ReportMetric(both.Seconds()/mul.Seconds(), "both/mul")

@@ -34,11 +34,13 @@ func TestCombine(t *testing.T) {
 					}
 					want := append([]float32(nil), got...)
 					Combine(unsafe.Pointer(&got[0]), ldd*4, unsafe.Pointer(&acc[0]), lda*4, rows, cols, alpha, beta)
-					combineGeneric(unsafe.Pointer(&want[0]), ldd*4, unsafe.Pointer(&acc[0]), lda*4, rows, cols, alpha, beta)
+					combineGeneric(unsafe.Pointer(&want[0]), ldd*4, unsafe.Pointer(&acc[0]), lda*4, rows, cols, alpha,
+						beta)
 					for i := range got {
 						g, w := math.Float32bits(got[i]), math.Float32bits(want[i])
 						if g != w && !(got[i] != got[i] && want[i] != want[i]) {
-							t.Fatalf("%d x %d alpha %v beta %v: element %d is %x, want %x", rows, cols, alpha, beta, i, g, w)
+							t.Fatalf("%d x %d alpha %v beta %v: element %d is %x, want %x", rows, cols, alpha, beta, i,
+								g, w)
 						}
 					}
 				}

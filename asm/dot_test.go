@@ -12,14 +12,16 @@ import (
 	"unsafe"
 )
 
-var recordDot = flag.Bool("record-vdpbf16ps", false, "write testdata/vdpbf16ps.bin anew from this processor's VDPBF16PS")
+var recordDot = flag.Bool("record-vdpbf16ps", false,
+	"write testdata/vdpbf16ps.bin anew from this processor's VDPBF16PS")
 
 // A dotCase is the operands of one lane of VDPBF16PS.
 type dotCase struct{ acc, a, b uint32 }
 
 // dotSpecials are halves and accumulators where something happens: zeros, subnormals, the smallest and largest normals,
 // infinities, quiet and signalling NaNs, and halfway values.
-var dotSpecials = []uint16{0, 0x8000, 1, 0x8001, 0x7f, 0x807f, 0x80, 0x8080, 0x81, 0x100, 0x3f80, 0xbf80, 0x3f81, 0x4000, 0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7f81, 0xff81, 0x7fc0, 0xffc0}
+var dotSpecials = []uint16{0, 0x8000, 1, 0x8001, 0x7f, 0x807f, 0x80, 0x8080, 0x81, 0x100, 0x3f80, 0xbf80, 0x3f81,
+	0x4000, 0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7f81, 0xff81, 0x7fc0, 0xffc0}
 
 // dotCases returns n cases of kind 0 to 5, from tame to targeted.
 func dotCases(r *rand.Rand, kind, n int) []dotCase {
@@ -36,7 +38,8 @@ func dotCases(r *rand.Rand, kind, n int) []dotCase {
 		case 2: // any bits
 			*c = dotCase{acc, a, b}
 		case 3: // specials
-			*c = dotCase{special()<<16 | acc&0xffff*uint32(r.IntN(2)), special()<<16 | special(), special()<<16 | special()}
+			*c = dotCase{special()<<16 | acc&0xffff*uint32(r.IntN(2)), special()<<16 | special(),
+				special()<<16 | special()}
 		case 4: // products around 2^-126 and accumulators to match: results at the border of the normals
 			*c = dotCase{acc & 0x81ffffff, a&0x80ff80ff | 0x20002000, b&0x80ff80ff | 0x1f001f00}
 			if r.IntN(2) == 0 {
@@ -78,7 +81,8 @@ func checkDot(t *testing.T, kind int, cases []dotCase, want []uint32) {
 	for i, c := range cases {
 		got := dotBF16(math.Float32frombits(c.acc), c.a, c.b)
 		if !sameBits(got, math.Float32frombits(want[i])) {
-			t.Errorf("kind %d: dotBF16(%#08x, %#08x, %#08x) = %#08x, VDPBF16PS gives %#08x", kind, c.acc, c.a, c.b, math.Float32bits(got), want[i])
+			t.Errorf("kind %d: dotBF16(%#08x, %#08x, %#08x) = %#08x, VDPBF16PS gives %#08x", kind, c.acc, c.a, c.b,
+				math.Float32bits(got), want[i])
 			if bad++; bad > 4 {
 				return
 			}
@@ -111,7 +115,8 @@ func TestDotBF16Hardware(t *testing.T) {
 			for _, y := range dotSpecials {
 				for _, other := range []uint32{0, 0x3f80, 0x8000} {
 					a, b, o := uint32(x), uint32(y), uint32(acc)<<16
-					cases = append(cases, dotCase{o, a<<16 | other, b<<16 | 0x3f80}, dotCase{o, other<<16 | a, 0x3f80<<16 | b})
+					cases = append(cases, dotCase{o, a<<16 | other, b<<16 | 0x3f80},
+						dotCase{o, other<<16 | a, 0x3f80<<16 | b})
 				}
 			}
 		}
@@ -192,8 +197,10 @@ func TestFMA32(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	negZero := float32(math.Copysign(0, -1))
 	for _, c := range [][4]float32{
-		{inf, 1, 1, inf}, {inf, -1, 1, -inf}, {1, 1, inf, inf}, {inf, 1, -inf, nan}, {inf, 0, 1, nan}, {nan, 1, 1, nan}, {1, 1, nan, nan},
-		{0, 0, negZero, 0}, {negZero, 1, negZero, negZero}, {1, 1, -1, 0}, {math.MaxFloat32, 2, -inf, -inf}, {math.MaxFloat32, 2, 0, inf},
+		{inf, 1, 1, inf}, {inf, -1, 1, -inf}, {1, 1, inf, inf}, {inf, 1, -inf, nan}, {inf, 0, 1, nan}, {nan, 1, 1, nan},
+		{1, 1, nan, nan},
+		{0, 0, negZero, 0}, {negZero, 1, negZero, negZero}, {1, 1, -1, 0}, {math.MaxFloat32, 2, -inf, -inf},
+		{math.MaxFloat32, 2, 0, inf},
 	} {
 		if got := fma32(c[0], c[1], c[2]); !sameBits(got, c[3]) {
 			t.Errorf("fma32(%v, %v, %v) = %v, want %v", c[0], c[1], c[2], got, c[3])

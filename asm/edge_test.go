@@ -43,7 +43,8 @@ func TestEdge(t *testing.T) {
 							if (testing.Short() || raceEnabled) && (rows+cols+lie)%7 > 0 {
 								continue
 							}
-							c := edgeCase{kern: kern, r: rows, n: cols, k: r.IntN(edgeMaxK + 1), source: r.IntN(sources(kern)), atEnd: r.IntN(2) == 0}
+							c := edgeCase{kern: kern, r: rows, n: cols, k: r.IntN(edgeMaxK + 1),
+								source: r.IntN(sources(kern)), atEnd: r.IntN(2) == 0}
 							switch lie {
 							case 0:
 								c.lda, c.step = 4, 4*kern.MR
@@ -105,7 +106,8 @@ func (c edgeCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack i
 	}
 	got := run(kern.Edge())
 	report := func(format string, args ...any) error {
-		return fmt.Errorf("%d rows, %d columns, k=%d lda=%d step=%d source=%d lds=%d ldd=%d atEnd=%v: %s", c.r, c.n, c.k, c.lda, c.step, c.source, lds, ldd, c.atEnd, fmt.Sprintf(format, args...))
+		return fmt.Errorf("%d rows, %d columns, k=%d lda=%d step=%d source=%d lds=%d ldd=%d atEnd=%v: %s", c.r, c.n,
+			c.k, c.lda, c.step, c.source, lds, ldd, c.atEnd, fmt.Sprintf(format, args...))
 	}
 	if !bytes.Equal(before, slices.Concat(readOnly...)) {
 		return report("an operand that is only read was written")

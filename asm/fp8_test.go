@@ -27,7 +27,8 @@ func TestWiden8(t *testing.T) {
 func TestWidenRows(t *testing.T) {
 	defer func(v bool) { setVBMI(v) }(setVBMI(true))
 	const maxRows, maxN = 4, 200
-	src, dst, want := newGuarded(t, maxRows*(maxN+9)), newGuarded(t, 2*maxRows*(maxN+9)), newGuarded(t, 2*maxRows*(maxN+9))
+	src, dst, want := newGuarded(t, maxRows*(maxN+9)), newGuarded(t, 2*maxRows*(maxN+9)),
+		newGuarded(t, 2*maxRows*(maxN+9))
 	for _, vbmi := range []bool{true, false} {
 		setVBMI(vbmi)
 		for _, typ := range []Type{E4M3, E5M2} {
@@ -51,7 +52,8 @@ func TestWidenRows(t *testing.T) {
 					widenGeneric(typ, model, ldd, from, lds, rows, n)
 					for i := range got {
 						if got[i] != wanted[i] {
-							t.Fatalf("%d rows of %d, %d and %d bytes apart: byte %d is %#02x, want %#02x", rows, n, lds, ldd, i, got[i], wanted[i])
+							t.Fatalf("%d rows of %d, %d and %d bytes apart: byte %d is %#02x, want %#02x", rows, n, lds,
+								ldd, i, got[i], wanted[i])
 						}
 					}
 				}

@@ -74,7 +74,8 @@ func BenchmarkHopperMulF16(b *testing.B) {
 // hopperFill packs random operands.
 func hopperFill(k *Kernel, typ Type, pa, pb unsafe.Pointer, rows, depth int) {
 	r := rand.New(rand.NewPCG(31, 32))
-	a, b := newHopperMatrix(r, typ, rows, depth, hopperOperands[0]), newHopperMatrix(r, typ, k.NR, depth, hopperOperands[0])
+	a, b := newHopperMatrix(r, typ, rows, depth, hopperOperands[0]),
+		newHopperMatrix(r, typ, k.NR, depth, hopperOperands[0])
 	k.PackA(typ, true)(pa, unsafe.Pointer(&a.bytes[0]), depth*typ.Size(), rows, depth)
 	k.PackB(typ, true)(pb, unsafe.Pointer(&b.bytes[0]), depth*typ.Size(), k.NR, depth)
 }
@@ -131,7 +132,8 @@ func BenchmarkHopperProduct(b *testing.B) {
 						p.run(k, nil)
 						count++
 					}
-					b.ReportMetric(float64(count)*2*float64(p.m)*float64(p.n)*float64(p.k)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+					b.ReportMetric(float64(count)*2*float64(p.m)*float64(p.n)*float64(p.k)/b.Elapsed().Seconds()/1e9,
+						"GFLOP/s")
 					b.ReportMetric(0, "ns/op")
 				})
 			})

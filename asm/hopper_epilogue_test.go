@@ -52,10 +52,12 @@ func TestCombineHopper(t *testing.T) {
 						*d = exactFMA(alpha, x, beta*(*d))
 					}
 				}
-				CombineHopper(typ, unsafe.Pointer(&got[0]), ldd*4, unsafe.Pointer(&acc[0]), lda*4, rows, cols, alpha, beta)
+				CombineHopper(typ, unsafe.Pointer(&got[0]), ldd*4, unsafe.Pointer(&acc[0]), lda*4, rows, cols, alpha,
+					beta)
 				for i := range got {
 					if got[i] != want[i] {
-						t.Fatalf("%v, alpha %v, beta %v: element %d is %v, want %v", typ, alpha, beta, i, got[i], want[i])
+						t.Fatalf("%v, alpha %v, beta %v: element %d is %v, want %v", typ, alpha, beta, i, got[i],
+							want[i])
 					}
 				}
 			}

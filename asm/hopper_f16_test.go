@@ -137,7 +137,9 @@ func TestHopperTiesF16(t *testing.T) {
 			set(b, j, 7, []float32{0x1p-12, -0x1p-12, 0, 0x1p-13, 0x1p-14}[r.IntN(5)])
 		}
 		var results f16Results
-		if err := results.check(k, a, b, false, func() uint16 { return uint16(r.Uint32())&0x80ff | 0x3c00 }); err != nil {
+		if err := results.check(k, a, b, false, func() uint16 {
+			return uint16(r.Uint32())&0x80ff | 0x3c00
+		}); err != nil {
 			t.Error(err)
 		}
 	})

@@ -69,7 +69,8 @@ func TestHopperGolden(t *testing.T) {
 	for _, file := range []struct {
 		name string
 		a, b Type
-	}{{"bf16", BF16, BF16}, {"f16", F16, F16}, {"tf32", F32, F32}, {"e4m3", E4M3, E4M3}, {"e5m2", E5M2, E5M2}, {"e4m3xe5m2", E4M3, E5M2}} {
+	}{{"bf16", BF16, BF16}, {"f16", F16, F16}, {"tf32", F32, F32}, {"e4m3", E4M3, E4M3}, {"e5m2", E5M2, E5M2},
+		{"e4m3xe5m2", E4M3, E5M2}} {
 		data, err := golden.ReadFile("../wgmma/testdata/wgmma_" + file.name + ".bin.gz")
 		if err != nil {
 			t.Fatal(err)
@@ -94,11 +95,13 @@ func TestHopperGolden(t *testing.T) {
 							d = append(d, math.Float32frombits(tile.D[i][j]))
 						}
 					}
-					p := hopperProduct{file.a, file.b, golden.MMARows, golden.MMAColumns, golden.MMARowBytes / file.a.Size(), true,
+					p := hopperProduct{file.a, file.b, golden.MMARows, golden.MMAColumns,
+						golden.MMARowBytes / file.a.Size(), true,
 						unsafe.Pointer(&a), unsafe.Pointer(&b), 64}
 					for i, got := range p.run(k, c) {
 						if math.Float32bits(got) != math.Float32bits(d[i]) {
-							t.Fatalf("tile %d row %d column %d: %#08x, the GPU has %#08x", r, i/8, i%8, math.Float32bits(got), math.Float32bits(d[i]))
+							t.Fatalf("tile %d row %d column %d: %#08x, the GPU has %#08x", r, i/8, i%8,
+								math.Float32bits(got), math.Float32bits(d[i]))
 						}
 					}
 				}
@@ -177,7 +180,8 @@ func TestHopperCuBLAS(t *testing.T) {
 					typ = F16
 				}
 				a, b := cublasOperand(typ, 1, c.M*c.K), cublasOperand(typ, 2, c.K*c.N)
-				p := hopperProduct{typ, typ, c.M, c.N, c.K, c.Layout == "NT", unsafe.Pointer(&a[0]), unsafe.Pointer(&b[0]), 256}
+				p := hopperProduct{typ, typ, c.M, c.N, c.K, c.Layout == "NT", unsafe.Pointer(&a[0]),
+					unsafe.Pointer(&b[0]), 256}
 				var words, halves []byte
 				for _, v := range p.run(k, nil) {
 					words = binary.LittleEndian.AppendUint32(words, math.Float32bits(v))

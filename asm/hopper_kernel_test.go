@@ -12,7 +12,8 @@ import (
 	"example.com/leafhopper/tf32"
 )
 
-var hopperFormats = map[Type]hopper.Format{BF16: hopper.BF16, F16: hopper.F16, F32: hopper.TF32, E4M3: hopper.E4M3, E5M2: hopper.E5M2}
+var hopperFormats = map[Type]hopper.Format{BF16: hopper.BF16, F16: hopper.F16, F32: hopper.TF32, E4M3: hopper.E4M3,
+	E5M2: hopper.E5M2}
 
 // hopperSpec returns the rule of internal/hopper for the types of A and B.
 func hopperSpec(a, b Type) hopper.Spec {
@@ -93,8 +94,9 @@ var hopperAccumulators = []struct {
 }{
 	{"zero", func(r *rand.Rand) uint32 { return r.Uint32() & (1 << 31) }},
 	{"near1", func(r *rand.Rand) uint32 { return r.Uint32()&0x81ffffff | 0x3e000000 }},
-	{"full", func(r *rand.Rand) uint32 { return 0x3fffffff | r.Uint32()&(1<<31) }}, // of the exponent of products of "largest"
-	{"odd", func(r *rand.Rand) uint32 { return 0x3effffff | r.Uint32()&(1<<31) }},  // and 2^24 - 1 units of theirs
+	// of the exponent of products of "largest"
+	{"full", func(r *rand.Rand) uint32 { return 0x3fffffff | r.Uint32()&(1<<31) }},
+	{"odd", func(r *rand.Rand) uint32 { return 0x3effffff | r.Uint32()&(1<<31) }}, // and 2^24 - 1 units of theirs
 	{"finite", func(r *rand.Rand) uint32 { return r.Uint32() & 0xbfffffff }},
 	{"any", func(r *rand.Rand) uint32 { return r.Uint32() }},
 	{"tiny", func(r *rand.Rand) uint32 { return r.Uint32()&0x807fffff | uint32(r.IntN(40))<<23 }},
@@ -135,10 +137,12 @@ func TestHopperRule(t *testing.T) {
 							start = make([]float32, m*n)
 						}
 						want := product(a, b, start)
-						got := hopperProduct{a.typ, b.typ, m, n, k, true, unsafe.Pointer(&a.bytes[0]), unsafe.Pointer(&b.bytes[0]), 1 + r.IntN(k)}.run(kern, c)
+						got := hopperProduct{a.typ, b.typ, m, n, k, true, unsafe.Pointer(&a.bytes[0]),
+							unsafe.Pointer(&b.bytes[0]), 1 + r.IntN(k)}.run(kern, c)
 						for e := range want {
 							if math.Float32bits(got[e]) != math.Float32bits(want[e]) {
-								t.Fatalf("%v: A %s, B %s, C %s, %d×%d×%d: row %d column %d is %#08x, the rule says %#08x", typ, oa.name, ob.name, acc.name,
+								t.Fatalf("%v: A %s, B %s, C %s, %d×%d×%d: row %d column %d is %#08x, "+
+									"the rule says %#08x", typ, oa.name, ob.name, acc.name,
 									m, n, k, e/n, e%n, math.Float32bits(got[e]), math.Float32bits(want[e]))
 							}
 						}
@@ -170,10 +174,12 @@ func TestHopperZeros(t *testing.T) {
 				a := newHopperMatrix(r, typ, m, k, alternate(fields[0], fields[1]))
 				b := newHopperMatrix(r, typ, kern.NR, k, alternate(fields[2], fields[3]))
 				want := product(a, b, make([]float32, m*b.rows))
-				got := hopperProduct{typ, typ, m, b.rows, k, true, unsafe.Pointer(&a.bytes[0]), unsafe.Pointer(&b.bytes[0]), k}.run(kern, nil)
+				got := hopperProduct{typ, typ, m, b.rows, k, true, unsafe.Pointer(&a.bytes[0]),
+					unsafe.Pointer(&b.bytes[0]), k}.run(kern, nil)
 				for e := range want {
 					if math.Float32bits(got[e]) != math.Float32bits(want[e]) {
-						t.Fatalf("%v, %v: element %d is %#08x, the rule says %#08x", typ, fields, e, math.Float32bits(got[e]), math.Float32bits(want[e]))
+						t.Fatalf("%v, %v: element %d is %#08x, the rule says %#08x", typ, fields, e,
+							math.Float32bits(got[e]), math.Float32bits(want[e]))
 					}
 				}
 			}
@@ -187,7 +193,8 @@ func TestHopperMul(t *testing.T) {
 	const maxK, maxM = 96, 5
 	forArithmetic(t, Hopper, func(t *testing.T, k *Kernel) {
 		maxPitch := k.NR*4 + 76
-		s := strip{newGuarded(t, maxM*k.PanelA(maxK)), newGuarded(t, k.PanelB(maxK)), newGuarded(t, maxM*k.MR*maxPitch), newGuarded(t, maxM*k.MR*maxPitch)}
+		s := strip{newGuarded(t, maxM*k.PanelA(maxK)), newGuarded(t, k.PanelB(maxK)), newGuarded(t, maxM*k.MR*maxPitch),
+			newGuarded(t, maxM*k.MR*maxPitch)}
 		r := rand.New(rand.NewPCG(23, 24))
 		rounds := 60
 		if raceEnabled || testing.Short() {
@@ -200,7 +207,8 @@ func TestHopperMul(t *testing.T) {
 					m := 1 + r.IntN(maxM)
 					pa, pb := s.a.last(m*k.PanelA(depth)), s.b.last(k.PanelB(depth))
 					if depth > 0 {
-						a, b := newHopperMatrix(r, typ, m*k.MR, depth, hopperOperands[0]), newHopperMatrix(r, typ, k.NR, depth, o)
+						a, b := newHopperMatrix(r, typ, m*k.MR, depth, hopperOperands[0]),
+							newHopperMatrix(r, typ, k.NR, depth, o)
 						if oi%2 == 0 {
 							o.fill(r, typ, unsafe.Pointer(&a.bytes[0]), len(a.bytes))
 						}
@@ -220,7 +228,8 @@ func TestHopperMul(t *testing.T) {
 					}
 					half := f16Accumulators[round%len(f16Accumulators)]
 					word := func(r *rand.Rand) uint32 { return widenF16(half.bits(r)) }
-					if err := hopperMulCase(k, mulF16, k.RefF16, s, r, word, depth, m, 2*r.IntN(2), pa, pb); err != nil {
+					if err := hopperMulCase(k, mulF16, k.RefF16, s, r, word, depth, m, 2*r.IntN(2), pa,
+						pb); err != nil {
 						t.Fatalf("%v %s, C in f16 %s, k=%d m=%d: %v", typ, o.name, half.name, depth, m, err)
 					}
 				}
@@ -230,7 +239,10 @@ func TestHopperMul(t *testing.T) {
 }
 
 // hopperMulCase compares a function of k with its twin; source is as in conform.
-func hopperMulCase(k *Kernel, mul, ref KernelFunc, s strip, r *rand.Rand, word func(*rand.Rand) uint32, depth, m, source int, pa, pb unsafe.Pointer) error {
+func hopperMulCase(
+	k *Kernel, mul, ref KernelFunc, s strip, r *rand.Rand, word func(*rand.Rand) uint32, depth, m, source int, pa,
+	pb unsafe.Pointer,
+) error {
 	lds, ldd := pitches(r, k, source)
 	span := func(pitch int) int { return (m*k.MR-1)*pitch + k.NR*4 }
 	fill := func(p unsafe.Pointer, n int) []uint32 {
@@ -259,7 +271,8 @@ func hopperMulCase(k *Kernel, mul, ref KernelFunc, s strip, r *rand.Rand, word f
 	want, got := run(ref), run(mul)
 	for i := range got {
 		if inTile := i*4%ldd < k.NR*4; got[i] != want[i] || !inTile && got[i] != before[i] {
-			return fmt.Errorf("source=%d lds=%d ldd=%d: row %d column %d is %#08x, Ref has %#08x", source, lds, ldd, i*4/ldd, i*4%ldd/4, got[i], want[i])
+			return fmt.Errorf("source=%d lds=%d ldd=%d: row %d column %d is %#08x, Ref has %#08x", source, lds, ldd,
+				i*4/ldd, i*4%ldd/4, got[i], want[i])
 		}
 	}
 	return nil
@@ -271,9 +284,11 @@ func TestHopperAdds(t *testing.T) {
 		const depth, m = 64, sumTiles + 2
 		r := rand.New(rand.NewPCG(25, 26))
 		maxPitch := k.NR*4 + 76
-		s := strip{newGuarded(t, m*k.PanelA(depth)), newGuarded(t, k.PanelB(depth)), newGuarded(t, m*k.MR*maxPitch), newGuarded(t, m*k.MR*maxPitch)}
+		s := strip{newGuarded(t, m*k.PanelA(depth)), newGuarded(t, k.PanelB(depth)), newGuarded(t, m*k.MR*maxPitch),
+			newGuarded(t, m*k.MR*maxPitch)}
 		pa, pb := s.a.last(m*k.PanelA(depth)), s.b.last(k.PanelB(depth))
-		a, b := newHopperMatrix(r, E4M3, m*k.MR, depth, hopperOperands[0]), newHopperMatrix(r, E4M3, k.NR, depth, hopperOperands[0])
+		a, b := newHopperMatrix(r, E4M3, m*k.MR, depth, hopperOperands[0]),
+			newHopperMatrix(r, E4M3, k.NR, depth, hopperOperands[0])
 		k.PackA(E4M3, true)(pa, unsafe.Pointer(&a.bytes[0]), depth, m*k.MR, depth)
 		k.PackB(E4M3, true)(pb, unsafe.Pointer(&b.bytes[0]), depth, k.NR, depth)
 		sum := make([]float32, m*k.MR*k.NR)
@@ -360,7 +375,8 @@ func TestHopperFast(t *testing.T) {
 						t.Errorf("%v %s: for the assembly", typ, o.name)
 					}
 				}
-				if heavy := (*hopperHeader)(pa).heavy & (*hopperHeader)(pb).heavy; heavy != 0 != (slices.Contains([]string{"largest", "-largest", "heavy"}, o.name) && typ.Size() == 2) {
+				want := typ.Size() == 2 && slices.Contains([]string{"largest", "-largest", "heavy"}, o.name)
+				if heavy := (*hopperHeader)(pa).heavy & (*hopperHeader)(pb).heavy; (heavy != 0) != want {
 					t.Errorf("%v %s: heavy %d", typ, o.name, heavy)
 				}
 			}
@@ -381,7 +397,9 @@ func TestTame(t *testing.T) {
 			words[i] = math.Float32bits(1)
 		}
 		r := rand.New(rand.NewPCG(27, 28))
-		for _, v := range []uint32{0, 1 << 31, 1, 1<<31 | 1, tameFrom - 1, tameFrom, 1<<31 | tameFrom, tameFrom + tameSpan - 1, tameFrom + tameSpan, 1<<31 | (tameFrom + tameSpan), 0x7f800000, 0xff800000, 0x7fc00000, 0xffffffff} {
+		for _, v := range []uint32{0, 1 << 31, 1, 1<<31 | 1, tameFrom - 1, tameFrom, 1<<31 | tameFrom,
+			tameFrom + tameSpan - 1, tameFrom + tameSpan, 1<<31 | (tameFrom + tameSpan), 0x7f800000, 0xff800000,
+			0x7fc00000, 0xffffffff} {
 			magnitude := v &^ (1 << 31)
 			want := magnitude == 0 || magnitude >= tameFrom && magnitude < tameFrom+tameSpan
 			for range 20 {
@@ -438,10 +456,12 @@ func FuzzHopper(f *testing.F) {
 			if kern.Arithmetic != Hopper || kern.Supported() != nil {
 				continue
 			}
-			got := hopperProduct{a.typ, b.typ, m, n, k, true, unsafe.Pointer(&a.bytes[0]), unsafe.Pointer(&b.bytes[0]), 32}.run(kern, c)
+			got := hopperProduct{a.typ, b.typ, m, n, k, true, unsafe.Pointer(&a.bytes[0]), unsafe.Pointer(&b.bytes[0]),
+				32}.run(kern, c)
 			for i := range want {
 				if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
-					t.Fatalf("%s %v k=%d element %d: %#08x, the rule says %#08x", kern.Name, typ, k, i, math.Float32bits(got[i]), math.Float32bits(want[i]))
+					t.Fatalf("%s %v k=%d element %d: %#08x, the rule says %#08x", kern.Name, typ, k, i,
+						math.Float32bits(got[i]), math.Float32bits(want[i]))
 				}
 			}
 		}

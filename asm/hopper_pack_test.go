@@ -198,7 +198,8 @@ func (c hopperPackCase) check(dst, want, src guarded, pack, twin PackFunc) error
 		if !bytes.Equal(got, twins) {
 			for i := range got {
 				if got[i] != twins[i] {
-					return fmt.Errorf("atEnd=%v stride=%d: byte %d of panel %d is %#x, the twin has %#x", atEnd, stride, i%bytesPanel, i/bytesPanel, got[i], twins[i])
+					return fmt.Errorf("atEnd=%v stride=%d: byte %d of panel %d is %#x, the twin has %#x", atEnd, stride,
+						i%bytesPanel, i/bytesPanel, got[i], twins[i])
 				}
 			}
 		}
@@ -251,7 +252,9 @@ func (c hopperPackCase) checkRow(p hopperPanel, i, depth int, value func(kk int)
 		switch {
 		case exact == zeroExponent && e != -128,
 			exact == notFinite && h.largest != notFinite,
-			exact != zeroExponent && exact != notFinite && (exact < h.smallest || exact > h.largest || h.largest != notFinite && e != max(exact-h.largest+63, -128)):
+			exact != zeroExponent && exact != notFinite &&
+				(exact < h.smallest || exact > h.largest || h.largest != notFinite &&
+					e != max(exact-h.largest+63, -128)):
 			return fmt.Errorf("exponent %d of %#x is %d, the header has %d to %d", kk, want, e, h.smallest, h.largest)
 		}
 	}
@@ -267,7 +270,8 @@ func TestHopperPackLong(t *testing.T) {
 		hopperOperands[3].fill(rnd, BF16, unsafe.Pointer(&src[0]), len(src)*2)
 		depth := roundUp(k, kern.KStep(BF16))
 		for side, packs := range []func(Type, bool) PackFunc{kern.PackA, kern.PackB} {
-			n := (r + kern.exact.width(hopperSide(side)) - 1) / kern.exact.width(hopperSide(side)) * kern.exact.bytes(hopperSide(side), depth)
+			n := (r + kern.exact.width(hopperSide(side)) - 1) / kern.exact.width(hopperSide(side)) *
+				kern.exact.bytes(hopperSide(side), depth)
 			for _, kContiguous := range []bool{true, false} {
 				stride := k * 2
 				if !kContiguous {
@@ -282,7 +286,8 @@ func TestHopperPackLong(t *testing.T) {
 					}
 				}
 				pack(unsafe.Pointer(&got[0]), unsafe.Pointer(&src[0]), stride, r, k)
-				packHopperGo(kern.exact, BF16, hopperSide(side), kContiguous)(unsafe.Pointer(&want[0]), unsafe.Pointer(&src[0]), stride, r, k)
+				packHopperGo(kern.exact, BF16, hopperSide(side), kContiguous)(unsafe.Pointer(&want[0]),
+					unsafe.Pointer(&src[0]), stride, r, k)
 				if !bytes.Equal(got, want) {
 					t.Errorf("side %d kContiguous=%v: differs from the twin", side, kContiguous)
 				}

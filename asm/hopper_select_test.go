@@ -29,7 +29,8 @@ func TestHopperPolicy(t *testing.T) {
 				t.Errorf("%s: %v: %s is chosen, want %s", c.name, typ, chosen.Name, want)
 			}
 			for _, k := range ks {
-				if got := strings.HasPrefix(k.Why(typ), "chosen for "+typ.String()+" in Hopper's arithmetic: "); got != (k == chosen) {
+				if got := strings.HasPrefix(k.Why(typ),
+					"chosen for "+typ.String()+" in Hopper's arithmetic: "); got != (k == chosen) {
 					t.Errorf("%s: %v: %s says %q, but %s is chosen", c.name, typ, k.Name, k.Why(typ), chosen.Name)
 				}
 			}
@@ -59,7 +60,8 @@ func TestSelectArithmetic(t *testing.T) {
 	if k, err := SelectArithmetic(E5M2, Hopper, ""); err != nil || !k.Accepts(E5M2) || k.KStep(E5M2) != 32 {
 		t.Errorf("SelectArithmetic(e5m2, hopper) = %v, %v", k, err)
 	}
-	if k, err := SelectArithmetic(F16, Hopper, "hopper-go"); err != nil || k.Name != "hopper-go" || k.Arithmetic != Hopper {
+	if k, err := SelectArithmetic(F16, Hopper, "hopper-go"); err != nil || k.Name != "hopper-go" ||
+		k.Arithmetic != Hopper {
 		t.Errorf("hopper-go: %v, %v", k, err)
 	}
 }
@@ -76,7 +78,8 @@ func TestKernelSizes(t *testing.T) {
 			switch {
 			case k.Arithmetic == Native && (k.KStep(typ) != max(1, k.step) || a != k.MR*words*4 || b != k.NR*words*4):
 				t.Errorf("%s: %v: KStep %d, panels of %d and %d bytes", k.Name, typ, k.KStep(typ), a, b)
-			case k.Arithmetic == Hopper && (k.KStep(typ) < 8 || a%64 != 0 || b%64 != 0 || a < words*k.MR*8 || b < words*k.NR*5):
+			case k.Arithmetic == Hopper && (k.KStep(typ) < 8 || a%64 != 0 || b%64 != 0 || a < words*k.MR*8 ||
+				b < words*k.NR*5):
 				t.Errorf("%s: %v: KStep %d, panels of %d and %d bytes", k.Name, typ, k.KStep(typ), a, b)
 			}
 		}
@@ -100,7 +103,8 @@ func TestArithmeticEnv(t *testing.T) {
 	for env, want := range map[string][2]string{
 		"go":        {"go", hopper},
 		"hopper-go": {native, "hopper-go"},
-		"bogus":     {`asm: kernel "bogus" (from LEAFHOPPER_KERNEL) is unknown`, `asm: kernel "bogus" (from LEAFHOPPER_KERNEL) is unknown`},
+		"bogus": {`asm: kernel "bogus" (from LEAFHOPPER_KERNEL) is unknown`,
+			`asm: kernel "bogus" (from LEAFHOPPER_KERNEL) is unknown`},
 	} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestArithmeticEnv$", "-test.v")
 		cmd.Env = append(os.Environ(), "ASM_TEST_CHILD=1", KernelEnv+"="+env)

@@ -117,7 +117,8 @@ var operands = []struct {
 		return w
 	}},
 	{"special", func(r *rand.Rand, kpack int) uint32 {
-		special := []uint32{0, 0x8000, 0x3f80, 0x7f80, 0xff80, 0x7fc0, 0x7f81, 0x0001, 0x8001, 0x007f, 0x0080, 0x8080, 0x7f7f, 0xff7f}
+		special := []uint32{0, 0x8000, 0x3f80, 0x7f80, 0xff80, 0x7fc0, 0x7f81, 0x0001, 0x8001, 0x007f, 0x0080, 0x8080,
+			0x7f7f, 0xff7f}
 		pick := func() uint32 {
 			if r.IntN(8) > 0 {
 				return r.Uint32()&0x80ff | 0x3f00
@@ -146,7 +147,8 @@ func TestConformance(t *testing.T) {
 	const maxK, maxM = 70, 7
 	forKernels(t, func(t *testing.T, k *Kernel) {
 		maxPitch := k.NR*4 + 76
-		s := strip{newGuarded(t, k.MR*maxK*maxM*4), newGuarded(t, k.NR*maxK*4), newGuarded(t, maxM*k.MR*maxPitch), newGuarded(t, maxM*k.MR*maxPitch)}
+		s := strip{newGuarded(t, k.MR*maxK*maxM*4), newGuarded(t, k.NR*maxK*4), newGuarded(t, maxM*k.MR*maxPitch),
+			newGuarded(t, maxM*k.MR*maxPitch)}
 		for _, o := range operands {
 			t.Run(o.name, func(t *testing.T) {
 				r := rand.New(rand.NewPCG(1, 2))
@@ -180,7 +182,8 @@ func TestDeep(t *testing.T) {
 	const maxK, maxM = 272, 3
 	forKernels(t, func(t *testing.T, k *Kernel) {
 		maxPitch := k.NR*4 + 76
-		s := strip{newGuarded(t, k.MR*maxK*maxM*4), newGuarded(t, k.NR*maxK*4), newGuarded(t, maxM*k.MR*maxPitch), newGuarded(t, maxM*k.MR*maxPitch)}
+		s := strip{newGuarded(t, k.MR*maxK*maxM*4), newGuarded(t, k.NR*maxK*4), newGuarded(t, maxM*k.MR*maxPitch),
+			newGuarded(t, maxM*k.MR*maxPitch)}
 		r := rand.New(rand.NewPCG(5, 6))
 		for _, depth := range []int{71, 96, 130, 193, 259} {
 			for m := 1; m <= maxM; m++ {
@@ -274,11 +277,13 @@ func conform(t *testing.T, k *Kernel, s strip, r *rand.Rand, word func() uint32,
 		dst := s.dst.last(span(ldd))
 		got := unsafe.Slice((*uint32)(dst), span(ldd)/4)
 		copy(got, before)
-		impl.mul(depth, m, unsafe.Pointer(unsafe.SliceData(as)), unsafe.Pointer(unsafe.SliceData(bs)), src, signed(lds, source), dst, ldd)
+		impl.mul(depth, m, unsafe.Pointer(unsafe.SliceData(as)), unsafe.Pointer(unsafe.SliceData(bs)), src,
+			signed(lds, source), dst, ldd)
 		for i := range got {
 			inTile := i*4%ldd < k.NR*4
 			if got[i] != want[i] && !(inTile && sameBits(math.Float32frombits(got[i]), math.Float32frombits(want[i]))) {
-				t.Errorf("%s k=%d m=%d source=%d lds=%d ldd=%d: row %d column %d is %#x, want %#x", impl.name, depth, m, source, lds, ldd, i*4/ldd, i*4%ldd/4, got[i], want[i])
+				t.Errorf("%s k=%d m=%d source=%d lds=%d ldd=%d: row %d column %d is %#x, want %#x", impl.name, depth, m,
+					source, lds, ldd, i*4/ldd, i*4%ldd/4, got[i], want[i])
 				break
 			}
 		}
@@ -291,7 +296,8 @@ func TestCutK(t *testing.T) {
 		every := k.KStep(BF16)
 		depth := (70 + every - 1) / every * every
 		r := rand.New(rand.NewPCG(3, 4))
-		a, b := make([]uint32, k.MR*depth+1), make([]uint32, k.NR*depth+1) // one more, so that their ends are addresses in them
+		// one more, so that their ends are addresses in them
+		a, b := make([]uint32, k.MR*depth+1), make([]uint32, k.NR*depth+1)
 		for _, panel := range [][]uint32{a, b} {
 			for i := range panel {
 				panel[i] = operands[0].word(r, k.KPack)

@@ -26,7 +26,8 @@ func TestPackDepth(t *testing.T) {
 				t.Errorf("%s packs %v behind its products in multiples of %d, want %d", kern.Name, typ, got, straight)
 			}
 			if got := kern.PackDepth(typ, true); got != transposed {
-				t.Errorf("%s transposes %v behind its products in multiples of %d, want %d", kern.Name, typ, got, transposed)
+				t.Errorf("%s transposes %v behind its products in multiples of %d, want %d", kern.Name, typ, got,
+					transposed)
 			}
 		}
 	}
@@ -55,8 +56,10 @@ type packMemory struct {
 func newPackMemory(t *testing.T, kern *Kernel) packMemory {
 	c := packMaxM*kern.MR*(kern.NR*4+76) + canary
 	return packMemory{
-		strip{newGuarded(t, packMaxM*kern.PanelA(packMaxWords)), newGuarded(t, kern.PanelB(packMaxWords)), newGuarded(t, c), newGuarded(t, c)},
-		newGuarded(t, packMaxK*kern.KPack*packMaxStride), newGuarded(t, kern.PanelB(packMaxK)+2*canary), newGuarded(t, aheadBytes),
+		strip{newGuarded(t, packMaxM*kern.PanelA(packMaxWords)), newGuarded(t, kern.PanelB(packMaxWords)),
+			newGuarded(t, c), newGuarded(t, c)},
+		newGuarded(t, packMaxK*kern.KPack*packMaxStride), newGuarded(t, kern.PanelB(packMaxK)+2*canary),
+		newGuarded(t, aheadBytes),
 	}
 }
 
@@ -81,7 +84,8 @@ func nextPanels(mem guarded, dst unsafe.Pointer, kind int) (next unsafe.Pointer,
 		return mem.last(aheadBytes), -8192
 	case 4:
 		return mem.last(1), 1
-	case 5: // in the page after mem that faults on any access or, where there are no such pages, after what is asked of mem
+	// in the page after mem that faults on any access or, where there are no such pages, after what is asked of mem
+	case 5:
 		return unsafe.Add(first, aheadBytes+64), 100
 	case 6:
 		return lowest, 1 << 20
@@ -112,7 +116,9 @@ type mulPackCase struct {
 type packFunc func(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing)
 
 // check compares MulPack with twins: the tiles and the panel, what lies beside them, and that no operand changes.
-func (c mulPackCase) check(mem packMemory, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32, twins ...packFunc) error {
+func (c mulPackCase) check(
+	mem packMemory, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32, twins ...packFunc,
+) error {
 	kern, row := c.kern, c.kern.NR*c.typ.Size()
 	place := func(g guarded, n int) unsafe.Pointer {
 		if c.atEnd {
@@ -158,7 +164,8 @@ func (c mulPackCase) check(mem packMemory, r *rand.Rand, word func(r *rand.Rand,
 	run := func(f packFunc) (panelAfter, dstAfter []byte) {
 		copy(mem.panel.mem, panelBefore)
 		copy(mem.dst.mem, dstBefore)
-		src := []unsafe.Pointer{nil, dst, place(mem.src, spanC(lds)), dst, place(mem.src, spanC(lds)), place(mem.src, spanC(lds))}[c.source]
+		src := []unsafe.Pointer{nil, dst, place(mem.src, spanC(lds)), dst, place(mem.src, spanC(lds)),
+			place(mem.src, spanC(lds))}[c.source]
 		f(c.words, c.m, a, b, src, signed(lds, c.source), dst, ldd, &pack)
 		return bytes.Clone(mem.panel.mem), bytes.Clone(mem.dst.mem)
 	}
@@ -166,7 +173,9 @@ func (c mulPackCase) check(mem packMemory, r *rand.Rand, word func(r *rand.Rand,
 		return fmt.Errorf("%+v lds=%d ldd=%d: %s", c, lds, ldd, fmt.Sprintf(format, args...))
 	}
 
-	gotPanel, gotDst := run(func(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing) {
+	gotPanel, gotDst := run(func(
+		words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing,
+	) {
 		kern.MulPack(c.typ, words, m, a, b, src, lds, dst, ldd, pack)
 	})
 	if !bytes.Equal(slices.Concat(read...), kept) || pack != before {
@@ -176,7 +185,8 @@ func (c mulPackCase) check(mem packMemory, r *rand.Rand, word func(r *rand.Rand,
 		wantPanel, wantDst := run(twin)
 		if at := mismatch(gotPanel, wantPanel); at >= 0 {
 			from := int(uintptr(panel) - uintptr(unsafe.Pointer(unsafe.SliceData(mem.panel.mem))))
-			return report("byte %d of the panel of %d is %#x, want %#x", at-from, spanPanel, gotPanel[at], wantPanel[at])
+			return report("byte %d of the panel of %d is %#x, want %#x", at-from, spanPanel, gotPanel[at],
+				wantPanel[at])
 		}
 		from := int(uintptr(dst) - uintptr(unsafe.Pointer(unsafe.SliceData(mem.dst.mem))))
 		if at, got, want := mismatchC(gotDst, wantDst, from, spanC(ldd), ldd, kern.NR*4); at >= 0 {
@@ -248,17 +258,19 @@ func testMulPack(t *testing.T, kern *Kernel, typ Type, along bool) {
 // TestMulPackElsewhere checks that MulPack of a kernel that cannot do both at once multiplies, and then packs.
 func TestMulPackElsewhere(t *testing.T) {
 	for _, kern := range Kernels() {
-		if kern.Supported() != nil || kern.Arithmetic != Native || kern.PackDepth(BF16, false) > 0 || !kern.Accepts(BF16) {
+		if kern.Supported() != nil || kern.Arithmetic != Native || kern.PackDepth(BF16, false) > 0 ||
+			!kern.Accepts(BF16) {
 			continue
 		}
 		words := kern.KStep(BF16)
 		n := words * kern.KPack
 		mem := newPackMemory(t, kern)
 		c := mulPackCase{kern: kern, typ: BF16, words: words, m: 2, k: n, stride: kern.NR * 2, atEnd: true}
-		err := c.check(mem, rand.New(rand.NewPCG(53, 1)), anyWord, func(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing) {
-			kern.Ref(words, m, a, b, src, lds, dst, ldd)
-			packGeneric(BF16, kern.KPack, kern.NR, false, pack.Panel, pack.B, pack.Stride, kern.NR, pack.K)
-		})
+		err := c.check(mem, rand.New(rand.NewPCG(53, 1)),
+			anyWord, func(words, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int, pack *Packing) {
+				kern.Ref(words, m, a, b, src, lds, dst, ldd)
+				packGeneric(BF16, kern.KPack, kern.NR, false, pack.Panel, pack.B, pack.Stride, kern.NR, pack.K)
+			})
 		if err != nil {
 			t.Errorf("%s: %v", kern.Name, err)
 		}

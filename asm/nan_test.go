@@ -19,7 +19,8 @@ func TestTwoNaNs(t *testing.T) {
 				continue
 			}
 			size, depth := typ.Size(), words*k.KPack
-			a, across, along := make([]byte, k.MR*depth*size), make([]byte, depth*k.NR*size), make([]byte, k.NR*depth*size)
+			a, across, along := make([]byte, k.MR*depth*size), make([]byte, depth*k.NR*size),
+				make([]byte, k.NR*depth*size)
 			put := func(b []byte, i int, bits uint16) {
 				if typ.is8() {
 					b[i] = uint8(bits>>8) | 0x7f // E4M3 has no other NaN
@@ -48,7 +49,8 @@ func TestTwoNaNs(t *testing.T) {
 				for i := range m {
 					for j := range n {
 						if got, want := got[i*k.NR+j], want[i*k.NR+j]; got != want {
-							t.Fatalf("%v, %s, %d rows: element %d, %d is %#x, Mul says %#x", typ, way, m, i, j, got, want)
+							t.Fatalf("%v, %s, %d rows: element %d, %d is %#x, Mul says %#x", typ, way, m, i, j, got,
+								want)
 						}
 					}
 				}
@@ -60,17 +62,25 @@ func TestTwoNaNs(t *testing.T) {
 					})
 				}
 				if f := k.Stream(typ, true); f != nil {
-					check("rows along K", m, k.NR, func(dst unsafe.Pointer) { f(depth, m, k.NR, panelA, first(along), depth*size, dst, pitch, false) })
+					check("rows along K", m, k.NR, func(dst unsafe.Pointer) {
+						f(depth, m, k.NR, panelA, first(along), depth*size, dst, pitch, false)
+					})
 				}
 				if f := k.StreamPanels(typ); f != nil {
-					check("panels", m, k.NR, func(dst unsafe.Pointer) { f(words, m, k.NR, panelA, stored, 0, dst, pitch, false) })
+					check("panels", m, k.NR, func(dst unsafe.Pointer) {
+						f(words, m, k.NR, panelA, stored, 0, dst, pitch, false)
+					})
 				}
 				if f := k.Edge(); f != nil {
-					check("edge", m, k.NR, func(dst unsafe.Pointer) { f(m, k.NR, words, panelA, 4, 4*k.MR, panelB, nil, 0, dst, pitch) })
+					check("edge", m, k.NR, func(dst unsafe.Pointer) {
+						f(m, k.NR, words, panelA, 4, 4*k.MR, panelB, nil, 0, dst, pitch)
+					})
 				}
 			}
 			if f := rowsOf(k, typ); f != nil {
-				check("A in rows", k.MR, k.NR, func(dst unsafe.Pointer) { f(words, 1, first(a), panelB, nil, 0, dst, pitch, depth*size) })
+				check("A in rows", k.MR, k.NR, func(dst unsafe.Pointer) {
+					f(words, 1, first(a), panelB, nil, 0, dst, pitch, depth*size)
+				})
 			}
 		}
 	})

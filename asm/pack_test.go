@@ -65,7 +65,8 @@ func TestPack(t *testing.T) {
 				for _, kContiguous := range []bool{true, false} {
 					pack := side.pack(typ, kContiguous)
 					if (pack != nil) != kern.Accepts(typ) {
-						t.Errorf("%s of %v: packer %v, but Accepts is %v", side.name, typ, pack != nil, kern.Accepts(typ))
+						t.Errorf("%s of %v: packer %v, but Accepts is %v", side.name, typ, pack != nil,
+							kern.Accepts(typ))
 					}
 					if pack == nil {
 						continue
@@ -80,7 +81,8 @@ func TestPack(t *testing.T) {
 								if (raceEnabled || testing.Short()) && (r*maxK+k)%11 != 0 {
 									continue
 								}
-								c := packCase{typ, kern.KPack, side.width, kern.KStep(typ), side.tiled, kContiguous, r, k, pack}
+								c := packCase{typ, kern.KPack, side.width, kern.KStep(typ), side.tiled, kContiguous, r,
+									k, pack}
 								if err := c.check(dst, src, want, rnd.IntN(9)); err != nil {
 									t.Fatalf("r=%d k=%d: %v", r, k, err)
 								}
@@ -166,7 +168,8 @@ func (c packCase) check(dst, src guarded, want []byte, extra int) error {
 		}
 		for i, x := range beside {
 			if x != 0x5a {
-				return fmt.Errorf("stride=%d atEnd=%v: byte %d of %d beside the panels was written", stride, atEnd, i, canary)
+				return fmt.Errorf("stride=%d atEnd=%v: byte %d of %d beside the panels was written", stride, atEnd, i,
+					canary)
 			}
 		}
 	}

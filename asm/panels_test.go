@@ -20,7 +20,8 @@ func TestStreamPanels(t *testing.T) {
 					t.Errorf("%v: %d rows by %d columns at a time, want a multiple of %d", typ, m, wide, kern.NR)
 				}
 			}
-			if got := kern.StreamPanels(typ) != nil; got != (want && kern.Accepts(typ) && (!typ.is8() || streams8(kern))) {
+			if got := kern.StreamPanels(typ) != nil; got != (want && kern.Accepts(typ) &&
+				(!typ.is8() || streams8(kern))) {
 				t.Errorf("a kernel for panels of %v: %v", typ, got)
 			}
 		}
@@ -32,7 +33,8 @@ func TestStreamPanels(t *testing.T) {
 		a, b := newGuarded(t, kern.PanelA(deepK)), newGuarded(t, panels*(kern.PanelB(deepK)+64))
 		dst, wanted := newGuarded(t, kern.MR*(wideN+9)*4), newGuarded(t, kern.MR*(wideN+9)*4)
 		r := rand.New(rand.NewPCG(7, 7))
-		types := slices.DeleteFunc([]Type{BF16, F16, F32, E4M3, E5M2}, func(typ Type) bool { return kern.StreamPanels(typ) == nil })
+		types := slices.DeleteFunc([]Type{BF16, F16, F32, E4M3, E5M2},
+			func(typ Type) bool { return kern.StreamPanels(typ) == nil })
 		cases := 3000
 		if kern.step == amxStep {
 			cases /= 5 // of more rows, in Go
@@ -41,9 +43,11 @@ func TestStreamPanels(t *testing.T) {
 			typ := types[i/3%len(types)]
 			words, n := 1+r.IntN(maxK), 1+r.IntN(maxN)
 			if i%64 == 0 {
-				words, n = deepK-r.IntN(deepK-maxK), wideN-r.IntN(wideN-maxN) // panels so large and so many that they are multiplied in two calls
+				// panels so large and so many that they are multiplied in two calls
+				words, n = deepK-r.IntN(deepK-maxK), wideN-r.IntN(wideN-maxN)
 			}
-			c := panelsCase{kern: kern, typ: typ, k: kern.Words(typ, kern.KPack*words), m: 1 + r.IntN(kern.MR), n: n, add: i%3 == 1}
+			c := panelsCase{kern: kern, typ: typ, k: kern.Words(typ, kern.KPack*words), m: 1 + r.IntN(kern.MR), n: n,
+				add: i%3 == 1}
 			word := operands[r.IntN(len(operands))].word
 			if kern.step == amxStep && i%5 == 0 {
 				word = flushed
@@ -70,7 +74,9 @@ type panelsCase struct {
 	add     bool // to what dst holds
 }
 
-func (c panelsCase) check(a, b, dst, want guarded, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32, mul KernelFunc) error {
+func (c panelsCase) check(
+	a, b, dst, want guarded, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32, mul KernelFunc,
+) error {
 	kern := c.kern
 	fill := func(p unsafe.Pointer, words int) unsafe.Pointer {
 		for i := range words {

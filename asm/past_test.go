@@ -14,7 +14,8 @@ func TestStripPast(t *testing.T) {
 		const maxM, maxK, gap = 4, 70, 2 * PastLine
 		row := kern.NR*4 + gap
 		a, b := newGuarded(t, maxM*kern.PanelA(96)), newGuarded(t, kern.PanelB(96))
-		src, dst, want := newGuarded(t, maxM*kern.MR*row), newGuarded(t, maxM*kern.MR*row+PastLine), newGuarded(t, maxM*kern.MR*row+PastLine)
+		src, dst, want := newGuarded(t, maxM*kern.MR*row), newGuarded(t, maxM*kern.MR*row+PastLine),
+			newGuarded(t, maxM*kern.MR*row+PastLine)
 		r := rand.New(rand.NewPCG(3, 3))
 		words := func(g guarded) []uint32 {
 			return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(g.mem))), len(g.mem)/4)
@@ -63,7 +64,8 @@ func TestStripPast(t *testing.T) {
 			kern.Strip(k, m, pa, pb, from, lds, at(dst), ldd, lda, StorePast)
 			kern.Strip(k, m, pa, pb, from, lds, at(want), ldd, lda, 0)
 			if !slices.Equal(words(dst), words(want)) {
-				t.Fatalf("k=%d m=%d lda=%d ldd=%d source=%v: not what is made of rows without", k, m, lda, ldd, from != nil)
+				t.Fatalf("k=%d m=%d lda=%d ldd=%d source=%v: not what is made of rows without", k, m, lda, ldd,
+					from != nil)
 			}
 		}
 	})

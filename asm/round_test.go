@@ -29,7 +29,8 @@ func TestRoundsWhere(t *testing.T) {
 		for _, typ := range []Type{BF16, F16, F32, E4M3, E5M2, numTypes, numTypes + 1, 255} {
 			want := typ == BF16 && kern.Name == "goamx"
 			if assembled && !want {
-				want = typ == BF16 && (kern.Name == "amx" || kern.Name == "avx512bf16") || (typ == BF16 || typ == F16) && kern.Name == "avx512"
+				want = typ == BF16 && (kern.Name == "amx" || kern.Name == "avx512bf16") ||
+					(typ == BF16 || typ == F16) && kern.Name == "avx512"
 			}
 			if got := kern.Stores(typ) != 0; got != want {
 				t.Errorf("%s rounds to %v: %v, want %v", kern.Name, typ, got, want)

@@ -46,7 +46,8 @@ func TestRoundRows(t *testing.T) {
 		roundRowsGeneric(typ, unsafe.Add(unsafe.Pointer(unsafe.SliceData(want)), at), ldd, from, lds, rows, n)
 		RoundRows(typ, to, ldd, from, lds, rows, n, i%5 < 3)
 		if !bytes.Equal(dst.mem, want[:len(dst.mem)]) {
-			t.Fatalf("%d rows of %d elements of %v, %d bytes apart, to rows %d apart: not what the twin rounds", rows, n, typ, lds, ldd)
+			t.Fatalf("%d rows of %d elements of %v, %d bytes apart, to rows %d apart: not what the twin rounds", rows,
+				n, typ, lds, ldd)
 		}
 	}
 }

@@ -50,7 +50,8 @@ const rowsMaxWords, rowsMaxM, rowsMaxPitch = 304, 5, 4096 + 4
 // rowsDepths returns numbers of words: all that are small, and larger ones, as far as the kernel takes them.
 func rowsDepths(kern *Kernel, typ Type) (depths []int) {
 	for words := range rowsMaxWords + 1 {
-		if (words < 71 || slices.Contains([]int{96, 127, 128, 200, 255, rowsMaxWords}, words)) && words%kern.KStep(typ) == 0 {
+		if (words < 71 || slices.Contains([]int{96, 127, 128, 200, 255, rowsMaxWords}, words)) &&
+			words%kern.KStep(typ) == 0 {
 			depths = append(depths, words)
 		}
 	}
@@ -114,7 +115,8 @@ func (c rowsCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack i
 		return bytes.Clone(mem.dst.mem)
 	}
 	report := func(format string, args ...any) error {
-		return fmt.Errorf("k=%d m=%d lda=%d source=%d lds=%d ldd=%d atEnd=%v: %s", c.words, c.m, c.lda, c.source, lds, ldd, c.atEnd, fmt.Sprintf(format, args...))
+		return fmt.Errorf("k=%d m=%d lda=%d source=%d lds=%d ldd=%d atEnd=%v: %s", c.words, c.m, c.lda, c.source, lds,
+			ldd, c.atEnd, fmt.Sprintf(format, args...))
 	}
 
 	got := run(rowsOf(kern, c.typ))
@@ -155,7 +157,8 @@ func TestRows(t *testing.T) {
 				for _, lda := range rowsPitches(words) {
 					for _, atEnd := range []bool{true, false} {
 						turn++
-						if (raceEnabled || testing.Short() || kern.ISA == "Go") && turn%23 != 0 || words > 20 && turn%3 != 0 || words > 70 && turn%5 != 0 {
+						if (raceEnabled || testing.Short() || kern.ISA == "Go") && turn%23 != 0 || words > 20 &&
+							turn%3 != 0 || words > 70 && turn%5 != 0 {
 							continue
 						}
 						twins := []rowsFunc{viaMul, viaRef}
@@ -208,7 +211,8 @@ func TestRowsFenced(t *testing.T) {
 						return slices.Clone(view(tiles, n))
 					}
 					if i := differ(rows(a, lda), rows(near, row)); i >= 0 {
-						t.Fatalf("k=%d m=%d atEnd=%v: element %d differs between rows far apart and close together", words, m, atEnd, i)
+						t.Fatalf("k=%d m=%d atEnd=%v: element %d differs between rows far apart and close together",
+							words, m, atEnd, i)
 					}
 				}
 			}
@@ -244,7 +248,8 @@ func anyWord(r *rand.Rand, kpack int) uint32 {
 	if r.IntN(4) > 0 {
 		return r.Uint32()
 	}
-	special := []uint32{0, 0x8000, 0x3c00, 0x7c00, 0xfc00, 0x7c01, 0x7dff, 0x7e00, 0xfe01, 0x0001, 0x83ff, 0x0400, 0x7bff, 0x7f80, 0xff80, 0x7f81, 0x7fc0}
+	special := []uint32{0, 0x8000, 0x3c00, 0x7c00, 0xfc00, 0x7c01, 0x7dff, 0x7e00, 0xfe01, 0x0001, 0x83ff, 0x0400,
+		0x7bff, 0x7f80, 0xff80, 0x7f81, 0x7fc0}
 	return special[r.IntN(len(special))]<<16 | special[r.IntN(len(special))]
 }
 

@@ -17,7 +17,8 @@ func fake(vendor string, family, model int, sets ...isa) cpu {
 			features[f] = true
 		}
 	}
-	return cpu{amd: vendor == "amd", intel: vendor == "intel", family: family, model: model, has: func(f string) bool { return features[f] }}
+	return cpu{amd: vendor == "amd", intel: vendor == "intel", family: family, model: model,
+		has: func(f string) bool { return features[f] }}
 }
 
 func TestPolicy(t *testing.T) {
@@ -68,7 +69,8 @@ func TestPolicy(t *testing.T) {
 func TestSlowDotOrder(t *testing.T) {
 	ks := register(fake("intel", 6, 0x8f, isaAVX2, isaAVX512BF16))
 	if ks[0].Name != "amx" || ks[1].Name != "avx512" || ks[2].Name != "avx512bf16" {
-		t.Errorf("preference on Sapphire Rapids begins %s, %s, %s; want amx, avx512, avx512bf16", ks[0].Name, ks[1].Name, ks[2].Name)
+		t.Errorf("preference on Sapphire Rapids begins %s, %s, %s; want amx, avx512, avx512bf16", ks[0].Name,
+			ks[1].Name, ks[2].Name)
 	}
 }
 
@@ -116,7 +118,8 @@ func TestSelect(t *testing.T) {
 			switch {
 			case k.Supported() == nil && got != k:
 				t.Errorf("Select(%v, %q) = %v, %v", typ, k.Name, got, err)
-			case k.Supported() != nil && (!errors.Is(err, k.Supported()) || !strings.Contains(err.Error(), "choices: ")):
+			case k.Supported() != nil && (!errors.Is(err, k.Supported()) ||
+				!strings.Contains(err.Error(), "choices: ")):
 				t.Errorf("Select(%v, %q): %v, want %v and the choices", typ, k.Name, err, k.Supported())
 			}
 		}
@@ -144,7 +147,8 @@ func TestSelectEnv(t *testing.T) {
 	}
 	lacks := ""
 	if Named("avx512").Supported() == nil {
-		lacks = "AVX-512: this processor, its operating system or GODEBUG=" + debugged("cpu.avx512f=off") + " lacks AVX512F\n"
+		lacks = "AVX-512: this processor, its operating system or GODEBUG=" + debugged("cpu.avx512f=off") +
+			" lacks AVX512F\n"
 	}
 	for _, c := range []struct{ env, value, want string }{
 		{KernelEnv, "go", "kernel: go, "},

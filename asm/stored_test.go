@@ -45,16 +45,21 @@ func TestStoreB(t *testing.T) {
 						if want := kern.NR * roundUp(k, kern.KPack) * typ.Size(); size != want {
 							t.Fatalf("%d bytes, want %d", size, want)
 						}
-						if rest := unsafe.Slice((*byte)(to), size)[kern.NR*k*typ.Size():]; slices.ContainsFunc(rest, func(b byte) bool { return b != 0 }) {
+						if rest := unsafe.Slice((*byte)(to),
+							size)[kern.NR*k*typ.Size():]; slices.ContainsFunc(rest, func(b byte) bool {
+							return b != 0
+						}) {
 							t.Fatal("what fills the last word is not zero")
 						}
 						got = nil
 						for j := range panels {
-							got = append(got, panelsOf(kern, typ, false, unsafe.Add(to, j*size), kern.NR*typ.Size(), kern.NR, k)...)
+							got = append(got, panelsOf(kern, typ, false, unsafe.Add(to, j*size), kern.NR*typ.Size(),
+								kern.NR, k)...)
 						}
 					}
 					if !slices.Equal(got, want) {
-						t.Fatalf("%d columns of %d elements, kContiguous %v, stride %d: not the panels of PackB", n, k, kContiguous, stride)
+						t.Fatalf("%d columns of %d elements, kContiguous %v, stride %d: not the panels of PackB", n, k,
+							kContiguous, stride)
 					}
 				}
 			})
@@ -121,7 +126,8 @@ func TestRestoredMul(t *testing.T) {
 	const maxK, maxM = 96, 3
 	forArithmetic(t, Hopper, func(t *testing.T, k *Kernel) {
 		maxPitch := k.NR*4 + 76
-		s := strip{newGuarded(t, maxM*k.PanelA(maxK)), newGuarded(t, k.PanelB(maxK)), newGuarded(t, maxM*k.MR*maxPitch), newGuarded(t, maxM*k.MR*maxPitch)}
+		s := strip{newGuarded(t, maxM*k.PanelA(maxK)), newGuarded(t, k.PanelB(maxK)), newGuarded(t, maxM*k.MR*maxPitch),
+			newGuarded(t, maxM*k.MR*maxPitch)}
 		r := rand.New(rand.NewPCG(33, 34))
 		rounds := 20
 		if raceEnabled || testing.Short() {
@@ -139,7 +145,8 @@ func TestRestoredMul(t *testing.T) {
 					k.RestoreB(typ, pb, depth)
 					acc := hopperAccumulators[round%len(hopperAccumulators)]
 					if err := hopperMulCase(k, k.Mul, k.Ref, s, r, acc.bits, depth, m, round%3, pa, pb); err != nil {
-						t.Fatalf("%v %s, B %s of float32, C %s, k=%d m=%d: %v", typ, oa.name, ob.name, acc.name, depth, m, err)
+						t.Fatalf("%v %s, B %s of float32, C %s, k=%d m=%d: %v", typ, oa.name, ob.name, acc.name, depth,
+							m, err)
 					}
 				}
 			}

@@ -16,8 +16,10 @@ func TestStreamAddresses(t *testing.T) {
 		typ    Type
 		s      *streamKernel
 	}{
-		{"avx512bf16", BF16, &streamPairs}, {"avx512", F32, &streamWords}, {"avx512", BF16, &streamBF16}, {"avx512", F16, &streamF16},
-		{"avx2", F32, &stream256Words}, {"avx2", BF16, &stream256BF16}, {"avx2", F16, &stream256F16}, {"goamx", BF16, &streamTiles},
+		{"avx512bf16", BF16, &streamPairs}, {"avx512", F32, &streamWords}, {"avx512", BF16, &streamBF16},
+		{"avx512", F16, &streamF16},
+		{"avx2", F32, &stream256Words}, {"avx2", BF16, &stream256BF16}, {"avx2", F16, &stream256F16},
+		{"goamx", BF16, &streamTiles},
 	} {
 		kern, err := Select(of.typ, of.kernel)
 		if err != nil || kern.Stream(of.typ, true) == nil {

@@ -39,7 +39,8 @@ var streaming = []string{"avx512bf16", "avx512", "avx2"}
 
 // streams reports whether a kernel does so.
 func streams(kern *Kernel) bool {
-	return assembled && (slices.Contains(streaming, kern.Name) || kern.step == amxStep && machine().lacks(isaAVX512) == nil)
+	return assembled && (slices.Contains(streaming, kern.Name) || kern.step == amxStep &&
+		machine().lacks(isaAVX512) == nil)
 }
 
 // streams8 reports whether a kernel does so with fp8.
@@ -51,12 +52,14 @@ func streams8(kern *Kernel) bool {
 func TestStreamWhere(t *testing.T) {
 	for _, kern := range Kernels() {
 		for typ := range Type(numTypes) {
-			vectors := assembled && slices.Contains(streaming, kern.Name) && kern.Accepts(typ) && (!typ.is8() || streams8(kern))
+			vectors := assembled && slices.Contains(streaming, kern.Name) && kern.Accepts(typ) &&
+				(!typ.is8() || streams8(kern))
 			tiles := typ == BF16 && (assembled && kern.Name == "amx" || kern.Name == "goamx" && streams(kern))
 			for _, kContiguous := range []bool{false, true} {
 				want := vectors || tiles
 				if got := kern.Stream(typ, kContiguous) != nil; got != want {
-					t.Errorf("%s has a stream kernel for %v kContiguous=%v: %v, want %v", kern.Name, typ, kContiguous, got, want)
+					t.Errorf("%s has a stream kernel for %v kContiguous=%v: %v, want %v", kern.Name, typ, kContiguous,
+						got, want)
 				}
 			}
 			rows := 0
@@ -93,7 +96,9 @@ func newStreamMemory(t *testing.T, kern *Kernel, typ Type, k, n int) streamMemor
 
 // check compares the stream kernel with mul on packed panels. All operands lie at the end of their memory, or, B and
 // dst, at its start.
-func (c streamCase) check(mem streamMemory, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32, mul KernelFunc) error {
+func (c streamCase) check(
+	mem streamMemory, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32, mul KernelFunc,
+) error {
 	size := c.typ.Size()
 	lines, length := c.k, c.n // of B as it lies in memory
 	if c.kContiguous {
@@ -199,9 +204,11 @@ func TestStreamTwin(t *testing.T) {
 // TestStreamLong crosses every bound on a call of assembly, and has groups of columns follow one another.
 func TestStreamLong(t *testing.T) {
 	forStreams(t, func(t *testing.T, kern *Kernel, typ Type, kContiguous bool) {
-		shapes := [][2]int{{1, 300}, {17, 1000}, {700, 33}, {1100, 16}, {1100, 17}, {1120, 70}, {1151, 81}, {2083, 130}} // k, n
+		// k, n
+		shapes := [][2]int{{1, 300}, {17, 1000}, {700, 33}, {1100, 16}, {1100, 17}, {1120, 70}, {1151, 81}, {2083, 130}}
 		if kContiguous {
-			shapes = append(shapes, [2]int{streamTestLength/typ.Size() + 75, 50}, [2]int{2 * streamTestLength / typ.Size(), 3})
+			shapes = append(shapes, [2]int{streamTestLength/typ.Size() + 75, 50},
+				[2]int{2 * streamTestLength / typ.Size(), 3})
 		} else {
 			shapes = append(shapes, [2]int{37, streamTestWidth + 75}, [2]int{streamTestDepth + 39, 20})
 		}

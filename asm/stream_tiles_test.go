@@ -20,7 +20,8 @@ func forTiles(t *testing.T, f func(t *testing.T, kern *Kernel, kContiguous bool)
 // says what came last. As float32 many of the words are -0, or subnormals that become it, so that the sign reaches
 // the result.
 func flushed(r *rand.Rand, _ int) uint32 {
-	halves := []uint32{0, 0x8000, 0x0001, 0x8001, 0x007f, 0x807f, 0x1f80, 0x9f80, 0x2000, 0xa000, 0x1fc0, 0x9fc0, 0x8000, 0x8001}
+	halves := []uint32{0, 0x8000, 0x0001, 0x8001, 0x007f, 0x807f, 0x1f80, 0x9f80, 0x2000, 0xa000, 0x1fc0, 0x9fc0,
+		0x8000, 0x8001}
 	return halves[r.IntN(len(halves))]<<16 | halves[r.IntN(len(halves))]
 }
 
@@ -52,8 +53,9 @@ func TestStreamTilesDot(t *testing.T) {
 		r := rand.New(rand.NewPCG(18, 19))
 		for i := range 10 * tileKinds {
 			c := newTileCase(r, i%tileKinds)
-			var b [2 * amxStep * amxNR]uint16          // as it lies before it is packed
-			stride, along, across := amxNR*2, amxNR, 1 // bytes between rows, elements from one of K to the next and between columns
+			var b [2 * amxStep * amxNR]uint16 // as it lies before it is packed
+			// bytes between rows, elements from one of K to the next and between columns
+			stride, along, across := amxNR*2, amxNR, 1
 			if kContiguous {
 				stride, along, across = amxStep*4, 1, 2*amxStep
 			}
@@ -62,7 +64,8 @@ func TestStreamTilesDot(t *testing.T) {
 				b[at], b[at+along] = uint16(w), uint16(w>>16)
 			}
 			var out [amxMR * amxNR]uint32
-			kern.Stream(BF16, kContiguous)(2*amxStep, amxMR, amxNR, unsafe.Pointer(&c.a), unsafe.Pointer(&b), stride, unsafe.Pointer(&out), amxNR*4, false)
+			kern.Stream(BF16, kContiguous)(2*amxStep, amxMR, amxNR, unsafe.Pointer(&c.a), unsafe.Pointer(&b), stride,
+				unsafe.Pointer(&out), amxNR*4, false)
 			for e, got := range out {
 				_, row, column := c.element(e/amxNR, e%amxNR)
 				if want := dotTile(0, row, column); !sameBits(math.Float32frombits(got), want) {
@@ -82,7 +85,8 @@ func multiplied(x, y float32) uint32 { return math.Float32bits(x * y) }
 func TestStreamTilesControl(t *testing.T) {
 	forTiles(t, func(t *testing.T, kern *Kernel, kContiguous bool) {
 		const k, n = 40, 33
-		a, b, c := aligned(kern.PanelA(kern.Words(BF16, k))), aligned(2*kern.PanelB(kern.Words(BF16, k))), aligned(kern.MR*n*4)
+		a, b, c := aligned(kern.PanelA(kern.Words(BF16, k))), aligned(2*kern.PanelB(kern.Words(BF16, k))),
+			aligned(kern.MR*n*4)
 		flushes := func(m int) {
 			if in, out := multiplied(0x3p-149, 1<<20), multiplied(0x1p-100, 0x1p-40); in != 3<<20 || out != 1<<9 {
 				t.Fatalf("after %d rows subnormals are flushed: %#x, %#x", m, in, out)

@@ -19,7 +19,8 @@ func TestSweep(t *testing.T) {
 		tiles := func(m int) int { return (m + kern.MR - 1) / kern.MR }
 		row, tile := kern.NR*4, kern.MR*kern.NR*4
 		sizeC := maxPieces * SweepN / kern.NR * (tiles(maxM)*tile + maxGap)
-		a, b, room := newGuarded(t, tiles(maxM)*kern.PanelA(words)), newGuarded(t, SweepK*maxStride), newGuarded(t, SweepRoom)
+		a, b, room := newGuarded(t, tiles(maxM)*kern.PanelA(words)), newGuarded(t, SweepK*maxStride),
+			newGuarded(t, SweepRoom)
 		acc, want := newGuarded(t, sizeC), newGuarded(t, sizeC)
 		panel := newGuarded(t, kern.PanelB(words)).last(kern.PanelB(words))
 		sweeps := map[string]func(s *Sweep){"Sweep": kern.Sweep, "twin": sweepGeneric(kern, kern.Ref)}
@@ -57,7 +58,8 @@ func TestSweep(t *testing.T) {
 			copy(want.mem, acc.mem)
 			for name, sweep := range sweeps {
 				copy(acc.mem, before)
-				s := Sweep{A: a.last(tiles(m) * kern.PanelA(words)), M: m, Stride: stride, Strip: strip, Room: room.last(SweepRoom)}
+				s := Sweep{A: a.last(tiles(m) * kern.PanelA(words)), M: m, Stride: stride, Strip: strip,
+					Room: room.last(SweepRoom)}
 				for k, c := range calls {
 					s.N, s.First, s.B, s.Acc, s.Next = c.N, c.First, c.B, c.Acc, nil
 					if k+1 < len(calls) && (i+k)%3 > 0 {
@@ -77,7 +79,8 @@ func TestSweep(t *testing.T) {
 					copy(acc.mem[at+m*row:at+tiles(m)*tile], want.mem[at+m*row:])
 				}
 				if at, got, want := mismatchC(acc.mem, want.mem, from, span, strip, tiles(m)*tile); at >= 0 {
-					t.Fatalf("%s, m=%d stride=%d strip=%d, %d calls: byte %d of strip %d is %#x, want %#x", name, m, stride, strip, len(calls), (at-from)%strip, (at-from)/strip, got, want)
+					t.Fatalf("%s, m=%d stride=%d strip=%d, %d calls: byte %d of strip %d is %#x, want %#x", name, m,
+						stride, strip, len(calls), (at-from)%strip, (at-from)/strip, got, want)
 				}
 			}
 		}

@@ -36,7 +36,8 @@ func TestTranspose(t *testing.T) {
 				clear(want)
 				for i := range rows {
 					for j := range n {
-						copy(want[(j*TransposeWidth+i)*4:][:4], unsafe.Slice((*byte)(unsafe.Add(from, i*stride+j*4)), 4))
+						copy(want[(j*TransposeWidth+i)*4:][:4],
+							unsafe.Slice((*byte)(unsafe.Add(from, i*stride+j*4)), 4))
 					}
 				}
 				if !bytes.Equal(got, want[:size]) {

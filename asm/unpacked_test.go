@@ -42,7 +42,8 @@ func TestUnpacked(t *testing.T) {
 				fill := filler(r, values.word)
 				for m := 1; m <= unpackedMaxM; m++ {
 					for n := 1; n <= unpackedMaxN; n++ {
-						c := unpackedCase{kern: kern, m: m, n: n, k: 1 + r.IntN(unpackedMaxK), across: r.IntN(2) == 0, add: r.IntN(3) == 0, atEnd: r.IntN(2) == 0}
+						c := unpackedCase{kern: kern, m: m, n: n, k: 1 + r.IntN(unpackedMaxK), across: r.IntN(2) == 0,
+							add: r.IntN(3) == 0, atEnd: r.IntN(2) == 0}
 						if (testing.Short() || raceEnabled) && (m+n)%5 > 0 {
 							continue
 						}
@@ -115,7 +116,8 @@ func (c unpackedCase) check(mem [3]guarded, r *rand.Rand, fill func(p unsafe.Poi
 	panelsA, panelsB := (c.m+kern.MR-1)/kern.MR, (c.n+kern.NR-1)/kern.NR
 	packedA, packedB := make([]float32, panelsA*kern.PanelA(c.k)/4), make([]float32, panelsB*kern.PanelB(c.k)/4)
 	tiles := make([]float32, panelsA*kern.MR*kern.NR)
-	toA, toB, to := unsafe.Pointer(unsafe.SliceData(packedA)), unsafe.Pointer(unsafe.SliceData(packedB)), unsafe.Pointer(unsafe.SliceData(tiles))
+	toA, toB, to := unsafe.Pointer(unsafe.SliceData(packedA)), unsafe.Pointer(unsafe.SliceData(packedB)),
+		unsafe.Pointer(unsafe.SliceData(tiles))
 	kern.PackA(F32, !c.across)(toA, a, lda, c.m, c.k)
 	kern.PackB(F32, false)(toB, b, ldb, c.n, c.k)
 	for j := range c.n {
@@ -134,7 +136,8 @@ func (c unpackedCase) check(mem [3]guarded, r *rand.Rand, fill func(p unsafe.Poi
 		for i := range c.m {
 			word := *(*uint32)(unsafe.Pointer(&got[dstAt+i*ldd+j*4]))
 			if want := math.Float32bits(tiles[i*kern.NR+j%kern.NR]); word != want {
-				return fmt.Errorf("%v: element (%d, %d) is %#08x, %#08x if the operands are packed", c, i, j, word, want)
+				return fmt.Errorf("%v: element (%d, %d) is %#08x, %#08x if the operands are packed", c, i, j, word,
+					want)
 			}
 		}
 	}
@@ -185,8 +188,10 @@ func TestVectorFunc(t *testing.T) {
 				r := rand.New(rand.NewPCG(5, 6))
 				fill := filler(r, values.word)
 				for n := 1; n <= maxN; n++ {
-					for _, k := range []int{1 + r.IntN(3), 4 + r.IntN(12), 16 * (1 + r.IntN(4)), 1 + r.IntN(maxK), 256, 257 + r.IntN(maxK-256)} {
-						stepA, stride, add, atEnd := 4+4*r.IntN(maxPad+1), 4*(k+r.IntN(maxPad+1)), r.IntN(2) == 0, r.IntN(2) == 0
+					for _, k := range []int{1 + r.IntN(3), 4 + r.IntN(12), 16 * (1 + r.IntN(4)), 1 + r.IntN(maxK), 256,
+						257 + r.IntN(maxK-256)} {
+						stepA, stride, add, atEnd := 4+4*r.IntN(maxPad+1), 4*(k+r.IntN(maxPad+1)), r.IntN(2) == 0,
+							r.IntN(2) == 0
 						place := func(g guarded, rows, pitch, size int) unsafe.Pointer {
 							for i := range g.mem {
 								g.mem[i] = 0xff // a NaN
@@ -209,7 +214,8 @@ func TestVectorFunc(t *testing.T) {
 						vectorGeneric(k, n, a, stepA, b, stride, dst, add)
 						dstAt := int(uintptr(dst) - uintptr(unsafe.Pointer(unsafe.SliceData(mem[2].mem))))
 						if at, x, y := mismatchC(got, mem[2].mem, dstAt, n*4, n*4, n*4); at >= 0 {
-							t.Fatalf("%d words, %d columns, step %d, stride %d, add %v, at the end %v: byte %d of C is %#08x, its twin has %#08x",
+							t.Fatalf("%d words, %d columns, step %d, stride %d, add %v, at the end %v: "+
+								"byte %d of C is %#08x, its twin has %#08x",
 								k, n, stepA, stride, add, atEnd, at-dstAt, x, y)
 						}
 					}

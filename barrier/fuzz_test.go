@@ -104,7 +104,8 @@ func FuzzModel(f *testing.F) {
 				arrive(func() Token { return b.ArriveDropNoComplete(n) }, n, 0, true, true)
 			}
 			if got != want || gotBool != wantBool {
-				t.Fatalf("op %d (%d %d): got %v %v, want %v %v; %v, model %+v", i/3, data[i]%13, n, got, gotBool, want, wantBool, &b, m)
+				t.Fatalf("op %d (%d %d): got %v %v, want %v %v; %v, model %+v", i/3, data[i]%13, n, got, gotBool, want,
+					wantBool, &b, m)
 			}
 			w := State{Dead: m.dead}
 			if m.dead == 0 {

@@ -30,7 +30,8 @@ func TestList(t *testing.T) {
 			if len(in) == 0 || r.IntN(3) > 0 {
 				w := waiters.Get().(*waiter)
 				if w.next != nil || w.prev != nil || w.queued || len(w.ch) != 0 {
-					t.Fatalf("the pool returned a used waiter: next %p, prev %p, queued %v, %d wake-ups", w.next, w.prev, w.queued, len(w.ch))
+					t.Fatalf("the pool returned a used waiter: next %p, prev %p, queued %v, %d wake-ups", w.next,
+						w.prev, w.queued, len(w.ch))
 				}
 				b.enqueue(w, 0, 0)
 				w.state.Store(asleep)
@@ -83,7 +84,8 @@ func TestWhoIsDone(t *testing.T) {
 					kept++
 				}
 				if n.queued != keep || (n.state.Load() != woken) != keep || (n.how != passed) != keep {
-					t.Errorf("phase %d, tickets up to %d: ticket %d of phase %d: queued %v, outcome %d", current, old, n.ticket, n.phase, n.queued, n.how)
+					t.Errorf("phase %d, tickets up to %d: ticket %d of phase %d: queued %v, outcome %d", current, old,
+						n.ticket, n.phase, n.queued, n.how)
 				}
 			}
 			if b.State().Parked != kept {

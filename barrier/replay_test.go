@@ -73,7 +73,8 @@ func replay(ops []golden.BarrierOp, n *replayCounts) (err error) {
 			if m.phase-phases[op.Arg].phase > 1 {
 				n.skipped++
 				if mis, err := caught(func() { b.TestWait(tokens[op.Arg]) }); err != nil || mis.Rule != RuleStale {
-					return fmt.Errorf("op %d %+v: token %d phases old: %v, %v", i, op, m.phase-phases[op.Arg].phase, mis, err)
+					return fmt.Errorf("op %d %+v: token %d phases old: %v, %v", i, op, m.phase-phases[op.Arg].phase,
+						mis, err)
 				}
 				continue
 			}

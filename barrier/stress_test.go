@@ -195,7 +195,8 @@ func TestStressBytes(t *testing.T) {
 		})
 	}
 	within(t, "the team", wg.Wait)
-	if s := b.State(); completed.Load() != int64(phases) || s.Phase != phases%phaseMod || s.Pending != 1 || s.Expected != 1 || s.Tx != 0 {
+	if s := b.State(); completed.Load() != int64(phases) || s.Phase != phases%phaseMod || s.Pending != 1 ||
+		s.Expected != 1 || s.Tx != 0 {
 		t.Errorf("%d phases of %d, then %v", completed.Load(), phases, b)
 	}
 }

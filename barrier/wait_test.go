@@ -194,7 +194,8 @@ func TestTimeout(t *testing.T) {
 			"TryWait":       func(d time.Duration) bool { return b.TryWait(tok, d) },
 			"TryWaitParity": func(d time.Duration) bool { return b.TryWaitParity(0, d) },
 		} {
-			for _, limit := range []time.Duration{-1 << 63, -1, 0, 1, 20 * time.Microsecond, time.Millisecond, 20 * time.Millisecond} {
+			for _, limit := range []time.Duration{-1 << 63, -1, 0, 1, 20 * time.Microsecond, time.Millisecond,
+				20 * time.Millisecond} {
 				start := time.Now()
 				if try(limit) {
 					t.Fatalf("%s(%v) passed", name, limit)

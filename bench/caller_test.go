@@ -65,7 +65,8 @@ func TestCompareCallers(t *testing.T) {
 		if res.Callers != want || !res.Checked || !res.Verified || res.Failure != "" {
 			t.Errorf("%+v: callers %d, verified %v, %s", v, res.Callers, res.Verified, res.Failure)
 		}
-		if want := float64(v.callers()) * res.Flops() / res.SecondsMedian / 1e9; res.GFLOPS != want || res.Count != 2 || res.PeakFraction <= 0 {
+		if want := float64(v.callers()) * res.Flops() / res.SecondsMedian / 1e9; res.GFLOPS != want || res.Count != 2 ||
+			res.PeakFraction <= 0 {
 			t.Errorf("%+v: %v GFLOP/s, want %v; peak fraction %v", v, res.GFLOPS, want, res.PeakFraction)
 		}
 		if res.ProducerWait < 0 || res.ConsumerWait < 0 || res.ProducerWait+res.ConsumerWait > 1.01 {
@@ -145,8 +146,10 @@ func TestCallersAreVerified(t *testing.T) {
 		{"sound", 0, func([]float32) {}, "^$"},
 		{"wrong value", 1, func(c []float32) { c[5] += 1 }, `^caller [1-4] of 4: C\[0,5\] = `},
 		{"nothing written", 1, func(c []float32) { c[5] = float32(nan()) }, `^caller [1-4] of 4: C\[0,5\] = NaN`},
-		{"other bits", 1, func(c []float32) { c[7] *= 1 + 0x1p-23 }, "^caller [2-4] of 4: other bits than the first caller's$"},
-		{"later call", 2, func(c []float32) { c[9] *= 1 + 0x1p-23 }, "^caller [1-4] of 4: a later call gave other bits than the first$"},
+		{"other bits", 1, func(c []float32) { c[7] *= 1 + 0x1p-23 },
+			"^caller [2-4] of 4: other bits than the first caller's$"},
+		{"later call", 2, func(c []float32) { c[9] *= 1 + 0x1p-23 },
+			"^caller [1-4] of 4: a later call gave other bits than the first$"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var mu sync.Mutex
@@ -196,7 +199,8 @@ func TestCallersOtherBits(t *testing.T) {
 		if strings.Contains(p.What, "first call") {
 			variant.Add(1)
 		}
-		if several := strings.Contains(p.What, " 2 callers"); several != (variant.Load() == 2 && strings.Contains(p.What, "first")) && !strings.Contains(p.What, "round") {
+		if several := strings.Contains(p.What, " 2 callers"); several != (variant.Load() == 2 &&
+			strings.Contains(p.What, "first")) && !strings.Contains(p.What, "round") {
 			t.Errorf("progress %q of variant %d", p.What, variant.Load())
 		}
 	}
@@ -204,7 +208,8 @@ func TestCallersOtherBits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := rep.Results[1].Failure; !strings.HasPrefix(got, "other bits than with depth 2, workers 1,") || !strings.HasSuffix(got, ", callers 1") {
+	if got := rep.Results[1].Failure; !strings.HasPrefix(got, "other bits than with depth 2, workers 1,") ||
+		!strings.HasSuffix(got, ", callers 1") {
 		t.Errorf("%q", got)
 	}
 }
@@ -221,7 +226,8 @@ func TestCallerFails(t *testing.T) {
 		return engine.Multiply(c, a, b, opts...)
 	})
 	start := time.Now()
-	rep, err := (&Runner{Count: 1, MinTime: 10 * time.Second}).compare(t.Context(), m, []Variant{crowd(16, asm.F32, 3, 1)})
+	rep, err := (&Runner{Count: 1, MinTime: 10 * time.Second}).compare(t.Context(), m,
+		[]Variant{crowd(16, asm.F32, 3, 1)})
 	if !errors.Is(err, broken) || rep != nil || !strings.Contains(err.Error(), "callers 3") {
 		t.Errorf("error %v, report %v", err, rep)
 	}
@@ -242,7 +248,8 @@ func TestCallersCancel(t *testing.T) {
 			return engine.Multiply(c, a, b, opts...)
 		})
 		r := &Runner{Count: 1 << 20, MinTime: time.Millisecond}
-		if rep, err := r.compare(ctx, m, []Variant{crowd(64, asm.F32, 3, 1)}); !errors.Is(err, context.Canceled) || rep != nil {
+		if rep, err := r.compare(ctx, m, []Variant{crowd(64, asm.F32, 3, 1)}); !errors.Is(err, context.Canceled) ||
+			rep != nil {
 			t.Errorf("canceled in call %d: %v, %v", after, rep, err)
 		}
 		cancel()
@@ -263,7 +270,8 @@ func TestScale(t *testing.T) {
 		{"callers", []team{{2, 1}, {2, 8}}, []float64{20, 10}, []float64{1, 0.5}},
 		{"both", []team{{4, 8}, {1, 8}, {4, 1}, {1, 1}}, []float64{40, 20, 30, 10}, []float64{4, 2, 3, 1}},
 		{"workers of several callers", []team{{1, 8}, {4, 8}}, []float64{10, 20}, []float64{1, 2}},
-		{"callers on two numbers of workers", []team{{2, 1}, {4, 1}, {2, 8}, {4, 8}}, []float64{10, 20, 15, 40}, []float64{1, 1, 1.5, 2}},
+		{"callers on two numbers of workers", []team{{2, 1}, {4, 1}, {2, 8}, {4, 8}}, []float64{10, 20, 15, 40},
+			[]float64{1, 1, 1.5, 2}},
 		{"no base", []team{{2, 1}, {4, 1}}, []float64{10, 20}, []float64{1, 1}},
 		{"no base at all", []team{{2, 2}, {4, 4}}, []float64{10, 20}, []float64{0, 0}},
 	} {

@@ -41,7 +41,8 @@ func TestCheckEpilogue(t *testing.T) {
 					c := finished(t, w, a, b, c0)
 					products[e] = c
 					o := makeReference(w, a, b, c0, full).check(c)
-					exact := base.Arith == gemm.Hopper && slices.Contains([]gemm.Activation{gemm.Identity, gemm.ReLU, gemm.GELUTanh}, e.Activation)
+					exact := base.Arith == gemm.Hopper &&
+						slices.Contains([]gemm.Activation{gemm.Identity, gemm.ReLU, gemm.GELUTanh}, e.Activation)
 					if !o.passed() || (o.maxError == 0) != exact {
 						t.Errorf("%+v: %v", e, o)
 					}
@@ -98,7 +99,8 @@ func TestEpilogueReport(t *testing.T) {
 			"csv":   {",scales,bias,activation,", ",none,true,gelu,", ",row,false,identity,"},
 			"json":  {`"bias": true`, `"activation": "gelu"`, `"scales": "row"`},
 			"md":    {"| row | false | identity |", "| none | true | gelu |"},
-			"svg":   {"gelu"}, "benchfmt": {"/scales=none/bias=true/activation=gelu", "/scales=row/bias=false/activation=identity"},
+			"svg":   {"gelu"}, "benchfmt": {"/scales=none/bias=true/activation=gelu",
+				"/scales=row/bias=false/activation=identity"},
 		} {
 			var b strings.Builder
 			if err := rep.Write(&b, format); err != nil {
@@ -109,7 +111,8 @@ func TestEpilogueReport(t *testing.T) {
 					t.Errorf("%s without %q:\n%s", format, part, b.String())
 				}
 			}
-			compared := map[string]int{"table": strings.Count(b.String(), "vs plain"), "json": strings.Count(b.String(), `"vs_plain"`)}
+			compared := map[string]int{"table": strings.Count(b.String(), "vs plain"),
+				"json": strings.Count(b.String(), `"vs_plain"`)}
 			if n, ok := compared[format]; ok && (n == 2) != tc.base || !tc.base && n > 0 {
 				t.Errorf("%s has %d comparisons with the plain product:\n%s", format, n, b.String())
 			}

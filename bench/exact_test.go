@@ -55,7 +55,8 @@ func multiplied(t *testing.T, w Workload, a, b, c0 *operand) *operand {
 func TestCheckExact(t *testing.T) {
 	for _, w := range exactCases() {
 		for _, full := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%v/%v/split=%d/promotion=%d/full=%v", w.In, w.Out, w.SplitK, w.Promotion, full), func(t *testing.T) {
+			title := fmt.Sprintf("%v/%v/split=%d/promotion=%d/full=%v", w.In, w.Out, w.SplitK, w.Promotion, full)
+			t.Run(title, func(t *testing.T) {
 				a, b, c0 := operands(w)
 				c := multiplied(t, w, a, b, c0)
 				r := makeReference(w, a, b, c0, full)
@@ -162,7 +163,8 @@ func TestCompareHopper(t *testing.T) {
 		if !r.Verified || r.SplitK == 1 || max(1, r.SplitK) != max(1, v.SplitK) || r.PeakFraction <= 0 {
 			t.Errorf("%+v: %+v", v, r)
 		}
-		if hopper := strings.HasPrefix(r.Kernel, "hopper-"); hopper != (v.Arith == gemm.Hopper) || hopper != (r.Arith == "hopper") || hopper != (r.MaxError == 0) {
+		if hopper := strings.HasPrefix(r.Kernel, "hopper-"); hopper != (v.Arith == gemm.Hopper) ||
+			hopper != (r.Arith == "hopper") || hopper != (r.MaxError == 0) {
 			t.Errorf("%+v: %+v", v, r)
 		}
 	}
@@ -195,11 +197,13 @@ func TestCompareHopperBits(t *testing.T) {
 		return nil
 	}}
 	run := &Runner{Count: 1, MinTime: 1, Progress: func(p Progress) { second = p.Step == 1 }}
-	rep, err := run.compare(t.Context(), s, []Variant{{Workload: w, Depth: 1}, {Workload: w, Depth: 1, Kernel: "hopper-go"}})
+	rep, err := run.compare(t.Context(), s, []Variant{{Workload: w, Depth: 1},
+		{Workload: w, Depth: 1, Kernel: "hopper-go"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := rep.Results[1]; !rep.Results[0].Verified || r.Verified || !strings.Contains(r.Failure, "other bits than with depth 1") {
+	if r := rep.Results[1]; !rep.Results[0].Verified || r.Verified ||
+		!strings.Contains(r.Failure, "other bits than with depth 1") {
 		t.Errorf("verified %v and %v, %q", rep.Results[0].Verified, r.Verified, r.Failure)
 	}
 }

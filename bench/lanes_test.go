@@ -20,7 +20,8 @@ import (
 func tracedReport() *Report {
 	rep := sampleReport()
 	kinds := []timeline.Kind{
-		pipeline.TraceCompute: {Name: "multiply", Mark: '#'}, pipeline.TraceCopy: {Name: "copy", Mark: '+'}, pipeline.TraceStall: {Name: "stall", Mark: '.'},
+		pipeline.TraceCompute: {Name: "multiply", Mark: '#'}, pipeline.TraceCopy: {Name: "copy", Mark: '+'},
+		pipeline.TraceStall: {Name: "stall", Mark: '.'},
 	}
 	for i := range rep.Results {
 		tr := &gemm.Trace{Timeline: timeline.Timeline{Name: "depth", Kinds: kinds}}
@@ -47,7 +48,8 @@ func TestDrawLanes(t *testing.T) {
 	got := strings.Join(rep.drawLanes(), "\n")
 	for _, want := range []string{
 		"One product of each depth:\n\n",
-		"\ndepth 1, worker 0  ++########++", "\ndepth 1, worker 1  ..########..", "\ndepth 2, worker 1  .#########.", "\ndepth 4, worker 1  ##########",
+		"\ndepth 1, worker 0  ++########++", "\ndepth 1, worker 1  ..########..", "\ndepth 2, worker 1  .#########.",
+		"\ndepth 4, worker 1  ##########",
 		"multiply 80.0 %, copy 20.0 %\n", "# multiply  + copy  . stall\n",
 		"\n\nWhat the ring hid: 0.0 % of the copying ran behind another worker's multiplication with depth 1 and 50.0 % with depth 2, " +
 			"and workers stood still for 10.0 % and 5.0 % of the time.",
@@ -67,7 +69,8 @@ func TestDrawLanes(t *testing.T) {
 			many.Results[i].Trace.Lane("", "worker n")
 		}
 	}
-	if got := many.drawLanes(); got[0] != "One product of each depth, without 4 workers; -trace has all:" || len(got) != 2+1+3*lanesOfDepth+1+2 {
+	if got := many.drawLanes(); got[0] != "One product of each depth, without 4 workers; -trace has all:" ||
+		len(got) != 2+1+3*lanesOfDepth+1+2 {
 		t.Errorf("%d lines:\n%s", len(got), strings.Join(got, "\n"))
 	}
 	for name, change := range map[string]func(*Report){
@@ -126,7 +129,8 @@ func TestTimelines(t *testing.T) {
 				t.Errorf("inline: %+v", tr)
 			}
 		case len(tr.Lanes) != res.Workers || tr.Total(pipeline.TraceCompute) == 0 || tr.Total(pipeline.TraceCopy) == 0:
-			t.Errorf("result %d: %d lanes, %v, %v", i, len(tr.Lanes), tr.Total(pipeline.TraceCompute), tr.Total(pipeline.TraceCopy))
+			t.Errorf("result %d: %d lanes, %v, %v", i, len(tr.Lanes), tr.Total(pipeline.TraceCompute),
+				tr.Total(pipeline.TraceCopy))
 		}
 	}
 	for _, want := range []string{"multiply", "300x300x300 f32, 1 worker, depth 2", "8x8x8 f32, 1 worker, depth auto"} {
@@ -134,7 +138,8 @@ func TestTimelines(t *testing.T) {
 			t.Errorf("no %q in the execution trace of %d bytes", want, execution.Len())
 		}
 	}
-	if err := rep.WriteTimelines(&file); err != nil || !json.Valid(file.Bytes()) || !strings.Contains(file.String(), "300x300x300 f32, 1 worker, depth 2") {
+	if err := rep.WriteTimelines(&file); err != nil || !json.Valid(file.Bytes()) ||
+		!strings.Contains(file.String(), "300x300x300 f32, 1 worker, depth 2") {
 		t.Errorf("%v: %s", err, file.Bytes())
 	}
 }

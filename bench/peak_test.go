@@ -39,7 +39,8 @@ func TestPeak(t *testing.T) {
 		t.Fatalf("Peaks: %v, %v", peaks, err)
 	}
 	for i, p := range peaks {
-		if p.Kernel != "go" || p.Workers != []int{1, 3}[i] || len(p.Samples) != 2 || p.GFLOPS != max(p.Samples[0], p.Samples[1]) {
+		if p.Kernel != "go" || p.Workers != []int{1, 3}[i] || len(p.Samples) != 2 ||
+			p.GFLOPS != max(p.Samples[0], p.Samples[1]) {
 			t.Errorf("%+v", p)
 		}
 		if p.GHz < 0.1 || p.GHz > 20 || p.FlopPerCycle < 0.1 || p.CPUShare < 0 || p.CPUShare > 1 {

@@ -42,13 +42,17 @@ func TestBestSlot(t *testing.T) {
 		threads [][]time.Duration
 		want    float64 // of one thread's speed, and how many ran
 	}{
-		"alone":                      {[][]time.Duration{calls([2]float64{0, 25})}, 1},
-		"two":                        {[][]time.Duration{calls([2]float64{0, 25}), calls([2]float64{0.3, 25.2})}, 2},
-		"one begins late":            {[][]time.Duration{calls([2]float64{0, 25}), calls([2]float64{20.9, 25})}, 2},
-		"in turn":                    {[][]time.Duration{calls([2]float64{0, 4}, [2]float64{8, 12}, [2]float64{16, 20}), calls([2]float64{4, 8}, [2]float64{12, 16})}, 1},
-		"together once":              {[][]time.Duration{calls([2]float64{0, 4}, [2]float64{9, 13.1}), calls([2]float64{4, 8}, [2]float64{11.9, 16})}, 2},
-		"interrupted in every slot":  {[][]time.Duration{calls([2]float64{0, 0.6}, [2]float64{1, 1.6}, [2]float64{2, 2.6}, [2]float64{3, 3.6})}, 0.6},
-		"interrupted inside calls":   {[][]time.Duration{calls([2]float64{0, 1.52}, [2]float64{3, 3.51}, [2]float64{4, 4.49})}, 1},
+		"alone":           {[][]time.Duration{calls([2]float64{0, 25})}, 1},
+		"two":             {[][]time.Duration{calls([2]float64{0, 25}), calls([2]float64{0.3, 25.2})}, 2},
+		"one begins late": {[][]time.Duration{calls([2]float64{0, 25}), calls([2]float64{20.9, 25})}, 2},
+		"in turn": {[][]time.Duration{calls([2]float64{0, 4}, [2]float64{8, 12}, [2]float64{16, 20}),
+			calls([2]float64{4, 8}, [2]float64{12, 16})}, 1},
+		"together once": {[][]time.Duration{calls([2]float64{0, 4}, [2]float64{9, 13.1}),
+			calls([2]float64{4, 8}, [2]float64{11.9, 16})}, 2},
+		"interrupted in every slot": {[][]time.Duration{calls([2]float64{0, 0.6}, [2]float64{1, 1.6},
+			[2]float64{2, 2.6}, [2]float64{3, 3.6})}, 0.6},
+		"interrupted inside calls": {[][]time.Duration{calls([2]float64{0, 1.52}, [2]float64{3, 3.51},
+			[2]float64{4, 4.49})}, 1},
 		"ends after the measurement": {[][]time.Duration{calls([2]float64{24.5, 27})}, 0.5},
 		"nothing":                    {[][]time.Duration{{0}, {0}}, 0},
 	} {
@@ -61,7 +65,8 @@ func TestBestSlot(t *testing.T) {
 			t.Errorf("%s: %.4f of the speed of a thread, want %.4f and no more", name, got, test.want)
 		}
 	}
-	if got, ran := bestSlot([][]time.Duration{calls([2]float64{0, 0.5})}, ms/2, flops); math.Abs(got/one-1) > 1e-4 || math.Abs(ran-1) > 1e-4 {
+	if got, ran := bestSlot([][]time.Duration{calls([2]float64{0, 0.5})}, ms/2, flops); math.Abs(got/one-1) > 1e-4 ||
+		math.Abs(ran-1) > 1e-4 {
 		t.Errorf("half a slot: %v of %v", got, ran)
 	}
 }
@@ -171,12 +176,14 @@ func TestBusyMachine(t *testing.T) {
 		}
 		for _, res := range rep.Results {
 			if res.PeakFraction > impossible || !res.Verified {
-				t.Errorf("beside %d goroutines: %.3f of the peak with %d workers, depth %d: %v\n%+v", goroutines, res.PeakFraction, res.Workers, res.Depth, rep.Peak, rep.Load)
+				t.Errorf("beside %d goroutines: %.3f of the peak with %d workers, depth %d: %v\n%+v", goroutines,
+					res.PeakFraction, res.Workers, res.Depth, rep.Peak, rep.Load)
 			}
 		}
 		if runtime.GOOS == "linux" && rep.Load.CPUShare > 0.85 {
 			t.Errorf("beside as many processes as cores, a share of %v", rep.Load.CPUShare)
 		}
-		t.Logf("%v, %v, load %+v, fractions %.3f %.3f %.3f", rep.Peak[0], rep.Peak[1], rep.Load, rep.Results[0].PeakFraction, rep.Results[1].PeakFraction, rep.Results[2].PeakFraction)
+		t.Logf("%v, %v, load %+v, fractions %.3f %.3f %.3f", rep.Peak[0], rep.Peak[1], rep.Load,
+			rep.Results[0].PeakFraction, rep.Results[1].PeakFraction, rep.Results[2].PeakFraction)
 	}
 }

@@ -21,11 +21,13 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func sampleReport() *Report {
 	rep := &Report{
 		Machine: Machine{
-			CPU: "Example CPU", Cores: 2, Threads: 2, GOMAXPROCS: 2, L1D: 48 << 10, L2: 1 << 20, L3: 32 << 20, Memory: 1 << 30,
-			OS: "linux 6.1", GOOS: "linux", GOARCH: "amd64", Go: "go1.26.8", Kernels: []string{"avx2", "go"},
+			CPU: "Example CPU", Cores: 2, Threads: 2, GOMAXPROCS: 2, L1D: 48 << 10, L2: 1 << 20, L3: 32 << 20,
+			Memory: 1 << 30,
+			OS:     "linux 6.1", GOOS: "linux", GOARCH: "amd64", Go: "go1.26.8", Kernels: []string{"avx2", "go"},
 			Module: "example.com/leafhopper", Version: "v1.2.3", Commit: "0123abcd",
 		},
-		Peak:  []PeakResult{{Kernel: "avx2", Workers: 2, Samples: []float64{990, 995, 1000}, GFLOPS: 1000, GHz: 4, FlopPerCycle: 125, CPUShare: 1}},
+		Peak: []PeakResult{{Kernel: "avx2", Workers: 2, Samples: []float64{990, 995, 1000}, GFLOPS: 1000, GHz: 4,
+			FlopPerCycle: 125, CPUShare: 1}},
 		Notes: []string{"size chosen by hand"},
 	}
 	for depth, samples := range map[int][]float64{
@@ -34,9 +36,11 @@ func sampleReport() *Report {
 		4: {0.00231, 0.00231, 0.0023, 0.0022, 0.0024, 0.00222, 0.00232, 0.00231, 0.00221, 0.0024},
 	} {
 		r := Result{
-			M: 1000, N: 1000, K: 1000, DType: "bf16", Out: "f32", Trans: "NT", Depth: depth, DepthUsed: depth, Workers: 2, Kernel: "avx2",
+			M: 1000, N: 1000, K: 1000, DType: "bf16", Out: "f32", Trans: "NT", Depth: depth, DepthUsed: depth,
+			Workers: 2, Kernel: "avx2",
 			Arith: "native", Alpha: 1, Seed: 1, MinTime: 0.1,
-			Count: len(samples), SecondsMedian: median(samples), SecondsMin: slices.Min(samples), SecondsMax: slices.Max(samples),
+			Count: len(samples), SecondsMedian: median(samples), SecondsMin: slices.Min(samples),
+			SecondsMax:   slices.Max(samples),
 			ProducerWait: 0.125, ConsumerWait: 0.25 / float64(depth), AllocsPerOp: 0.5,
 			Checked: true, Verified: true, MaxError: 0.03125, Samples: samples,
 		}
@@ -60,7 +64,8 @@ func mixedReport() *Report {
 		r.SecondsMedian, r.SecondsMin, r.SecondsMax = r.SecondsMedian/1e5, r.SecondsMin/1e5, r.SecondsMax/1e5
 		rep.Results = append(rep.Results, r)
 	}
-	rep.Results[1].Verified, rep.Results[1].MaxError, rep.Results[1].Failure = false, finite(nan()), "C[1,2] = NaN, want 1"
+	rep.Results[1].Verified, rep.Results[1].MaxError, rep.Results[1].Failure = false, finite(nan()),
+		"C[1,2] = NaN, want 1"
 	rep.Results[3].Checked, rep.Results[3].Verified, rep.Results[3].MaxError = false, false, 0
 	return rep
 }
@@ -77,7 +82,8 @@ func hopperReport() *Report {
 		r.SplitK = 4
 		rep.Results = append(rep.Results, r)
 	}
-	rep.Results[3].Verified, rep.Results[3].MaxError, rep.Results[3].Failure = false, finite(math.Inf(1)), "C[1,2] = 1 (0x1p+00), want 2 (0x1p+01) exactly"
+	rep.Results[3].Verified, rep.Results[3].MaxError, rep.Results[3].Failure = false, finite(math.Inf(1)),
+		"C[1,2] = 1 (0x1p+00), want 2 (0x1p+01) exactly"
 	return rep
 }
 
@@ -89,7 +95,8 @@ func packedReport() *Report {
 		r.Prepacked = true
 		rep.Results = append(rep.Results, r)
 	}
-	rep.Results[3].Verified, rep.Results[3].Failure = false, "other bits than with depth 1, workers 2, tile [0 0 0], kernel avx2, prepacked false"
+	rep.Results[3].Verified, rep.Results[3].Failure = false,
+		"other bits than with depth 1, workers 2, tile [0 0 0], kernel avx2, prepacked false"
 	return rep
 }
 
@@ -112,7 +119,9 @@ func nan() float64 { var zero float64; return zero / zero }
 
 // TestGolden compares every format with testdata; -update rewrites it.
 func TestGolden(t *testing.T) {
-	for name, rep := range map[string]*Report{"plain": sampleReport(), "mixed": mixedReport(), "hopper": hopperReport(), "packed": packedReport(), "callers": callersReport(), "auto": autoReport(), "empty": {Machine: sampleReport().Machine}} {
+	for name, rep := range map[string]*Report{"plain": sampleReport(), "mixed": mixedReport(), "hopper": hopperReport(),
+		"packed": packedReport(), "callers": callersReport(), "auto": autoReport(),
+		"empty": {Machine: sampleReport().Machine}} {
 		for _, format := range Formats {
 			var b bytes.Buffer
 			if err := rep.Write(&b, format); err != nil {
@@ -192,7 +201,8 @@ func TestBenchfmtRead(t *testing.T) {
 		switch rec := r.Result().(type) {
 		case *benchfmt.Result:
 			results++
-			if rec.Name.String()[:len("Multiply/dtype=")] != "Multiply/dtype=" || rec.GetConfig("goos") != "linux" || rec.GetConfig("seed") != "1" {
+			if rec.Name.String()[:len("Multiply/dtype=")] != "Multiply/dtype=" || rec.GetConfig("goos") != "linux" ||
+				rec.GetConfig("seed") != "1" {
 				t.Errorf("%s: config %v", rec.Name, rec.Config)
 			}
 			for _, unit := range []string{"sec/op", "GFLOP/s", "%peak", "allocs/op"} {
@@ -261,7 +271,8 @@ func TestReading(t *testing.T) {
 			}
 			r.Results[0].Samples = slices.Repeat([]float64{0.001}, 10)
 		}), "Fastest depth: 1 in 1 case, 2 in 5 cases; the table says by how much."},
-		{change(func(r *Report) { r.Results = r.Results[1:] }), "Depth 2 was the fastest, at 87.0 % of the peak. No other depth can be told from it in these rounds."},
+		{change(func(r *Report) { r.Results = r.Results[1:] }),
+			"Depth 2 was the fastest, at 87.0 % of the peak. No other depth can be told from it in these rounds."},
 		{change(func(r *Report) { r.Results[1].Depth, r.Results[1].DepthUsed = 0, 1 }),
 			"Depth auto(1) was the fastest, at 87.0 % of the peak: 1.096x depth 1 (99.8 % interval 1.037 to 1.136, p = 0.008, 10 rounds). In these rounds it cannot be told from depth 4. Faster than depth 1 at the 1 % level: depths auto(1), 4."},
 		{change(func(r *Report) { r.Results = append(r.Results[:1], r.Results[0]) }), ""},
@@ -303,7 +314,8 @@ func TestMedian(t *testing.T) {
 }
 
 func TestDuration(t *testing.T) {
-	for seconds, want := range map[float64]string{2: "2.000 s", 0.12345: "123.5 ms", 1.5e-6: "1.500 µs", 2e-8: "20.00 ns"} {
+	for seconds, want := range map[float64]string{2: "2.000 s", 0.12345: "123.5 ms", 1.5e-6: "1.500 µs",
+		2e-8: "20.00 ns"} {
 		if got := duration(seconds); got != want {
 			t.Errorf("duration(%v) = %q, want %q", seconds, got, want)
 		}

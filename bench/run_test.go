@@ -43,13 +43,15 @@ func TestCompare(t *testing.T) {
 	}
 	for i, res := range rep.Results {
 		v := variants[i]
-		if res.M != v.M || res.N != v.N || res.K != v.K || res.DType != v.In.String() || res.Out != v.Out.String() || res.Trans != v.Trans() {
+		if res.M != v.M || res.N != v.N || res.K != v.K || res.DType != v.In.String() || res.Out != v.Out.String() ||
+			res.Trans != v.Trans() {
 			t.Errorf("result %d is of another workload: %+v", i, res)
 		}
 		if !res.Checked || !res.Verified || res.Failure != "" || res.MaxError <= 0 || res.MaxError > 1 {
 			t.Errorf("result %d: verified %v, max error %v, %s", i, res.Verified, res.MaxError, res.Failure)
 		}
-		if res.Count != 2 || len(res.Samples) != 2 || res.SecondsMin <= 0 || res.SecondsMin > res.SecondsMedian || res.SecondsMedian > res.SecondsMax {
+		if res.Count != 2 || len(res.Samples) != 2 || res.SecondsMin <= 0 || res.SecondsMin > res.SecondsMedian ||
+			res.SecondsMedian > res.SecondsMax {
 			t.Errorf("result %d: times %+v", i, res)
 		}
 		if want := res.Flops() / res.SecondsMedian / 1e9; res.GFLOPS != want || res.PeakFraction <= 0 {
@@ -59,12 +61,14 @@ func TestCompare(t *testing.T) {
 			t.Errorf("result %d: waits %v and %v", i, res.ProducerWait, res.ConsumerWait)
 		}
 	}
-	if rep.Results[0].Depth != 1 || rep.Results[1].Depth != 2 || rep.Results[0].Workers != runtime.GOMAXPROCS(0) || rep.Results[2].Workers != 1 {
+	if rep.Results[0].Depth != 1 || rep.Results[1].Depth != 2 || rep.Results[0].Workers != runtime.GOMAXPROCS(0) ||
+		rep.Results[2].Workers != 1 {
 		t.Errorf("depths and workers: %+v", rep.Results)
 	}
 	for i, r := range rep.Results {
 		v := variants[i]
-		if r.Depth != v.Depth || v.Depth > 0 && r.DepthUsed != v.Depth || r.Alpha != v.Alpha || r.Beta != v.Beta || r.Seed != v.Seed ||
+		if r.Depth != v.Depth || v.Depth > 0 && r.DepthUsed != v.Depth || r.Alpha != v.Alpha || r.Beta != v.Beta ||
+			r.Seed != v.Seed ||
 			r.Arith != "native" || r.Cold || r.MinTime != quick().MinTime.Seconds() {
 			t.Errorf("result %d of %+v: %+v", i, v, r)
 		}
@@ -292,7 +296,8 @@ func TestCompareCancel(t *testing.T) {
 			return nil
 		}}
 		r := &Runner{Count: 1 << 20, MinTime: time.Millisecond}
-		if rep, err := r.compare(ctx, s, []Variant{square(64, asm.F32, 1)}); !errors.Is(err, context.Canceled) || rep != nil {
+		if rep, err := r.compare(ctx, s, []Variant{square(64, asm.F32, 1)}); !errors.Is(err, context.Canceled) ||
+			rep != nil {
 			t.Errorf("canceled in call %d: %v, %v", after, rep, err)
 		}
 		cancel()
@@ -318,13 +323,16 @@ func TestValidate(t *testing.T) {
 		{func(v *Variant) { v.Tile[1] = -4 }, "tile n = -4 is outside"},
 		{func(v *Variant) { v.Callers = -1 }, "callers -1 is outside 0..4096"},
 		{func(v *Variant) { v.Callers = MaxCallers + 1 }, "callers 4097 is outside 0..4096"},
-		{func(v *Variant) { v.M, v.N, v.Callers = 1<<15, 1<<15, MaxCallers }, "bench: not enough memory: the operands "},
+		{func(v *Variant) { v.M, v.N, v.Callers = 1<<15, 1<<15, MaxCallers },
+			"bench: not enough memory: the operands "},
 		{func(v *Variant) { v.Kernel = "cuda" }, `kernel "cuda" is unknown`},
 		{func(v *Variant) { v.In, v.Kernel = asm.F32, "gobf16" }, `kernel "gobf16" does not multiply f32`},
-		{func(v *Variant) { v.In, v.Arith, v.Kernel = asm.E5M2, gemm.Hopper, "go" }, `kernel "go" computes in native arithmetic, not hopper`},
+		{func(v *Variant) { v.In, v.Arith, v.Kernel = asm.E5M2, gemm.Hopper, "go" },
+			`kernel "go" computes in native arithmetic, not hopper`},
 		{func(v *Variant) { v.Out, v.Arith = asm.E4M3, gemm.Hopper }, "C cannot hold e4m3; types of C: f32, bf16, f16"},
 		{func(v *Variant) { v.Kernel = "hopper-go" }, `kernel "hopper-go" computes in hopper arithmetic, not native`},
-		{func(v *Variant) { v.Arith, v.Kernel = gemm.Hopper, "go" }, `kernel "go" computes in native arithmetic, not hopper`},
+		{func(v *Variant) { v.Arith, v.Kernel = gemm.Hopper, "go" },
+			`kernel "go" computes in native arithmetic, not hopper`},
 		{func(v *Variant) { v.Arith = 7 }, "there is no arithmetic Arithmetic(7)"},
 		{func(v *Variant) { v.SplitK = gemm.MaxSplitK + 1 }, "split of K in 1025 parts is outside 0..1024"},
 		{func(v *Variant) { v.Scales = 3 }, "Scales(3) are none of none, tensor, row"},
@@ -336,7 +344,8 @@ func TestValidate(t *testing.T) {
 		if availableMemory() == 0 && strings.Contains(test.want, "memory") {
 			continue
 		}
-		if err := quick().Validate([]Variant{square(32, asm.BF16, 1), v}); err == nil || !strings.Contains(err.Error(), test.want) {
+		if err := quick().Validate([]Variant{square(32, asm.BF16, 1), v}); err == nil ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("error %v, want %q", err, test.want)
 		} else if memory := strings.Contains(test.want, "memory"); errors.Is(err, ErrMemory) != memory {
 			t.Errorf("error %v wraps ErrMemory: %v, want %v", err, !memory, memory)
@@ -344,7 +353,8 @@ func TestValidate(t *testing.T) {
 	}
 	four := square(64, asm.BF16, 1)
 	four.Callers = 4
-	if err := (&Runner{Cold: true}).Validate([]Variant{four}); err == nil || !strings.Contains(err.Error(), "4 callers share A and B") {
+	if err := (&Runner{Cold: true}).Validate([]Variant{four}); err == nil ||
+		!strings.Contains(err.Error(), "4 callers share A and B") {
 		t.Errorf("4 callers, cold: %v", err)
 	}
 	if err := quick().Validate(nil); err == nil {

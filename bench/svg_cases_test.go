@@ -26,7 +26,8 @@ func gridReport(sizes [][3]int, dtypes []string, workers, depths []int, packing 
 							M: s[0], N: s[1], K: s[2], DType: dtype, Out: "f32", Trans: "NN", Depth: depth, Workers: w,
 							Kernel: kernels[dtype], Prepacked: packed, Count: 5, Checked: true, Verified: true,
 						}
-						r.PeakFraction = 0.97 - 0.3/float64(i+1) - 0.1/float64(depth) - 0.1*float64(w)/float64(w+4) + 0.015*float64(j)
+						r.PeakFraction = 0.97 - 0.3/float64(i+1) - 0.1/float64(depth) - 0.1*float64(w)/float64(w+4) +
+							0.015*float64(j)
 						r.GFLOPS = r.PeakFraction * peak(dtype, w).GFLOPS
 						r.SecondsMedian = r.Flops() / r.GFLOPS / 1e9
 						r.SecondsMin, r.SecondsMax = r.SecondsMedian*0.98, r.SecondsMedian*1.05
@@ -83,12 +84,13 @@ func svgReports() map[string]*Report {
 		"depths":    gridReport(cubes(1024), []string{"bf16", "f32"}, one, []int{1, 2, 3, 4, 6, 8}, false),
 		"workers":   gridReport(cubes(1024), []string{"bf16"}, []int{1, 2, 4, 12}, one, false, true),
 		"workers64": gridReport(cubes(1024), []string{"f32"}, []int{1, 2, 4, 64}, one, false),
-		"lines":     gridReport(cubes(64, 128, 256), []string{"bf16", "f32"}, []int{1, 2, 3}, []int{1, 2, 4}, false, true),
-		"packing":   gridReport(cubes(64, 128), bf16, both, one, false, true),
-		"kernels":   kernels,
-		"single":    gridReport(cubes(640), bf16, one, one, false),
-		"gap":       gap,
-		"plain":     sampleReport(), "mixed": mixedReport(), "hopper": hopperReport(), "packed": packedReport(),
+		"lines": gridReport(cubes(64, 128, 256), []string{"bf16", "f32"}, []int{1, 2, 3}, []int{1, 2, 4}, false,
+			true),
+		"packing": gridReport(cubes(64, 128), bf16, both, one, false, true),
+		"kernels": kernels,
+		"single":  gridReport(cubes(640), bf16, one, one, false),
+		"gap":     gap,
+		"plain":   sampleReport(), "mixed": mixedReport(), "hopper": hopperReport(), "packed": packedReport(),
 		"empty": {Machine: sampleReport().Machine},
 	}
 }

@@ -186,8 +186,11 @@ func parsePlot(t *testing.T, rep *Report) *plot {
 		t.Fatal(err)
 	}
 	p := &plot{lines: map[string]*parsedLine{}, width: root.number(t, "width"), height: root.number(t, "height")}
-	if root.XMLName != (xml.Name{Space: "http://www.w3.org/2000/svg", Local: "svg"}) || root.attr("role") != "img" || root.attr("font-family") != "sans-serif" ||
-		root.attr("viewBox") != fmt.Sprintf("0 0 %v %v", p.width, p.height) || root.Children[0].XMLName.Local != "title" || root.Children[1].XMLName.Local != "desc" || root.Children[1].Text == "" {
+	if root.XMLName != (xml.Name{Space: "http://www.w3.org/2000/svg", Local: "svg"}) || root.attr("role") != "img" ||
+		root.attr("font-family") != "sans-serif" ||
+		root.attr("viewBox") != fmt.Sprintf("0 0 %v %v", p.width, p.height) ||
+		root.Children[0].XMLName.Local != "title" || root.Children[1].XMLName.Local != "desc" ||
+		root.Children[1].Text == "" {
 		t.Errorf("root %+v", root.Attrs)
 	}
 	p.title = root.Children[0].Text
@@ -336,7 +339,8 @@ func TestSpread(t *testing.T) {
 }
 
 func TestNiceStep(t *testing.T) {
-	for v, want := range map[float64]float64{1: 1, 1.01: 2, 2.2: 2.5, 3: 5, 6: 10, 191: 200, 0.021: 0.025, 1e-9: 1e-9, 4e11: 5e11} {
+	for v, want := range map[float64]float64{1: 1, 1.01: 2, 2.2: 2.5, 3: 5, 6: 10, 191: 200, 0.021: 0.025, 1e-9: 1e-9,
+		4e11: 5e11} {
 		if got := niceStep(v); math.Abs(got/want-1) > 1e-9 {
 			t.Errorf("niceStep(%v) = %v, want %v", v, got, want)
 		}

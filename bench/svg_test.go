@@ -30,22 +30,28 @@ func TestSVGPoints(t *testing.T) {
 		title, x    string
 		place, line func(*Result) string
 	}{
-		"sizes":     {"bf16 to f32, NN, kernel avx512bf16, depth 2", "m = n = k", cube, workers},
-		"crowd":     {"bf16 to f32, NN, kernel avx512bf16, depth 1", "m = n = k", cube, workers},
-		"shapes":    {"to f32, NN, 1 worker, depth 1", "m × n × k", size, func(r *Result) string { return r.DType }},
-		"shapes40":  {"bf16 to f32, NN, kernel avx512bf16, depth 1", "m × n × k", size, workers},
-		"shapes8":   {"bf16 to f32, NN, kernel avx512bf16, depth 1", "m × n × k", size, workers},
-		"depths":    {"1024×1024×1024 to f32, NN, 1 worker", "ring depth", func(r *Result) string { return strconv.Itoa(r.Depth) }, func(r *Result) string { return r.DType }},
-		"workers":   {"1024×1024×1024, bf16 to f32, NN, kernel avx512bf16, depth 1", "workers", func(r *Result) string { return strconv.Itoa(r.Workers) }, packing},
-		"workers64": {"1024×1024×1024, f32 to f32, NN, kernel avx512, depth 1", "workers", func(r *Result) string { return strconv.Itoa(r.Workers) }, none},
+		"sizes":    {"bf16 to f32, NN, kernel avx512bf16, depth 2", "m = n = k", cube, workers},
+		"crowd":    {"bf16 to f32, NN, kernel avx512bf16, depth 1", "m = n = k", cube, workers},
+		"shapes":   {"to f32, NN, 1 worker, depth 1", "m × n × k", size, func(r *Result) string { return r.DType }},
+		"shapes40": {"bf16 to f32, NN, kernel avx512bf16, depth 1", "m × n × k", size, workers},
+		"shapes8":  {"bf16 to f32, NN, kernel avx512bf16, depth 1", "m × n × k", size, workers},
+		"depths": {"1024×1024×1024 to f32, NN, 1 worker", "ring depth",
+			func(r *Result) string { return strconv.Itoa(r.Depth) }, func(r *Result) string { return r.DType }},
+		"workers": {"1024×1024×1024, bf16 to f32, NN, kernel avx512bf16, depth 1", "workers",
+			func(r *Result) string { return strconv.Itoa(r.Workers) }, packing},
+		"workers64": {"1024×1024×1024, f32 to f32, NN, kernel avx512, depth 1", "workers",
+			func(r *Result) string { return strconv.Itoa(r.Workers) }, none},
 		"lines": {"to f32, NN", "m = n = k", cube, func(r *Result) string {
 			return fmt.Sprintf("%s, %s, %s, depth %d", r.DType, workers(r), packing(r), r.Depth)
 		}},
-		"packing": {"bf16 to f32, NN, kernel avx512bf16, depth 1", "m = n = k", cube, func(r *Result) string { return workers(r) + ", " + packing(r) }},
-		"kernels": {"512×512×512, bf16 to f32, NN, 1 worker, depth 1", "kernel", func(r *Result) string { return r.Kernel }, none},
-		"chosen":  {"bf16 to f32, NN, kernel avx512bf16", "m = n = k", cube, workers},
-		"single":  {"bf16 to f32, NN, 1 worker, kernel avx512bf16, depth 1", "m = n = k", cube, none},
-		"plain":   {"1000×1000×1000, bf16 to f32, NT, 2 workers, kernel avx2", "ring depth", func(r *Result) string { return strconv.Itoa(r.Depth) }, none},
+		"packing": {"bf16 to f32, NN, kernel avx512bf16, depth 1", "m = n = k", cube,
+			func(r *Result) string { return workers(r) + ", " + packing(r) }},
+		"kernels": {"512×512×512, bf16 to f32, NN, 1 worker, depth 1", "kernel",
+			func(r *Result) string { return r.Kernel }, none},
+		"chosen": {"bf16 to f32, NN, kernel avx512bf16", "m = n = k", cube, workers},
+		"single": {"bf16 to f32, NN, 1 worker, kernel avx512bf16, depth 1", "m = n = k", cube, none},
+		"plain": {"1000×1000×1000, bf16 to f32, NT, 2 workers, kernel avx2", "ring depth",
+			func(r *Result) string { return strconv.Itoa(r.Depth) }, none},
 	} {
 		rep := svgReports()[name]
 		p := parsePlot(t, rep)
@@ -77,7 +83,9 @@ func TestSVGPoints(t *testing.T) {
 		}
 		for _, l := range p.lines {
 			points -= len(l.points)
-			if want := slices.SortedFunc(slices.Values(l.points), func(a, b parsedPoint) int { return int(math.Copysign(1, a.x-b.x)) }); !slices.Equal(l.points, want) {
+			if want := slices.SortedFunc(slices.Values(l.points), func(a, b parsedPoint) int {
+				return int(math.Copysign(1, a.x-b.x))
+			}); !slices.Equal(l.points, want) {
 				t.Errorf("%s: the points of a line go back: %v", name, l.points)
 			}
 			if len(l.stroke) != len(l.points) {
@@ -139,7 +147,8 @@ func TestSVGScales(t *testing.T) {
 // TestSVGWhiskers wants each to end at the slowest and the fastest sample.
 func TestSVGWhiskers(t *testing.T) {
 	rep := svgReports()["sizes"]
-	rep.Results[0].SecondsMin, rep.Results[0].SecondsMax = rep.Results[0].SecondsMedian, rep.Results[0].SecondsMedian // one sample
+	// one sample
+	rep.Results[0].SecondsMin, rep.Results[0].SecondsMax = rep.Results[0].SecondsMedian, rep.Results[0].SecondsMedian
 	p := parsePlot(t, rep)
 	var got, want [][3]float64
 	for _, l := range p.lines {
@@ -147,7 +156,8 @@ func TestSVGWhiskers(t *testing.T) {
 	}
 	for i := range rep.Results[1:] {
 		r := &rep.Results[1+i]
-		want = append(want, [3]float64{p.placeOf(strconv.Itoa(r.M)), p.yOf(r.Flops() / r.SecondsMin / 1e9), p.yOf(r.Flops() / r.SecondsMax / 1e9)})
+		want = append(want, [3]float64{p.placeOf(strconv.Itoa(r.M)), p.yOf(r.Flops() / r.SecondsMin / 1e9),
+			p.yOf(r.Flops() / r.SecondsMax / 1e9)})
 	}
 	if len(got) != len(want) {
 		t.Fatalf("%d whiskers, want %d", len(got), len(want))
@@ -178,7 +188,9 @@ func TestSVGPeaks(t *testing.T) {
 		}
 		for label, at := range want {
 			y0, y1 := p.yOf(at[0]), p.yOf(at[1])
-			i := slices.IndexFunc(p.peaks, func(k parsedPeak) bool { return math.Abs(k.first-y0) < 0.02 && math.Abs(k.last-y1) < 0.02 })
+			i := slices.IndexFunc(p.peaks, func(k parsedPeak) bool {
+				return math.Abs(k.first-y0) < 0.02 && math.Abs(k.last-y1) < 0.02
+			})
 			if i < 0 || !slices.Contains(p.texts, label) {
 				t.Errorf("%s: no peak %q from %v to %v in %v, %q", name, label, y0, y1, p.peaks, p.texts)
 				continue
@@ -189,7 +201,8 @@ func TestSVGPeaks(t *testing.T) {
 					colours[l.colour] = true
 				}
 			}
-			if wantColour := slices.Collect(maps.Keys(colours)); len(wantColour) == 1 && p.peaks[i].colour != wantColour[0] || len(wantColour) > 1 && p.peaks[i].colour != neutral {
+			if wantColour := slices.Collect(maps.Keys(colours)); len(wantColour) == 1 &&
+				p.peaks[i].colour != wantColour[0] || len(wantColour) > 1 && p.peaks[i].colour != neutral {
 				t.Errorf("%s: peak %q is %s, its lines %q", name, label, p.peaks[i].colour, wantColour)
 			}
 		}
@@ -201,7 +214,9 @@ func TestSVGPeaks(t *testing.T) {
 	// A peak that would flatten the points gives way, and says so.
 	rep := svgReports()["single"]
 	rep.Results[0].GFLOPS, rep.Results[0].PeakFraction = 57.6, 0.1
-	if p := parsePlot(t, rep); len(p.peaks) != 0 || !slices.Contains(p.texts, "above the plot: peak of avx512bf16 on 1 worker: 576.0 GFLOP/s") || p.yOf(100) > p.top {
+	if p := parsePlot(t, rep); len(p.peaks) != 0 ||
+		!slices.Contains(p.texts, "above the plot: peak of avx512bf16 on 1 worker: 576.0 GFLOP/s") ||
+		p.yOf(100) > p.top {
 		t.Errorf("%d peaks, texts %q", len(p.peaks), p.texts)
 	}
 }
@@ -217,7 +232,8 @@ func TestSVGFailed(t *testing.T) {
 		breaks int
 	}{"1 worker": {3, "128: failed: C[1,2] = NaN, want 1", "128", 2}, "2 workers": {3, "512: not measured", "512", 1}} {
 		l := p.lines[line]
-		if l == nil || len(l.points) != want.points || len(l.failed) != 1 || l.failed[0].title != want.failed || l.breaks != want.breaks {
+		if l == nil || len(l.points) != want.points || len(l.failed) != 1 || l.failed[0].title != want.failed ||
+			l.breaks != want.breaks {
 			t.Errorf("%s: %+v, want %+v", line, l, want)
 			continue
 		}
@@ -243,10 +259,12 @@ func TestSVGFailed(t *testing.T) {
 	}
 	// Samples that make no sense leave the median alone.
 	rep = svgReports()["single"]
-	for _, s := range [][2]float64{{0, 0}, {0, math.Inf(1)}, {1e-300, 1e300}, {math.NaN(), math.NaN()}, {1e-9, 1e-8}, {1, 2}} {
+	for _, s := range [][2]float64{{0, 0}, {0, math.Inf(1)}, {1e-300, 1e300}, {math.NaN(), math.NaN()}, {1e-9, 1e-8},
+		{1, 2}} {
 		rep.Results[0].SecondsMin, rep.Results[0].SecondsMax = s[0], s[1]
 		p := parsePlot(t, rep)
-		if pt, ok := p.lines[""].at("640"); !ok || math.Abs(pt.y-p.yOf(rep.Results[0].GFLOPS)) > 0.02 || p.yOf(2000) > p.top || len(p.lines[""].whiskers) > 0 {
+		if pt, ok := p.lines[""].at("640"); !ok || math.Abs(pt.y-p.yOf(rep.Results[0].GFLOPS)) > 0.02 ||
+			p.yOf(2000) > p.top || len(p.lines[""].whiskers) > 0 {
 			t.Errorf("samples from %v to %v s: %v, %v", s[0], s[1], pt, ok)
 		}
 	}
@@ -272,7 +290,8 @@ func TestSVGEscapes(t *testing.T) {
 	const odd = "a<b>&\"c\"']]>&lt;</svg>"
 	rep := svgReports()["sizes"]
 	rep.Machine.CPU = odd
-	rep.Notes = []string{"note " + odd, "bad \x00\xff\ufffe bytes", strings.Repeat("long ", 100), strings.Repeat("w", 500)}
+	rep.Notes = []string{"note " + odd, "bad \x00\xff\ufffe bytes", strings.Repeat("long ", 100),
+		strings.Repeat("w", 500)}
 	for i := range rep.Results {
 		r := &rep.Results[i]
 		r.Kernel = odd
@@ -284,7 +303,8 @@ func TestSVGEscapes(t *testing.T) {
 		t.Errorf("title %q", p.title)
 	}
 	all := strings.Join(p.texts, "\n")
-	for _, want := range []string{odd + ", 2 threads", "note " + odd, "bad \ufffd\ufffd\ufffd bytes", odd + "1, 1 worker", odd + " 2, 2 workers"} {
+	for _, want := range []string{odd + ", 2 threads", "note " + odd, "bad \ufffd\ufffd\ufffd bytes",
+		odd + "1, 1 worker", odd + " 2, 2 workers"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no text with %q in\n%s", want, all)
 		}
@@ -300,7 +320,8 @@ func TestSVGFits(t *testing.T) {
 	for name, rep := range svgReports() {
 		p := parsePlot(t, rep)
 		if p.width != svgWidth || p.height < svgHeight || p.bottom-p.top < minPlot-1 || p.right-p.left < 400 {
-			t.Errorf("%s: picture %v×%v, plot from %v,%v to %v,%v", name, p.width, p.height, p.left, p.top, p.right, p.bottom)
+			t.Errorf("%s: picture %v×%v, plot from %v,%v to %v,%v", name, p.width, p.height, p.left, p.top, p.right,
+				p.bottom)
 		}
 		for i, a := range p.boxes {
 			if a.x0 < 0 || a.y0 < 0 || a.x1 > p.width || a.y1 > p.height {
@@ -358,7 +379,8 @@ func TestDocsPlots(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Contains(data, []byte(">ring depth</text>")) || !bytes.Contains(data, []byte(" by ring depth (to the right)")) {
+		if !bytes.Contains(data, []byte(">ring depth</text>")) ||
+			!bytes.Contains(data, []byte(" by ring depth (to the right)")) {
 			t.Errorf("%s does not say ring depth", name)
 		}
 	}

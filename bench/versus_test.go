@@ -29,7 +29,8 @@ func noisyRounds(rng *rand.Rand, n int, ratio float64) (base, other []float64) {
 func TestVersus(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const runs = 300
-	for ratio, told := range map[float64][2]int{1: {0, runs / 50}, 1.05: {runs * 3 / 4, runs}, 0.95: {runs * 3 / 4, runs}} {
+	for ratio, told := range map[float64][2]int{1: {0, runs / 50}, 1.05: {runs * 3 / 4, runs},
+		0.95: {runs * 3 / 4, runs}} {
 		found, outside, wrong := 0, 0, 0
 		for range runs {
 			v := versus(noisyRounds(rng, 40, ratio))
@@ -47,7 +48,8 @@ func TestVersus(t *testing.T) {
 			}
 		}
 		if found < told[0] || found > told[1] || outside > runs/30 || wrong > told[1]/100 {
-			t.Errorf("ratio %v: told in %d of %d runs, want %v; in %d outside the interval, in %d on the wrong side", ratio, found, runs, told, outside, wrong)
+			t.Errorf("ratio %v: told in %d of %d runs, want %v; in %d outside the interval, in %d on the wrong side",
+				ratio, found, runs, told, outside, wrong)
 		}
 	}
 }

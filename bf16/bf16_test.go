@@ -34,7 +34,8 @@ func value(b BF16) float64 {
 func TestFloat32(t *testing.T) {
 	every(func(b BF16) {
 		f, want := b.Float32(), value(b)
-		if math.IsNaN(want) != (f != f) || f == f && (float64(f) != want || math.Signbit(float64(f)) != math.Signbit(want)) {
+		if math.IsNaN(want) != (f != f) || f == f &&
+			(float64(f) != want || math.Signbit(float64(f)) != math.Signbit(want)) {
 			t.Fatalf("%#04x.Float32() = %g, want %g", b.Bits(), f, want)
 		}
 		if u := math.Float32bits(f); u != uint32(b)<<16 {

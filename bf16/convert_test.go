@@ -54,7 +54,8 @@ func same[D, S element](t *testing.T, got, want []D, src []S) {
 	t.Helper()
 	for i := range want {
 		if bits(got[i]) != bits(want[i]) {
-			t.Fatalf("element %d of %d: %#x becomes %#x, want %#x", i, len(src), bits(src[i]), bits(got[i]), bits(want[i]))
+			t.Fatalf("element %d of %d: %#x becomes %#x, want %#x", i, len(src), bits(src[i]), bits(got[i]),
+				bits(want[i]))
 		}
 	}
 }
@@ -106,7 +107,8 @@ func TestEncodeFloat16Boundaries(t *testing.T) {
 				t.Fatalf("%g = %#08x becomes %#04x, want %#04x", in[i], math.Float32bits(in[i]), got[i].Bits(), want[i])
 			}
 			if one := float16.Fromfloat32(in[i]); got[i] != one {
-				t.Fatalf("%g = %#08x becomes %#04x, by Fromfloat32 %#04x", in[i], math.Float32bits(in[i]), got[i].Bits(), one.Bits())
+				t.Fatalf("%g = %#08x becomes %#04x, by Fromfloat32 %#04x", in[i], math.Float32bits(in[i]),
+					got[i].Bits(), one.Bits())
 			}
 		}
 	})
@@ -154,7 +156,8 @@ func TestDecodeFloat16All(t *testing.T) {
 				want = sign | 0x7f800000
 			}
 			if u := math.Float32bits(got[i]); u != want || u != math.Float32bits(h.Float32()) {
-				t.Fatalf("%#04x becomes %#08x, want %#08x, by Float32 %#08x", h.Bits(), u, want, math.Float32bits(h.Float32()))
+				t.Fatalf("%#04x becomes %#08x, want %#08x, by Float32 %#08x", h.Bits(), u, want,
+					math.Float32bits(h.Float32()))
 			}
 		}
 		EncodeFloat16(back[:], got[:])
@@ -197,7 +200,8 @@ func testLengths[D, S element](t *testing.T, c conversion[D, S]) {
 				c.generic(want[at:][:n], src)
 				for i := range want {
 					if bits(got[i]) != bits(want[i]) {
-						t.Fatalf("n=%d, src at %d, dst at %d: element %d is %#x, want %#x", n, offset, at, i-at, bits(got[i]), bits(want[i]))
+						t.Fatalf("n=%d, src at %d, dst at %d: element %d is %#x, want %#x", n, offset, at, i-at,
+							bits(got[i]), bits(want[i]))
 					}
 				}
 			}

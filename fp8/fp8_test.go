@@ -308,10 +308,12 @@ func TestSlices(t *testing.T) {
 	DecodeE4M3(fa, a[:len(src)])
 	DecodeE5M2(fb, b[:len(src)])
 	for i, f := range src {
-		if a[i] != E4M3FromFloat32(f) || as[i] != E4M3Saturate(f) || b[i] != E5M2FromFloat32(f) || bs[i] != E5M2Saturate(f) {
+		if a[i] != E4M3FromFloat32(f) || as[i] != E4M3Saturate(f) || b[i] != E5M2FromFloat32(f) ||
+			bs[i] != E5M2Saturate(f) {
 			t.Errorf("%v encodes to %v, %v, %v, %v", f, a[i], as[i], b[i], bs[i])
 		}
-		if math.Float32bits(fa[i]) != math.Float32bits(a[i].Float32()) || math.Float32bits(fb[i]) != math.Float32bits(b[i].Float32()) {
+		if math.Float32bits(fa[i]) != math.Float32bits(a[i].Float32()) ||
+			math.Float32bits(fb[i]) != math.Float32bits(b[i].Float32()) {
 			t.Errorf("%v, %v decode to %v, %v", a[i], b[i], fa[i], fb[i])
 		}
 	}

@@ -40,7 +40,8 @@ func TestPose(t *testing.T) {
 			want: plan.Problem{M: 3, N: 7, K: 5, PitchA: 20, PitchC: 12, FormB: plan.InPanels, TransC: true}},
 		{name: "a column", c: f32(3, 1, 1), a: f32(3, 5, 6), b: f32(5, 1, 1), plain: true, // is a row by A'
 			want: plan.Problem{M: 1, N: 3, K: 5, PitchA: 20, PitchB: 24, PitchC: 12, FormB: plan.AlongK}},
-		{name: "finished", c: f32(3, 7, 7), a: f32(3, 5, 5), b: f32(5, 7, 7), opts: []Option{WithBias(make([]float32, 7))},
+		{name: "finished", c: f32(3, 7, 7), a: f32(3, 5, 5), b: f32(5, 7, 7),
+			opts: []Option{WithBias(make([]float32, 7))},
 			want: plan.Problem{M: 3, N: 7, K: 5, PitchA: 20, PitchB: 28, PitchC: 28}},
 		{name: "added to C", c: f32(3, 7, 7), a: f32(3, 5, 5), b: f32(5, 7, 7), opts: []Option{WithBeta(1)},
 			want: plan.Problem{M: 3, N: 7, K: 5, PitchA: 20, PitchB: 28, PitchC: 28}},
@@ -65,7 +66,8 @@ func TestPose(t *testing.T) {
 		if want.Elem == 0 && want.ElemB == 0 {
 			want.Elem, want.ElemA, want.ElemB, want.Out = asm.F32, asm.F32, asm.F32, asm.F32
 		}
-		want.Kernel, want.On, want.Plain, want.Workers, want.Procs = got.Kernel, plan.Here.Tuned(got.Kernel), tc.plain, 1, 1
+		want.Kernel, want.On = got.Kernel, plan.Here.Tuned(got.Kernel)
+		want.Plain, want.Workers, want.Procs = tc.plain, 1, 1
 		want.LineA = line(in.a.ptr)
 		if want.FormB == plan.InPanels {
 			want.PitchB = got.PitchB // of no meaning

@@ -73,8 +73,10 @@ func TestCrewShared(t *testing.T) {
 		wg.Wait()
 	})
 	within(t, "Close", c.Close)
-	if alive, idle, ringing := c.count(); alive != 0 || idle != 0 || ringing != 0 || len(c.free) != len(c.bells) || len(c.bells) > callers {
-		t.Errorf("after Close: %d helpers, %d idle, %d bells ring; %d of %d bells are free", alive, idle, ringing, len(c.free), len(c.bells))
+	if alive, idle, ringing := c.count(); alive != 0 || idle != 0 || ringing != 0 || len(c.free) != len(c.bells) ||
+		len(c.bells) > callers {
+		t.Errorf("after Close: %d helpers, %d idle, %d bells ring; %d of %d bells are free", alive, idle, ringing,
+			len(c.free), len(c.bells))
 	}
 	if n := busy.Load(); n != 0 {
 		t.Errorf("after Close: %d goroutines count as busy", n)

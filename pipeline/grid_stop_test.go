@@ -142,7 +142,8 @@ func TestGridPanicsOnce(t *testing.T) {
 		within(t, "a faulty program", func() { c.Run(&g, 4) })
 		p, ok := thrown(func() { t.Errorf("run %d: Err returned %v", i, g.Err()) }).(*RolePanic)
 		if !ok || p.Value != "first" || prog.asked.Load() != 1 {
-			t.Fatalf("run %d: Err panicked with %v, the last CTA's expectation was asked for %d times", i, p, prog.asked.Load())
+			t.Fatalf("run %d: Err panicked with %v, the last CTA's expectation was asked for %d times", i, p,
+				prog.asked.Load())
 		}
 	}
 }

@@ -108,7 +108,8 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("%v is not %v", e, cleanup)
 	}
 	w := e.Roles[1].Wait
-	if got := (Wait{Op: w.Op, Stage: w.Stage, CTA: w.CTA, Phase: w.Phase, Count: w.Count}); w.State.Pending != 0 || w.State.Tx != 16 ||
+	if got := (Wait{Op: w.Op, Stage: w.Stage, CTA: w.CTA, Phase: w.Phase, Count: w.Count}); w.State.Pending != 0 ||
+		w.State.Tx != 16 ||
 		got != (Wait{Op: "ConsumerWait", Stage: 1, Phase: 1, Count: 4}) {
 		t.Errorf("the consumer's wait is %+v", *w)
 	}

@@ -102,7 +102,8 @@ func (r *recorder) copy(stage, item, job int) {
 		r.errorf("item %d is loaded into stage %d of %d", item, stage, r.Depth)
 	}
 	if old := item - r.Depth; old >= 0 && int(r.gone[old].Load()) != r.CTAs*r.Slabs {
-		r.errorf("item %d is loaded when %d of %d slabs of item %d are computed", item, r.gone[old].Load(), r.CTAs*r.Slabs, old)
+		r.errorf("item %d is loaded when %d of %d slabs of item %d are computed", item, r.gone[old].Load(),
+			r.CTAs*r.Slabs, old)
 	}
 	r.slots[stage*r.jobs()+job] = item
 	r.copied[item*r.jobs()+job].Add(1)

@@ -31,7 +31,8 @@ func TestRingLimits(t *testing.T) {
 			if err != nil {
 				t.Errorf("NewRing(%d, %d, %d): %v", c.depth, c.ctas, c.consumers, err)
 			} else if r.Depth() != c.depth || r.CTAs() != c.ctas {
-				t.Errorf("NewRing(%d, %d, %d) has depth %d and %d CTAs", c.depth, c.ctas, c.consumers, r.Depth(), r.CTAs())
+				t.Errorf("NewRing(%d, %d, %d) has depth %d and %d CTAs", c.depth, c.ctas, c.consumers, r.Depth(),
+					r.CTAs())
 			}
 			continue
 		}
@@ -74,7 +75,8 @@ func TestRingByHand(t *testing.T) {
 			r.ProducerExpect(p, cta, 8+cta)
 		}
 		if !r.ConsumerTryWait(c, 0) || r.ConsumerTryWait(c, 1) {
-			t.Fatalf("round %d: full is %t, %t; CTA 1 misses a byte, CTA 0 none", round, r.ConsumerTryWait(c, 0), r.ConsumerTryWait(c, 1))
+			t.Fatalf("round %d: full is %t, %t; CTA 1 misses a byte, CTA 0 none", round, r.ConsumerTryWait(c, 0),
+				r.ConsumerTryWait(c, 1))
 		}
 		r.Full(p.Index, 1).CompleteTx(1)
 		if err := r.ConsumerWait(c, 1); err != nil {
@@ -109,7 +111,8 @@ func TestRingBounds(t *testing.T) {
 	}
 	panics := func(r *Ring, method string, stage, cta int, call func()) {
 		t.Helper()
-		want := fmt.Sprintf("pipeline: stage %d, CTA %d of a ring of %d stages and %d CTAs", stage, cta, r.Depth(), r.CTAs())
+		want := fmt.Sprintf("pipeline: stage %d, CTA %d of a ring of %d stages and %d CTAs", stage, cta, r.Depth(),
+			r.CTAs())
 		if got := fmt.Sprint(thrown(call)); got != want {
 			t.Errorf("%s panics with %q, want %q", method, got, want)
 		}
@@ -204,7 +207,8 @@ func TestRingReset(t *testing.T) {
 	var r Ring
 	rng := random(t)
 	for range 60 {
-		tr := transfer{depth: 1 + rng.IntN(MaxDepth), ctas: 1 + rng.IntN(3), consumers: 1 + rng.IntN(3), items: rng.IntN(20)}
+		tr := transfer{depth: 1 + rng.IntN(MaxDepth), ctas: 1 + rng.IntN(3), consumers: 1 + rng.IntN(3),
+			items: rng.IntN(20)}
 		if err := r.Reset(tr.depth, tr.ctas, tr.ctas*tr.consumers); err != nil {
 			t.Fatal(err)
 		}

@@ -99,7 +99,8 @@ func TestBellSince(t *testing.T) {
 }
 
 func TestBellStay(t *testing.T) {
-	for worth, want := range map[uint64]uint64{0: wakeTicks / 2, wakeTicks / 4 * 3: wakeTicks / 4 * 3, 9 * wakeTicks: wakeTicks} {
+	for worth, want := range map[uint64]uint64{0: wakeTicks / 2, wakeTicks / 4 * 3: wakeTicks / 4 * 3,
+		9 * wakeTicks: wakeTicks} {
 		var b bell
 		b.worth.Store(worth)
 		if got := b.stay(); got != want {

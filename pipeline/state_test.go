@@ -89,7 +89,8 @@ func TestStateBack(t *testing.T) {
 // TestStateWithoutDepth moves states that no ring can have.
 func TestStateWithoutDepth(t *testing.T) {
 	for _, s := range []PipelineState{{}, {Phase: 1}, ConsumerStart(0), ProducerStart(0), ConsumerStart(-2)} {
-		want := fmt.Sprintf("pipeline: state of depth %d, must be at least 1: ConsumerStart and ProducerStart set it", s.depth)
+		want := fmt.Sprintf("pipeline: state of depth %d, must be at least 1: ConsumerStart and ProducerStart set it",
+			s.depth)
 		for name, move := range map[string]func(PipelineState){
 			"Next":       func(s PipelineState) { s.Next() },
 			"Advance(0)": func(s PipelineState) { s.Advance(0) },

@@ -68,7 +68,8 @@ func TestRunStops(t *testing.T) {
 		case "cancel":
 			time.AfterFunc(time.Duration(rng.IntN(300))*time.Microsecond, func() { cancel(boom) })
 		}
-		what := fmt.Sprintf("%s in role %d of depth %d, %d CTAs, %d consumers after %d waits", kind, victim, tr.depth, tr.ctas, tr.consumers, waits)
+		what := fmt.Sprintf("%s in role %d of depth %d, %d CTAs, %d consumers after %d waits", kind, victim, tr.depth,
+			tr.ctas, tr.consumers, waits)
 		within(t, what, func() {
 			v := thrown(func() {
 				if err := Run(ctx, &r, roles...); err != want && !(kind == "cancel" && errors.Is(err, want)) {
@@ -83,7 +84,8 @@ func TestRunStops(t *testing.T) {
 				}
 			case !ok || p.Value != boom || !errors.Is(p, boom):
 				t.Errorf("%s: Run panicked with %v, want a RolePanic of %v", what, v, boom)
-			case !strings.Contains(string(p.Stack), "TestRunStops") || !strings.Contains(p.Error(), "pipeline: role panicked: boom"):
+			case !strings.Contains(string(p.Stack), "TestRunStops") ||
+				!strings.Contains(p.Error(), "pipeline: role panicked: boom"):
 				t.Errorf("%s: the panic does not tell where it comes from: %v", what, p)
 			}
 		})
@@ -184,7 +186,8 @@ func TestRunPanicIsAnError(t *testing.T) {
 		err = Run(context.Background(), r, func(context.Context, *Ring) error { return other })
 	})
 	if v != nil || err != other || r.Err() != other {
-		t.Errorf("Run panicked with %v, returned %v, the ring's error is %v; want no panic and the role's error", v, err, r.Err())
+		t.Errorf("Run panicked with %v, returned %v, the ring's error is %v; want no panic and the role's error", v,
+			err, r.Err())
 	}
 }
 

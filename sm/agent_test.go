@@ -157,7 +157,8 @@ func TestPlaceOfMisuse(t *testing.T) {
 			b.Warpgroups(func(w *sm.Warpgroup) {
 				d := w.Accumulators(wgmma.F32, 64)
 				w.Fence()
-				w.MMA(wgmma.Op{Kind: wgmma.BF16F32, N: 64}, d, s.KMajor(tile.Swizzle128B), s.At(64*64).KMajor(tile.Swizzle128B))
+				w.MMA(wgmma.Op{Kind: wgmma.BF16F32, N: 64}, d, s.KMajor(tile.Swizzle128B),
+					s.At(64*64).KMajor(tile.Swizzle128B))
 				w.CommitGroup()
 				bar.Init(w.Thread(5), 1)
 				_, _, line, _ = runtime.Caller(0)
@@ -185,14 +186,16 @@ func TestMisuseOnce(t *testing.T) {
 			d := w.Accumulators(wgmma.F32, 64)
 			w.Fence()
 			for range 4 {
-				w.MMA(wgmma.Op{Kind: wgmma.BF16F32, N: 64}, d, s.KMajor(tile.Swizzle128B), s.At(64*64).KMajor(tile.Swizzle128B))
+				w.MMA(wgmma.Op{Kind: wgmma.BF16F32, N: 64}, d, s.KMajor(tile.Swizzle128B),
+					s.At(64*64).KMajor(tile.Swizzle128B))
 			}
 			w.CommitGroup()
 			s.Store(w, 5, 1)
 			w.WaitGroup(0)
 		})
 	}))
-	if n := strings.Count(f.Detail, "overwritten"); n != 1 || f.Rule != sm.RuleWGMMA || strings.Contains(f.Detail, "wgmma: ") {
+	if n := strings.Count(f.Detail, "overwritten"); n != 1 || f.Rule != sm.RuleWGMMA ||
+		strings.Contains(f.Detail, "wgmma: ") {
 		t.Errorf("told %d times: %v", n, f)
 	}
 }

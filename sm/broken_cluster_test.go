@@ -33,7 +33,8 @@ func clusterTwins() []twin {
 		rule: sm.RuleDeadlock,
 		want: []string{
 			"multicast, CTA (0,0,0): all 2 agents wait",
-			"CTA (0,0,0) thread 0 at", "waits for full phase 0: 0 arrivals missing, 256 bytes missing (expected 256 at", "copies brought 0)",
+			"CTA (0,0,0) thread 0 at", "waits for full phase 0: 0 arrivals missing, 256 bytes missing (expected 256 at",
+			"copies brought 0)",
 			"CTA (1,0,0) thread 0 at", "waits for barrier.cluster phase 1: 1 of 2 threads missing",
 		},
 	}, {

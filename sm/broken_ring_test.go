@@ -69,7 +69,8 @@ func ringTwins() []twin {
 	return []twin{{
 		name: "wrong parity on full", cfg: cfg, kernel: broken(ring{parity: 1}), races: true,
 		rule: sm.RuleExit,
-		want: []string{"ring, CTA (0,0,0)", "load by thread 0 at", "completes full[", "phase 3", "nobody has seen complete"},
+		want: []string{"ring, CTA (0,0,0)", "load by thread 0 at", "completes full[", "phase 3",
+			"nobody has seen complete"},
 		also: map[sm.Rule][]string{
 			sm.RuleDeadlock: {" for full["},
 			// The producer comes a second time too early; with the build tag invariants the consumers may, too.

@@ -62,7 +62,8 @@ func TestDeadlockOfMany(t *testing.T) {
 			"all 1024 agents wait", "thread 1023 at deadlock_test.go:",
 			"waits for own[1023] phase 0: 1 of 2 arrivals missing (last arrived: thread 1023 at",
 		}},
-		{"across a cluster", sm.Config{Grid: sm.Dim3{X: 32}, Cluster: sm.Dim3{X: 8}, Block: sm.Dim3{X: 64}}, func(b *sm.Block) {
+		{"across a cluster", sm.Config{Grid: sm.Dim3{X: 32}, Cluster: sm.Dim3{X: 8},
+			Block: sm.Dim3{X: 64}}, func(b *sm.Block) {
 			bar := b.Barrier()
 			b.Threads(func(t *sm.Thread) {
 				if t.Rank() == 0 {
@@ -236,20 +237,22 @@ func TestLarge(t *testing.T) {
 			}
 		}
 	}
-	soon(t, "an empty grid of 16,384 CTAs", time.Second, run(sm.Config{Grid: sm.Dim3{X: 128, Y: 64, Z: 2}}, func(*sm.Block) {}))
+	soon(t, "an empty grid of 16,384 CTAs", time.Second,
+		run(sm.Config{Grid: sm.Dim3{X: 128, Y: 64, Z: 2}}, func(*sm.Block) {}))
 	const rounds = 50
-	soon(t, "100 SyncThreads of 1,024 threads", 2*rounds*time.Millisecond, run(sm.Config{Block: sm.Dim3{X: 32, Y: 4, Z: 8}},
-		func(b *sm.Block) {
-			slots := sm.Shared[int32](b, 1024, 4)
-			b.Threads(func(t *sm.Thread) {
-				for i := range int32(rounds) {
-					slots.Store(t, t.Rank(), i)
-					t.SyncThreads()
-					assert(slots.Load(t, (t.Rank()+517)%1024) == i, "round %d", i)
-					t.SyncThreads()
-				}
-			})
-		}))
+	soon(t, "100 SyncThreads of 1,024 threads", 2*rounds*time.Millisecond,
+		run(sm.Config{Block: sm.Dim3{X: 32, Y: 4, Z: 8}},
+			func(b *sm.Block) {
+				slots := sm.Shared[int32](b, 1024, 4)
+				b.Threads(func(t *sm.Thread) {
+					for i := range int32(rounds) {
+						slots.Store(t, t.Rank(), i)
+						t.SyncThreads()
+						assert(slots.Load(t, (t.Rank()+517)%1024) == i, "round %d", i)
+						t.SyncThreads()
+					}
+				})
+			}))
 	if err := launch(t, sm.Config{Block: sm.Dim3{X: 1024}, Check: true}, func(b *sm.Block) {
 		b.Threads(func(t *sm.Thread) {
 			assert(t.SyncThreadsCount(t.Rank()%4 == 0) == 256, "count")

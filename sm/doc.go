@@ -39,8 +39,10 @@
 // kernel. Nothing is left running. A deadlock is known the moment it comes about:
 //
 //	sm: deadlock in gemm, CTA (3,0,0): all 2 agents wait
-//	  thread 0    at gemm.go:27 waits for empty[0] phase 5: 128 of 129 arrivals missing (last arrived: thread 0 at gemm.go:27)
-//	  warpgroup 1 at gemm.go:41 waits for full[2] phase 4: 0 arrivals missing, 16 bytes missing (expected 16400 at gemm.go:30, copies brought 16384)
+//	  thread 0    at gemm.go:27 waits for empty[0] phase 5: 128 of 129 arrivals missing
+//	    (last arrived: thread 0 at gemm.go:27)
+//	  warpgroup 1 at gemm.go:41 waits for full[2] phase 4: 0 arrivals missing, 16 bytes missing
+//	    (expected 16400 at gemm.go:30, copies brought 16384)
 //
 // That a copy has been waited for, a store committed, and another CTA's access ordered
 // before its owner's exit is judged by what the program says, not by the moment at which

@@ -139,10 +139,16 @@ func TestGistBroken(t *testing.T) {
 		breakIt func(g *gist)
 		want    []string
 	}{
-		"expect_tx 16 too large": {func(g *gist) { g.expectMore = 16 }, []string{"deadlock in kernel", "warpgroup 1 at gist_test.go", "waits for full[0] phase 0: 0 arrivals missing, 16 bytes missing (expected 16400 at gist_test.go", "copies brought 16384)"}},
-		"expect_tx 16 too small": {func(g *gist) { g.expectMore = -16 }, []string{"full[0] phase 0", "16 bytes too many (expected 16368 at gist_test.go", "copies brought 16384)"}},
-		"one arrival too many":   {func(g *gist) { g.fullCount = 1 }, []string{"full[0] phase 0: 1 of 130 arrivals missing (last arrived: "}},
-		"producer stops early":   {func(g *gist) { g.tiles = 1 }, []string{"full[2] phase 1", "1 of 129 arrivals missing"}},
+		"expect_tx 16 too large": {func(g *gist) { g.expectMore = 16 },
+			[]string{"deadlock in kernel", "warpgroup 1 at gist_test.go",
+				"waits for full[0] phase 0: 0 arrivals missing, 16 bytes missing (expected 16400 at gist_test.go",
+				"copies brought 16384)"}},
+		"expect_tx 16 too small": {func(g *gist) { g.expectMore = -16 },
+			[]string{"full[0] phase 0", "16 bytes too many (expected 16368 at gist_test.go", "copies brought 16384)"}},
+		"one arrival too many": {func(g *gist) { g.fullCount = 1 },
+			[]string{"full[0] phase 0: 1 of 130 arrivals missing (last arrived: "}},
+		"producer stops early": {func(g *gist) { g.tiles = 1 },
+			[]string{"full[2] phase 1", "1 of 129 arrivals missing"}},
 	} {
 		for _, cfg := range []sm.Config{{}, {Check: true, Schedule: sm.Eager}, {Check: true}} {
 			g, _, _ := newGist(t, 64, 64, 512)

@@ -16,7 +16,8 @@ func TestHostileContext(t *testing.T) {
 				ctx := k.New(asked)
 				timer := time.AfterFunc(time.Millisecond, ctx.Turn)
 				got := hostile.Call(func() error {
-					return sm.Launch(ctx, sm.Config{Grid: sm.Dim3{X: 20}, Block: sm.Dim3{X: 64}, Check: check}, func(b *sm.Block) {
+					return sm.Launch(ctx, sm.Config{Grid: sm.Dim3{X: 20}, Block: sm.Dim3{X: 64},
+						Check: check}, func(b *sm.Block) {
 						b.Threads(func(t *sm.Thread) { t.SyncThreads() })
 					})
 				})

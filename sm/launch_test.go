@@ -33,7 +33,8 @@ func TestConfig(t *testing.T) {
 	if err := sm.Launch(t.Context(), sm.Config{}, nil); err == nil {
 		t.Error("a nil kernel is accepted")
 	}
-	if err := launch(t, sm.Config{Grid: sm.Dim3{X: 16}, Cluster: sm.Dim3{X: 16}, NonPortable: true}, func(*sm.Block) {}); err != nil {
+	if err := launch(t, sm.Config{Grid: sm.Dim3{X: 16}, Cluster: sm.Dim3{X: 16},
+		NonPortable: true}, func(*sm.Block) {}); err != nil {
 		t.Error(err)
 	}
 }
@@ -63,7 +64,8 @@ func TestGrid(t *testing.T) {
 						seen[b.Idx]++
 						mu.Unlock()
 						for rank := range b.ClusterSize() {
-							peers.MapShared(rank).Store(t, b.ClusterRank(), int32(100*(b.Idx.X/2)+10*(b.Idx.Y/3)+b.Idx.Z))
+							peers.MapShared(rank).Store(t, b.ClusterRank(),
+								int32(100*(b.Idx.X/2)+10*(b.Idx.Y/3)+b.Idx.Z))
 						}
 					}
 					if b.Idx == (sm.Dim3{}) {
@@ -124,25 +126,39 @@ func TestShared(t *testing.T) {
 		}
 	}
 	for want, f := range map[string]func(b *sm.Block){
-		"over the 232448 of a CTA":         func(b *sm.Block) { b.Barrier(); sm.Shared[byte](b, sm.MaxSharedBytes, 1) },
-		"elements of 4 bytes":              func(b *sm.Block) { sm.Shared[int32](b, math.MaxInt32, 1) },
-		"[]int holds pointers":             func(b *sm.Block) { sm.Shared[[]int](b, 1, 8) },
-		"alignment 24":                     func(b *sm.Block) { sm.Shared[byte](b, 1, 24) },
-		"after the agents were started":    func(b *sm.Block) { b.Threads(func(*sm.Thread) {}); sm.Shared[byte](b, 1, 1) },
-		"a second time":                    func(b *sm.Block) { b.Threads(func(*sm.Thread) {}); b.Threads(func(*sm.Thread) {}) },
+		"over the 232448 of a CTA": func(b *sm.Block) { b.Barrier(); sm.Shared[byte](b, sm.MaxSharedBytes, 1) },
+		"elements of 4 bytes":      func(b *sm.Block) { sm.Shared[int32](b, math.MaxInt32, 1) },
+		"[]int holds pointers":     func(b *sm.Block) { sm.Shared[[]int](b, 1, 8) },
+		"alignment 24":             func(b *sm.Block) { sm.Shared[byte](b, 1, 24) },
+		"after the agents were started": func(b *sm.Block) {
+			b.Threads(func(*sm.Thread) {})
+			sm.Shared[byte](b, 1, 1)
+		},
+		"a second time": func(b *sm.Block) {
+			b.Threads(func(*sm.Thread) {})
+			b.Threads(func(*sm.Thread) {})
+		},
 		"not made of warpgroups":           func(b *sm.Block) { b.Warpgroups(func(*sm.Warpgroup) {}) },
 		"threads 0 to 64 of a block of 64": func(b *sm.Block) { b.Start(sm.Threads(0, 65, func(*sm.Thread) {})) },
 		"threads 0 to 15 are not whole":    func(b *sm.Block) { b.Start(sm.Threads(0, 16, func(*sm.Thread) {})) },
 		"warp 1 is in two parts":           func(b *sm.Block) { b.Start(sm.Warps(1, 2, nil), sm.Threads(0, 64, nil)) },
 		"zero value":                       func(b *sm.Block) { b.Start(sm.Part{}) },
 		"17 stages":                        func(b *sm.Block) { b.Pipeline(17, nil) },
-		"64 producers and 0 consumers":     func(b *sm.Block) { b.Pipeline(2, func(int) sm.Role { return sm.Producer }) },
-		"barrier 16":                       func(b *sm.Block) { b.Start(sm.Warps(0, 1, func(w *sm.Warp) { w.BarSync(16, 32) })) },
-		"a multiple of 32":                 func(b *sm.Block) { b.Start(sm.Warps(0, 1, func(w *sm.Warp) { w.BarSync(1, 40) })) },
+		"64 producers and 0 consumers": func(b *sm.Block) {
+			b.Pipeline(2, func(int) sm.Role { return sm.Producer })
+		},
+		"barrier 16": func(b *sm.Block) {
+			b.Start(sm.Warps(0, 1, func(w *sm.Warp) { w.BarSync(16, 32) }))
+		},
+		"a multiple of 32": func(b *sm.Block) {
+			b.Start(sm.Warps(0, 1, func(w *sm.Warp) { w.BarSync(1, 40) }))
+		},
 		"for 32 threads, but those": func(b *sm.Block) {
 			b.Start(sm.Warps(0, 1, func(w *sm.Warp) { w.BarArrive(1, 64); w.BarSync(1, 32) }))
 		},
-		"barrier.cluster.wait without": func(b *sm.Block) { b.Start(sm.Warps(0, 1, func(w *sm.Warp) { w.ClusterWait() })) },
+		"barrier.cluster.wait without": func(b *sm.Block) {
+			b.Start(sm.Warps(0, 1, func(w *sm.Warp) { w.ClusterWait() }))
+		},
 		"without barrier.cluster.wait": func(b *sm.Block) {
 			b.Start(sm.Warps(0, 2, func(w *sm.Warp) {
 				if w.Rank() == 0 {

@@ -50,7 +50,8 @@ func TestPipelineIsARing(t *testing.T) {
 			switch {
 			case !short && err != nil:
 				t.Errorf("check %t: %v", check, err)
-			case short && (err == nil || !strings.Contains(err.Error(), ".full[1]") || !strings.Contains(err.Error(), "1 of 3 arrivals missing")):
+			case short && (err == nil || !strings.Contains(err.Error(), ".full[1]") ||
+				!strings.Contains(err.Error(), "1 of 3 arrivals missing")):
 				t.Errorf("check %t: a producer left a stage early: %v", check, err)
 			}
 		}

@@ -165,7 +165,9 @@ func BenchmarkGist(b *testing.B) {
 		for name, run := range map[string]func(*testing.B){
 			"bf16": func(b *testing.B) { benchmarkProduct(b, wgmma.BF16F32, size, bf16.FromFloat32) },
 			"f16":  func(b *testing.B) { benchmarkProduct(b, wgmma.F16F32, size, float16.Fromfloat32) },
-			"tf32": func(b *testing.B) { benchmarkProduct(b, wgmma.TF32F32, size, func(x float32) float32 { return x }) },
+			"tf32": func(b *testing.B) {
+				benchmarkProduct(b, wgmma.TF32F32, size, func(x float32) float32 { return x })
+			},
 			"e4m3": func(b *testing.B) { benchmarkProduct(b, wgmma.E4M3F32, size, fp8.E4M3FromFloat32) },
 			"s8":   func(b *testing.B) { benchmarkProduct(b, wgmma.S8S32, size, int8Of) },
 		} {

@@ -89,7 +89,8 @@ var racy = []struct {
 			})
 		}
 	}},
-	{"missing cluster.sync", sm.Config{Grid: sm.Dim3{X: 2}, Cluster: sm.Dim3{X: 2}, Block: sm.Dim3{X: 32}}, func(broken bool) sm.Kernel {
+	{"missing cluster.sync", sm.Config{Grid: sm.Dim3{X: 2}, Cluster: sm.Dim3{X: 2},
+		Block: sm.Dim3{X: 32}}, func(broken bool) sm.Kernel {
 		return func(b *sm.Block) {
 			x := sm.Shared[int32](b, 32, 16)
 			b.Threads(func(t *sm.Thread) {

@@ -100,7 +100,8 @@ func TestNames(t *testing.T) {
 			&one[0], &two[1], three, &s.full[0], &s.empty[0], &p.full[0], &p.empty[2], list[1],
 			b.Barrier(),
 		}
-		for i, want := range []string{"one", "two[1]", "three", "full", "empty", "full", "empty[2]", "list", "barrier(site_test.go:"} {
+		for i, want := range []string{"one", "two[1]", "three", "full", "empty", "full", "empty[2]", "list",
+			"barrier(site_test.go:"} {
 			if got := all[i].m.name(); !strings.HasPrefix(got, want) {
 				t.Errorf("barrier %d is called %s, want %s", i, got, want)
 			}

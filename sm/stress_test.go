@@ -263,7 +263,8 @@ func (m *member) multicast(r *rand.Rand, round int) {
 	}
 	m.ClusterSync()
 	if m.index == 1 && m.b.ClusterRank() == issuer {
-		sm.LoadBulkMulticast(m.t, m.tiles.Slice(0, crowdWords), m.in[round*4:][:crowdWords], m.full, 1<<m.b.ClusterSize()-1)
+		sm.LoadBulkMulticast(m.t, m.tiles.Slice(0, crowdWords), m.in[round*4:][:crowdWords], m.full,
+			1<<m.b.ClusterSize()-1)
 	}
 	m.full.WaitParity(m, m.fullPhase)
 	m.check("multicast", m.tiles, m.index, int32(4*round+m.index))
@@ -357,7 +358,8 @@ func TestRepeats(t *testing.T) {
 				continue
 			}
 			if len(f.Switches) == 0 || !slices.Equal(f.Switches, first.Switches) {
-				t.Errorf("seed %d, %v: %d switches, then %d others", seed, cfg.Schedule, len(first.Switches), len(f.Switches))
+				t.Errorf("seed %d, %v: %d switches, then %d others", seed, cfg.Schedule, len(first.Switches),
+					len(f.Switches))
 			}
 		}
 	}

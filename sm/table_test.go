@@ -92,7 +92,8 @@ func TestCopies(t *testing.T) {
 		maps := make([]*tile.TensorMap, 3)
 		for i, data := range [][]int32{in32, out, sums} {
 			var err error
-			if maps[i], err = sm.NewTensorMap(data, tile.Config{Dims: []uint64{64, 8}, Box: []uint32{64, 8}}); err != nil {
+			if maps[i], err = sm.NewTensorMap(data,
+				tile.Config{Dims: []uint64{64, 8}, Box: []uint32{64, 8}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -104,7 +105,8 @@ func TestCopies(t *testing.T) {
 			full := b.Barrier()
 			b.Warpgroups(func(w *sm.Warpgroup) {
 				t := w.Thread(5)
-				assert(w.Thread(32).Elected() && !t.Elected() && t.Rank() == 5 && t.Lane() == 5 && t.Idx() == sm.Dim3{X: 5},
+				assert(w.Thread(32).Elected() && !t.Elected() && t.Rank() == 5 && t.Lane() == 5 &&
+					t.Idx() == sm.Dim3{X: 5},
 					"identity of %v", t)
 				w.SetMaxRegisters(240)
 				full.Init(t, 1)
@@ -226,7 +228,8 @@ func TestWGMMARules(t *testing.T) {
 					w.FenceProxyAsync()
 					d := w.Accumulators(wgmma.F32, 64)
 					c.f(w, func() {
-						w.MMA(wgmma.Op{Kind: wgmma.BF16F32, N: 64}, d, x.KMajor(tile.Swizzle128B), x.At(64*64).KMajor(tile.Swizzle128B))
+						w.MMA(wgmma.Op{Kind: wgmma.BF16F32, N: 64}, d, x.KMajor(tile.Swizzle128B),
+							x.At(64*64).KMajor(tile.Swizzle128B))
 					})
 					d.Float32(0, 0)
 				})

@@ -21,13 +21,15 @@ func TestNewTensorMap(t *testing.T) {
 	if _, err := sm.NewTensorMap(data[1:], tile.Config{Dims: []uint64{8, 6, 4}, Box: []uint32{4, 3, 2}}); err == nil {
 		t.Error("a tensor that begins off 16 bytes, and ends behind its memory, is accepted")
 	}
-	if _, err := sm.NewTensorMap(data[:len(data)-1], tile.Config{Dims: []uint64{8, 6, 4}, Box: []uint32{4, 3, 2}}); err == nil {
+	if _, err := sm.NewTensorMap(data[:len(data)-1],
+		tile.Config{Dims: []uint64{8, 6, 4}, Box: []uint32{4, 3, 2}}); err == nil {
 		t.Error("a tensor that ends behind its memory is accepted")
 	}
 	if _, err := sm.NewTensorMap([]bool{true}, tile.Config{}); err == nil || !strings.Contains(err.Error(), "[]bool") {
 		t.Errorf("a tensor of bools: %v", err)
 	}
-	tf32, err := sm.NewTensorMap(make([]float32, 64), tile.Config{DataType: tile.TFloat32, Dims: []uint64{8, 8}, Box: []uint32{8, 8}})
+	tf32, err := sm.NewTensorMap(make([]float32, 64),
+		tile.Config{DataType: tile.TFloat32, Dims: []uint64{8, 8}, Box: []uint32{8, 8}})
 	if err != nil || tf32.DataType() != tile.TFloat32 {
 		t.Errorf("the type that is named: %v, %v", tf32, err)
 	}

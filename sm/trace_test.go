@@ -60,7 +60,8 @@ func count(lanes map[string][]span, lane, name string) (n int) {
 // TestTrace has the spans of the gist's kernel: two loads and a group of instructions a
 // stage, none beside another of its lane, and waits that say for what.
 func TestTrace(t *testing.T) {
-	for _, cfg := range []sm.Config{{}, {Check: true}, {Check: true, Schedule: sm.Random}, {Check: true, Schedule: sm.Eager}} {
+	for _, cfg := range []sm.Config{{}, {Check: true}, {Check: true, Schedule: sm.Random},
+		{Check: true, Schedule: sm.Eager}} {
 		t.Run(fmt.Sprint(cfg.Check, cfg.Schedule), func(t *testing.T) {
 			g, _, _ := newGist(t, 128, 64, 8*64)
 			cfg.Trace = new(sm.Trace)
@@ -105,7 +106,8 @@ func TestTraceStores(t *testing.T) {
 	for _, schedule := range []sm.Schedule{sm.Late, sm.Random} {
 		for _, check := range []bool{false, true} {
 			tr, out := new(sm.Trace), make([]int32, 64)
-			err := sm.Launch(t.Context(), sm.Config{Block: sm.Dim3{X: 1}, Check: check, Schedule: schedule, Trace: tr}, func(b *sm.Block) {
+			err := sm.Launch(t.Context(), sm.Config{Block: sm.Dim3{X: 1}, Check: check, Schedule: schedule,
+				Trace: tr}, func(b *sm.Block) {
 				buf := sm.Shared[int32](b, 64, 16)
 				b.Threads(func(t *sm.Thread) {
 					defer t.Span("everything")()
@@ -128,7 +130,8 @@ func TestTraceStores(t *testing.T) {
 				t.Errorf("check %v, %v: %d stores, want 4: %v", check, schedule, n, lanes)
 			}
 			marked := lanes["CTA (0,0,0), thread 0"]
-			if len(marked) != 2 || marked[0].Name != "other" || marked[0].Args["name"] != "everything" || marked[1].Name != "epilogue" {
+			if len(marked) != 2 || marked[0].Name != "other" || marked[0].Args["name"] != "everything" ||
+				marked[1].Name != "epilogue" {
 				t.Errorf("the kernel's own spans are %+v", marked)
 			}
 		}
@@ -148,7 +151,8 @@ func TestTraceLanes(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := b.String()
-	for _, want := range []string{"CTA (0,0,0), thread 0 copies ", "CTA (0,0,0), warpgroup 1 ", "█ mma", "copy ", "mma "} {
+	for _, want := range []string{"CTA (0,0,0), thread 0 copies ", "CTA (0,0,0), warpgroup 1 ", "█ mma", "copy ",
+		"mma "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -29,21 +29,22 @@ func TestTraps(t *testing.T) {
 				}
 			})
 		}},
-		{"arrivals for a later phase while others wait for an earlier one", sm.Config{Block: sm.Dim3{X: 64}}, func(b *sm.Block) {
-			x, bar := sm.Shared[int32](b, 64, 16), b.Barrier()
-			b.Threads(func(t *sm.Thread) {
-				if t.Rank() == 0 {
-					bar.Init(t, 64)
-				}
-				t.SyncThreads()
-				for i := range int32(4) {
-					x.Store(t, t.Rank(), i)
-					bar.Wait(t, bar.Arrive(t)) // some have not gone on from it when others arrive below
-					assert(x.Load(t, (t.Rank()+1)%64) == i, "round %d", i)
-					bar.Wait(t, bar.Arrive(t))
-				}
-			})
-		}},
+		{"arrivals for a later phase while others wait for an earlier one",
+			sm.Config{Block: sm.Dim3{X: 64}}, func(b *sm.Block) {
+				x, bar := sm.Shared[int32](b, 64, 16), b.Barrier()
+				b.Threads(func(t *sm.Thread) {
+					if t.Rank() == 0 {
+						bar.Init(t, 64)
+					}
+					t.SyncThreads()
+					for i := range int32(4) {
+						x.Store(t, t.Rank(), i)
+						bar.Wait(t, bar.Arrive(t)) // some have not gone on from it when others arrive below
+						assert(x.Load(t, (t.Rank()+1)%64) == i, "round %d", i)
+						bar.Wait(t, bar.Arrive(t))
+					}
+				})
+			}},
 		{"tokens in one role, parity in another", sm.Config{Block: sm.Dim3{X: 64}}, func(b *sm.Block) {
 			x, full, empty := sm.Shared[int32](b, 1, 16), b.Barrier(), b.Barrier()
 			b.Start(sm.Warps(0, 2, func(w *sm.Warp) {
@@ -140,17 +141,18 @@ func TestTraps(t *testing.T) {
 			})
 			assert(out[63] == 63, "what is committed lands at the thread's end: %d", out[63])
 		}},
-		{"a store by one handle of a thread, a commit by another", sm.Config{Block: sm.Dim3{X: 128}}, func(b *sm.Block) {
-			x, out := sm.Shared[int32](b, 4, 16), make([]int32, 4)
-			b.Warpgroups(func(w *sm.Warpgroup) {
-				x.Write(w, 0, in256[:4])
-				w.FenceProxyAsync()
-				sm.StoreBulk(w.Thread(33), out, x)
-				w.Warp(1).Thread(1).CommitGroup()
-				w.Thread(33).WaitGroup(0)
-				assert(out[3] == 3, "stored %v", out)
-			})
-		}},
+		{"a store by one handle of a thread, a commit by another",
+			sm.Config{Block: sm.Dim3{X: 128}}, func(b *sm.Block) {
+				x, out := sm.Shared[int32](b, 4, 16), make([]int32, 4)
+				b.Warpgroups(func(w *sm.Warpgroup) {
+					x.Write(w, 0, in256[:4])
+					w.FenceProxyAsync()
+					sm.StoreBulk(w.Thread(33), out, x)
+					w.Warp(1).Thread(1).CommitGroup()
+					w.Thread(33).WaitGroup(0)
+					assert(out[3] == 3, "stored %v", out)
+				})
+			}},
 		{"one thread waits for a load, another ends", sm.Config{Block: sm.Dim3{X: 64}}, func(b *sm.Block) {
 			x, bar := sm.Shared[int32](b, 64, 16), b.Barrier()
 			b.Start(sm.Warps(0, 2, func(w *sm.Warp) {

@@ -12,7 +12,8 @@ func TestRound(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	neighbours := []uint32{0, 1, 0x7f800000, 0xff800000, 0x7f800001, 0xffffffff, 0xff7fffff}
 	for top := range uint32(1 << 12) {
-		for _, low := range []uint32{0, 1, 0xfff, 0x1000, 0x1001, 0x1fff, 0x2fff, 0x3000, 0xfffff, 0xff000, r.Uint32() >> 12} {
+		for _, low := range []uint32{0, 1, 0xfff, 0x1000, 0x1001, 0x1fff, 0x2fff, 0x3000, 0xfffff, 0xff000,
+			r.Uint32() >> 12} {
 			w := top<<20 | low
 			want := nearest(w)
 			if got := RoundBits(w); got != want {

@@ -25,7 +25,9 @@ func loadBox(m *tile.TensorMap, coord []int32, s *tile.Shared) error {
 	return tile.Load(s, 0, m, coord, nil)
 }
 
-func benchmarkCopy(b *testing.B, typ tile.DataType, coord []int32, op func(*tile.TensorMap, []int32, *tile.Shared) error) {
+func benchmarkCopy(
+	b *testing.B, typ tile.DataType, coord []int32, op func(*tile.TensorMap, []int32, *tile.Shared) error,
+) {
 	for _, swz := range []tile.Swizzle{tile.SwizzleNone, tile.Swizzle64B, tile.Swizzle128B} {
 		b.Run(swz.String(), func(b *testing.B) {
 			size := uint32(typ.Size())

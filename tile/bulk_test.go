@@ -93,7 +93,8 @@ func TestBulkMatchesModel(t *testing.T) {
 		if err := op.call(c); err != nil {
 			t.Fatalf("%s: %v", op.name, err)
 		}
-		if !bytes.Equal(global, c.global.Bytes) || !bytes.Equal(near, c.near.Bytes()) || !bytes.Equal(far, c.far.Bytes()) {
+		if !bytes.Equal(global, c.global.Bytes) || !bytes.Equal(near, c.near.Bytes()) ||
+			!bytes.Equal(far, c.far.Bytes()) {
 			t.Fatalf("%s of %d bytes differs from the model", op.name, c.size)
 		}
 		if op.signal && c.bar.State().Tx != 16 {
@@ -116,7 +117,8 @@ func TestBulkErrors(t *testing.T) {
 		{always, func(c *bulkCall) { c.size = -1 }, "size -1 is negative"},
 		{always, func(c *bulkCall) { c.size = math.MaxInt &^ 15 }, ""},
 		{inGlobal, func(c *bulkCall) { c.at = 8 }, "address 0x108 (offset 8 from 0x100) is not a multiple of 16"},
-		{inGlobal, func(c *bulkCall) { c.global.Address = 0x104 }, "address 0x104 (offset 0 from 0x104) is not a multiple of 16"},
+		{inGlobal, func(c *bulkCall) { c.global.Address = 0x104 },
+			"address 0x104 (offset 0 from 0x104) is not a multiple of 16"},
 		{inGlobal, func(c *bulkCall) { c.at = -16 }, "offset -16 is negative"},
 		{inGlobal, func(c *bulkCall) { c.at = 208 }, "64 bytes at "},
 		{inGlobal, func(c *bulkCall) { c.at = math.MaxInt &^ 15 }, "end beyond its 256 bytes"},
@@ -130,7 +132,8 @@ func TestBulkErrors(t *testing.T) {
 		{inFar, func(c *bulkCall) { c.from = -16 }, "source offset -16 is negative"},
 		{inFar, func(c *bulkCall) { c.from = 208 }, "source offset 208 end beyond its 256 bytes"},
 		{inFar, func(c *bulkCall) { c.far = nil }, "source is nil"},
-		{inFar, func(c *bulkCall) { c.far, c.from = c.near, 48 }, "64 bytes at source offset 48 and destination offset 0 overlap"},
+		{inFar, func(c *bulkCall) { c.far, c.from = c.near, 48 },
+			"64 bytes at source offset 48 and destination offset 0 overlap"},
 	} {
 		for _, op := range bulkOps {
 			uses := inNear | inFar
@@ -151,7 +154,8 @@ func TestBulkErrors(t *testing.T) {
 			global, near := call.global.Bytes, call.near
 			c.change(&call)
 			err := op.call(call)
-			if err == nil || !strings.HasPrefix(err.Error(), "tile: "+op.name+": ") || !strings.Contains(err.Error(), c.want) {
+			if err == nil || !strings.HasPrefix(err.Error(), "tile: "+op.name+": ") ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: error %v, want %q in it", op.name, err, c.want)
 			}
 			if !bytes.Equal(global, bytes.Repeat([]byte{1}, 256)) || !bytes.Equal(near.Bytes(), make([]byte, 256)) {
@@ -246,7 +250,8 @@ func TestPrefetch(t *testing.T) {
 		{m, []int32{0}, "prefetch: 1 coordinates for a map of rank 2"},
 		{m, []int32{4, 0}, "prefetch: inner coordinate 4"},
 	} {
-		if err := tile.Prefetch(c.m, c.coord); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+		if err := tile.Prefetch(c.m, c.coord); (err == nil) != (c.want == "") || err != nil &&
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("Prefetch at %v: %v, want %q", c.coord, err, c.want)
 		}
 	}
@@ -258,7 +263,8 @@ func TestPrefetch(t *testing.T) {
 		{0, 64, ""}, {64, 0, ""}, {16, 32, ""},
 		{8, 16, "address 0x28"}, {0, 8, "size 8"}, {16, 64, "beyond its 64 bytes"}, {-16, 16, "negative"},
 	} {
-		if err := tile.PrefetchBulk(g, c.at, c.size); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+		if err := tile.PrefetchBulk(g, c.at, c.size); (err == nil) != (c.want == "") || err != nil &&
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("PrefetchBulk(%d, %d): %v, want %q", c.at, c.size, err, c.want)
 		}
 	}
@@ -272,7 +278,8 @@ func TestPrefetch(t *testing.T) {
 func FuzzBulk(f *testing.F) {
 	f.Add(uint8(0), uint64(0), int64(0), int64(0), int64(0), int64(64), uint16(128))
 	f.Add(uint8(1), uint64(8), int64(8), int64(16), int64(16), int64(32), uint16(64))
-	f.Add(uint8(4), uint64(1<<63), int64(math.MinInt64), int64(math.MaxInt64), int64(-16), int64(math.MaxInt64&^15), uint16(1))
+	f.Add(uint8(4), uint64(1<<63), int64(math.MinInt64), int64(math.MaxInt64), int64(-16), int64(math.MaxInt64&^15),
+		uint16(1))
 	f.Add(uint8(2), uint64(math.MaxUint64), int64(1), int64(0), int64(0), int64(0), uint16(16))
 	f.Fuzz(func(t *testing.T, which uint8, address uint64, at, offset, from, size int64, memory uint16) {
 		op := bulkOps[int(which)%len(bulkOps)]

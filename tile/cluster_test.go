@@ -72,7 +72,8 @@ func TestMulticastMatchesLoad(t *testing.T) {
 					}
 				}
 				if d := firstDiff(c[i].Bytes(), single.Bytes()); d >= 0 {
-					t.Fatalf("mask %b: byte %d of CTA %d is %#x, a load leaves %#x", mask, d, i, c[i].Bytes()[d], single.Bytes()[d])
+					t.Fatalf("mask %b: byte %d of CTA %d is %#x, a load leaves %#x", mask, d, i, c[i].Bytes()[d],
+						single.Bytes()[d])
 				}
 				if got := bars[i].State().Tx; got != tx {
 					t.Fatalf("mask %b: barrier of CTA %d is at %d bytes, want %d", mask, i, got, tx)
@@ -106,10 +107,16 @@ func TestMulticastErrors(t *testing.T) {
 		{ops: tileOp | bulkOp, mask: 1 << 15, want: "names CTA 15"},
 		{ops: tileOp, mask: 7, offset: 64, want: "destination offset 64 is not a multiple of 128 (CTA 0)"},
 		{ops: bulkOp, mask: 6, offset: 8, want: "destination offset 8 is not a multiple of 16 (CTA 1)"},
-		{ops: tileOp | bulkOp, mask: 7, change: func(c *tile.Cluster, _ *[]barrier.Barrier) { (*c)[2] = newShared(t, 512) }, want: "beyond its 512 bytes (CTA 2)"},
-		{ops: tileOp | bulkOp, mask: 7, change: func(c *tile.Cluster, _ *[]barrier.Barrier) { (*c)[1] = nil }, want: "destination is nil (CTA 1)"},
-		{ops: tileOp | bulkOp, mask: 7, change: func(_ *tile.Cluster, bars *[]barrier.Barrier) { *bars = (*bars)[:2] }, want: "2 barriers for a cluster of 3 CTAs"},
-		{ops: tileOp | bulkOp, mask: 7, change: func(c *tile.Cluster, _ *[]barrier.Barrier) { *c = slices.Grow(*c, 14)[:17] }, want: "cluster of 17 CTAs"},
+		{ops: tileOp | bulkOp, mask: 7, change: func(c *tile.Cluster, _ *[]barrier.Barrier) {
+			(*c)[2] = newShared(t, 512)
+		}, want: "beyond its 512 bytes (CTA 2)"},
+		{ops: tileOp | bulkOp, mask: 7, change: func(c *tile.Cluster, _ *[]barrier.Barrier) { (*c)[1] = nil },
+			want: "destination is nil (CTA 1)"},
+		{ops: tileOp | bulkOp, mask: 7, change: func(_ *tile.Cluster, bars *[]barrier.Barrier) { *bars = (*bars)[:2] },
+			want: "2 barriers for a cluster of 3 CTAs"},
+		{ops: tileOp | bulkOp, mask: 7, change: func(c *tile.Cluster, _ *[]barrier.Barrier) {
+			*c = slices.Grow(*c, 14)[:17]
+		}, want: "cluster of 17 CTAs"},
 		{ops: tileOp, mask: 7, m: newMap(t, base()), want: "no global memory"},
 		{ops: tileOp, mask: 7, coord: []int32{4, 0}, want: "multicast: inner coordinate 4"},
 		{ops: bulkOp, mask: 7, at: 8, want: "source address 0x8"},

@@ -50,7 +50,8 @@ func TestAddFloat(t *testing.T) {
 						continue
 					}
 					if e := math.Abs(c.decode(next) - sum); e < err || e == err && got&1 == 1 {
-						t.Fatalf("%s %04x + %04x = %04x, but %04x is nearer to %v or even", c.name, a, b, got, next, sum)
+						t.Fatalf("%s %04x + %04x = %04x, but %04x is nearer to %v or even", c.name, a, b, got, next,
+							sum)
 					}
 				}
 			}
@@ -92,8 +93,10 @@ func TestCombineCorners(t *testing.T) {
 		f         func(old, x uint32) uint32
 		old, x, v uint32
 	}{
-		{"inc", increment, 4, 5, 5}, {"inc", increment, 5, 5, 0}, {"inc", increment, 6, 5, 0}, {"inc", increment, 0, 0, 0},
-		{"dec", decrement, 5, 5, 4}, {"dec", decrement, 6, 5, 5}, {"dec", decrement, 0, 5, 5}, {"dec", decrement, 1, 0, 0},
+		{"inc", increment, 4, 5, 5}, {"inc", increment, 5, 5, 0}, {"inc", increment, 6, 5, 0},
+		{"inc", increment, 0, 0, 0},
+		{"dec", decrement, 5, 5, 4}, {"dec", decrement, 6, 5, 5}, {"dec", decrement, 0, 5, 5},
+		{"dec", decrement, 1, 0, 0},
 		{"add", addFloat32, 0x7f800000, 0xff800000, 0x7fffffff},
 		{"add", addFloat32, 0x00000001, 0x00000001, 0x00000002},
 		{"add", addFloat32, 0x3f800000, 0x33800000, 0x3f800000},

@@ -165,7 +165,8 @@ func TestCopiesDoNotAllocate(t *testing.T) {
 		n := testing.AllocsPerRun(100, func() {
 			bar.ArriveExpectTx(2 * m.BoxBytes())
 			if tile.Load(s, 0, m, []int32{16, 8}, bar) != nil || tile.Load(s, 0, m, []int32{-8, 60}, bar) != nil ||
-				tile.Store(m, []int32{120, 60}, s, 0) != nil || tile.Reduce(m, tile.ReduceAdd, []int32{120, 60}, s, 0) != nil {
+				tile.Store(m, []int32{120, 60}, s, 0) != nil ||
+				tile.Reduce(m, tile.ReduceAdd, []int32{120, 60}, s, 0) != nil {
 				t.Fatal("copy failed")
 			}
 			observe(bar)
@@ -179,8 +180,9 @@ func TestCopiesDoNotAllocate(t *testing.T) {
 // fuzzConfig makes a config of anything the fuzzer says, in and out of rule.
 func fuzzConfig(r *rand.Rand, typ, swz, fill, inter uint8, memory uint16) tile.Config {
 	cfg := tile.Config{
-		DataType: tile.DataType(typ), Swizzle: tile.Swizzle(swz), Fill: tile.Fill(fill), Interleave: tile.Interleave(inter),
-		Address: 8 * uint64(r.IntN(8)/7),
+		DataType: tile.DataType(typ), Swizzle: tile.Swizzle(swz), Fill: tile.Fill(fill),
+		Interleave: tile.Interleave(inter),
+		Address:    8 * uint64(r.IntN(8)/7),
 	}
 	odd := func(usual, rare uint64) uint64 {
 		if r.IntN(40) == 0 {
@@ -260,7 +262,8 @@ func FuzzTensorMap(f *testing.F) {
 		if err := tile.Reduce(m, op, coord, s, 128); err == nil && (cfg.Global == nil || negative) {
 			t.Fatalf("%v at %v succeeds with %d bytes", op, coord, len(cfg.Global))
 		}
-		if !slices.Equal(guarded[:len(canary)], canary[:]) || !slices.Equal(guarded[len(guarded)-len(canary):], canary[:]) {
+		if !slices.Equal(guarded[:len(canary)], canary[:]) ||
+			!slices.Equal(guarded[len(guarded)-len(canary):], canary[:]) {
 			t.Fatal("a write fell outside the memory of the map")
 		}
 	})

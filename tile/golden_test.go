@@ -206,7 +206,8 @@ func TestReduceGolden(t *testing.T) {
 			continue
 		}
 		if d := firstDiff(global, c.After); d >= 0 {
-			t.Errorf("copy %d: %v %+v: global byte %d is %#x, the GPU wrote %#x", i, op, c.Box, d, global[d], c.After[d])
+			t.Errorf("copy %d: %v %+v: global byte %d is %#x, the GPU wrote %#x", i, op, c.Box, d, global[d],
+				c.After[d])
 		}
 		if !bytes.Equal(before, s.Bytes()) {
 			t.Errorf("copy %d: the reduction changed shared memory", i)

@@ -15,7 +15,9 @@ import (
 // in the words of the specification: its address in shared memory before the
 // swizzle, its offset in global memory (meaningless unless inside), and where
 // it lies. It shares nothing with the implementation.
-func walk(cfg tile.Config, coord []int32, visit func(shared int, global int64, inside, innerOnly bool)) (rows, row, pitch int) {
+func walk(
+	cfg tile.Config, coord []int32, visit func(shared int, global int64, inside, innerOnly bool),
+) (rows, row, pitch int) {
 	rank, size := len(cfg.Dims), cfg.DataType.Size()
 	row = int(cfg.Box[0]) * size
 	pitch = row
@@ -236,8 +238,9 @@ func TestRoundTrip(t *testing.T) {
 			row := max(32, swz.Span()) / size
 			from := tile.Config{
 				DataType: typ, Swizzle: swz,
-				Dims: []uint64{uint64(3 * row), 11, 5}, Strides: []uint64{uint64(3*row*size) + 16, uint64(3*row*size+16) * 11},
-				Box: []uint32{uint32(row), 7, 2},
+				Dims:    []uint64{uint64(3 * row), 11, 5},
+				Strides: []uint64{uint64(3*row*size) + 16, uint64(3*row*size+16) * 11},
+				Box:     []uint32{uint32(row), 7, 2},
 			}
 			from.Global = make([]byte, extent(from))
 			randomBytes(r, from.Global)
@@ -259,7 +262,8 @@ func TestRoundTrip(t *testing.T) {
 					for y := range 7 {
 						at := int(c[0])*size + (int(c[1])+y)*int(from.Strides[0]) + (int(c[2])+z)*int(from.Strides[1])
 						if !bytes.Equal(from.Global[at:at+row*size], to.Global[at:at+row*size]) {
-							t.Fatalf("%v %v: row %d,%d of the box at %v differs after the round trip", typ, swz, y, z, c)
+							t.Fatalf("%v %v: row %d,%d of the box at %v differs after the round trip", typ, swz, y, z,
+								c)
 						}
 						clear(to.Global[at : at+row*size])
 					}

@@ -22,7 +22,8 @@ func portable(t testing.TB, typ asm.Type) *asm.Kernel {
 }
 
 func TestPanelConfigErrors(t *testing.T) {
-	good := tile.PanelConfig{Kernel: portable(t, asm.BF16), Type: asm.BF16, Global: make([]byte, 200), Rows: 10, K: 9, Stride: 20}
+	good := tile.PanelConfig{Kernel: portable(t, asm.BF16), Type: asm.BF16, Global: make([]byte, 200), Rows: 10, K: 9,
+		Stride: 20}
 	with := func(f func(*tile.PanelConfig)) tile.PanelConfig { c := good; f(&c); return c }
 	newPanelMap(t, good)
 	for _, c := range []struct {
@@ -36,11 +37,13 @@ func TestPanelConfigErrors(t *testing.T) {
 		{with(func(c *tile.PanelConfig) { c.K = -2 }), []string{"10 x -2"}},
 		{with(func(c *tile.PanelConfig) { c.Stride = 19 }), []string{"19 bytes", "20 bytes"}},
 		{with(func(c *tile.PanelConfig) { c.Stride = -20 }), []string{"-20 bytes", "20 bytes"}},
-		{with(func(c *tile.PanelConfig) { c.Global = c.Global[:179] }), []string{"9 lines", "20 bytes apart", "179 bytes"}},
+		{with(func(c *tile.PanelConfig) { c.Global = c.Global[:179] }),
+			[]string{"9 lines", "20 bytes apart", "179 bytes"}},
 		{with(func(c *tile.PanelConfig) { c.Global = c.Global[:19]; c.K = 1 }), []string{"10 elements", "19 bytes"}},
 		{with(func(c *tile.PanelConfig) { c.Global = nil }), []string{"10 elements", "0 bytes"}},
 		{with(func(c *tile.PanelConfig) { c.KContiguous = true; c.K = 11 }), []string{"20 bytes", "22 bytes"}},
-		{with(func(c *tile.PanelConfig) { c.Rows, c.Stride = math.MaxInt/2, math.MaxInt }), []string{"elements", "200 bytes"}},
+		{with(func(c *tile.PanelConfig) { c.Rows, c.Stride = math.MaxInt/2, math.MaxInt }),
+			[]string{"elements", "200 bytes"}},
 		{with(func(c *tile.PanelConfig) { c.K = math.MaxInt }), []string{fmt.Sprint(math.MaxInt), "200 bytes"}},
 		{with(func(c *tile.PanelConfig) { c.Stride = math.MaxInt }), []string{fmt.Sprint(math.MaxInt), "200 bytes"}},
 	} {
@@ -122,7 +125,8 @@ func TestPanelBoxErrors(t *testing.T) {
 
 func TestPanelZero(t *testing.T) {
 	var m tile.PanelMap
-	if err := m.Load(make([]byte, 8), 0, 1, 0, 1, nil); err == nil || !strings.HasPrefix(err.Error(), "tile: zero PanelMap") {
+	if err := m.Load(make([]byte, 8), 0, 1, 0, 1, nil); err == nil ||
+		!strings.HasPrefix(err.Error(), "tile: zero PanelMap") {
 		t.Errorf("a zero PanelMap loads: %v", err)
 	}
 	if got := m.BoxBytes(3, 5) + m.Words(5); got != 0 {

@@ -277,7 +277,8 @@ func TestPanelTxUnit(t *testing.T) {
 			}
 			step := k.KStep(typ)
 			if a, b := k.PanelA(step), k.PanelB(step); a%tile.PanelTxUnit != 0 || b%tile.PanelTxUnit != 0 {
-				t.Errorf("kernel %s: panels of one step have %d and %d bytes, not a multiple of %d", k.Name, a, b, tile.PanelTxUnit)
+				t.Errorf("kernel %s: panels of one step have %d and %d bytes, not a multiple of %d", k.Name, a, b,
+					tile.PanelTxUnit)
 			}
 		}
 	}

@@ -33,7 +33,8 @@ func TestReducePlacesGolden(t *testing.T) {
 			typ := tile.DataType(r.DataType)
 			d &^= typ.Size() - 1
 			end := d + typ.Size()
-			t.Errorf("%s %v %v: element at %d: old %x, x %x: got %x, the GPU left %x", r.Place, tile.ReduceOp(r.Op), typ, d, r.Before[d:end], r.Operand[d:end], got[d:end], r.After[d:end])
+			t.Errorf("%s %v %v: element at %d: old %x, x %x: got %x, the GPU left %x", r.Place, tile.ReduceOp(r.Op),
+				typ, d, r.Before[d:end], r.Operand[d:end], got[d:end], r.After[d:end])
 		}
 	}
 }
@@ -62,7 +63,8 @@ func TestReduceTypes(t *testing.T) {
 	for _, place := range []string{"tensor", "global", "cluster"} {
 		for op := tile.ReduceOp(0); op < 12; op++ {
 			for typ := tile.Uint8; typ <= tile.TFloat32FTZ; typ++ {
-				after, err := replay.Reduce(&golden.Reduction{Place: place, Op: int(op), DataType: int32(typ), Before: make([]byte, 16), Operand: ones})
+				after, err := replay.Reduce(&golden.Reduction{Place: place, Op: int(op), DataType: int32(typ),
+					Before: make([]byte, 16), Operand: ones})
 				if ok := defined[triple{place, op, typ}]; ok != (err == nil) {
 					t.Errorf("%s: %v of %v: error %v, recorded: %v", place, op, typ, err, ok)
 				}

@@ -30,7 +30,8 @@ func TestReduceErrors(t *testing.T) {
 		{m, []int32{0, 0}, nil, 0, "source is nil"},
 		{m, []int32{0, 0}, s, 128, "ends beyond"},
 	} {
-		if err := tile.Reduce(c.m, tile.ReduceAdd, c.coord, c.s, c.offset); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := tile.Reduce(c.m, tile.ReduceAdd, c.coord, c.s, c.offset); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want %q in it", err, c.want)
 		}
 	}

@@ -48,7 +48,8 @@ func TestTensorMapErrors(t *testing.T) {
 		{func(c *tile.Config) { c.Box[0] = 72 }, "144 bytes, more than the span 128"},
 		{func(c *tile.Config) { c.Box[0], c.Swizzle = 40, tile.Swizzle64B }, "80 bytes, more than the span 64"},
 		{func(c *tile.Config) { c.Box[0], c.Swizzle = 24, tile.Swizzle32B }, "48 bytes, more than the span 32"},
-		{func(c *tile.Config) { c.DataType, c.Box, c.Swizzle = tile.Float32, []uint32{256, 228}, 0 }, "228 rows of 1024 bytes"},
+		{func(c *tile.Config) { c.DataType, c.Box, c.Swizzle = tile.Float32, []uint32{256, 228}, 0 },
+			"228 rows of 1024 bytes"},
 		{func(c *tile.Config) {
 			c.Box, c.Swizzle = []uint32{256, 256, 256, 256}, 0
 			c.Dims = []uint64{1, 1, 1, 1}
@@ -132,10 +133,13 @@ func TestSwizzle(t *testing.T) {
 
 func TestStrings(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{tile.Uint8.String(), "Uint8"}, {tile.TFloat32FTZ.String(), "TFloat32FTZ"}, {tile.DataType(99).String(), "DataType(99)"},
-		{tile.SwizzleNone.String(), "SwizzleNone"}, {tile.Swizzle64B.String(), "Swizzle64B"}, {tile.Swizzle(9).String(), "Swizzle(9)"},
+		{tile.Uint8.String(), "Uint8"}, {tile.TFloat32FTZ.String(), "TFloat32FTZ"},
+		{tile.DataType(99).String(), "DataType(99)"},
+		{tile.SwizzleNone.String(), "SwizzleNone"}, {tile.Swizzle64B.String(), "Swizzle64B"},
+		{tile.Swizzle(9).String(), "Swizzle(9)"},
 		{tile.FillZero.String(), "FillZero"}, {tile.FillNaN.String(), "FillNaN"}, {tile.Fill(7).String(), "Fill(7)"},
-		{tile.InterleaveNone.String(), "InterleaveNone"}, {tile.Interleave32B.String(), "Interleave32B"}, {tile.Interleave(3).String(), "Interleave(3)"},
+		{tile.InterleaveNone.String(), "InterleaveNone"}, {tile.Interleave32B.String(), "Interleave32B"},
+		{tile.Interleave(3).String(), "Interleave(3)"},
 	} {
 		if c.got != c.want {
 			t.Errorf("String() = %q, want %q", c.got, c.want)

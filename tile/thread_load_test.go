@@ -86,7 +86,8 @@ func TestThreadLoadsMatchSynchronous(t *testing.T) {
 				t.Fatalf("seed %d, kind %d: barrier of CTA %d: %v", seed, kind, i, s)
 			}
 			if d := firstDiff(c[i].Bytes(), twin[i].Bytes()); d >= 0 {
-				t.Fatalf("seed %d, kind %d: byte %d of CTA %d is %#x, synchronously %#x", seed, kind, d, i, c[i].Bytes()[d], twin[i].Bytes()[d])
+				t.Fatalf("seed %d, kind %d: byte %d of CTA %d is %#x, synchronously %#x", seed, kind, d, i,
+					c[i].Bytes()[d], twin[i].Bytes()[d])
 			}
 		}
 	}
@@ -137,9 +138,11 @@ func TestThreadLoadErrors(t *testing.T) {
 		{"bulk multicast: barrier is nil", th.LoadBulkMulticast(c, 3, 0, g, 0, 16, nil)},
 		{"bulk multicast: source address", th.LoadBulkMulticast(c, 3, 0, g, 8, 16, bars)},
 		{"bulk copy: barrier is nil", th.CopyBulk(c[0], 0, c[1], 0, 16, nil)},
-		{"bulk copy: 32 bytes at source offset 16 and destination offset 0 overlap", th.CopyBulk(c[0], 0, c[0], 16, 32, &bars[0])},
+		{"bulk copy: 32 bytes at source offset 16 and destination offset 0 overlap",
+			th.CopyBulk(c[0], 0, c[0], 16, 32, &bars[0])},
 		{"shared reduce: barrier is nil", th.ReduceShared(c[0], 0, tile.ReduceAdd, tile.Uint32, c[1], 0, 16, nil)},
-		{"shared reduce: ReduceAdd is not defined for Float32", th.ReduceShared(c[0], 0, tile.ReduceAdd, tile.Float32, c[1], 0, 16, &bars[0])},
+		{"shared reduce: ReduceAdd is not defined for Float32",
+			th.ReduceShared(c[0], 0, tile.ReduceAdd, tile.Float32, c[1], 0, 16, &bars[0])},
 	} {
 		if e.err == nil || !strings.HasPrefix(e.err.Error(), "tile: "+e.want) {
 			t.Errorf("error %v, want %q", e.err, e.want)
@@ -191,7 +194,8 @@ func TestClusterOfThreads(t *testing.T) {
 				empty[s][rank].WaitParity(phase + 1)
 				full[s][rank].ArriveExpectTx(stage)
 				at := rank * slice
-				if err := th.LoadBulkMulticast(cluster, 1<<ctas-1, s*stage+at, in, k*stage+at, slice, full[s]); err != nil {
+				if err := th.LoadBulkMulticast(cluster, 1<<ctas-1, s*stage+at, in, k*stage+at, slice,
+					full[s]); err != nil {
 					t.Error(err)
 				}
 			}
@@ -206,7 +210,8 @@ func TestClusterOfThreads(t *testing.T) {
 				for i := s * stage; i < (s+1)*stage; i += 4 {
 					sum += binary.LittleEndian.Uint32(mem[i:])
 				}
-				if err := th.ReduceBulk(out, k*stage, tile.ReduceAdd, tile.Uint32, cluster[rank], s*stage, stage); err != nil {
+				if err := th.ReduceBulk(out, k*stage, tile.ReduceAdd, tile.Uint32, cluster[rank], s*stage,
+					stage); err != nil {
 					t.Error(err)
 				}
 				th.CommitGroup()
@@ -219,7 +224,8 @@ func TestClusterOfThreads(t *testing.T) {
 			mine := mem[depth*stage+16:]
 			clear(mine)
 			binary.LittleEndian.PutUint32(mine, sum)
-			if err := th.ReduceShared(cluster[0], depth*stage, tile.ReduceAdd, tile.Uint32, cluster[rank], depth*stage+16, 16, total); err != nil {
+			if err := th.ReduceShared(cluster[0], depth*stage, tile.ReduceAdd, tile.Uint32, cluster[rank],
+				depth*stage+16, 16, total); err != nil {
 				t.Error(err)
 			}
 		})

@@ -219,7 +219,8 @@ func TestThreadMatchesSynchronous(t *testing.T) {
 			clear(coord) // the caller's again
 			checks = append(checks, func() {
 				if d := firstDiff(cfg.Global, same.Global); d >= 0 {
-					t.Fatalf("seed %d, transfer %d: byte %d is %#x, synchronously %#x", seed, k, d, cfg.Global[d], same.Global[d])
+					t.Fatalf("seed %d, transfer %d: byte %d is %#x, synchronously %#x", seed, k, d, cfg.Global[d],
+						same.Global[d])
 				}
 			})
 			if r.IntN(2) == 0 {

@@ -41,7 +41,8 @@ func TestTransferPieces(t *testing.T) {
 			}
 			// The piece is written and not signalled yet.
 			if got := bars[to].State().Tx; got != (left+hi-lo)*unit {
-				t.Errorf("seed %d: barrier at %d bytes with %d units missing and %d about to be signalled", seed, got, left, hi-lo)
+				t.Errorf("seed %d: barrier at %d bytes with %d units missing and %d about to be signalled", seed, got,
+					left, hi-lo)
 			}
 			split = split || hi-lo < units
 		}

@@ -174,7 +174,8 @@ func (p *program) compare(t *testing.T) {
 		for i := range M {
 			for j := range p.op.N {
 				if got, want := p.d[n].Bits(i, j), p.dTwin[n].Bits(i, j); got != want {
-					t.Fatalf("%v: D(%d, %d) of accumulator %d is %#x, one after the other gives %#x", p.op, i, j, n, got, want)
+					t.Fatalf("%v: D(%d, %d) of accumulator %d is %#x, one after the other gives %#x", p.op, i, j, n,
+						got, want)
 				}
 			}
 		}

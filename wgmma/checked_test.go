@@ -167,7 +167,8 @@ func TestOperandOverwritten(t *testing.T) {
 		if got, want := rule(err), map[bool]Rule{true: RuleOperand}[name != ""]; got != want {
 			t.Errorf("byte %d: error %v, want rule %d", at, err, want)
 		}
-		if want := "wgmma: operand of a pending instruction overwritten: m64n8k16.f32.bf16.bf16: operand " + name + " changed between MMA and WaitGroup"; name != "" && err.Error() != want {
+		if want := "wgmma: operand of a pending instruction overwritten: m64n8k16.f32.bf16.bf16: operand " + name +
+			" changed between MMA and WaitGroup"; name != "" && err.Error() != want {
 			t.Errorf("error %q, want %q", err, want)
 		}
 		if wg.Pending() != 0 || d.At(0, 0) != 0 {

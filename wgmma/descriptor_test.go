@@ -53,7 +53,8 @@ func TestDescriptorErrors(t *testing.T) {
 		{Descriptor{BaseOffset: -1}, "base offset -1"},
 		{Descriptor{Swizzle: 4}, "swizzle mode Swizzle(4)"},
 	} {
-		if _, err := c.d.Encode(); err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "wgmma: ") {
+		if _, err := c.d.Encode(); err == nil || !strings.Contains(err.Error(), c.want) ||
+			!strings.HasPrefix(err.Error(), "wgmma: ") {
 			t.Errorf("%+v: error %v, want %q", c.d, err, c.want)
 		}
 	}
@@ -171,7 +172,8 @@ func TestTensorCopyRoundTrip(t *testing.T) {
 				}
 				const start = 2048
 				for at := 0; at < inner; at += span {
-					if err := tile.Load(shared, start+at/span*m.SharedBytes(), m, []int32{int32(at), 0}, nil); err != nil {
+					if err := tile.Load(shared, start+at/span*m.SharedBytes(), m, []int32{int32(at), 0},
+						nil); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -188,7 +190,8 @@ func TestTensorCopyRoundTrip(t *testing.T) {
 						if major == MNMajorLayout {
 							from = (k*inner + row) * size
 						}
-						if got, want := shared.Bytes()[at:at+size], global[from:from+size]; string(got) != string(want) {
+						if got, want := shared.Bytes()[at:at+size],
+							global[from:from+size]; string(got) != string(want) {
 							t.Fatalf("%s: (%d, %d) reads % x at %d, the copy wrote % x", name, row, k, got, at, want)
 						}
 						checked++
@@ -225,7 +228,8 @@ func TestBounds(t *testing.T) {
 		memory := high + r.IntN(40)*16 - 10*16
 		err := d.checkBounds(major, size, rows, memory)
 		if (err != nil) != (low < 0 || high > memory) {
-			t.Fatalf("%+v, %v, %d rows of %d-byte elements, %d to %d of %d: error %v", d, major, rows, size, low, high, memory, err)
+			t.Fatalf("%+v, %v, %d rows of %d-byte elements, %d to %d of %d: error %v", d, major, rows, size, low, high,
+				memory, err)
 		}
 		if err != nil {
 			refused++

@@ -22,7 +22,8 @@ func TestAccumulatorCoord(t *testing.T) {
 			}
 		}
 	}
-	for _, c := range [][4]int{{0, 0, 0, 0}, {0, 2, 8, 0}, {0, 5, 0, 9}, {1, 0, 0, 2}, {4, 3, 9, 1}, {32, 2, 24, 0}, {127, 127, 63, 255}} {
+	for _, c := range [][4]int{{0, 0, 0, 0}, {0, 2, 8, 0}, {0, 5, 0, 9}, {1, 0, 0, 2}, {4, 3, 9, 1}, {32, 2, 24, 0},
+		{127, 127, 63, 255}} {
 		if row, col := AccumulatorCoord(c[0], c[1]); row != c[2] || col != c[3] {
 			t.Errorf("element %d of thread %d is (%d, %d), want (%d, %d)", c[1], c[0], row, col, c[2], c[3])
 		}
@@ -42,7 +43,8 @@ func TestFragmentCoord(t *testing.T) {
 				}
 				seen[row*ks+k] = true
 				if gotThread, gotI := FragmentIndex(size, row, k); gotThread != thread || gotI != i {
-					t.Fatalf("size %d: (%d, %d) is element %d of thread %d, want %d of %d", size, row, k, gotI, gotThread, i, thread)
+					t.Fatalf("size %d: (%d, %d) is element %d of thread %d, want %d of %d", size, row, k, gotI,
+						gotThread, i, thread)
 				}
 				// The formulas of the PTX figures.
 				lane := thread % 32
@@ -56,7 +58,8 @@ func TestFragmentCoord(t *testing.T) {
 					wantRow, wantK = wantRow+8*(i%2), 4*(i/2)+lane%4
 				}
 				if row != wantRow || k != wantK {
-					t.Fatalf("size %d: element %d of thread %d is (%d, %d), want (%d, %d)", size, i, thread, row, k, wantRow, wantK)
+					t.Fatalf("size %d: element %d of thread %d is (%d, %d), want (%d, %d)", size, i, thread, row, k,
+						wantRow, wantK)
 				}
 			}
 		}

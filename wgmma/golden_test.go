@@ -102,7 +102,8 @@ func TestGolden(t *testing.T) {
 						checked++
 						if got := d.Bits(i, j); got != want {
 							if wrong++; wrong < 10 {
-								t.Errorf("tile %d (%d, %d), variant %d: C %#x gives D %#x, want %#x", n, i, j, variant, m.C[i][j], got, want)
+								t.Errorf("tile %d (%d, %d), variant %d: C %#x gives D %#x, want %#x", n, i, j, variant,
+									m.C[i][j], got, want)
 							}
 						}
 					}
@@ -194,7 +195,8 @@ func TestGoldenStep(t *testing.T) {
 			t.Errorf("%d elements differ", wrong)
 		}
 		if zeros == 0 || nans == 0 {
-			t.Errorf("the file has %d zeros, %d infinities and NaNs, %d subnormals: it tests too little", zeros, nans, subnormals)
+			t.Errorf("the file has %d zeros, %d infinities and NaNs, %d subnormals: it tests too little", zeros, nans,
+				subnormals)
 		}
 	}, func(k Kind) bool { return !k.Integer() })
 }
@@ -260,7 +262,8 @@ func TestGoldenDescriptors(t *testing.T) {
 // recorded decodes the hardware's form of a recorded descriptor.
 func recorded(t *testing.T, m golden.MatrixDescriptor) Descriptor {
 	t.Helper()
-	w := uint64(m.Start/16) | uint64(m.LBO/16)<<16 | uint64(m.SBO/16)<<32 | uint64(m.BaseOffset)<<49 | uint64(m.Swizzle)<<62
+	w := uint64(m.Start/16) | uint64(m.LBO/16)<<16 | uint64(m.SBO/16)<<32 | uint64(m.BaseOffset)<<49 |
+		uint64(m.Swizzle)<<62
 	d, err := DecodeDescriptor(w)
 	if err != nil {
 		t.Fatal(err)

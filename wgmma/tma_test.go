@@ -21,7 +21,9 @@ type loaded struct {
 
 // load writes the operand f, rows by depth, to shared memory from start on: one
 // tensor copy for every span of the inner dimension.
-func load(t *testing.T, shared *tile.Shared, start, rows int, major Major, swizzle tile.Swizzle, f func(r, k int) int) loaded {
+func load(
+	t *testing.T, shared *tile.Shared, start, rows int, major Major, swizzle tile.Swizzle, f func(r, k int) int,
+) loaded {
 	t.Helper()
 	inner, outer := depth, rows
 	if major == MNMajorLayout {
@@ -138,7 +140,8 @@ func TestConcurrentWarpgroups(t *testing.T) {
 			for range 3 {
 				w.Fence()
 				for i := range depth / 16 {
-					if err := w.MMA(Op{N: 8, Overwrite: i == 0}, d, a.first.Advance(a.step(i)), b.first.Advance(b.step(i))); err != nil {
+					if err := w.MMA(Op{N: 8, Overwrite: i == 0}, d, a.first.Advance(a.step(i)),
+						b.first.Advance(b.step(i))); err != nil {
 						t.Error(err)
 						return
 					}

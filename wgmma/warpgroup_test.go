@@ -249,7 +249,8 @@ func TestAsynchrony(t *testing.T) {
 	w.fill(2, 8, func() uint32 { return 0x4000 }) // 2: too early
 	wait(0)
 	if e.At(0, 0) != 64 || d.At(0, 0) != 32 || wg.Pending() != 0 {
-		t.Errorf("after WaitGroup(0) D = %v, %v, %d groups pending, want 32, 64, 0", d.At(0, 0), e.At(0, 0), wg.Pending())
+		t.Errorf("after WaitGroup(0) D = %v, %v, %d groups pending, want 32, 64, 0", d.At(0, 0), e.At(0, 0),
+			wg.Pending())
 	}
 	if err := wg.WaitGroup(-1); err == nil {
 		t.Error("no error for WaitGroup(-1)")
@@ -333,9 +334,11 @@ func TestErrors(t *testing.T) {
 		{Op{N: 16}, f32, (*Fragment)(nil), w.b, "A is a nil *Fragment"},
 		{Op{N: 16}, f32, NewFragment(S8S32), w.b, "A in registers has elements of 1 bytes, must be 2"},
 		{Op{N: 16, TransposeA: true}, f32, NewFragment(F16F16), w.b, "imm-trans-a is for A in shared memory"},
-		{Op{N: 16}, f32, Descriptor{Start: 8}, w.b, "start address 8, must be a multiple of 16 from 0 to 262128 (14 bits in units of 16 bytes) (operand A"},
+		{Op{N: 16}, f32, Descriptor{Start: 8}, w.b,
+			"start address 8, must be a multiple of 16 from 0 to 262128 (14 bits in units of 16 bytes) (operand A"},
 		{Op{N: 16}, f32, w.a, Descriptor{BaseOffset: 8}, "base offset 8, must be 0 to 7 (operand B"},
-		{Op{N: 16}, f32, w.a.Advance(bAt + 2*bHalf - aHalf), w.b, "shared memory has 10240 (operand A of m64n16k16.f32.bf16.bf16)"},
+		{Op{N: 16}, f32, w.a.Advance(bAt + 2*bHalf - aHalf), w.b,
+			"shared memory has 10240 (operand A of m64n16k16.f32.bf16.bf16)"},
 		{Op{N: 16}, f32, w.a, w.b.Advance(bHalf), "reaches over the bytes 6144 to 10495, shared memory has 10240 (operand B"},
 	} {
 		err := wg.MMA(c.op, c.d, c.a, c.b)

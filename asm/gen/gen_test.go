@@ -126,7 +126,8 @@ func TestBytesHaveMnemonics(t *testing.T) {
 				t.Fatalf("%s: %q is no instruction with its mnemonic", name, s)
 			}
 			var p0, p1, p2, opcode, modrm int
-			if _, err := fmt.Sscanf(strings.Join(m[1:6], " "), "%x %x %x %x %x", &p0, &p1, &p2, &opcode, &modrm); err != nil {
+			if _, err := fmt.Sscanf(strings.Join(m[1:6], " "), "%x %x %x %x %x", &p0, &p1, &p2, &opcode,
+				&modrm); err != nil {
 				t.Fatal(err)
 			}
 			mnemonic, reg := "", ""

@@ -18,7 +18,8 @@ import (
 )
 
 func TestCompareJSON(t *testing.T) {
-	code, stdout, stderr := gemmbench(t, quick("-dtype", "bf16,f32", "-trans", "nt", "-beta", "0.5", "-format", "json")...)
+	code, stdout, stderr := gemmbench(t, quick("-dtype", "bf16,f32", "-trans", "nt", "-beta", "0.5", "-format",
+		"json")...)
 	if code != exitOK || stderr != "" {
 		t.Fatalf("exit status %d, stderr %q", code, stderr)
 	}
@@ -27,7 +28,8 @@ func TestCompareJSON(t *testing.T) {
 		t.Fatalf("%s", stdout)
 	}
 	for i, r := range doc.Results {
-		if r.M != 64 || r.N != 64 || r.K != 64 || r.DType != []string{"bf16", "f32"}[i/2] || r.Out != "f32" || r.Trans != "NT" || r.Depth != 1+i%2 {
+		if r.M != 64 || r.N != 64 || r.K != 64 || r.DType != []string{"bf16", "f32"}[i/2] || r.Out != "f32" ||
+			r.Trans != "NT" || r.Depth != 1+i%2 {
 			t.Errorf("result %d: %+v", i, r)
 		}
 		if !r.Verified || r.MaxError <= 0 || r.MaxError > 1 || r.GFLOPS <= 0 || r.PeakFraction <= 0 || r.Count != 1 {
@@ -37,32 +39,39 @@ func TestCompareJSON(t *testing.T) {
 }
 
 func TestCompareHopper(t *testing.T) {
-	code, stdout, stderr := gemmbench(t, quick("-dtype", "bf16,f32", "-arith", "native,hopper", "-splitk", "1,2", "-format", "json")...)
+	code, stdout, stderr := gemmbench(t, quick("-dtype", "bf16,f32", "-arith", "native,hopper", "-splitk", "1,2",
+		"-format", "json")...)
 	if code != exitOK || stderr != "" {
 		t.Fatalf("exit status %d, stderr %q", code, stderr)
 	}
-	if n := strings.Count(stdout, `"arith": "hopper"`); n != 8 || strings.Count(stdout, `"arith": "native"`) != 8 || strings.Count(stdout, `"splitk": 2`) != 8 {
+	if n := strings.Count(stdout, `"arith": "hopper"`); n != 8 || strings.Count(stdout, `"arith": "native"`) != 8 ||
+		strings.Count(stdout, `"splitk": 2`) != 8 {
 		t.Errorf("%d of 16 results are in Hopper's arithmetic, want 8:\n%s", n, stdout)
 	}
 	for i, r := range decode(t, stdout).Results {
-		if r.Arith != []string{"native", "hopper"}[i/4%2] || r.SplitK != []int{0, 2}[i/2%2] || !r.Verified || r.GFLOPS <= 0 || r.PeakFraction <= 0 {
+		if r.Arith != []string{"native", "hopper"}[i/4%2] || r.SplitK != []int{0, 2}[i/2%2] || !r.Verified ||
+			r.GFLOPS <= 0 || r.PeakFraction <= 0 {
 			t.Errorf("result %d: %+v", i, r)
 		}
-		if k, err := asm.SelectArithmetic(asm.BF16, asm.Hopper, ""); err != nil || (r.Arith == "hopper") != (r.Kernel == k.Name) {
+		if k, err := asm.SelectArithmetic(asm.BF16, asm.Hopper, ""); err != nil ||
+			(r.Arith == "hopper") != (r.Kernel == k.Name) {
 			t.Errorf("result %d: kernel %s, error %v", i, r.Kernel, err)
 		}
 	}
 	code, stdout, stderr = gemmbench(t, quick("-arith", "hopper", "-kernel", "hopper-go")...)
-	if code != exitOK || stderr != "" || !strings.Contains(stdout, "arith hopper") || !strings.Contains(stdout, "measured peak of hopper-go") {
+	if code != exitOK || stderr != "" || !strings.Contains(stdout, "arith hopper") ||
+		!strings.Contains(stdout, "measured peak of hopper-go") {
 		t.Errorf("exit status %d, stderr %q, stdout:\n%s", code, stderr, stdout)
 	}
-	if _, stdout, _ = gemmbench(t, quick("-workers", "1")...); strings.Contains(stdout, "arith") || strings.Contains(stdout, "splitk") {
+	if _, stdout, _ = gemmbench(t, quick("-workers", "1")...); strings.Contains(stdout, "arith") ||
+		strings.Contains(stdout, "splitk") {
 		t.Errorf("a word on the arithmetic without being asked:\n%s", stdout)
 	}
 }
 
 func TestCompareFP8(t *testing.T) {
-	code, stdout, stderr := gemmbench(t, quick("-dtype", "e4m3,e5m2", "-arith", "hopper", "-out", "f32,bf16", "-prepacked", "false,true", "-format", "json")...)
+	code, stdout, stderr := gemmbench(t, quick("-dtype", "e4m3,e5m2", "-arith", "hopper", "-out", "f32,bf16",
+		"-prepacked", "false,true", "-format", "json")...)
 	if code != exitOK || stderr != "" {
 		t.Fatalf("exit status %d, stderr %q", code, stderr)
 	}
@@ -71,14 +80,16 @@ func TestCompareFP8(t *testing.T) {
 		t.Fatalf("%d results, want 16", len(results))
 	}
 	for i, r := range results {
-		if r.DType != []string{"e4m3", "e5m2"}[i/8] || r.Prepacked != (i/2%2 == 1) || r.Arith != "hopper" || !r.Verified || r.MaxError != 0 || r.PeakFraction <= 0 {
+		if r.DType != []string{"e4m3", "e5m2"}[i/8] || r.Prepacked != (i/2%2 == 1) || r.Arith != "hopper" ||
+			!r.Verified || r.MaxError != 0 || r.PeakFraction <= 0 {
 			t.Errorf("result %d: %+v", i, r)
 		}
 	}
 }
 
 func TestComparePrepacked(t *testing.T) {
-	code, stdout, stderr := gemmbench(t, quick("-dtype", "bf16,f32", "-arith", "native,hopper", "-prepacked", "false,true", "-format", "json")...)
+	code, stdout, stderr := gemmbench(t, quick("-dtype", "bf16,f32", "-arith", "native,hopper", "-prepacked",
+		"false,true", "-format", "json")...)
 	if code != exitOK || stderr != "" {
 		t.Fatalf("exit status %d, stderr %q", code, stderr)
 	}
@@ -87,7 +98,8 @@ func TestComparePrepacked(t *testing.T) {
 			t.Errorf("result %d: %+v", i, r)
 		}
 	}
-	for args, want := range map[string]int{"-prepacked": 2, "-prepacked=true": 2, "--prepacked true -workers 1": 2, "-prepacked=false": 0, "-prepacked 0": 0, "-prepacked true,0": 2} {
+	for args, want := range map[string]int{"-prepacked": 2, "-prepacked=true": 2, "--prepacked true -workers 1": 2,
+		"-prepacked=false": 0, "-prepacked 0": 0, "-prepacked true,0": 2} {
 		_, stdout, stderr := gemmbench(t, quick(append(strings.Fields(args), "-format", "json")...)...)
 		if n := strings.Count(stdout, `"prepacked": true`); n != want {
 			t.Errorf("%s: %d prepacked results, want %d; stderr %q", args, n, want, stderr)
@@ -102,7 +114,8 @@ func TestComparePrepacked(t *testing.T) {
 }
 
 func TestCompareCallers(t *testing.T) {
-	code, stdout, stderr := gemmbench(t, quick("-size", "64,200", "-depth", "0", "-callers", "1,3", "-workers", "1,2", "-prepacked", "false,true", "-format", "json")...)
+	code, stdout, stderr := gemmbench(t, quick("-size", "64,200", "-depth", "0", "-callers", "1,3", "-workers", "1,2",
+		"-prepacked", "false,true", "-format", "json")...)
 	if code != exitOK || stderr != "" {
 		t.Fatalf("exit status %d, stderr %q", code, stderr)
 	}
@@ -119,13 +132,16 @@ func TestCompareCallers(t *testing.T) {
 	if n := strings.Count(stdout, `"callers": 3`); n != 8 || strings.Contains(stdout, `"callers": 1`) {
 		t.Errorf("%d of 16 results are of 3 callers, want 8:\n%s", n, stdout)
 	}
-	if _, stdout, _ = gemmbench(t, quick("-callers", "2")...); !strings.Contains(stdout, "callers 2") || strings.Contains(stdout, "scaling") {
+	if _, stdout, _ = gemmbench(t, quick("-callers", "2")...); !strings.Contains(stdout, "callers 2") ||
+		strings.Contains(stdout, "scaling") {
 		t.Errorf("want a word on the callers and none on scaling:\n%s", stdout)
 	}
-	if _, stdout, _ = gemmbench(t, quick("-workers", "1,2")...); strings.Contains(stdout, "callers") || !strings.Contains(stdout, "scaling") {
+	if _, stdout, _ = gemmbench(t, quick("-workers", "1,2")...); strings.Contains(stdout, "callers") ||
+		!strings.Contains(stdout, "scaling") {
 		t.Errorf("want the scaling and no word on callers:\n%s", stdout)
 	}
-	if _, stdout, _ = gemmbench(t, quick("-workers", "1")...); strings.Contains(stdout, "callers") || strings.Contains(stdout, "scaling") {
+	if _, stdout, _ = gemmbench(t, quick("-workers", "1")...); strings.Contains(stdout, "callers") ||
+		strings.Contains(stdout, "scaling") {
 		t.Errorf("a word on callers or scaling without being asked:\n%s", stdout)
 	}
 }
@@ -148,17 +164,20 @@ func TestCompareFormats(t *testing.T) {
 // TestCompareLanes wants a drawing of each depth and a sentence on the ring where only
 // depths differ.
 func TestCompareLanes(t *testing.T) {
-	for args, drawn := range map[string]bool{"": true, "-workers 1,2": false, "-depth 2": false, "-format json": false} {
+	for args, drawn := range map[string]bool{"": true, "-workers 1,2": false, "-depth 2": false,
+		"-format json": false} {
 		code, stdout, stderr := gemmbench(t, append(quick("-size", "300", "-count", "8"), strings.Fields(args)...)...)
 		if code != exitOK || stderr != "" {
 			t.Fatalf("%s: exit status %d, stderr %q", args, code, stderr)
 		}
-		for _, want := range []string{"One product of each depth", "\ndepth 2, worker 0", "█ multiply  ▒ copy  · stall\n", "\nWhat the ring hid: "} {
+		for _, want := range []string{"One product of each depth", "\ndepth 2, worker 0",
+			"█ multiply  ▒ copy  · stall\n", "\nWhat the ring hid: "} {
 			if strings.Contains(stdout, want) != drawn {
 				t.Errorf("%s: %q: want it %v in\n%s", args, want, drawn, stdout)
 			}
 		}
-		if drawn && (!strings.Contains(stdout, "x depth 1 (99.2 % interval ") || !strings.Contains(stdout, "8 rounds")) {
+		if drawn && (!strings.Contains(stdout, "x depth 1 (99.2 % interval ") ||
+			!strings.Contains(stdout, "8 rounds")) {
 			t.Errorf("%s: no ratio to depth 1 with its interval in\n%s", args, stdout)
 		}
 	}
@@ -173,7 +192,8 @@ func TestCompareSamples(t *testing.T) {
 			t.Errorf("result %d: %+v", i, r)
 		}
 	}
-	if v := doc.Results[1].VsDepth1; v == nil || v.Rounds != 9 || v.Lo > v.Ratio || v.Hi < v.Ratio || v.Confidence < bench.Confidence {
+	if v := doc.Results[1].VsDepth1; v == nil || v.Rounds != 9 || v.Lo > v.Ratio || v.Hi < v.Ratio ||
+		v.Confidence < bench.Confidence {
 		t.Errorf("%+v", v)
 	}
 	if len(doc.Peak[0].Samples) != 10 {
@@ -181,7 +201,8 @@ func TestCompareSamples(t *testing.T) {
 	}
 	_, stdout, _ = gemmbench(t, quick("-count", "9", "-format", "csv")...)
 	records, err := csv.NewReader(strings.NewReader(stdout)).ReadAll()
-	if err != nil || len(records) != 3 || records[0][len(records[0])-1] != "samples" || len(strings.Fields(records[2][len(records[2])-1])) != 9 {
+	if err != nil || len(records) != 3 || records[0][len(records[0])-1] != "samples" ||
+		len(strings.Fields(records[2][len(records[2])-1])) != 9 {
 		t.Errorf("%v in\n%s", err, stdout)
 	}
 	_, stdout, _ = gemmbench(t, quick("-count", "9", "-format", "benchfmt", "-depth", "0,2")...)
@@ -199,7 +220,8 @@ func TestCompareTrace(t *testing.T) {
 			t.Fatalf("exit status %d, stderr %q", code, stderr)
 		}
 		base := strings.TrimSuffix(path, ".json")
-		if data, err := os.ReadFile(base); err != nil || !bytes.HasPrefix(data, []byte("go 1.")) || !bytes.Contains(data, []byte("multiply")) {
+		if data, err := os.ReadFile(base); err != nil || !bytes.HasPrefix(data, []byte("go 1.")) ||
+			!bytes.Contains(data, []byte("multiply")) {
 			t.Errorf("execution trace: %v, %.20q", err, data)
 		}
 		data, err := os.ReadFile(base + ".json")
@@ -228,14 +250,16 @@ func TestCompareInterrupted(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(after, cancel)
 		var stdout, stderr bytes.Buffer
-		code := run(ctx, []string{"-size", "64", "-depth", "1,2", "-count", "1000000", "-min-time", "1ms"}, &stdout, &stderr)
+		code := run(ctx, []string{"-size", "64", "-depth", "1,2", "-count", "1000000", "-min-time", "1ms"}, &stdout,
+			&stderr)
 		if code != exitInterrupted || stderr.String() != "gemmbench: interrupted\n" {
 			t.Fatalf("exit status %d, stderr %q", code, &stderr)
 		}
 		if stdout.Len() == 0 && after < time.Minute {
 			continue // not one round is whole
 		}
-		if !regexp.MustCompile(`interrupted: [1-9][0-9]* of 1000000 rounds are whole\n(.*\n)*.* vs depth 1 `).MatchString(stdout.String()) {
+		want := regexp.MustCompile(`interrupted: [1-9][0-9]* of 1000000 rounds are whole\n(.*\n)*.* vs depth 1 `)
+		if !want.MatchString(stdout.String()) {
 			t.Errorf("%s", &stdout)
 		}
 		return
@@ -265,7 +289,8 @@ func TestCompareDefaults(t *testing.T) {
 
 // TestFailedVerification wants the report, one line on stderr, and exit status 1.
 func TestFailedVerification(t *testing.T) {
-	rep := &bench.Report{Results: []bench.Result{{M: 1, N: 2, K: 3, Checked: true, Failure: "C[0,1] = 4, want 5", Samples: []float64{1}}}}
+	rep := &bench.Report{Results: []bench.Result{{M: 1, N: 2, K: 3, Checked: true, Failure: "C[0,1] = 4, want 5",
+		Samples: []float64{1}}}}
 	var stdout, stderr bytes.Buffer
 	f := &compareFlags{output: output{format: "table", formats: bench.Formats, command: "compare"}}
 	if err := f.output.open(&stdout); err != nil {
@@ -274,7 +299,8 @@ func TestFailedVerification(t *testing.T) {
 	if code := status(f.finish(rep), &stderr); code != exitFailed {
 		t.Errorf("exit status %d", code)
 	}
-	if stderr.String() != "gemmbench: a result failed its verification\n" || !strings.Contains(stdout.String(), "FAILED: 1x2x3") {
+	if stderr.String() != "gemmbench: a result failed its verification\n" ||
+		!strings.Contains(stdout.String(), "FAILED: 1x2x3") {
 		t.Errorf("stderr %q, stdout %q", stderr.String(), stdout.String())
 	}
 	rep.Results[0].Verified = true

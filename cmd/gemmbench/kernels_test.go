@@ -31,7 +31,8 @@ func TestKernelsCommand(t *testing.T) {
 	chosen := map[string]int{}
 	for i, k := range asm.Kernels() {
 		info := doc.Kernels[i]
-		if info.Name != k.Name || info.Supported != (k.Supported() == nil) || info.Supported == (info.Reason != "") || info.Why["bf16"] != k.Why(asm.BF16) || info.Arith != k.Arithmetic.String() {
+		if info.Name != k.Name || info.Supported != (k.Supported() == nil) || info.Supported == (info.Reason != "") ||
+			info.Why["bf16"] != k.Why(asm.BF16) || info.Arith != k.Arithmetic.String() {
 			t.Errorf("%+v", info)
 		}
 		for _, name := range info.Chosen {
@@ -53,7 +54,8 @@ func TestKernelsCommand(t *testing.T) {
 		if !strings.Contains(stdout, "\n"+k.Name+":\n") {
 			t.Errorf("no word on %s in\n%s", k.Name, stdout)
 		}
-		if accepts := k.Accepts(asm.E4M3); accepts && k.Supported() == nil && !strings.Contains(stdout, "\n  "+k.Why(asm.E4M3)+"\n") {
+		if accepts := k.Accepts(asm.E4M3); accepts && k.Supported() == nil &&
+			!strings.Contains(stdout, "\n  "+k.Why(asm.E4M3)+"\n") {
 			t.Errorf("no word on %s and e4m3 in\n%s", k.Name, stdout)
 		}
 	}
@@ -66,9 +68,10 @@ func TestKernelsCommand(t *testing.T) {
 // say why, and no reason twice. Of a name that is no kernel's the table says it once.
 func TestKernelsPinned(t *testing.T) {
 	for name, want := range map[string][]string{
-		"":       nil,
-		"cuda":   {`asm: kernel "cuda" is unknown; choices: `},
-		"gobf16": {`asm: kernel "gobf16" does not multiply f16; `, `asm: kernel "gobf16" does not multiply f32; `, `asm: kernel "gobf16" computes in native arithmetic, not hopper; `},
+		"":     nil,
+		"cuda": {`asm: kernel "cuda" is unknown; choices: `},
+		"gobf16": {`asm: kernel "gobf16" does not multiply f16; `, `asm: kernel "gobf16" does not multiply f32; `,
+			`asm: kernel "gobf16" computes in native arithmetic, not hopper; `},
 	} {
 		if name == "" && os.Getenv(asm.KernelEnv) != "" {
 			continue
@@ -90,9 +93,13 @@ func TestKernelsPinned(t *testing.T) {
 				t.Errorf("%q: no error %q in %q", name, reason, got.Errors)
 			}
 		}
-		unknown := "names no kernel: every product fails that names none itself; choices: " + strings.Join(bench.ThisMachine().Kernels, ", ")
-		if pinned := map[string]string{"cuda": unknown, "gobf16": "pins the kernel of native arithmetic"}[name]; !strings.HasSuffix(got.Pin, pinned) || (got.Pin != "") != (name != "") ||
-			name != "" && !strings.HasPrefix(table.String(), got.Pin+"\n") || (name != "") != strings.Contains(table.String(), "\nWithout "+asm.KernelEnv+":\n") {
+		unknown := "names no kernel: every product fails that names none itself; choices: " +
+			strings.Join(bench.ThisMachine().Kernels, ", ")
+		if pinned := map[string]string{"cuda": unknown,
+			"gobf16": "pins the kernel of native arithmetic"}[name]; !strings.HasSuffix(got.Pin, pinned) ||
+			(got.Pin != "") != (name != "") ||
+			name != "" && !strings.HasPrefix(table.String(), got.Pin+"\n") ||
+			(name != "") != strings.Contains(table.String(), "\nWithout "+asm.KernelEnv+":\n") {
 			t.Errorf("%q: pin %q, table\n%s", name, got.Pin, &table)
 		}
 		times := 1

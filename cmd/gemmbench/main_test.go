@@ -47,24 +47,29 @@ func TestPeakCommand(t *testing.T) {
 		t.Fatalf("exit status %d, stderr %q", code, stderr)
 	}
 	doc := decode(t, stdout)
-	if len(doc.Peak) != 1 || doc.Peak[0].Kernel != "go" || doc.Peak[0].Workers != 1 || doc.Peak[0].GFLOPS <= 0 || doc.Results == nil {
+	if len(doc.Peak) != 1 || doc.Peak[0].Kernel != "go" || doc.Peak[0].Workers != 1 || doc.Peak[0].GFLOPS <= 0 ||
+		doc.Results == nil {
 		t.Errorf("%s", stdout)
 	}
-	if _, stdout, _ = gemmbench(t, "peak", "-kernel", "hopper-go", "-workers", "1", "-count", "1"); !strings.Contains(stdout, "hopper-go") {
+	if _, stdout, _ = gemmbench(t, "peak", "-kernel", "hopper-go", "-workers", "1", "-count",
+		"1"); !strings.Contains(stdout, "hopper-go") {
 		t.Errorf("%s", stdout)
 	}
-	if _, stdout, _ = gemmbench(t, "peak", "-kernel", "auto,go", "-workers", "1", "-count", "2"); !strings.Contains(stdout, "per worker") {
+	if _, stdout, _ = gemmbench(t, "peak", "-kernel", "auto,go", "-workers", "1", "-count",
+		"2"); !strings.Contains(stdout, "per worker") {
 		t.Errorf("%s", stdout)
 	}
 }
 
 func TestInfoCommand(t *testing.T) {
 	code, stdout, _ := gemmbench(t, "info")
-	if code != exitOK || !strings.Contains(stdout, "caches") || !strings.Contains(stdout, "by default, for ") || !strings.Contains(stdout, asm.KernelEnv) {
+	if code != exitOK || !strings.Contains(stdout, "caches") || !strings.Contains(stdout, "by default, for ") ||
+		!strings.Contains(stdout, asm.KernelEnv) {
 		t.Errorf("exit status %d:\n%s", code, stdout)
 	}
 	code, stdout, _ = gemmbench(t, "info", "-format", "json")
-	if doc := decode(t, stdout); code != exitOK || doc.Machine.GOMAXPROCS < 1 || doc.Machine.Workers < 1 || doc.Machine.WorkersBy == "" {
+	if doc := decode(t, stdout); code != exitOK || doc.Machine.GOMAXPROCS < 1 || doc.Machine.Workers < 1 ||
+		doc.Machine.WorkersBy == "" {
 		t.Errorf("exit status %d:\n%s", code, stdout)
 	}
 }

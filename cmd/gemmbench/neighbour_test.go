@@ -25,7 +25,8 @@ func neighbourOf(t *testing.T, args ...string) (rep neighbourReport) {
 // else the machine does.
 func TestNeighbour(t *testing.T) {
 	rep := neighbourOf(t, "-size", "48,8x40x16", "-callers", "1,5", "-dtype", "bf16", "-pause", "20us")
-	if len(rep.Sleepers) != 3 || len(rep.Burns) != 2 || len(rep.Crowds) != 4 || rep.DType != "bf16" || rep.Pause != 20e-6 || rep.Machine.Workers < 1 {
+	if len(rep.Sleepers) != 3 || len(rep.Burns) != 2 || len(rep.Crowds) != 4 || rep.DType != "bf16" ||
+		rep.Pause != 20e-6 || rep.Machine.Workers < 1 {
 		t.Fatalf("%+v", rep)
 	}
 	for i, s := range rep.Sleepers {
@@ -39,7 +40,8 @@ func TestNeighbour(t *testing.T) {
 		}
 	}
 	for _, c := range rep.Crowds {
-		if c.GFLOPS <= 0 || c.Alone <= 0 || c.Ratio <= 0 || c.Barred != (c.Callers >= rep.Machine.Workers) || !c.Barred && !c.Passed {
+		if c.GFLOPS <= 0 || c.Alone <= 0 || c.Ratio <= 0 || c.Barred != (c.Callers >= rep.Machine.Workers) ||
+			!c.Barred && !c.Passed {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -54,7 +56,8 @@ func TestNeighbourParts(t *testing.T) {
 	if code != exitOK {
 		t.Errorf("exit status %d", code)
 	}
-	for _, want := range []string{"sleeper: ", "beside", "nothing", "burn: one call every 150µs", "helpers' cores", "callers: ", "32³", "one worker each", "by default, for "} {
+	for _, want := range []string{"sleeper: ", "beside", "nothing", "burn: one call every 150µs", "helpers' cores",
+		"callers: ", "32³", "one worker each", "by default, for "} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in\n%s", want, stdout)
 		}

@@ -26,7 +26,8 @@ func TestOutputFile(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var out, errs bytes.Buffer
-	if code := run(ctx, quick("-o", link), &out, &errs); code != exitInterrupted || errs.String() != "gemmbench: interrupted\n" || out.Len() > 0 {
+	if code := run(ctx, quick("-o", link), &out, &errs); code != exitInterrupted ||
+		errs.String() != "gemmbench: interrupted\n" || out.Len() > 0 {
 		t.Errorf("interrupted: exit status %d, %q, %q", code, out.String(), errs.String())
 	}
 	if data, _ := os.ReadFile(path); string(data) != "old" {
@@ -43,10 +44,12 @@ func TestOutputFile(t *testing.T) {
 	}
 	profile, trace := filepath.Join(dir, "cpu"), filepath.Join(dir, "trace")
 	// Of two profiles neither is begun, or left behind empty, if one cannot be written.
-	if code, _, _ := gemmbench(t, quick("-cpuprofile", path, "-trace", filepath.Join(dir, "none", "x"))...); code != exitUsage {
+	if code, _, _ := gemmbench(t, quick("-cpuprofile", path, "-trace",
+		filepath.Join(dir, "none", "x"))...); code != exitUsage {
 		t.Errorf("a trace to a folder that is not there: exit status %d", code)
 	}
-	if code, _, _ := gemmbench(t, quick("-cpuprofile", profile, "-trace", filepath.Join(dir, "none", "x"))...); code != exitUsage {
+	if code, _, _ := gemmbench(t, quick("-cpuprofile", profile, "-trace",
+		filepath.Join(dir, "none", "x"))...); code != exitUsage {
 		t.Errorf("a trace to a folder that is not there: exit status %d", code)
 	}
 	if data, _ := os.ReadFile(path); string(data) != "old" {
@@ -55,7 +58,8 @@ func TestOutputFile(t *testing.T) {
 	if _, err := os.Stat(profile); err == nil {
 		t.Error("an error left a profile behind")
 	}
-	code, stdout, stderr := gemmbench(t, quick("-format", "json", "-o", link, "-cpuprofile", profile, "-trace", trace)...)
+	code, stdout, stderr := gemmbench(t, quick("-format", "json", "-o", link, "-cpuprofile", profile, "-trace",
+		trace)...)
 	if code != exitOK || stdout != "" || stderr != "" {
 		t.Fatalf("exit status %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
@@ -95,7 +99,8 @@ func TestOutputLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr := gemmbench(t, "info", "-o", link)
-	if want := "gemmbench: info: -o: " + link + " is a link to a file that is not there\n"; code != exitUsage || stdout != "" || stderr != want {
+	if want := "gemmbench: info: -o: " + link + " is a link to a file that is not there\n"; code != exitUsage ||
+		stdout != "" || stderr != want {
 		t.Errorf("exit status %d, %q, %q, want %q", code, stdout, stderr, want)
 	}
 	if to, err := os.Readlink(link); to != "nothing" {
@@ -105,12 +110,14 @@ func TestOutputLink(t *testing.T) {
 
 func TestStandardOutput(t *testing.T) {
 	var out, errs bytes.Buffer
-	if code := run(t.Context(), []string{"info", "-o", "-"}, &out, &errs); code != exitOK || !strings.Contains(out.String(), "caches") {
+	if code := run(t.Context(), []string{"info", "-o", "-"}, &out, &errs); code != exitOK ||
+		!strings.Contains(out.String(), "caches") {
 		t.Errorf("-o -: exit status %d, %q, %q", code, &out, &errs)
 	}
 	for _, command := range []string{"info", "kernels"} {
 		errs.Reset()
-		if code := run(t.Context(), []string{command}, full{}, &errs); code != exitUsage || errs.String() != "gemmbench: "+command+": writing the result: no space left\n" {
+		if code := run(t.Context(), []string{command}, full{}, &errs); code != exitUsage ||
+			errs.String() != "gemmbench: "+command+": writing the result: no space left\n" {
 			t.Errorf("%s: exit status %d, %q", command, code, &errs)
 		}
 	}
@@ -118,9 +125,11 @@ func TestStandardOutput(t *testing.T) {
 
 // TestHelpUnwritable wants of a help text what is wanted of other results.
 func TestHelpUnwritable(t *testing.T) {
-	for _, args := range []string{"help", "-h", "help compare", "compare -h", "-size 64 -h", "peak -h", "kernels -help", "info --help"} {
+	for _, args := range []string{"help", "-h", "help compare", "compare -h", "-size 64 -h", "peak -h", "kernels -help",
+		"info --help"} {
 		var errs bytes.Buffer
-		if code := run(t.Context(), strings.Fields(args), full{}, &errs); code != exitUsage || errs.String() != "gemmbench: help: writing the result: no space left\n" {
+		if code := run(t.Context(), strings.Fields(args), full{}, &errs); code != exitUsage ||
+			errs.String() != "gemmbench: help: writing the result: no space left\n" {
 			t.Errorf("%s: exit status %d, %q", args, code, &errs)
 		}
 	}
@@ -143,7 +152,8 @@ func TestProfileUnwritable(t *testing.T) {
 			t.Errorf("%s: exit status %d, stderr %q, stdout:\n%s", args, code, stderr, stdout)
 		}
 		for _, name := range names {
-			if want := "compare: -" + name + ": write " + device + ": no space left on device"; strings.Count(stderr, want) != 1 {
+			if want := "compare: -" + name + ": write " + device +
+				": no space left on device"; strings.Count(stderr, want) != 1 {
 				t.Errorf("%s: stderr %q, want %q once", args, stderr, want)
 			}
 		}

@@ -107,7 +107,8 @@ func TestBadArguments(t *testing.T) {
 		{"-trace " + dir + "/none/x -size 8", "-trace: open"},
 		{"-size 8 -o " + dir + "/x -trace " + dir + "/./x", "compare: -o and -trace name the same file"},
 		{"-size 8 -o " + dir + "/x -cpuprofile " + dir + "/x", "compare: -o and -cpuprofile name the same file"},
-		{"-size 8 -trace " + dir + "/x -cpuprofile " + dir + "/x", "compare: -cpuprofile and -trace name the same file"},
+		{"-size 8 -trace " + dir + "/x -cpuprofile " + dir + "/x",
+			"compare: -cpuprofile and -trace name the same file"},
 		{"help frobnicate", `help: unknown command "frobnicate"`},
 		{"help peak kernels", `help: unexpected argument "kernels"`},
 		{"peak -workers 0:3:x", `peak: -workers: "0:3:x" is not a number`},
@@ -141,7 +142,8 @@ func TestBadArguments(t *testing.T) {
 		if code != exitUsage || stdout != "" {
 			t.Errorf("%s: exit status %d, stdout %q", test.args, code, stdout)
 		}
-		if !strings.Contains(stderr, test.want) || !strings.HasPrefix(stderr, "gemmbench: ") || strings.Count(stderr, "\n") != 1 {
+		if !strings.Contains(stderr, test.want) || !strings.HasPrefix(stderr, "gemmbench: ") ||
+			strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%s: stderr %q, want one line with %q", test.args, stderr, test.want)
 		}
 		for _, name := range []string{": bench: ", ": gemm: ", ": asm: "} {
@@ -190,7 +192,8 @@ func TestDepthNames(t *testing.T) {
 		"help":         "it compares ring depths on",
 		"help compare": "list of ring depths, in stages; 0 leaves the choice to the engine",
 	} {
-		if _, stdout, _ := gemmbench(t, strings.Fields(args)...); !strings.Contains(stdout, want) || strings.Contains(stdout, "queue") {
+		if _, stdout, _ := gemmbench(t, strings.Fields(args)...); !strings.Contains(stdout, want) ||
+			strings.Contains(stdout, "queue") {
 			t.Errorf("%s: want %q and no queue:\n%s", args, want, stdout)
 		}
 	}

@@ -72,15 +72,17 @@ func TestVariants(t *testing.T) {
 		t.Fatalf("%d variants, want 512", len(got))
 	}
 	want := bench.Variant{
-		Workload: bench.Workload{M: 8, N: 8, K: 8, In: asm.F16, Out: asm.BF16, TransA: true, Alpha: 2, Beta: -1, Seed: 9, Arith: gemm.Hopper, SplitK: 4},
-		Depth:    0, Workers: 3, Callers: 1, Kernel: "go", Tile: [3]int{64, 32, 16}, Prepacked: true,
+		Workload: bench.Workload{M: 8, N: 8, K: 8, In: asm.F16, Out: asm.BF16, TransA: true, Alpha: 2, Beta: -1,
+			Seed: 9, Arith: gemm.Hopper, SplitK: 4},
+		Depth: 0, Workers: 3, Callers: 1, Kernel: "go", Tile: [3]int{64, 32, 16}, Prepacked: true,
 	}
 	if got[511] != want {
 		t.Errorf("last variant %+v\nwant %+v", got[255], want)
 	}
 	want = bench.Variant{
-		Workload: bench.Workload{M: 8, N: 8, K: 8, In: asm.F32, Out: asm.BF16, TransB: true, Alpha: 2, Beta: -1, Seed: 9, SplitK: 1},
-		Depth:    1, Workers: 1, Callers: 1,
+		Workload: bench.Workload{M: 8, N: 8, K: 8, In: asm.F32, Out: asm.BF16, TransB: true, Alpha: 2, Beta: -1,
+			Seed: 9, SplitK: 1},
+		Depth: 1, Workers: 1, Callers: 1,
 	}
 	if got[0] != want {
 		t.Errorf("first variant %+v\nwant %+v", got[0], want)
@@ -118,8 +120,10 @@ func TestFactor(t *testing.T) {
 	for text, want := range map[string]string{
 		"":   `"" is not a number`,
 		"1 ": `"1 " is not a number`, "Inf": "Inf is not a finite float32", "1e400": "1e400 is not a finite float32",
-		"1e-60": "1e-60 is not zero, but would be as a float32", "-0x1p-200": "-0x1p-200 is not zero, but would be as a float32",
-		"1e-400": "1e-400 is not zero, but would be as a float32", "0x0.0Ep-400": "0x0.0Ep-400 is not zero, but would be as a float32",
+		"1e-60":       "1e-60 is not zero, but would be as a float32",
+		"-0x1p-200":   "-0x1p-200 is not zero, but would be as a float32",
+		"1e-400":      "1e-400 is not zero, but would be as a float32",
+		"0x0.0Ep-400": "0x0.0Ep-400 is not zero, but would be as a float32",
 	} {
 		if got, err := parseFactor(text); err == nil || err.Error() != want {
 			t.Errorf("parseFactor(%q) = %v, %v; want %s", text, got, err, want)
@@ -180,7 +184,8 @@ func TestCallers(t *testing.T) {
 	for _, v := range vs {
 		got = append(got, fmt.Sprint(v.Workers, v.Callers, v.Depth))
 	}
-	if want := "1 1 1,1 1 2,1 4 1,1 4 2,1 6 1,1 6 2,1 11 1,1 11 2,1 16 1,1 16 2,2 1 1"; !strings.HasPrefix(strings.Join(got, ","), want) || len(got) != 20 {
+	want := "1 1 1,1 1 2,1 4 1,1 4 2,1 6 1,1 6 2,1 11 1,1 11 2,1 16 1,1 16 2,2 1 1"
+	if !strings.HasPrefix(strings.Join(got, ","), want) || len(got) != 20 {
 		t.Errorf("%v\nwant %s", got, want)
 	}
 }
@@ -216,7 +221,8 @@ func TestDefaultVariants(t *testing.T) {
 	var depths []int
 	for _, v := range vs {
 		depths = append(depths, v.Depth)
-		if v.In != asm.BF16 || v.Out != asm.F32 || v.Workers != 0 || v.Arith != gemm.Native || v.SplitK != 1 || v.Alpha != 1 || v.Beta != 0 || v.Prepacked || v.Callers != 1 || v.Epilogue != (bench.Epilogue{}) {
+		if v.In != asm.BF16 || v.Out != asm.F32 || v.Workers != 0 || v.Arith != gemm.Native || v.SplitK != 1 ||
+			v.Alpha != 1 || v.Beta != 0 || v.Prepacked || v.Callers != 1 || v.Epilogue != (bench.Epilogue{}) {
 			t.Errorf("%+v", v)
 		}
 	}
@@ -271,7 +277,8 @@ func TestFit(t *testing.T) {
 			continue // nothing is too large if nobody knows how much there is
 		}
 		size, err := fit(&bench.Runner{}, vs, test.from)
-		if _, usage := errors.AsType[usageError](err); usage != (test.want != "") || usage && !strings.HasPrefix(err.Error(), test.want) {
+		if _, usage := errors.AsType[usageError](err); usage != (test.want != "") || usage &&
+			!strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want %q", test.args, err, test.want)
 		}
 		if err == nil && (!test.fits(size) || vs[0].M != size || vs[len(vs)-1].K != size) {
@@ -281,7 +288,8 @@ func TestFit(t *testing.T) {
 }
 
 func TestRoundSize(t *testing.T) {
-	for size, want := range map[float64]int{3: minSize, 127: minSize, 300: 256, 1023: 896, 1024: 1024, 7157: maxSize, 1e9: maxSize} {
+	for size, want := range map[float64]int{3: minSize, 127: minSize, 300: 256, 1023: 896, 1024: 1024, 7157: maxSize,
+		1e9: maxSize} {
 		if got := roundSize(size); got != want {
 			t.Errorf("roundSize(%v) = %d, want %d", size, got, want)
 		}

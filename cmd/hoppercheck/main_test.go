@@ -64,18 +64,22 @@ func rows(t testing.TB, stdout string) []row {
 func TestModule(t *testing.T) {
 	code, stdout, stderr := check(t, "-format", "json", "-max-flops", "3e8")
 	want := map[string]int{
-		"mbarrier.txt.gz": 414, "tensormap.txt.gz": 9000, "tma.bin.gz": 1500, "tma_illegal.txt.gz": 37, "tma_tf32.txt.gz": 256,
-		"reduce.txt.gz": 79, "cluster.jsonl.gz": 1000, "cublas_fp8_tf32.json": 172, "cublas_epilogue.json": 120,
+		"mbarrier.txt.gz": 414, "tensormap.txt.gz": 9000, "tma.bin.gz": 1500, "tma_illegal.txt.gz": 37,
+		"tma_tf32.txt.gz": 256,
+		"reduce.txt.gz":   79, "cluster.jsonl.gz": 1000, "cublas_fp8_tf32.json": 172, "cublas_epilogue.json": 120,
 		"wgmma_bf16.bin.gz": 128, "wgmma_f16.bin.gz": 128, "wgmma_tf32.bin.gz": 48, "wgmma_f16acc.bin.gz": 64,
-		"wgmma_e4m3.bin.gz": 48, "wgmma_e5m2.bin.gz": 48, "wgmma_e4m3xe5m2.bin.gz": 48, "wgmma_e4m3_f16.bin.gz": 24, "wgmma_e5m2_f16.bin.gz": 24,
-		"wgmma_s8.bin.gz": 16, "wgmma_u8.bin.gz": 16, "wgmma_s8u8.bin.gz": 16, "wgmma_s8sat.bin.gz": 16, "wgmma_desc.bin.gz": 150,
-		"cublas.json": 22,
+		"wgmma_e4m3.bin.gz": 48, "wgmma_e5m2.bin.gz": 48, "wgmma_e4m3xe5m2.bin.gz": 48, "wgmma_e4m3_f16.bin.gz": 24,
+		"wgmma_e5m2_f16.bin.gz": 24,
+		"wgmma_s8.bin.gz":       16, "wgmma_u8.bin.gz": 16, "wgmma_s8u8.bin.gz": 16, "wgmma_s8sat.bin.gz": 16,
+		"wgmma_desc.bin.gz": 150,
+		"cublas.json":       22,
 	}
 	got := map[string]int{}
 	for _, r := range rows(t, stdout) {
 		got[r.File] = r.Records
 		if r.File == "cublas_fp8_tf32.json" {
-			if r.LeftOut != 43 || len(r.Split) != 6 || r.Split[5].Product != "tf32*tf32 128x256x2048 NT f32" || r.Split[5].Parts != 16 {
+			if r.LeftOut != 43 || len(r.Split) != 6 || r.Split[5].Product != "tf32*tf32 128x256x2048 NT f32" ||
+				r.Split[5].Parts != 16 {
 				t.Errorf("%d products left out, split: %+v", r.LeftOut, r.Split)
 			}
 		} else if r.File == "cublas_epilogue.json" {
@@ -83,7 +87,9 @@ func TestModule(t *testing.T) {
 				t.Errorf("%+v", r)
 			}
 		} else if r.File == "cublas.json" {
-			if r.LeftOut != 28 || !slices.ContainsFunc(r.Split, func(s splitProduct) bool { return s.Product == "bf16 64x64x8192 NN" && s.Parts == 6 }) {
+			if r.LeftOut != 28 || !slices.ContainsFunc(r.Split, func(s splitProduct) bool {
+				return s.Product == "bf16 64x64x8192 NN" && s.Parts == 6
+			}) {
 				t.Errorf("%d products left out, split: %+v", r.LeftOut, r.Split)
 			}
 		} else if r.LeftOut != 0 || r.Split != nil {
@@ -110,7 +116,8 @@ func TestNotes(t *testing.T) {
 		t.Errorf("exit %d, %q:\n%s\nwant %s", code, stderr, stdout, want)
 	}
 	code, stdout, stderr = check(t, append(args, "-v")...)
-	if want := "\n\ncublas.json: 4 products agree with K split; 28 of"; code != exitOK || !strings.Contains(stdout, want) || strings.Count(stderr, " agrees with K split in ") != 4 ||
+	if want := "\n\ncublas.json: 4 products agree with K split; 28 of"; code != exitOK ||
+		!strings.Contains(stdout, want) || strings.Count(stderr, " agrees with K split in ") != 4 ||
 		!strings.Contains(stderr, "cublas.json: bf16 64x64x8192 NN agrees with K split in 6\n") {
 		t.Errorf("-v: exit %d, %q:\n%s", code, stderr, stdout)
 	}
@@ -127,7 +134,8 @@ func TestNotes(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	code, stdout, stderr := check(t, "-run", "^(mbarrier|tma_tf32)", "-v")
-	if code != exitOK || !strings.Contains(stdout, "      414          0  mbarrier.txt.gz\n") || !strings.Contains(stdout, "      670          0  in all\n") {
+	if code != exitOK || !strings.Contains(stdout, "      414          0  mbarrier.txt.gz\n") ||
+		!strings.Contains(stdout, "      670          0  in all\n") {
 		t.Errorf("exit %d:\n%s", code, stdout)
 	}
 	if !strings.Contains(stderr, "scripts on an mbarrier") {
@@ -192,7 +200,8 @@ var corruptions = []struct {
 	corrupt func(t *testing.T, data []byte)
 	first   string // what is said about it
 }{
-	{"mbarrier.txt", replaceIn("test_wait_parity 0 0", "test_wait_parity 0 1"), "record 0: op 1, test_wait_parity 0: 0, the GPU said 1"},
+	{"mbarrier.txt", replaceIn("test_wait_parity 0 0", "test_wait_parity 0 1"),
+		"record 0: op 1, test_wait_parity 0: 0, the GPU said 1"},
 	{"mbarrier.txt", replaceIn("test_wait 1 0", "test_wait 1 1"), "test_wait 1: 0, the GPU said 1"},
 	{"mbarrier.txt", replaceIn("pending_count 1 7", "pending_count 1 6"), "pending_count 1: 7, the GPU said 6"},
 	{"tensormap.txt", replaceIn(" 1\n", " 0\n"), "record 0: the driver accepted"},
@@ -215,12 +224,16 @@ var corruptions = []struct {
 	{"wgmma_s8u8.bin", flipAt(4), "record 15: m64n8k32.s32.s8.u8"},
 	{"wgmma_s8sat.bin", flipAt(4), "record 15: m64n8k32.s32.s8.s8.satfinite"},
 	{"wgmma_desc.bin", flipAt(2), "record 149: A {"},
-	{"cublas.json", replaceIn("2561379084", "2561379085"), "record 0, bf16 64x64x64 NN: the first row agrees, but the checksum of C in bf16"},
-	{"cublas.json", replaceIn("2379669236", "2379669237"), "record 0, bf16 64x64x64 NN: the first row agrees, but the checksum of C in f32"},
-	{"cublas_fp8_tf32.json", replaceIn("1047628921", "1047628922"), "record 12, e4m3*e4m3 64x64x32 NT f32: the first row agrees, but the checksum of C in f32"},
+	{"cublas.json", replaceIn("2561379084", "2561379085"),
+		"record 0, bf16 64x64x64 NN: the first row agrees, but the checksum of C in bf16"},
+	{"cublas.json", replaceIn("2379669236", "2379669237"),
+		"record 0, bf16 64x64x64 NN: the first row agrees, but the checksum of C in f32"},
+	{"cublas_fp8_tf32.json", replaceIn("1047628921", "1047628922"),
+		"record 12, e4m3*e4m3 64x64x32 NT f32: the first row agrees, but the checksum of C in f32"},
 	{"reduce.txt", flipAt(2), "record 78: ReduceAdd of TFloat32FTZ, tensor: byte 511 of global"},
 	{"cluster.jsonl", replaceIn(`"vals":[1]`, `"vals":[2]`), "record 0: loads and tests return [1], on the GPU [2]"},
-	{"cluster.jsonl", replaceIn("7f47f9ea", "7f47f9eb"), "record 0: shared memory has sums [7f47f9ea], on the GPU [7f47f9eb]"},
+	{"cluster.jsonl", replaceIn("7f47f9ea", "7f47f9eb"),
+		"record 0: shared memory has sums [7f47f9ea], on the GPU [7f47f9eb]"},
 }
 
 // A single wrong result in a file of any kind is found, and told.
@@ -237,12 +250,14 @@ func TestCorrupted(t *testing.T) {
 		}
 		dir := place(t, files)
 		code, stdout, stderr := check(t, "-max-flops", "1e6", dir)
-		if code != exitDifferent || !strings.Contains(stdout, "first of 1 differences") || !strings.Contains(stdout, c.first) {
+		if code != exitDifferent || !strings.Contains(stdout, "first of 1 differences") ||
+			!strings.Contains(stdout, c.first) {
 			t.Errorf("%s: exit %d, want %d and %q:\n%s%s", c.file, code, exitDifferent, c.first, stdout, stderr)
 		}
 		// Flags may follow the folder.
 		code, stdout, _ = check(t, dir, "-format", "json", "-max-flops=1e6")
-		if all := rows(t, stdout); code != exitDifferent || len(all) != 1 || all[0].File != c.file || all[0].Different != 1 || !strings.Contains(all[0].First, c.first) {
+		if all := rows(t, stdout); code != exitDifferent || len(all) != 1 || all[0].File != c.file ||
+			all[0].Different != 1 || !strings.Contains(all[0].First, c.first) {
 			t.Errorf("%s: exit %d, %+v", c.file, code, all)
 		}
 	}
@@ -264,18 +279,22 @@ func TestCorruptedRows(t *testing.T) {
 // What cannot be read is one line and status 2, whatever the other files say.
 func TestUnreadable(t *testing.T) {
 	good := recording(t, "tma_tf32.txt")
-	for _, name := range []string{"mbarrier.txt", "tensormap.txt", "tma.bin", "tma_illegal.txt", "tma_tf32.txt", "wgmma_s8.bin", "wgmma_desc.bin", "reduce.txt", "cluster.jsonl", "cublas.json", "cublas_fp8_tf32.json"} {
+	for _, name := range []string{"mbarrier.txt", "tensormap.txt", "tma.bin", "tma_illegal.txt", "tma_tf32.txt",
+		"wgmma_s8.bin", "wgmma_desc.bin", "reduce.txt", "cluster.jsonl", "cublas.json", "cublas_fp8_tf32.json"} {
 		data := recording(t, name)
 		for what, broken := range map[string][]byte{
-			"empty": nil, "short by a byte": data[:len(data)-1], "half": data[:len(data)/2+1], "noise": bytes.Repeat([]byte{0xA5}, 1000),
+			"empty": nil, "short by a byte": data[:len(data)-1], "half": data[:len(data)/2+1],
+			"noise":            bytes.Repeat([]byte{0xA5}, 1000),
 			"with more behind": append(bytes.Clone(data), '?'),
 		} {
-			files := map[string][]byte{name: broken, "cublas_rows.bin": recording(t, "cublas_rows.bin"), "cublas_fp8_tf32_rows.bin": recording(t, "cublas_fp8_tf32_rows.bin")}
+			files := map[string][]byte{name: broken, "cublas_rows.bin": recording(t, "cublas_rows.bin"),
+				"cublas_fp8_tf32_rows.bin": recording(t, "cublas_fp8_tf32_rows.bin")}
 			if name != "tma_tf32.txt" {
 				files["tma_tf32.txt"] = good
 			}
 			code, stdout, stderr := check(t, "-max-flops", "1e6", "-format", "json", place(t, files))
-			if code != exitUnreadable || strings.Count(stderr, "\n") != 1 || strings.Count(stderr, name+": ") != 1 || strings.Contains(stderr, "golden: ") {
+			if code != exitUnreadable || strings.Count(stderr, "\n") != 1 || strings.Count(stderr, name+": ") != 1 ||
+				strings.Contains(stderr, "golden: ") {
 				t.Errorf("%s, %s: exit %d, want %d and one line: %q", name, what, code, exitUnreadable, stderr)
 			}
 			if all := rows(t, stdout); len(all) != len(files)-3 {
@@ -290,7 +309,9 @@ func TestUnreadable(t *testing.T) {
 		"not gzip":  {"tma.bin.gz": []byte("text")},
 		"huge load": {"tma.bin": hugeLoad(t)},
 	} {
-		if code, stdout, stderr := check(t, place(t, files)); code != exitUnreadable || strings.Count(stderr, "\n") != 1 || strings.Contains(stderr, "golden: ") || strings.Count(stderr, "tma.bin") > 1 {
+		if code, stdout, stderr := check(t, place(t, files)); code != exitUnreadable ||
+			strings.Count(stderr, "\n") != 1 || strings.Contains(stderr, "golden: ") ||
+			strings.Count(stderr, "tma.bin") > 1 {
 			t.Errorf("%s: exit %d, want %d and one line: %q %s", name, code, exitUnreadable, stderr, stdout)
 		}
 	}
@@ -309,20 +330,24 @@ func hugeLoad(t *testing.T) []byte {
 func TestArguments(t *testing.T) {
 	empty := t.TempDir()
 	for _, args := range [][]string{
-		{"-format", "xml"}, {"-max-flops", "NaN"}, {"-max-flops", "-1"}, {"-max-flops", "x"}, {"-run", "("}, {"-unknown"},
+		{"-format", "xml"}, {"-max-flops", "NaN"}, {"-max-flops", "-1"}, {"-max-flops", "x"}, {"-run", "("},
+		{"-unknown"},
 		{filepath.Join(empty, "none")}, {empty}, {"-run", "nothing"},
 	} {
 		code, stdout, stderr := check(t, args...)
-		if code != exitUnreadable || stdout != "" || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "hoppercheck: ") {
+		if code != exitUnreadable || stdout != "" || strings.Count(stderr, "\n") != 1 ||
+			!strings.HasPrefix(stderr, "hoppercheck: ") {
 			t.Errorf("%q: exit %d, want %d and one line: %q %q", args, code, exitUnreadable, stderr, stdout)
 		}
 	}
-	if _, _, stderr := check(t, "-run", "zzz"); !strings.HasPrefix(stderr, "hoppercheck: no recording matches -run zzz in ") {
+	if _, _, stderr := check(t, "-run", "zzz"); !strings.HasPrefix(stderr,
+		"hoppercheck: no recording matches -run zzz in ") {
 		t.Errorf("-run zzz: %q", stderr)
 	}
 	for _, arg := range []string{"-h", "--help", "help"} {
 		code, stdout, stderr := check(t, arg)
-		if code != exitOK || stderr != "" || !strings.Contains(stdout, "-max-flops") || !strings.Contains(stdout, "130 after an interrupt") {
+		if code != exitOK || stderr != "" || !strings.Contains(stdout, "-max-flops") ||
+			!strings.Contains(stdout, "130 after an interrupt") {
 			t.Errorf("%s: exit %d, %q, %q", arg, code, stdout, stderr)
 		}
 	}
@@ -330,9 +355,11 @@ func TestArguments(t *testing.T) {
 
 // Other files are named and skipped; a single file may be given.
 func TestSkipped(t *testing.T) {
-	dir := place(t, map[string][]byte{"machine.txt": []byte("device\n"), "tma_tf32.txt": recording(t, "tma_tf32.txt"), "cublas_rows.bin": nil})
+	dir := place(t, map[string][]byte{"machine.txt": []byte("device\n"), "tma_tf32.txt": recording(t, "tma_tf32.txt"),
+		"cublas_rows.bin": nil})
 	code, stdout, stderr := check(t, dir)
-	if code != exitOK || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "machine.txt: skipped") || !strings.Contains(stdout, "256") {
+	if code != exitOK || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "machine.txt: skipped") ||
+		!strings.Contains(stdout, "256") {
 		t.Errorf("exit %d: %q\n%s", code, stderr, stdout)
 	}
 	for _, test := range []struct {
@@ -347,7 +374,8 @@ func TestSkipped(t *testing.T) {
 			test.args[i] = filepath.Join(dir, name)
 		}
 		code, stdout, stderr := check(t, test.args...)
-		if lines := len(test.args); code != exitUnreadable || stdout != "" || strings.Count(stderr, "\n") != lines || !strings.HasSuffix(stderr, test.want+"\n") || strings.Contains(stderr, " in ") {
+		if lines := len(test.args); code != exitUnreadable || stdout != "" || strings.Count(stderr, "\n") != lines ||
+			!strings.HasSuffix(stderr, test.want+"\n") || strings.Contains(stderr, " in ") {
 			t.Errorf("%q: exit %d, want %d and %q: %q %q", test.args, code, exitUnreadable, test.want, stderr, stdout)
 		}
 	}
@@ -360,7 +388,8 @@ func TestSkipped(t *testing.T) {
 func TestLeftOut(t *testing.T) {
 	code, stdout, stderr := check(t, "-run", "cublas.json", "-max-flops", "0", "-format", "json")
 	all := rows(t, stdout)
-	if code != exitOK || len(all) != 1 || !reflect.DeepEqual(all[0], row{File: "cublas.json", LeftOut: 50}) || stderr != "" {
+	if code != exitOK || len(all) != 1 || !reflect.DeepEqual(all[0], row{File: "cublas.json", LeftOut: 50}) ||
+		stderr != "" {
 		t.Errorf("exit %d, %+v: %q", code, all, stderr)
 	}
 }
@@ -372,12 +401,14 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
 func TestUnwritable(t *testing.T) {
 	var errs bytes.Buffer
-	if code := run(t.Context(), []string{"-run", "tf32.txt"}, full{}, &errs); code != exitUnreadable || errs.String() != "hoppercheck: writing the result: no space left\n" {
+	if code := run(t.Context(), []string{"-run", "tf32.txt"}, full{}, &errs); code != exitUnreadable ||
+		errs.String() != "hoppercheck: writing the result: no space left\n" {
 		t.Errorf("exit %d: %q", code, &errs)
 	}
 	for _, arg := range []string{"-h", "--help", "help"} {
 		errs.Reset()
-		if code := run(t.Context(), []string{arg}, full{}, &errs); code != exitUnreadable || errs.String() != "hoppercheck: writing the help: no space left\n" {
+		if code := run(t.Context(), []string{arg}, full{}, &errs); code != exitUnreadable ||
+			errs.String() != "hoppercheck: writing the help: no space left\n" {
 			t.Errorf("%s: exit %d: %q", arg, code, &errs)
 		}
 	}

@@ -21,7 +21,8 @@ import (
 
 // finishedBytes returns f(alpha·A·B + beta·C + bias), step by step.
 func finishedBytes[T gemm.Output](
-	t *testing.T, m, n, k int, alpha, beta float32, bias bool, activation string, round func(float32) T, widen func(T) float32,
+	t *testing.T, m, n, k int, alpha, beta float32, bias bool, activation string, round func(float32) T,
+	widen func(T) float32,
 ) []byte {
 	sums := gemm.NewMatrix[float32](m, n)
 	a, b := gemm.NewMatrix[T](m, k), gemm.NewMatrix[T](n, k)
@@ -75,7 +76,8 @@ func TestEpilogues(t *testing.T) {
 		if dtype == "bf16" {
 			data = finishedBytes(t, m, n, k, alpha, beta, bias, activation, bf16.FromFloat32, bf16.BF16.Float32)
 		} else {
-			data = finishedBytes(t, m, n, k, alpha, beta, bias, activation, float16.Fromfloat32, float16.Float16.Float32)
+			data = finishedBytes(t, m, n, k, alpha, beta, bias, activation, float16.Fromfloat32,
+				float16.Float16.Float32)
 		}
 		entries = append(entries, fmt.Sprintf(
 			`{"a":"%[1]s","b":"%[1]s","out":"%[1]s","m":%d,"n":%d,"k":%d,"layout":"NT","scales":"none","alpha":%v,"beta":%v,"bias":%v,"activation":"%s","crc32":%d,"row_off":%d}`,

@@ -17,7 +17,8 @@ func reference() []course.Output {
 	const batch = blocks * threads
 	copy(printed[batch:], out[:(batches-1)*batch]) // one batch late
 	copy(printed[(batches-1)*batch:], out[(batches-1)*batch:])
-	return []course.Output{{Name: "pipelinestaging.out", Data: out}, {Name: "pipelinestaging.as_printed", Data: printed}}
+	return []course.Output{{Name: "pipelinestaging.out", Data: out},
+		{Name: "pipelinestaging.as_printed", Data: printed}}
 }
 
 func TestKernel(t *testing.T) {

@@ -84,7 +84,8 @@ func TestRealQuota(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The shell goes there, and becomes the child.
-	cmd := exec.Command("/bin/sh", "-c", `echo $$ > "$0/cgroup.procs" && exec "$1" -test.run '^TestRealQuota$'`, dir, self)
+	cmd := exec.Command("/bin/sh", "-c", `echo $$ > "$0/cgroup.procs" && exec "$1" -test.run '^TestRealQuota$'`, dir,
+		self)
 	cmd.Env = append(os.Environ(), "CORES_CHILD=1")
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "quota 1.5\n") {
@@ -132,7 +133,8 @@ func FuzzMounts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, mountinfo, group string) {
 		for _, unified := range []bool{false, true} {
 			for _, m := range cgroupMounts(mountinfo, unified) {
-				if dir := m.dirOf(group); dir != m.point && !strings.HasPrefix(dir, strings.TrimSuffix(m.point, "/")) && filepath.Clean(m.point) == m.point {
+				if dir := m.dirOf(group); dir != m.point && !strings.HasPrefix(dir, strings.TrimSuffix(m.point, "/")) &&
+					filepath.Clean(m.point) == m.point {
 					t.Errorf("%+v: %q is at %q", m, group, dir)
 				}
 			}

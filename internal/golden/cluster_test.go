@@ -13,7 +13,8 @@ func TestClusters(t *testing.T) {
 	s := got[0]
 	if len(got) != 1 || s.CTAs != 2 || s.Init != [4]int{4, 3, 1, 1} || !slices.Equal(s.Values, []uint32{1}) ||
 		!slices.Equal(s.Shared, []uint32{0x7f47f9ea, 1}) ||
-		!slices.Equal(s.Ops, []ClusterOp{{1, ClusterTestParity, [5]int{1, 1}}, {0, ClusterMulticastTensor, [5]int{3, 2688, -12, 26, 1}}}) {
+		!slices.Equal(s.Ops, []ClusterOp{{1, ClusterTestParity, [5]int{1, 1}},
+			{0, ClusterMulticastTensor, [5]int{3, 2688, -12, 26, 1}}}) {
 		t.Errorf("ParseClusters = %+v", got)
 	}
 }

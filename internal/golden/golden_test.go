@@ -93,8 +93,9 @@ func TestMapCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := MapCall{
-		DataType: 7, Rank: 1, Address: 16, Dims: [5]uint64{4096, 100, 32, 4096, 512}, Strides: [4]uint64{16384, 16, 16, 16},
-		Box: [5]uint32{32, 1, 32, 1, 1}, ElementStrides: [5]uint32{1, 1, 1, 1, 1}, Swizzle: 2, L2: 1,
+		DataType: 7, Rank: 1, Address: 16, Dims: [5]uint64{4096, 100, 32, 4096, 512},
+		Strides: [4]uint64{16384, 16, 16, 16},
+		Box:     [5]uint32{32, 1, 32, 1, 1}, ElementStrides: [5]uint32{1, 1, 1, 1, 1}, Swizzle: 2, L2: 1,
 	}
 	if len(got) != 1 || got[0] != want {
 		t.Errorf("ParseMapCalls = %+v, want %+v", got, want)
@@ -148,7 +149,8 @@ func TestWords(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0] != (Word{0x0065b282, 0x0065c000}) {
 		t.Errorf("ParseWords = %+v, %v", got, err)
 	}
-	for _, broken := range []string{"", wordRow[:len(wordRow)-1], wordRow[1:], " " + wordRow, strings.ToUpper(wordRow)} {
+	for _, broken := range []string{"", wordRow[:len(wordRow)-1], wordRow[1:], " " + wordRow,
+		strings.ToUpper(wordRow)} {
 		if _, err := ParseWords([]byte(broken)); err == nil {
 			t.Errorf("no error for %q", broken)
 		}

@@ -22,9 +22,11 @@ func TestScripts(t *testing.T) {
 func TestScriptsAreStrict(t *testing.T) {
 	for _, line := range []string{
 		"", "init 1", "init 1 0 0", "init 1 0; arrive 0 0", "arrive 0 0", "init 1 0 ; init 1 0",
-		"init 1 0 ; jump 0 0", "init 1 0 ; arrive 1 0", "init -1 0", "init 1048576 0", "init x 0", "init 1 g", "init 1 1",
+		"init 1 0 ; jump 0 0", "init 1 0 ; arrive 1 0", "init -1 0", "init 1048576 0", "init x 0", "init 1 g",
+		"init 1 1",
 		"init 1 0 ; test_wait_parity 0 2", "init 1 0 ; test_wait 0 0", "init 1 0 ; test_wait 1 0",
-		"init 1 0 ; pending_count 2 0 ; arrive 0 0", "init 1 0 ; arrive 0 0 ; pending_count 1 100000", "init 1 0 ; expect_tx 1 1", "init 1 0 ; ",
+		"init 1 0 ; pending_count 2 0 ; arrive 0 0", "init 1 0 ; arrive 0 0 ; pending_count 1 100000",
+		"init 1 0 ; expect_tx 1 1", "init 1 0 ; ",
 	} {
 		if ops, err := ParseScripts([]byte("init 1 0\n" + line + "\n")); err == nil {
 			t.Errorf("ParseScripts accepted %q: %v", line, ops)
@@ -46,7 +48,8 @@ func FuzzScripts(f *testing.F) {
 		}
 		for _, ops := range scripts {
 			for i, op := range ops {
-				if (op.Name == "init") != (i == 0) || (op.Name == "test_wait" || op.Name == "pending_count") && op.Arg >= i {
+				if (op.Name == "init") != (i == 0) || (op.Name == "test_wait" || op.Name == "pending_count") &&
+					op.Arg >= i {
 					t.Fatalf("op %d of %v", i, ops)
 				}
 			}

@@ -18,8 +18,10 @@ func TestProducts(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := got[0]
-	if len(got) != 1 || p.DType != "bf16" || p.M != 3 || p.N != 2 || p.K != 5 || p.Layout != "NT" || p.CRC != 7 || p.CRCFloat32 != 1<<32-1 ||
-		!slices.Equal(p.Row, []uint16{0x0201, 0x0403}) || !slices.Equal(p.RowFloat32, []uint32{0x08070605, 0x0c0b0a09}) {
+	if len(got) != 1 || p.DType != "bf16" || p.M != 3 || p.N != 2 || p.K != 5 || p.Layout != "NT" || p.CRC != 7 ||
+		p.CRCFloat32 != 1<<32-1 ||
+		!slices.Equal(p.Row, []uint16{0x0201, 0x0403}) ||
+		!slices.Equal(p.RowFloat32, []uint32{0x08070605, 0x0c0b0a09}) {
 		t.Errorf("ParseProducts = %+v", got)
 	}
 }
@@ -29,7 +31,8 @@ func TestProductsAreStrict(t *testing.T) {
 		{`"M":3,`, ``}, {`"M":3`, `"M":0`}, {`"M":3`, `"M":-1`}, {`"M":3`, `"M":1e99`}, {`"M":3`, `"M":67108865`},
 		{`"K":5`, `"K":33554433`}, {`"K":5`, `"k2":5`}, {`"rows":1`, `"rows":2`}, {`"NT"`, `"TN"`}, {`"bf16"`, `"f64"`},
 		{`"crc32":7`, `"crc32":4294967296`}, {`"crc32":7`, `"crc32":null`}, {`"rows_off":4`, `"rows_off":13`},
-		{`"rows_off":4`, `"rows_off":18446744073709551615`}, {`"rows_off_f32":8`, `"rows_off_f32":9`}, {`}`, `}]`}, {`}`, ``}, {`{`, ``},
+		{`"rows_off":4`, `"rows_off":18446744073709551615`}, {`"rows_off_f32":8`, `"rows_off_f32":9`}, {`}`, `}]`},
+		{`}`, ``}, {`{`, ``},
 	} {
 		entry := strings.Replace(productEntry, change[0], change[1], 1)
 		if entry == productEntry {
@@ -69,7 +72,8 @@ func FuzzProducts(f *testing.F) {
 			return
 		}
 		for _, p := range products {
-			if len(p.Row) != p.N || len(p.RowFloat32) != p.N || p.M*p.K > maxElements || p.K*p.N > maxElements || p.M*p.N > maxElements {
+			if len(p.Row) != p.N || len(p.RowFloat32) != p.N || p.M*p.K > maxElements || p.K*p.N > maxElements ||
+				p.M*p.N > maxElements {
 				t.Fatalf("%+v", p)
 			}
 		}

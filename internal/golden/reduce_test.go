@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-var reductionRow = "cluster add 2 " + strings.Repeat("01", ReductionBytes) + " " + strings.Repeat("02", ReductionBytes) + " " + strings.Repeat("03", ReductionBytes)
+var reductionRow = "cluster add 2 " + strings.Repeat("01", ReductionBytes) + " " +
+	strings.Repeat("02", ReductionBytes) + " " + strings.Repeat("03", ReductionBytes)
 
 func TestReductions(t *testing.T) {
 	got, err := ParseReductions([]byte(reductionRow + "\n"))
@@ -14,7 +15,8 @@ func TestReductions(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := got[0]
-	if len(got) != 1 || r.Place != "cluster" || r.Op != 1 || r.DataType != 2 || !bytes.Equal(r.Before, bytes.Repeat([]byte{1}, 512)) ||
+	if len(got) != 1 || r.Place != "cluster" || r.Op != 1 || r.DataType != 2 ||
+		!bytes.Equal(r.Before, bytes.Repeat([]byte{1}, 512)) ||
 		!bytes.Equal(r.Operand, bytes.Repeat([]byte{2}, 512)) || !bytes.Equal(r.After, bytes.Repeat([]byte{3}, 512)) {
 		t.Errorf("ParseReductions = %+v", got)
 	}
@@ -22,7 +24,8 @@ func TestReductions(t *testing.T) {
 
 func TestReductionsAreStrict(t *testing.T) {
 	for _, change := range [][2]string{
-		{"cluster", "shared"}, {"cluster", ""}, {"add", "sub"}, {"add", ""}, {" 2 ", " 13 "}, {" 2 ", " -1 "}, {" 2 ", "  "},
+		{"cluster", "shared"}, {"cluster", ""}, {"add", "sub"}, {"add", ""}, {" 2 ", " 13 "}, {" 2 ", " -1 "},
+		{" 2 ", "  "},
 		{"0101", "01"}, {"0202", "0g02"}, {"0303", "030303"}, {" 03", "  03"},
 	} {
 		row := strings.Replace(reductionRow, change[0], change[1], 1)

@@ -56,7 +56,8 @@ func TestRule(t *testing.T) {
 		{"a quarter lost under 2^24", [][2]uint16{{pow(24, 1), one}, {pow(24, -1), one}, {one, one}}, 0.25, 0x3F800000},
 		{"overflow", repeat(1, pow(100, 1), pow(100, 1)), 0, 0x7F800000},
 		{"negative overflow", repeat(1, pow(100, 1), pow(100, -1)), 0, 0xFF800000},
-		{"no overflow inside", [][2]uint16{{pow(100, 1), pow(100, 1)}, {pow(100, 1), pow(100, -1)}, {pow(60, 1), pow(60, 1)}}, 0, 0},
+		{"no overflow inside", [][2]uint16{{pow(100, 1), pow(100, 1)}, {pow(100, 1), pow(100, -1)},
+			{pow(60, 1), pow(60, 1)}}, 0, 0},
 		{"smallest subnormal", repeat(1, pow(-75, 1), pow(-74, 1)), 0, 1},
 		{"truncated to nothing", repeat(1, pow(-75, 1), pow(-75, 1)), 0, 0},
 		{"negative truncated to +0", repeat(1, pow(-75, 1), pow(-75, -1)), 0, 0},
@@ -72,9 +73,12 @@ func TestRule(t *testing.T) {
 		{"zeros of all signs", repeat(4, 0x8000, one), float32(math.Copysign(0, -1)), 0},
 		{"C alone", nil, -3.1415927, math.Float32bits(-3.1415927)},
 		{"subnormal C alone", nil, math.SmallestNonzeroFloat32, 1},
-		{"products near 4 have exponent 0", [][2]uint16{{0x3fff, 0x3fff}, {0x3fff, 0xbfff}, {pow(-12, 1), pow(-13, 1)}}, 0, 0x33000000},
-		{"subnormals have the exponent of the smallest normal", [][2]uint16{{1, pow(100, 1)}, {1, pow(100, -1)}, {pow(-58, 1), one}}, 0, 0},
-		{"and not a larger one", [][2]uint16{{1, pow(100, 1)}, {1, pow(100, -1)}, {pow(-51, 1), one}}, 0, math.Float32bits(float32(math.Ldexp(1, -51)))},
+		{"products near 4 have exponent 0", [][2]uint16{{0x3fff, 0x3fff}, {0x3fff, 0xbfff}, {pow(-12, 1), pow(-13, 1)}},
+			0, 0x33000000},
+		{"subnormals have the exponent of the smallest normal",
+			[][2]uint16{{1, pow(100, 1)}, {1, pow(100, -1)}, {pow(-58, 1), one}}, 0, 0},
+		{"and not a larger one", [][2]uint16{{1, pow(100, 1)}, {1, pow(100, -1)}, {pow(-51, 1), one}}, 0,
+			math.Float32bits(float32(math.Ldexp(1, -51)))},
 	} {
 		var x, y [16]uint16
 		for k, p := range c.pairs {

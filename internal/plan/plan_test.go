@@ -368,7 +368,8 @@ func checkRing(q *Problem, g *RingCut) error {
 		seen := map[[2]int]bool{}
 		for i := range tiles {
 			row, col, step := g.Tile(i*g.Steps + g.Steps - 1)
-			if seen[[2]int{row, col}] = true; step != g.Steps-1 || row%(g.CTAs*g.BM) != 0 || col%g.BN != 0 || row >= q.M {
+			if seen[[2]int{row, col}] = true; step != g.Steps-1 || row%(g.CTAs*g.BM) != 0 || col%g.BN != 0 ||
+				row >= q.M {
 				return fmt.Errorf("tile %d is at row %d, column %d, step %d", i, row, col, step)
 			}
 		}

@@ -42,7 +42,8 @@ func TestRun(t *testing.T) {
 		{"nothing", []string{"true", "-step"}, []string{"true", "-step"}, "", ""},
 		{"both fail", []string{"false", "-step"}, []string{"false", "-step"}, "", "false: exit status 1"},
 		{"fewer", one, answers(t, f32+"1"), "", "sh ends before the other program"},
-		{"another product", one, answers(t, bf16+"1"), "", "sh measures f32 1 100x100x50, the other program bf16 2 8x8x8"},
+		{"another product", one, answers(t, bf16+"1"), "",
+			"sh measures f32 1 100x100x50, the other program bf16 2 8x8x8"},
 		{"no product", one, answers(t, "a,f32,0,1,1,1,1"), "", `"0" is not a size`},
 		{"no time", one, answers(t, f32+"0"), "", "0 is not a time"},
 		{"no CSV", one, answers(t, "hello"), "", `sh prints "hello"`},
@@ -71,9 +72,11 @@ func TestPin(t *testing.T) {
 		t.Skip(err)
 	}
 	const script = `while read -r l; do echo "a,f32,1,1,$(taskset -p -c $$ | sed 's/.*: /1/'),1,1"; done`
-	line := []string{"sh", "-c", "n=0; " + strings.Replace(script, "read -r l", "[ $n -lt 3 ] && n=$((n+1)) && read -r l", 1), "sh", "-step"}
+	line := []string{"sh", "-c", "n=0; " + strings.Replace(script, "read -r l",
+		"[ $n -lt 3 ] && n=$((n+1)) && read -r l", 1), "sh", "-step"}
 	var out, stderr bytes.Buffer
-	status := run(t.Context(), append(append([]string{"-pause", "0", "-pin", "1"}, append(line, "--")...), line...), &out, &stderr)
+	status := run(t.Context(), append(append([]string{"-pause", "0", "-pin", "1"}, append(line, "--")...), line...),
+		&out, &stderr)
 	// As K both print 1 and the processors that they may use, which is a number if it is one.
 	if status != 0 || !strings.Contains(out.String(), "f32    1        1x1x1") {
 		t.Errorf("status %d, stdout %q, stderr %q", status, &out, &stderr)
@@ -82,7 +85,8 @@ func TestPin(t *testing.T) {
 
 func TestAllowed(t *testing.T) {
 	for list, want := range map[string][]int{"0": {0}, "0-2": {0, 1, 2}, "8-9,12,15-15": {8, 9, 12, 15}} {
-		if got, err := allowed("Cpus_allowed:\tff\nCpus_allowed_list:\t" + list + "\nMems_allowed:\t1\n"); err != nil || !slices.Equal(got, want) {
+		if got, err := allowed("Cpus_allowed:\tff\nCpus_allowed_list:\t" + list + "\nMems_allowed:\t1\n"); err != nil ||
+			!slices.Equal(got, want) {
 			t.Errorf("%q: %v, %v, want %v", list, got, err, want)
 		}
 	}
@@ -128,12 +132,14 @@ func TestUsage(t *testing.T) {
 		if status := run(t.Context(), strings.Fields(args), &out, &stderr); status != 2 || out.Len() > 0 {
 			t.Errorf("%q: status %d, stdout %q", args, status, &out)
 		}
-		if got := stderr.String(); !strings.HasPrefix(got, "pairs: ") || !strings.Contains(got, want) || strings.Count(got, "\n") != 1 {
+		if got := stderr.String(); !strings.HasPrefix(got, "pairs: ") || !strings.Contains(got, want) ||
+			strings.Count(got, "\n") != 1 {
 			t.Errorf("%q: stderr %q, want %q in one line", args, got, want)
 		}
 	}
 	var out, stderr bytes.Buffer
-	if status := run(t.Context(), []string{"-h"}, &out, &stderr); status != 0 || stderr.Len() > 0 || !strings.HasPrefix(out.String(), usage) {
+	if status := run(t.Context(), []string{"-h"}, &out, &stderr); status != 0 || stderr.Len() > 0 ||
+		!strings.HasPrefix(out.String(), usage) {
 		t.Errorf("-h: status %d, stdout %q, stderr %q", status, &out, &stderr)
 	}
 }

@@ -24,7 +24,8 @@ func files(t *testing.T, contents map[string]string) []string {
 
 // oursJSON is a report of gemmbench on 1000³, whose flops are 2e9.
 func oursJSON(seconds string) string {
-	return `{"results": [{"m": 1000, "n": 1000, "k": 1000, "dtype": "f32", "workers": 2, "seconds_median": ` + seconds + `}]}`
+	return `{"results": [{"m": 1000, "n": 1000, "k": 1000, "dtype": "f32", "workers": 2, "seconds_median": ` + seconds +
+		`}]}`
 }
 
 func TestTable(t *testing.T) {
@@ -72,7 +73,8 @@ func TestErrors(t *testing.T) {
 		{"x-1-2.csv", "x,f32,1,1,1,1,-1\n", "line 1: -1 is not a time"},
 		{"x-1-2.csv", "x,f32,1,1,1,1,nan\n", "line 1: NaN is not a time"},
 	} {
-		if err := run(files(t, map[string]string{test.name: test.content}), &strings.Builder{}); err == nil || !strings.Contains(err.Error(), test.want) {
+		if err := run(files(t, map[string]string{test.name: test.content}), &strings.Builder{}); err == nil ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s %q: error %v, want …%s…", test.name, test.content, err, test.want)
 		}
 	}

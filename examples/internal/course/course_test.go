@@ -91,7 +91,8 @@ func TestBreakThem(t *testing.T) {
 			continue
 		}
 		rows++
-		name, change, want := strings.TrimSpace(cells[0]), span.FindAllStringSubmatch(cells[1], -1), span.FindAllStringSubmatch(cells[2], -1)
+		name := strings.TrimSpace(cells[0])
+		change, want := span.FindAllStringSubmatch(cells[1], -1), span.FindAllStringSubmatch(cells[2], -1)
 		t.Run(name, func(t *testing.T) {
 			replacement := ""
 			if len(change) > 1 {

@@ -59,8 +59,10 @@ func TestRun(t *testing.T) {
 		{"steps", "-step -dtype f32 5", 0, 0, "naive,f32,5,5,5,1,", "", "\n\n", 2},
 		{"steps of two", "-step -dtype f32 5 6", 0, 0, "naive,f32,5,5,5,1,", "", "\n\n\n\n", 4},
 		{"too few steps", "-step -dtype f32 5 6", 0, 0, "naive,f32,5,5,5,1,", "", "\n\n\n", 3},
-		{"steps, unsupported", "-step -dtype bf16 5", 0, 0, "naive,bf16,5,5,5,1,NaN\n", "naive: bf16 skipped", "\n\n", 2},
-		{"steps, wrong", "-step -dtype f32 5", 0.5, 1, "naive,f32,5,5,5,1,NaN\n", "entry 0, 0 of C is wrong", "\n\n", 2},
+		{"steps, unsupported", "-step -dtype bf16 5", 0, 0, "naive,bf16,5,5,5,1,NaN\n", "naive: bf16 skipped", "\n\n",
+			2},
+		{"steps, wrong", "-step -dtype f32 5", 0.5, 1, "naive,f32,5,5,5,1,NaN\n", "entry 0, 0 of C is wrong", "\n\n",
+			2},
 		{"flag", "-speed 5", 0, 2, "", "not defined", "", 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
