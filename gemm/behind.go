@@ -11,11 +11,12 @@ import (
 // while the one before is multiplied: what waits for memory then waits behind products.
 type behind struct {
 	*product
-	g        *plan.Plan
-	from, to int            // columns
-	memory   unsafe.Pointer // for two panels
-	at       int            // the panel to be multiplied next,
-	done     int            // and the elements of K of it that are packed
+	g          *plan.Plan
+	from, to   int            // columns
+	step, last int            // of K: the first and the one after the last
+	memory     unsafe.Pointer // for two panels
+	at         int            // the panel to be multiplied next,
+	done       int            // and the elements of K of it that are packed
 }
 
 // A piece is a part of B that fills a panel: n elements of K of cols columns.
@@ -28,8 +29,8 @@ type piece struct {
 func (w *behind) piece(i int) piece {
 	nr := w.Kernel.NR
 	panels := plan.CeilDiv(w.to-w.from, nr)
-	step := i / panels
-	if step >= w.g.Columns.Steps {
+	step := w.step + i/panels
+	if step >= w.last {
 		return piece{}
 	}
 	k0, n := w.blockOf(w.g, step)

@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"context"
+	"unsafe"
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/barrier"
@@ -11,9 +12,9 @@ import (
 )
 
 // columnGrid is the program of a product with few rows. That is bound by reading B, so copying B to a slot that
-// others read would double the work. Instead the ring has one stage with all of A, and every slab is a range of
-// columns: its worker walks down K, block by block, and uses the panels of B at once, from its own cache or, if B is
-// packed, from where they lie.
+// others read would double the work. Instead the ring holds all of A, in one stage or for many workers in several,
+// and every slab is a range of columns: its worker walks down K, block by block, and uses the panels of B at once,
+// from its own cache or, if B is packed, from where they lie.
 type columnGrid struct {
 	product
 	*plan.ColumnCut
@@ -22,7 +23,8 @@ type columnGrid struct {
 	group int // columns of a block that are packed at a time
 	room  int // bytes of a worker's panels of B
 	mapA  tile.PanelMap
-	slot  []byte // A: [block of K][panel]
+	slot  []byte         // A: [block of K][panel]
+	acc   unsafe.Pointer // accumulators, if they outlast an item: [panel of B][rows][NR], or [m][n]
 }
 
 // init lays out p as g says.
@@ -45,32 +47,47 @@ func (st *columnGrid) init(p *product, g *plan.Plan) (err error) {
 	return err
 }
 
-// Bytes returns the slot memory that A needs.
-func (st *columnGrid) Bytes() int64 { return int64(st.Steps) * int64(st.bytesA()) }
+// bytes returns the slot memory that the plan needs: A, and the accumulators that outlast an item.
+func (st *columnGrid) Bytes() int64 { return int64(st.bytesSlot()) + int64(st.BytesAcc(st.g)) }
+
+func (st *columnGrid) bytesSlot() int { return plan.RoundUp(st.Steps*st.bytesA(), tile.SlotAlign) }
 
 // use lays out mem, which has as many bytes or more.
-func (st *columnGrid) use(mem []byte) { st.slot = mem }
+func (st *columnGrid) use(mem []byte) {
+	st.slot = mem[:st.bytesSlot()]
+	if st.BytesAcc(st.g) > 0 {
+		st.acc = unsafe.Pointer(unsafe.SliceData(mem[len(st.slot):]))
+	}
+}
 
 // describe adds to s how the product is cut.
 func (st *columnGrid) describe(s Stats) Stats {
-	s.Depth, s.Stages, s.Bytes = 1, 1, int64(st.Expect(0, 0))*tile.PanelTxUnit
+	s.Depth, s.Stages = st.Items, st.Items
 	s.TileM, s.TileN, s.TileK, s.Tiles = st.M, st.Cols, st.K, st.ColumnCut.Slabs
+	for item := range st.Items {
+		s.Bytes += int64(st.Expect(item, 0)) * tile.PanelTxUnit
+	}
 	return s
 }
 
-// bytesA returns the size of a whole block of A.
+// BytesA returns the size of a whole block of A.
 func (st *columnGrid) bytesA() int { return st.mapA.BoxBytes(st.M, st.bk) }
 
 func (st *columnGrid) task(ctx context.Context, r *run) (pipeline.Task, error) {
-	jobs := plan.CeilDiv(st.Steps*st.PanelsA, st.JobPanels)
-	shape := pipeline.Shape{Depth: 1, Items: 1, CTAs: 1, Slabs: st.Slabs, Private: jobs}
+	jobs := plan.CeilDiv(st.Span*st.PanelsA, st.JobPanels)
+	shape := pipeline.Shape{Depth: st.Items, Items: st.Items, CTAs: 1, Slabs: st.Slabs, Private: jobs}
 	return &r.grid, r.grid.Reset(ctx, shape, st, st.g.Workers)
+}
+
+// blocks returns the first block of K of an item and the one after its last.
+func (st *columnGrid) blocks(item int) (from, to int) {
+	return item * st.Span, min(item*st.Span+st.Span, st.Steps)
 }
 
 // Expect implements [pipeline.Program].
 func (st *columnGrid) Expect(item, cta int) int {
 	n := 0
-	for step := range st.Steps {
+	for step, to := st.blocks(item); step < to; step++ {
 		_, k := st.blockOf(st.g, step)
 		n += st.mapA.BoxBytes(st.M, k)
 	}
@@ -79,10 +96,11 @@ func (st *columnGrid) Expect(item, cta int) int {
 
 // Load implements [pipeline.Program]: it copies some panels of A.
 func (st *columnGrid) Load(stage, item, cta, job int, bars []barrier.Barrier) {
-	end := min((job+1)*st.JobPanels, st.Steps*st.PanelsA)
+	from, to := st.blocks(item)
+	end := min((job+1)*st.JobPanels, (to-from)*st.PanelsA)
 	for panel := job * st.JobPanels; panel < end; panel++ {
 		high := st.mapA.Width()
-		step, row := panel/st.PanelsA, panel%st.PanelsA*high
+		step, row := from+panel/st.PanelsA, panel%st.PanelsA*high
 		k0, k := st.blockOf(st.g, step)
 		load(&st.mapA, st.slot[step*st.bytesA():], 0, st.M, row, high, k0, k, bars)
 	}

@@ -8,29 +8,34 @@ import (
 	"example.com/leafhopper/internal/spin"
 )
 
-// computeAlong multiplies A by the columns from .. to-1, which lie
+// computeAlong multiplies an item's part of A by the columns from .. to-1, which lie
 // along K: as rows of A, by panels of columns of B. Nothing of B is packed but what is
 // left of K where a tile ends. The accumulators are those of the transpose of C.
-func (st *columnGrid) computeAlong(mem unsafe.Pointer, t *spin.Turn, from, to int) {
+func (st *columnGrid) computeAlong(mem unsafe.Pointer, t *spin.Turn, item, from, to int) {
+	acc, tail := st.accumulators(mem, from), unsafe.Add(mem, plan.StreamB)
 	for col := from; col < to; {
 		tiles := max(1, min(st.AlongTiles, (to-col)/st.Kernel.MR))
-		st.multiplyAlong(mem, t, col, to, tiles)
+		st.multiplyAlong(acc, tail, t, item, col, to, tiles)
 		col += tiles * st.Kernel.MR
+		if st.acc != nil {
+			acc = unsafe.Add(acc, tiles*st.BytesStrip(st.g))
+		}
 	}
 }
 
-// multiplyAlong multiplies A by so many tiles of columns from col on, or by those of one that are before to. Their
-// accumulators at acc are tile by tile for each panel of A.
-func (st *columnGrid) multiplyAlong(acc unsafe.Pointer, t *spin.Turn, col, to, tiles int) {
+// multiplyAlong multiplies an item's part of A by so many tiles of columns from col on, or by those of one that are
+// before to. Their accumulators at acc are tile by tile for each panel of A.
+func (st *columnGrid) multiplyAlong(acc, tail unsafe.Pointer, t *spin.Turn, item, col, to, tiles int) {
 	k := st.Kernel
 	pitch, pitchB, unit := k.NR*4, st.b.pitch(), k.KStep(st.b.elem)*k.KPack
 	lineTail, high := unit*st.b.elem.Size(), tiles*k.MR
 	at := min(col, st.N-k.MR) // the last columns may be multiplied again
-	block, tail := st.ChainK(), unsafe.Add(acc, plan.StreamB)
+	block := st.ChainK()
 	chain := unsafe.Add(tail, high*lineTail)
-	for step := 0; step < st.Steps; step += st.AlongSteps {
+	first, last := st.blocks(item)
+	for step := first; step < last; step += st.AlongSteps {
 		k0 := step * st.bk
-		n := min(st.K-k0, st.AlongSteps*st.bk)
+		n := min(st.K-k0, min(st.AlongSteps, last-step)*st.bk)
 		if rest := n % unit; rest > 0 {
 			clear(unsafe.Slice((*byte)(tail), high*lineTail))
 			asm.CopyRows(tail, lineTail, st.b.at(k0+n-rest, at), pitchB, high, rest*st.b.elem.Size())
@@ -56,7 +61,7 @@ func (st *columnGrid) multiplyAlong(acc unsafe.Pointer, t *spin.Turn, col, to, t
 			t.Did(plan.FlopsOf(k.NR, high, n))
 		}
 	}
-	for i := range st.PanelsA {
+	for i := 0; i < st.PanelsA && last == st.Steps; i++ {
 		row, sums := i*k.NR, unsafe.Add(acc, (i*high+col-at)*pitch)
 		st.storeTurned(st.c.at(row, col), sums, min(high, to-col), min(k.NR, st.M-row))
 	}

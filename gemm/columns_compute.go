@@ -8,7 +8,8 @@ import (
 	"example.com/leafhopper/internal/spin"
 )
 
-// Compute implements [pipeline.Program]: it multiplies A by one slab's columns.
+// Compute implements [pipeline.Program]: it multiplies the item's part of A by one
+// slab's columns.
 func (st *columnGrid) Compute(stage, item, cta, slab int) {
 	from, end := slab*st.Cols, min(slab*st.Cols+st.Cols, st.N)
 	var t spin.Turn
@@ -22,34 +23,35 @@ func (st *columnGrid) Compute(stage, item, cta, slab int) {
 	for ; from < end; from += st.Block {
 		switch to := min(from+st.Block, end); st.g.B {
 		case plan.StreamedB:
-			a := blocksOfA{st.blockA(0), st.bytesA(), st.bk}
-			st.streamColumns(a, from, to-from, st.g.Workers == 1, s.at(), &t)
+			st.computeStreamed(s.at(), &t, item, from, to-from)
 		case plan.AlongB:
-			st.computeAlong(s.at(), &t, from, to)
+			st.computeAlong(s.at(), &t, item, from, to)
 		default:
-			st.computePanels(s, &t, from, to)
+			st.computePanels(s, &t, item, from, to)
 		}
 	}
 }
 
-// computePanels multiplies A by the columns from .. to-1, a step of K after the other. What is not packed is packed to
-// the beginning of s, behind products or before them, but for pieces that are swept.
-func (st *columnGrid) computePanels(s *scratch, t *spin.Turn, from, to int) {
+// computePanels multiplies an item's part of A by the columns from .. to-1, a step of K after the other. What is not
+// packed is packed to the beginning of s, behind products or before them, but for pieces that are swept.
+func (st *columnGrid) computePanels(s *scratch, t *spin.Turn, item, from, to int) {
 	g := group{strip: strip{rows: st.M}, to: to, stripBytes: st.BytesStrip(st.g)}
+	step, last := st.blocks(item)
 	switch st.g.B {
 	case plan.BehindB:
-		s.behind = behind{product: &st.product, g: st.g, from: from, to: to, memory: s.at()}
+		s.behind = behind{product: &st.product, g: st.g, from: from, to: to, step: step, last: last, memory: s.at()}
 		g.behind = &s.behind
 	case plan.SweptB:
 		s.sweep = asm.Sweep{M: st.M, Stride: st.b.pitch(), Strip: g.stripBytes, Room: unsafe.Add(s.at(), asm.SweepRoom)}
 	}
 	chain := unsafe.Add(s.at(), st.room)
 	apart := (st.SumsEach(st.g) - 1) * plan.CeilDiv(to-from, st.Kernel.NR) * g.stripBytes
-	for step := range st.Steps {
-		g.from, g.sums, g.chain, g.a.at = from, lines{unsafe.Add(chain, apart), st.Kernel.NR * 4}, chain, st.blockA(step)
+	acc := st.accumulators(unsafe.Add(chain, apart), from)
+	for ; step < last; step++ {
+		g.from, g.sums, g.chain, g.a.at = from, lines{acc, st.Kernel.NR * 4}, chain, st.blockA(step)
 		g.k0, g.n = st.blockOf(st.g, step)
 		if st.g.B == plan.SweptB {
-			st.sweep(&s.sweep, &g, t, step+1 < st.Steps)
+			st.sweep(&s.sweep, &g, t, step+1 < last)
 		}
 		st.fetch(&g, s.at(), st.group)
 		st.multiplyGroup(&g, t)
@@ -57,7 +59,48 @@ func (st *columnGrid) computePanels(s *scratch, t *spin.Turn, from, to int) {
 	s.sweep, s.behind = asm.Sweep{}, behind{}
 }
 
+// accumulators returns where those of a slab's strips lie, of which the first is
+// that of column from: at mem, unless they outlast the item.
+func (st *columnGrid) accumulators(mem unsafe.Pointer, from int) unsafe.Pointer {
+	if st.acc == nil {
+		return mem
+	}
+	return unsafe.Add(st.acc, from/st.StripCols(st.g)*st.BytesStrip(st.g))
+}
+
 // blockA returns A's panels of a block of K.
 func (st *columnGrid) blockA(step int) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
+}
+
+// computeStreamed multiplies an item's part of A by n columns from col on. Their sums are added up in C, or in mem,
+// from where they go to C, or to where they wait for the next item.
+func (st *columnGrid) computeStreamed(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
+	from, to := st.blocks(item)
+	a := blocksOfA{unsafe.Pointer(unsafe.SliceData(st.slot)), st.bytesA(), st.bk}
+	// Workers that add to C every few rows of K take its lines from each other, though each
+	// has columns of its own: a processor fetches the lines after them, too.
+	if st.g.Workers == 1 && st.Direct() {
+		st.streamBlocks(a, from, to, col, n, lines{st.c.at(0, col), st.c.pitch()}, false, t)
+		return
+	}
+	sums, wait := lines{mem, n * 4}, st.waiting(st.acc, col)
+	if item > 0 {
+		asm.CopyRows(sums.at, sums.pitch, wait.at, wait.pitch, st.M, n*4)
+	}
+	st.streamBlocks(a, from, to, col, n, sums, item > 0, t)
+	if item == st.Items-1 {
+		st.storeWide(col, sums, st.M, n)
+	} else {
+		asm.CopyRows(wait.at, wait.pitch, sums.at, sums.pitch, st.M, n*4)
+	}
+}
+
+// waiting returns where the sums from column col on wait for more of K, which another worker may multiply: in C, if
+// that holds them as they are, or in rows of sums.
+func (p *product) waiting(sums unsafe.Pointer, col int) lines {
+	if p.Direct() {
+		return lines{p.c.at(0, col), p.c.pitch()}
+	}
+	return lines{forward(sums, col*4), p.N * 4}
 }

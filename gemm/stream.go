@@ -10,13 +10,22 @@ import (
 // inPlaceBytes are the bytes of B that a kernel reads in a call, a hundred microseconds or two from memory.
 const inPlaceBytes = 8 << 20
 
-// runFewRows computes the columns from .. to-1 of so few rows that they are one panel.
+// runFewRows computes the columns from .. to-1 of so few rows that they are one panel. Beside the columns of other
+// workers their sums had better not be added to in C, see computeStreamed.
 func (in *slab) runFewRows(from, to int) {
-	k, depth := in.Kernel, in.StageK()
+	k, cols, depth := in.Kernel, to-from, in.StageK()
 	s := scratches.Get().(*scratch)
 	a := blocksOfA{s.at(), k.PanelA(in.Words(depth)), depth}
 	k.PackA(in.a.elem, !in.a.trans)(a.at, in.a.ptr, in.a.pitch(), in.M, in.K)
-	in.streamColumns(a, from, to-from, to-from == in.N, unsafe.Add(a.at, plan.ScratchBytes/2), &in.turn)
+	sums := lines{in.c.at(0, from), in.c.pitch()}
+	inC := in.Direct() && cols == in.N
+	if !inC {
+		sums = lines{unsafe.Add(a.at, plan.ScratchBytes/2), cols * 4}
+	}
+	in.streamBlocks(a, 0, plan.CeilDiv(in.K, depth), from, cols, sums, false, &in.turn)
+	if !inC {
+		in.storeWide(from, sums, in.M, cols)
+	}
 	scratches.Put(s)
 }
 
@@ -27,15 +36,10 @@ type blocksOfA struct {
 	depth int // elements of K in a block
 }
 
-// streamColumns multiplies A by n columns of B from col on: at once, or, if A fills more than a panel, by as many as a
-// panel of B has after the other. Sums are added up in C, if nobody else computes, and it holds them as they are, or in
-// mem: workers that add to C every few rows of K take its lines from each other, though each has columns of its own, as
-// a processor fetches the lines after them, too.
-func (p *product) streamColumns(a blocksOfA, col, n int, alone bool, mem unsafe.Pointer, t *spin.Turn) {
-	sums, inC := lines{mem, n * 4}, alone && p.Direct()
-	if inC {
-		sums = lines{p.c.at(0, col), p.c.pitch()}
-	}
+// streamBlocks multiplies some blocks of A by n columns of B from col on, and adds to sums, or sets them first: at
+// once, or, if A fills more than a panel, by as many as a panel of B has after the other.
+func (p *product) streamBlocks(a blocksOfA, from, to, col, n int, sums lines, add bool, t *spin.Turn) {
+	k0, end := from*a.depth, min(to*a.depth, p.K)
 	deep, width := a.depth, n // of a call, which is not more of B than is read in one turn
 	nr, size := p.Kernel.NR, p.b.elem.Size()
 	switch {
@@ -43,20 +47,18 @@ func (p *product) streamColumns(a blocksOfA, col, n int, alone bool, mem unsafe.
 		width = nr
 	case p.b.packed:
 	case p.b.trans: // rows along K, which are read fastest to their ends
-		deep = min(p.K, deep*max(1, inPlaceBytes/(deep*nr*size)))
+		deep = min(end-k0, deep*max(1, inPlaceBytes/(deep*nr*size)))
 		width = max(1, inPlaceBytes/(deep*nr*size)) * nr
 	default: // blocks of K that lie one after the other
 		deep *= max(1, inPlaceBytes/(deep*n*size))
 	}
-	for k0 := 0; k0 < p.K; k0 += deep {
+	for ; k0 < end; k0 += deep {
 		for j := 0; j < n; j += width {
 			at := lines{unsafe.Add(sums.at, j*4), sums.pitch}
 			panels := unsafe.Add(a.at, k0/a.depth*a.apart)
-			p.streamPanel(panels, k0, min(deep, p.K-k0), col+j, min(width, n-j), at, k0 > 0, t)
+			p.streamPanel(panels, k0, min(deep, end-k0), col+j, min(width, n-j), at, add, t)
 		}
-	}
-	if !inC {
-		p.storeWide(col, sums, p.M, n)
+		add = true
 	}
 }
 

@@ -87,16 +87,17 @@ func testStream[O gemm.Output, I gemm.Element](t *testing.T) {
 	})
 }
 
-// TestStreamMany has many workers share few columns and a deep K. The bits are those of the ring.
-func TestStreamMany(t *testing.T) {
+// TestStreamPieces has many workers pass the columns of a slab on to each other, down
+// K. The bits are those of the ring.
+func TestStreamPieces(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(6))
 	defer gemm.PretendL2(1)() // or workers take columns of few rows each, and pack nothing of float32
-	t.Run("bf16-f32", testStreamMany[float32, bf16.BF16])
-	t.Run("f16-f32", testStreamMany[float32, float16.Float16])
-	t.Run("f32-f32", testStreamMany[float32, float32])
+	t.Run("bf16-f32", testStreamPieces[float32, bf16.BF16])
+	t.Run("f16-f32", testStreamPieces[float32, float16.Float16])
+	t.Run("f32-f32", testStreamPieces[float32, float32])
 }
 
-func testStreamMany[O gemm.Output, I gemm.Element](t *testing.T) {
+func testStreamPieces[O gemm.Output, I gemm.Element](t *testing.T) {
 	eachKernel(t, typeOf[I](), func(t *testing.T, k *asm.Kernel, opts []gemm.Option) {
 		if raceEnabled && (k.Arithmetic != asm.Native || slowKernel(k.Name) && gemm.Starves(k)) {
 			t.Skip("takes long, and workers do the same with other kernels")
@@ -105,7 +106,7 @@ func testStreamMany[O gemm.Output, I gemm.Element](t *testing.T) {
 		if slowKernel(k.Name) || raceEnabled || testing.Short() {
 			ms, depth = ms[:2], 4163
 		}
-		streamed := false
+		pieces := false
 		for i, m := range ms {
 			s := size(m, 261, depth)
 			if gemm.Starves(k) && m > k.StreamRows(typeOf[I]()) {
@@ -124,17 +125,17 @@ func testStreamMany[O gemm.Output, I gemm.Element](t *testing.T) {
 			for _, packed := range []bool{false, true} {
 				s.packed, s.opts = packed, append(slices.Clip(opts), gemm.WithWorkers(6))
 				st := again(t, o, s, old)
-				streamed = streamed || st.Route == "columns"
-				if st.Route == "columns" && (st.TileK != s.k || st.Stages != 1) {
-					t.Errorf("%d rows, packed %v: %v: want one stage", m, packed, st)
+				pieces = pieces || st.Route == "columns" && st.Stages > 1
+				if st.Route == "columns" && (st.TileK != s.k || st.Stages != st.Depth) {
+					t.Errorf("%d rows, packed %v: %v: want stages of a stream", m, packed, st)
 				}
 				same(t, dense(o.c), want, s.n)
 				checkGaps(t, s, o.c, old)
 			}
 			o.free()
 		}
-		if !streamed && !slowKernel(k.Name) {
-			t.Error("nobody shares columns")
+		if !pieces && !slowKernel(k.Name) {
+			t.Error("no stream has several stages")
 		}
 	})
 }

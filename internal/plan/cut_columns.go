@@ -5,21 +5,25 @@ import (
 
 	"example.com/leafhopper/asm"
 	"example.com/leafhopper/barrier"
+	"example.com/leafhopper/pipeline"
 	"example.com/leafhopper/tile"
 )
 
 const (
-	streamMin    = 1 << 18 // least elements of a B whose columns are shared; smaller ones stay in a cache
-	MaxSlabs     = 1024    // slabs that workers look at to find one, unless they are many
-	slabsEach    = 4       // slabs for each of several workers, of which one may be slow
-	LongCols     = 8192    // columns that are read as they lie at a time
-	longRow      = 2 << 10 // bytes of a row of B that are long enough to be read fast, however large the slab
-	alongMin     = 256     // least elements of K of columns that are read as rows
-	alongDepth   = 1024    // elements of K of B before the next panel of A reads them again
-	againDepth   = 4096    // the same where kernels for few rows do
-	sweepLeast   = 5       // rows for a kernel that sweeps or reads columns as rows: fewer are multiplied where B lies
-	behindPanels = 16      // panels of a block of K before the next, packed behind products
-	sweptPanels  = 2       // panels of B in a piece
+	streamMin    = 1 << 18  // least elements of a B whose columns are shared; smaller ones stay in a cache
+	MaxSlabs     = 1024     // slabs that workers look at to find one, unless they are many
+	slabsEach    = 4        // slabs for each of several workers, of which one may be slow
+	LongCols     = 8192     // columns that are read as they lie at a time
+	longRow      = 2 << 10  // bytes of a row of B that are long enough to be read fast, however large the slab
+	piecesEach   = 8        // slabs times items of each of many workers
+	pieceBytes   = 64 << 10 // bytes of B in a piece, at least
+	PiecesAcc    = 8 << 20  // bytes of accumulators that outlast items, at most
+	alongMin     = 256      // least elements of K of columns that are read as rows
+	alongDepth   = 1024     // elements of K of B before the next panel of A reads them again
+	againDepth   = 4096     // the same where kernels for few rows do
+	sweepLeast   = 5        // rows for a kernel that sweeps or reads columns as rows: fewer are multiplied where B lies
+	behindPanels = 16       // panels of a block of K before the next, packed behind products
+	sweptPanels  = 2        // panels of B in a piece
 )
 
 // SharesColumns reports whether workers had better share out the columns of a B that is read once.
@@ -47,9 +51,12 @@ func (q *Problem) PlanColumns() Plan {
 	c.Each = CeilDiv(unit, g.Depth)
 	before := (q.K - 1) / unit
 	c.Steps = before*c.Each + CeilDiv(q.K-before*unit, g.Depth)
-	c.JobPanels = CeilDiv(c.Steps*c.PanelsA, workers)
 	q.cutColumns(&g)
-	if c.Steps > 1 {
+	q.cutItems(&g)
+	switch {
+	case c.Items > 1:
+		g.Sums = InEngine
+	case c.Steps > 1:
 		g.Sums = InScratch
 	}
 	return g
@@ -200,8 +207,48 @@ func (q *Problem) cutAlong(g *Plan) {
 	c.AlongTiles = max(1, min(alongBytes/tile, CallLimit(k)/TileFlops(k, q.Words(deep)), StreamB/q.BytesStrip(g)))
 }
 
-// BytesStrip returns the size of the accumulators of a panel of columns.
+// pieceRow are the bytes of a row of K in a piece, at least.
+var pieceRow = [forms]int{InRows: 1, AlongK: 8 << 10, InPanels: 1}
+
+// cutItems cuts K into items. Many workers end together if what a slow one has left of its slabs is done by
+// others: down K a slab goes from hand to hand.
+func (q *Problem) cutItems(g *Plan) {
+	c := &g.Columns
+	c.Items = 1
+	if q.Crowd(g.Workers) >= Many {
+		row := q.K * q.ElemB.Size()
+		most := min(c.Steps, pipeline.MaxDepth, min(c.Cols, q.N)*row/pieceBytes, row/pieceRow[q.FormB])
+		c.Items = max(1, min(most, piecesEach*g.Workers/c.Slabs))
+	}
+	if q.BytesAcc(g) > PiecesAcc {
+		c.Items = 1
+	}
+	c.Span = RoundUp(CeilDiv(c.Steps, c.Items), c.Each) // whole blocks
+	c.Items = CeilDiv(c.Steps, c.Span)
+	c.JobPanels = CeilDiv(c.Steps*c.PanelsA, g.Workers)
+}
+
+// BytesStrip returns the size of the accumulators of a panel of columns, BytesAcc of those that outlast an item.
 func (q *Problem) BytesStrip(g *Plan) int { return g.Columns.PanelsA * q.Kernel.MR * q.Kernel.NR * 4 }
+
+func (q *Problem) BytesAcc(g *Plan) int {
+	summing := g.B == StreamedB // to rows of C or of sums like them
+	switch {
+	case g.Columns.Items == 1 || summing && q.Direct():
+		return 0
+	case summing:
+		return q.M * q.N * 4
+	}
+	return CeilDiv(q.N, q.StripCols(g)) * q.BytesStrip(g)
+}
+
+// StripCols returns how many columns a strip of accumulators has.
+func (q *Problem) StripCols(g *Plan) int {
+	if g.B == AlongB {
+		return q.Kernel.MR
+	}
+	return q.Kernel.NR
+}
 
 // BehindBytes returns the bytes of two panels, and SumsEach how many strips of sums a panel of columns has: those
 // of a block of K are apart if it takes several steps.

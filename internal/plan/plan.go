@@ -89,8 +89,8 @@ func (g *Plan) String() string {
 		}
 	case ByColumns:
 		c := &g.Columns
-		s += fmt.Sprintf(" · %d workers, %d slabs of %d columns, %d at a time, in steps of %d of K",
-			g.Workers, c.Slabs, c.Cols, c.Block, g.Depth)
+		s += fmt.Sprintf(" · %d workers, %d slabs of %d columns, %d at a time, %d parts of K in steps of %d",
+			g.Workers, c.Slabs, c.Cols, c.Block, c.Items, g.Depth)
 	case ByRing:
 		r := &g.Ring
 		s += fmt.Sprintf(" · %d workers, tiles of %dx%dx%dx%d, slabs of %dx%d, depth %d",
@@ -120,7 +120,8 @@ func (c *SlabCut) RowsOf(i, m int) (from, to int) {
 // ColsOf does the same for the N columns of the slabs number i from the left.
 func (c *SlabCut) ColsOf(i, n int) (from, to int) { return i * c.Cols, min((i+1)*c.Cols, n) }
 
-// ColumnCut cuts B for workers that share out its columns: what one takes at a time is a slab, a range of them.
+// ColumnCut cuts B for workers that share out its columns: what one takes at a time is a slab, a range of
+// columns, of an item, a part of K.
 type ColumnCut struct {
 	Cols      int // of a slab
 	Block     int // columns of a slab at a time, which scratch memory bounds
@@ -128,6 +129,8 @@ type ColumnCut struct {
 	PanelsA   int
 	Steps     int // blocks of K
 	Each      int // steps of a block of sums, or 1 if a step has several of those
+	Items     int // parts of K
+	Span      int // steps of an item
 	JobPanels int // panels of A in a copy job, of a step after the other
 
 	AlongTiles, AlongSteps int // of columns read as rows: tiles and steps of a panel of A before the next
