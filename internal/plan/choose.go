@@ -18,15 +18,16 @@ func Choose(q *Problem) Plan {
 	case q.Tiny() != nil:
 		return TinyPlan
 	}
-	columns := q.SharesColumns()
-	if columns && (q.N > nearCols || q.M <= q.Kernel.MR) {
+	columns, workers := q.SharesColumns(), q.AtOnce()
+	shared := CeilDiv(q.N, q.Kernel.NR) < workers && q.mostRanges(workers) > 1 // K, for columns do not go round
+	if columns && !shared && (q.N > nearCols || q.M <= q.Kernel.MR) {
 		return q.PlanColumns()
 	}
 	g, near := q.planSlabs()
 	switch {
 	case near:
 		return g
-	case columns: // narrow ones
+	case columns: // narrow ones, or too few
 		return q.PlanColumns()
 	}
 	return q.PlanRing()

@@ -49,11 +49,11 @@ func (q *Problem) readsFast() bool {
 		return false
 	}
 	size := q.sizeB()
-	switch thin := q.M < thinRows; {
-	case thin && workers <= 2:
-		return size <= min(on.unpackedThin, 4*on.l2)
-	case thin && q.held(workers, 0.5):
+	switch {
+	case workers > 1 && q.M <= u.Rows && q.held(workers, on.unpackedHeld):
 		return true
+	case q.M < thinRows:
+		return size <= min(on.unpackedThin, 4*on.l2)
 	case q.N <= u.Columns, q.M <= on.unpackedTall:
 		return size <= min(on.unpacked, 4*on.l2)
 	}

@@ -20,10 +20,12 @@ const (
 // Blocks returns the blocks of K.
 func (q *Problem) Blocks() int { return CeilDiv(q.K, q.ChainK()) }
 
-// mostRanges returns the most ranges of K that so many workers can share out. A kernel that waits for B would be
-// measured first.
+// mostRanges returns the most ranges of K that so many workers can share out. A kernel that waits for B would wait for
+// the sums, too, and shares K only if there are fewer tiles than workers.
 func (q *Problem) mostRanges(workers int) int {
-	if workers == 1 || q.Kernel.Arithmetic != asm.Native || q.On.FetchRows > 0 || q.TransC {
+	k := q.Kernel
+	if workers == 1 || k.Arithmetic != asm.Native || q.TransC ||
+		q.On.FetchRows > 0 && CeilDiv(q.M, k.MR)*CeilDiv(q.N, k.NR) >= workers {
 		return 1
 	}
 	return max(1, min(q.Blocks(), slabsEach*workers, sharedBytes/4/q.M/q.N))
@@ -36,22 +38,24 @@ func (q *Problem) shareK(most int) (ranges, span int, part float64) {
 	return CeilDiv(blocks, span), span, min(1, float64(span*q.ChainK())/float64(q.K))
 }
 
-// spills reports whether a second-level cache is large enough for what a worker reads of a B that it does not pack,
-// in all so many columns of a range of K, but rows that lie a power of two apart, of which it reads so many columns
-// each, share so few sets of it that it does not keep them.
+// spills reports whether a second-level cache has too few sets for what a worker reads of a B that it does not pack, in
+// all so many columns of a range of K: rows that lie a power of two apart, of which it reads so many columns each,
+// share them.
 func (q *Problem) spills(g *Plan, columns, all, ranges int) bool {
 	if !g.B.lies() || q.FormB != InRows || q.Blocks() == 1 {
 		return false
 	}
 	size := q.ElemB.Size()
-	row, bytes, most := columns*size, all*size*(q.K/ranges), q.On.l2/4*3
-	apart := min(pageBytes, q.PitchB&-q.PitchB)
-	return bytes <= most && bytes > most/apart*row
+	row, apart := columns*size, min(pageBytes, q.PitchB&-q.PitchB)
+	return row < apart && all*size*(q.K/ranges) > q.On.l2/4*3/apart*row
 }
 
 // adds returns the flops in the time that the busiest of the workers takes to add up what such a cut keeps apart,
 // and infinitely many if that is too much.
 func (q *Problem) adds(cut *SlabCut, workers int) float64 {
+	if cut.Ranges == 1 {
+		return 0
+	}
 	sums := float64(q.Blocks() - cut.Span)
 	if (sums+1)*float64(q.M)*float64(q.N)*4 > sharedBytes {
 		return math.Inf(1)

@@ -150,22 +150,14 @@ func (q *Problem) operandBytes(tiles, wide int) int64 {
 // best returns the fastest of the ways to cut the product, for most workers, or for fewer if the others would
 // take longer to come than they save.
 func (q *Problem) best(g *Plan, most int) (best SlabCut, of int) {
-	quarter := float64(TileFlops(q.Kernel, q.Words(q.K))) / 4
-	own := q.each(g, most) > 0
-	late := 0
-	if own && g.B != StreamedB {
-		late = 1 // one of several is always late, and all wait for its last slab; but each packs few rows again
-	}
 	least := math.Inf(1)
 	for workers := most; ; workers = max(workers/2, fewWorkers) {
 		before := least
 		for n := 1; n <= q.mostRanges(workers); n *= 2 {
-			ranges, span, part := q.shareK(n)
-			cut, time := q.cut(g, workers, late, ranges, own)
-			cut.Ranges, cut.Span = ranges, span
-			flops := float64(time)*quarter*part + float64(workers*q.On.helpFlops)
+			cut, flops := q.cut(g, workers, n)
+			flops += float64(workers * q.On.helpFlops)
 			if n > 1 {
-				flops = (flops + q.adds(&cut, workers)) * (1 + sharedGain)
+				flops *= 1 + sharedGain
 			}
 			if flops < least {
 				best, of, least = cut, workers, flops
@@ -177,9 +169,9 @@ func (q *Problem) best(g *Plan, most int) (best SlabCut, of int) {
 	}
 }
 
-// cut cuts the product into slabs for workers, each of so many ranges of K, and returns how long they take, in
-// quarters of the time of a tile of a range, if one of them has so many slabs more than its share.
-func (q *Problem) cut(g *Plan, workers, late, ranges int, own bool) (best SlabCut, least int) {
+// cut cuts the product into slabs for workers, each of at most so many ranges of K, and returns the flops in the time
+// that they take.
+func (q *Problem) cut(g *Plan, workers, most int) (best SlabCut, least float64) {
 	k := q.Kernel
 	panelsA, panelsB, tall, rest := CeilDiv(q.M, k.MR), CeilDiv(q.N, k.NR), 0, 0
 	if g.A == RowsOfA {
@@ -188,32 +180,47 @@ func (q *Problem) cut(g *Plan, workers, late, ranges int, own bool) (best SlabCu
 		}
 		tall = q.On.l2 / 2 / q.PitchA / k.MR // tiles of A that stay in a second-level cache where they lie
 	}
-	least = math.MaxInt
+	ranges, span, part := q.shareK(most)
+	// In quarters of the time of a tile of a range:
+	quarter := float64(TileFlops(k, q.Words(q.K))) / 4 * part
+	tile, panelB, late := 4, q.On.panelB, 0
+	own := q.each(g, workers) > 0
+	if g.B.lies() { // for kernels that compute no more rows than there are, and pack nothing
+		tile, panelB = CeilDiv(4*min(q.M, k.MR), k.MR), q.On.panelB/3
+	}
+	if own && (q.M > k.MR || !g.B.lies()) {
+		late = 1 // one of several is always late, and all wait for its last slab; but a small B each has from its cache
+	}
+	least = math.Inf(1)
 	try := func(tiles, wide int) {
 		down, across := CeilDiv(panelsA, tiles), CeilDiv(panelsB, wide)
-		slabs := down * across
-		if slabs*ranges > barrier.MaxCount || own && q.operandBytes(tiles, wide) > SlabBytes {
+		cut := SlabCut{Rows: tiles * k.MR, Cols: wide * k.NR, Across: across, Count: down * across, Ranges: ranges, Span: span}
+		if cut.Count*ranges > barrier.MaxCount || own && q.operandBytes(tiles, wide) > SlabBytes {
 			return
 		}
-		each := CeilDiv(slabs*ranges, workers)
+		each := CeilDiv(cut.Count*ranges, workers)
 		fetched := each // times that a worker brings rows of A closer
 		if tiles <= tall {
 			fetched = CeilDiv(each, across) // for all slabs of its own side by side
 		}
-		panelB := q.On.panelB
+		panel := panelB
 		if q.spills(g, min(each, across)*wide*k.NR, each*wide*k.NR, ranges) {
-			panelB *= 2
+			panel *= 2
 		}
-		time := (each+late)*(4*tiles+panelB)*wide + fetched*q.On.panelA*tiles
-		if time < least && q.keepsSums(g, tiles*k.MR+rest, wide*k.NR) {
-			least = time
-			best = SlabCut{Rows: tiles * k.MR, Cols: wide * k.NR, Across: across, Count: slabs}
+		time := (each+late)*(tile*tiles+panel)*wide + fetched*q.On.panelA*tiles
+		flops := float64(time)*quarter + float64(each*q.On.slabFlops) + q.adds(&cut, workers)
+		if flops < least && q.keepsSums(g, cut.Rows+rest, cut.Cols) {
+			best, least = cut, flops
 		}
 	}
 	if own {
+		widest := ownPanels
+		if g.B.lies() {
+			widest = CallLimit(k) / TileFlops(k, q.Words(min(q.ChainK(), q.K))) // nothing of B is to stay
+		}
 		for tiles := min(panelsA, max(tall, maxSlabRows/k.MR)); tiles > 0; tiles-- {
 			tiles = balance(panelsA, tiles)
-			for wide := min(panelsB, ownPanels); wide > 0; wide-- {
+			for wide := min(panelsB, widest); wide > 0; wide-- {
 				wide = balance(panelsB, wide)
 				try(tiles, wide)
 			}

@@ -26,6 +26,7 @@ type Tuning struct {
 	nearRows  float64            // bytes of A, of a block of K, up to which whoever computes packs it for itself (R)
 	nearFlops float64            // flops up to which it does (R)
 	helpFlops int                // flops in the time it takes to call a worker (S)
+	slabFlops int                // the same that it takes to claim a slab and to find what it needs (F)
 	sumFlops  int                // flops of float32 in the time to write a sum of a block and to add it elsewhere (S)
 	ownC      bool               // C outgrows second-level caches, not the last (R)
 	panelA    int                // quarters of the time of a tile: to bring a panel of A in rows closer (S)
@@ -47,7 +48,8 @@ type Tuning struct {
 
 	// What is not packed: float32.
 	unpacked      int     // bytes of B, or four second-level caches, up to which few rows or columns read it so (S)
-	unpackedThin  int     // the same for fewer than thinRows by one or two workers (F)
+	unpackedThin  int     // the same for fewer than thinRows (F)
+	unpackedHeld  float64 // second-level caches of B up to which several workers multiply a tile of rows so (F)
 	unpackedTall  int     // rows that are few there: to pack B takes as long as to multiply three (S)
 	unpackedSmall float64 // flops up to which nothing is packed in any case (S)
 
@@ -90,6 +92,7 @@ var words = Tuning{
 	nearRows:  512 << 10,
 	nearFlops: 1 << 30,
 	helpFlops: 8 << 10,
+	slabFlops: 32 << 10,
 	sumFlops:  64,
 	panelA:    1,
 	panelB:    6,
@@ -106,6 +109,7 @@ var words = Tuning{
 
 	unpacked:      4 << 20,
 	unpackedThin:  1 << 20,
+	unpackedHeld:  1.25,
 	unpackedTall:  48,
 	unpackedSmall: 8 << 20,
 
@@ -158,7 +162,7 @@ var tunings = []struct {
 		t.extent = [crowds]int{1024, 1024, 1024, 2048, 2048}
 	}},
 	{"intel", "avx512", func(t *Tuning) {
-		t.fresh[InRows] = 48
+		t.fresh[InRows] = 52
 	}},
 	{"", "amx", amxTuning},
 	{"", "goamx", amxTuning},
@@ -187,7 +191,7 @@ func amxTuning(t *Tuning) {
 	t.slabsPack = t.slabs
 	t.nearA = 0
 	t.ownC = true
-	t.panelA, t.panelB = 10, 32
+	t.panelA, t.panelB, t.slabFlops = 10, 32, 256<<10
 	t.fewRows = [forms]int{4, 2, 2}
 	t.fewTurned[AlongK] = 8 << 10
 	t.inPlace = [forms]int{8, 4, 4}
