@@ -186,7 +186,9 @@ func (s *settings) prepare(p *product, opts []Option) error {
 	if p.c.trans && !p.b.packed {
 		p.turn()
 	}
-	p.vector()
+	if !p.Asked.Any {
+		p.vector()
+	}
 	if s.finishing.any {
 		if err := p.setFinish(&s.finishing); err != nil {
 			return err

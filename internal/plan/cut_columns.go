@@ -193,16 +193,11 @@ const alongBytes = 512 << 10
 // a kernel stores the sums of one tile as it begins the next, and steps lie one after the other if there is but one
 // panel.
 func (q *Problem) cutAlong(g *Plan) {
-	k, c, few := q.Kernel, &g.Columns, q.On.alongTiles
-	step := TileFlops(k, q.Words(g.Depth))
+	k, c := q.Kernel, &g.Columns
 	if c.AlongSteps = 1; c.PanelsA == 1 {
-		c.AlongSteps = max(1, CallLimit(k)/(step*max(1, few)))
+		c.AlongSteps = max(1, CallLimit(k)/TileFlops(k, q.Words(g.Depth)))
 	}
 	deep := min(q.K, c.AlongSteps*g.Depth)
-	if few > 0 && (c.PanelsA > few || deep < q.K) {
-		c.AlongTiles = few // more sums, which wait for other panels or for more of K, would take the caches
-		return
-	}
 	tile := k.MR * deep * q.ElemB.Size()
 	c.AlongTiles = max(1, min(alongBytes/tile, CallLimit(k)/TileFlops(k, q.Words(deep)), StreamB/q.BytesStrip(g)))
 }

@@ -40,7 +40,6 @@ type Tuning struct {
 	alongWide  int         // the same if each worker has many elements of B (F)
 	alongEach  int         // elements of B of each worker that are enough for that (F)
 	alongSpare int         // rows that may then be missing to whole panels of A (F)
-	alongTiles int         // tiles of such columns whose sums may wait, of few panels of A; 0: any (F)
 	swept      [crowds]int // rows up to which a kernel packs pieces of B as it multiplies them (F)
 	sweptHeld  int         // the same of a B that a second-level cache holds (F)
 	fresh      [forms]int  // words of K in a panel that is packed behind products (F)
@@ -196,7 +195,6 @@ func amxTuning(t *Tuning) {
 	t.fewTurned[AlongK] = 8 << 10
 	t.inPlace = [forms]int{8, 4, 4}
 	t.along, t.alongSpare = all(64), 32
-	t.alongTiles = 2
 	t.swept, t.sweptHeld = [crowds]int{128, 48, 48, 32, 32}, 48
 	t.group, t.groupB, t.packs[wide], t.slabTiles[wide] = 8, 1<<16, true, 32
 }
