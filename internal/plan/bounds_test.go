@@ -76,6 +76,28 @@ func TestRingMemory(t *testing.T) {
 	}
 }
 
+// TestSumsOfColumns has so many sums that columns go from hand to hand down K only while there is memory for them.
+func TestSumsOfColumns(t *testing.T) {
+	for _, elem := range []asm.Type{asm.BF16, asm.F32} {
+		eachKernel(t, elem, func(t *testing.T, on *Machine, k *asm.Kernel) {
+			for _, layout := range []string{"NN", "NT", "NP"} {
+				for _, m := range []int{8, 16, 128} {
+					for _, n := range []int{60_000, 300_001} {
+						for _, workers := range []int{5, 16, 200} {
+							q := posed(on, k, elem, layout, m, n, 1100)
+							q.Workers, q.Procs, q.Plain = workers, workers, false
+							g := q.PlanColumns()
+							if err := check(&q, &g); err != nil {
+								t.Errorf("%s, %d workers, %dx%d: %v: %v", layout, workers, m, n, &g, err)
+							}
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
 // TestRingIdle checks that no worker of a ring is idle because a tall C has few columns.
 func TestRingIdle(t *testing.T) {
 	eachKernel(t, asm.BF16, func(t *testing.T, on *Machine, k *asm.Kernel) {

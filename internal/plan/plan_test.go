@@ -49,7 +49,7 @@ func anyProblem(r *rand.Rand, on *Machine, k *asm.Kernel) Problem {
 		*[]*asm.Type{&q.ElemA, &q.ElemB}[r.IntN(2)] = narrow
 	}
 	q.Out = types[r.IntN(3)]
-	const most = 1 << 24 // elements of a matrix
+	const most = 1 << 26 // elements of a matrix
 	for q.M = 0; q.M == 0 || max(q.M*q.K, q.N*q.K, q.M*q.N) > most; {
 		q.M, q.N, q.K = extent(r), extent(r), extent(r)
 	}
@@ -141,7 +141,7 @@ func TestAlone(t *testing.T) {
 
 // TestPlans checks what is chosen for products, and what would be if they had to go by columns or on a ring.
 func TestPlans(t *testing.T) {
-	shares, sources := map[Sharing]int{}, map[SourceB]int{}
+	shares, sources, items := map[Sharing]int{}, map[SourceB]int{}, 0
 	eachProblem(t, func(t *testing.T, r *rand.Rand, on *Machine, q *Problem) {
 		g := Choose(q)
 		plans := []Plan{g, q.PlanRing()}
@@ -156,8 +156,13 @@ func TestPlans(t *testing.T) {
 			sources[g.B]++
 		}
 		shares[g.Share]++
+		if g.Share == ByColumns && g.Columns.Items > 1 {
+			items++
+		}
 	})
-	t.Log(shares, sources)
+	if t.Log(shares, sources, items); items == 0 {
+		t.Error("no slab of columns goes from hand to hand")
+	}
 	for s := ByCaller; s <= ByRing; s++ {
 		if shares[s] == 0 {
 			t.Errorf("nothing is shared by %v", s)
@@ -284,6 +289,11 @@ func checkColumns(q *Problem, g *Plan) error {
 			c.Cols, c.Block, g.Group*k.NR, k.NR)
 	case g.Depth < 1 || g.Depth%k.KPack != 0 || c.Steps != steps:
 		return fmt.Errorf("%d steps of %d elements of K, in words of %d", c.Steps, g.Depth, k.KPack)
+	case c.Items < 1 || c.Items > pipeline.MaxDepth || c.Span < 1 || c.Span%c.Each != 0 ||
+		(c.Items-1)*c.Span >= c.Steps || c.Items*c.Span < c.Steps:
+		return fmt.Errorf("%d items of %d steps are not %d steps", c.Items, c.Span, c.Steps)
+	case q.BytesAcc(g) > PiecesAcc:
+		return fmt.Errorf("accumulators that outlast items take %d bytes, the bound is %d", q.BytesAcc(g), PiecesAcc)
 	case c.JobPanels < 1 || c.JobPanels*g.Workers < c.Steps*c.PanelsA:
 		return fmt.Errorf("%d panels of a job", c.JobPanels)
 	}
