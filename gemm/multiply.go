@@ -245,7 +245,8 @@ func (s *settings) selectKernel(t asm.Type, packed *asm.Kernel) (*asm.Kernel, er
 	case s.kernel != "" && s.kernel != k.Name:
 		return nil, fmt.Errorf("WithKernel(%q): B is packed for kernel %q", s.kernel, k.Name)
 	case k.Arithmetic != s.arithmetic:
-		return nil, fmt.Errorf("operand B is packed for %v arithmetic, the product is to have %v", k.Arithmetic, s.arithmetic)
+		return nil, fmt.Errorf("operand B is packed for %v arithmetic, the product is to have %v",
+			k.Arithmetic, s.arithmetic)
 	case !k.Accepts(t):
 		return nil, fmt.Errorf("operand B is packed for kernel %q, which does not multiply %v", k.Name, t)
 	default:

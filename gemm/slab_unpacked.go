@@ -38,7 +38,8 @@ func (in *slab) runUnpacked(from, to int) {
 			}
 			for ; k0 < in.K; k0 += block {
 				b, ldb := in.rowsB(k0, 0, from)
-				multiply(rows, cols, min(block, in.K-k0), in.a.at(row, k0), in.a.pitch(), b, ldb, sums.at, sums.pitch, k0 > 0)
+				n := min(block, in.K-k0)
+				multiply(rows, cols, n, in.a.at(row, k0), in.a.pitch(), b, ldb, sums.at, sums.pitch, k0 > 0)
 				in.turn.Did(plan.FlopsOf(rows, cols, block))
 			}
 			if s != nil {

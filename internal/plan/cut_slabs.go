@@ -188,13 +188,13 @@ func (q *Problem) cut(g *Plan, workers, most int) (best SlabCut, least float64) 
 	if g.B.lies() { // for kernels that compute no more rows than there are, and pack nothing
 		tile, panelB = CeilDiv(4*min(q.M, k.MR), k.MR), q.On.panelB/3
 	}
-	if own && (q.M > k.MR || !g.B.lies()) {
-		late = 1 // one of several is always late, and all wait for its last slab; but a small B each has from its cache
+	if own && (q.M > k.MR || !g.B.lies()) { // or each has its part of B in its cache, and had better take no other
+		late = 1 // one of several is always late, and all wait for its last slab
 	}
 	least = math.Inf(1)
 	try := func(tiles, wide int) {
 		down, across := CeilDiv(panelsA, tiles), CeilDiv(panelsB, wide)
-		cut := SlabCut{Rows: tiles * k.MR, Cols: wide * k.NR, Across: across, Count: down * across, Ranges: ranges, Span: span}
+		cut := SlabCut{tiles * k.MR, wide * k.NR, across, down * across, ranges, span}
 		if cut.Count*ranges > barrier.MaxCount || own && q.operandBytes(tiles, wide) > SlabBytes {
 			return
 		}

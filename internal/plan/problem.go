@@ -54,7 +54,8 @@ func (q *Problem) Hash() uint {
 func (q *Problem) Equal(p *Problem) bool {
 	sizes := (q.M ^ p.M) | (q.N ^ p.N) | (q.K ^ p.K) | (q.Part ^ p.Part) | (q.Workers ^ p.Workers) | (q.Procs ^ p.Procs)
 	pitches := (q.PitchA ^ p.PitchA) | (q.PitchB ^ p.PitchB) | (q.PitchC ^ p.PitchC) | int(q.LineA^p.LineA)
-	asked := (q.Asked.Depth ^ p.Asked.Depth) | (q.Asked.M ^ p.Asked.M) | (q.Asked.N ^ p.Asked.N) | (q.Asked.K ^ p.Asked.K)
+	is, was := &q.Asked, &p.Asked
+	asked := (is.Depth ^ was.Depth) | (is.M ^ was.M) | (is.N ^ was.N) | (is.K ^ was.K)
 	types := int(q.ElemA^p.ElemA) | int(q.ElemB^p.ElemB) | int(q.Out^p.Out) | int(q.FormB^p.FormB)
 	return sizes|pitches|asked|types == 0 && q.On == p.On && // and so Kernel, Elem and Asked.Any are the same
 		q.TransA == p.TransA && q.TransC == p.TransC && q.Plain == p.Plain && q.Waits == p.Waits
