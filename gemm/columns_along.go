@@ -33,9 +33,9 @@ func (st *columnGrid) multiplyAlong(acc, tail unsafe.Pointer, t *spin.Turn, item
 	block := st.ChainK()
 	chain := unsafe.Add(tail, high*lineTail)
 	first, last := st.blocks(item)
-	for step := first; step < last; step += st.AlongSteps {
+	for step := first; step < last; step++ {
 		k0 := step * st.bk
-		n := min(st.K-k0, min(st.AlongSteps, last-step)*st.bk)
+		n := min(st.K-k0, st.bk)
 		if rest := n % unit; rest > 0 {
 			clear(unsafe.Slice((*byte)(tail), high*lineTail))
 			asm.CopyRows(tail, lineTail, st.b.at(k0+n-rest, at), pitchB, high, rest*st.b.elem.Size())

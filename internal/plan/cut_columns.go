@@ -26,6 +26,9 @@ const (
 	sweptPanels  = 2        // panels of B in a piece
 )
 
+// longWorkers are the most workers of which each streams one long piece of B.
+var longWorkers = [forms]int{InRows: 8, AlongK: 2}
+
 // SharesColumns reports whether workers had better share out the columns of a B that is read once.
 func (q *Problem) SharesColumns() bool {
 	workers := q.AtOnce()
@@ -168,7 +171,7 @@ func (q *Problem) cutColumns(g *Plan) {
 	case StreamedB:
 		// Long pieces of memory are read fastest, but the slowest of many would keep the others waiting.
 		each := slabsEach
-		if workers <= 2 && q.FormB != InPanels {
+		if workers <= longWorkers[q.FormB] {
 			each = 1
 		}
 		block = min(LongCols, (ScratchBytes-2*tile.SlotAlign)/(q.M*4)) / k.NR
@@ -189,17 +192,12 @@ func (q *Problem) cutColumns(g *Plan) {
 // alongBytes are the most of a B along K that a panel of A is multiplied by before the next panel is.
 const alongBytes = 512 << 10
 
-// cutAlong says how many tiles of columns, and steps of K, are multiplied by a panel of A before the next panel is:
-// a kernel stores the sums of one tile as it begins the next, and steps lie one after the other if there is but one
-// panel.
+// cutAlong says how many tiles of columns are multiplied by a panel of A before the next panel is: a kernel stores the
+// sums of one tile as it begins the next.
 func (q *Problem) cutAlong(g *Plan) {
-	k, c := q.Kernel, &g.Columns
-	if c.AlongSteps = 1; c.PanelsA == 1 {
-		c.AlongSteps = max(1, CallLimit(k)/TileFlops(k, q.Words(g.Depth)))
-	}
-	deep := min(q.K, c.AlongSteps*g.Depth)
-	tile := k.MR * deep * q.ElemB.Size()
-	c.AlongTiles = max(1, min(alongBytes/tile, CallLimit(k)/TileFlops(k, q.Words(deep)), StreamB/q.BytesStrip(g)))
+	k, deep := q.Kernel, min(q.K, g.Depth)
+	near, call := alongBytes/(k.MR*deep*q.ElemB.Size()), CallLimit(k)/TileFlops(k, q.Words(deep))
+	g.Columns.AlongTiles = max(1, min(near, call, StreamB/q.BytesStrip(g)))
 }
 
 // pieceRow are the bytes of a row of K in a piece, at least.

@@ -133,7 +133,7 @@ type ColumnCut struct {
 	Span      int // steps of an item
 	JobPanels int // panels of A in a copy job, of a step after the other
 
-	AlongTiles, AlongSteps int // of columns read as rows: tiles and steps of a panel of A before the next
+	AlongTiles int // of columns read as rows: tiles of a panel of A before the next
 }
 
 // RingCut cuts a product into the tiles, stages, slabs and copy jobs of a grid.
