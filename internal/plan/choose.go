@@ -19,15 +19,16 @@ func Choose(q *Problem) Plan {
 		return TinyPlan
 	}
 	columns, workers := q.SharesColumns(), q.AtOnce()
-	shared := CeilDiv(q.N, q.Kernel.NR) < workers && q.mostRanges(workers) > 1 // K, for columns do not go round
-	if columns && !shared && (q.N > nearCols || q.M <= q.Kernel.MR) {
+	// Columns that do not go round had better be slabs, which may share K, too.
+	fewer := CeilDiv(q.N, q.Kernel.NR) < workers && q.mostRanges(workers) > 1
+	if columns && !fewer && (q.N > nearCols || q.M <= q.Kernel.MR) {
 		return q.PlanColumns()
 	}
 	g, near := q.planSlabs()
 	switch {
 	case near:
 		return g
-	case columns: // narrow ones, or too few
+	case columns: // narrow, or too few
 		return q.PlanColumns()
 	}
 	return q.PlanRing()

@@ -183,10 +183,10 @@ func (q *Problem) cut(g *Plan, workers, most int) (best SlabCut, least float64) 
 	ranges, span, part := q.shareK(most)
 	// In quarters of the time of a tile of a range:
 	quarter := float64(TileFlops(k, q.Words(q.K))) / 4 * part
-	tile, panelB, late := 4, q.On.panelB, 0
+	rows, panelB, late := 4, q.On.panelB, 0
 	own := q.each(g, workers) > 0
 	if g.B.lies() { // for kernels that compute no more rows than there are, and pack nothing
-		tile, panelB = CeilDiv(4*min(q.M, k.MR), k.MR), q.On.panelB/3
+		rows, panelB = CeilDiv(4*min(q.M, k.MR), k.MR), q.On.panelB/3
 	}
 	if own && (q.M > k.MR || !g.B.lies()) { // or each has its part of B in its cache, and had better take no other
 		late = 1 // one of several is always late, and all wait for its last slab
@@ -194,7 +194,9 @@ func (q *Problem) cut(g *Plan, workers, most int) (best SlabCut, least float64) 
 	least = math.Inf(1)
 	try := func(tiles, wide int) {
 		down, across := CeilDiv(panelsA, tiles), CeilDiv(panelsB, wide)
-		cut := SlabCut{tiles * k.MR, wide * k.NR, across, down * across, ranges, span}
+		cut := SlabCut{
+			Rows: tiles * k.MR, Cols: wide * k.NR, Across: across, Count: down * across, Ranges: ranges, Span: span,
+		}
 		if cut.Count*ranges > barrier.MaxCount || own && q.operandBytes(tiles, wide) > SlabBytes {
 			return
 		}
@@ -207,7 +209,7 @@ func (q *Problem) cut(g *Plan, workers, most int) (best SlabCut, least float64) 
 		if q.spills(g, min(each, across)*wide*k.NR, each*wide*k.NR, ranges) {
 			panel *= 2
 		}
-		time := (each+late)*(tile*tiles+panel)*wide + fetched*q.On.panelA*tiles
+		time := (each+late)*(rows*tiles+panel)*wide + fetched*q.On.panelA*tiles
 		flops := float64(time)*quarter + float64(each*q.On.slabFlops) + q.adds(&cut, workers)
 		if flops < least && q.keepsSums(g, cut.Rows+rest, cut.Cols) {
 			best, least = cut, flops

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// corruptions change one result in a file of every kind.
+var corruptions = []struct {
+	file    string
+	corrupt func(t *testing.T, data []byte)
+	first   string // what is said about it
+}{
+	{"mbarrier.txt", replaceIn("test_wait_parity 0 0", "test_wait_parity 0 1"),
+		"record 0: op 1, test_wait_parity 0: 0, the GPU said 1"},
+	{"mbarrier.txt", replaceIn("test_wait 1 0", "test_wait 1 1"), "test_wait 1: 0, the GPU said 1"},
+	{"mbarrier.txt", replaceIn("pending_count 1 7", "pending_count 1 6"), "pending_count 1: 7, the GPU said 6"},
+	{"tensormap.txt", replaceIn(" 1\n", " 0\n"), "record 0: the driver accepted"},
+	{"tensormap.txt", replaceIn(" 0\n", " 1\n"), "the driver refused"},
+	{"tma.bin", flipAt(1), "record 1499: "},
+	{"tma.bin", func(_ *testing.T, data []byte) { data[4*8] ^= 16 }, "record 0: load"}, // bytes signalled
+	{"tma_illegal.txt", replaceIn("crd 14,", "crd 16,"), "record 0: {Kind:1"},
+	{"tma_tf32.txt", replaceIn("-> 0065c000", "-> 0065a000"), "record 0: 0065b282 through"},
+	{"wgmma_bf16.bin", flipAt(4), "record 127: m64n8k16.f32.bf16.bf16"},
+	{"wgmma_f16.bin", flipAt(4), "record 127: m64n8k16.f32.f16.f16"},
+	{"wgmma_tf32.bin", flipAt(4), "record 47: m64n8k8.f32.tf32.tf32"},
+	{"wgmma_e4m3.bin", flipAt(4), "record 47: m64n8k32.f32.e4m3.e4m3"},
+	{"wgmma_e5m2.bin", flipAt(4), "record 47: m64n8k32.f32.e5m2.e5m2"},
+	{"wgmma_e4m3xe5m2.bin", flipAt(4), "record 47: m64n8k32.f32.e4m3.e5m2"},
+	{"wgmma_f16acc.bin", flipAt(2), "record 63: m64n8k16.f16.f16.f16"},
+	{"wgmma_e4m3_f16.bin", flipAt(2), "record 23: m64n8k32.f16.e4m3.e4m3"},
+	{"wgmma_e5m2_f16.bin", flipAt(2), "record 23: m64n8k32.f16.e5m2.e5m2"},
+	{"wgmma_s8.bin", flipAt(4), "record 15: m64n8k32.s32.s8.s8"},
+	{"wgmma_u8.bin", flipAt(4), "record 15: m64n8k32.s32.u8.u8"},
+	{"wgmma_s8u8.bin", flipAt(4), "record 15: m64n8k32.s32.s8.u8"},
+	{"wgmma_s8sat.bin", flipAt(4), "record 15: m64n8k32.s32.s8.s8.satfinite"},
+	{"wgmma_desc.bin", flipAt(2), "record 149: A {"},
+	{"cublas.json", replaceIn("2561379084", "2561379085"),
+		"record 0, bf16 64x64x64 NN: the first row agrees, but the checksum of C in bf16"},
+	{"cublas.json", replaceIn("2379669236", "2379669237"),
+		"record 0, bf16 64x64x64 NN: the first row agrees, but the checksum of C in f32"},
+	{"cublas_fp8_tf32.json", replaceIn("1047628921", "1047628922"),
+		"record 12, e4m3*e4m3 64x64x32 NT f32: the first row agrees, but the checksum of C in f32"},
+	{"reduce.txt", flipAt(2), "record 78: ReduceAdd of TFloat32FTZ, tensor: byte 511 of global"},
+	{"cluster.jsonl", replaceIn(`"vals":[1]`, `"vals":[2]`), "record 0: loads and tests return [1], on the GPU [2]"},
+	{"cluster.jsonl", replaceIn("7f47f9ea", "7f47f9eb"),
+		"record 0: shared memory has sums [7f47f9ea], on the GPU [7f47f9eb]"},
+}
+
+// A single wrong result in a file of any kind is found, and told.
+func TestCorrupted(t *testing.T) {
+	for _, c := range corruptions {
+		data := bytes.Clone(recording(t, c.file))
+		if c.file == "cluster.jsonl" { // a thousand kernels take a second
+			data = data[:bytes.IndexByte(data, '\n')+1]
+		}
+		c.corrupt(t, data)
+		files := map[string][]byte{c.file: data}
+		if name, ok := strings.CutSuffix(c.file, ".json"); ok {
+			files[name+"_rows.bin"] = recording(t, name+"_rows.bin")
+		}
+		dir := place(t, files)
+		code, stdout, stderr := check(t, "-max-flops", "1e6", dir)
+		if code != exitDifferent || !strings.Contains(stdout, "first of 1 differences") ||
+			!strings.Contains(stdout, c.first) {
+			t.Errorf("%s: exit %d, want %d and %q:\n%s%s", c.file, code, exitDifferent, c.first, stdout, stderr)
+		}
+		// Flags may follow the folder.
+		code, stdout, _ = check(t, dir, "-format", "json", "-max-flops=1e6")
+		if all := rows(t, stdout); code != exitDifferent || len(all) != 1 || all[0].File != c.file ||
+			all[0].Different != 1 || !strings.Contains(all[0].First, c.first) {
+			t.Errorf("%s: exit %d, %+v", c.file, code, all)
+		}
+	}
+}
+
+// A wrong bit in the first row of a product is found too, in either type.
+func TestCorruptedRows(t *testing.T) {
+	for at, text := range map[int]string{0: "C(0, 0) in bf16 is ", 128: "C(0, 0) in f32 is "} {
+		rows := bytes.Clone(recording(t, "cublas_rows.bin"))
+		rows[at] ^= 1
+		dir := place(t, map[string][]byte{"cublas.json": recording(t, "cublas.json"), "cublas_rows.bin": rows})
+		code, stdout, stderr := check(t, "-max-flops", "1e6", dir)
+		if code != exitDifferent || !strings.Contains(stdout, text) {
+			t.Errorf("exit %d, want %d and %q:\n%s%s", code, exitDifferent, text, stdout, stderr)
+		}
+	}
+}
+
+// What cannot be read is one line and status 2, whatever the other files say.
+func TestUnreadable(t *testing.T) {
+	good := recording(t, "tma_tf32.txt")
+	for _, name := range []string{"mbarrier.txt", "tensormap.txt", "tma.bin", "tma_illegal.txt", "tma_tf32.txt",
+		"wgmma_s8.bin", "wgmma_desc.bin", "reduce.txt", "cluster.jsonl", "cublas.json", "cublas_fp8_tf32.json"} {
+		data := recording(t, name)
+		for what, broken := range map[string][]byte{
+			"empty": nil, "short by a byte": data[:len(data)-1], "half": data[:len(data)/2+1],
+			"noise":            bytes.Repeat([]byte{0xA5}, 1000),
+			"with more behind": append(bytes.Clone(data), '?'),
+		} {
+			files := map[string][]byte{name: broken, "cublas_rows.bin": recording(t, "cublas_rows.bin"),
+				"cublas_fp8_tf32_rows.bin": recording(t, "cublas_fp8_tf32_rows.bin")}
+			if name != "tma_tf32.txt" {
+				files["tma_tf32.txt"] = good
+			}
+			code, stdout, stderr := check(t, "-max-flops", "1e6", "-format", "json", place(t, files))
+			if code != exitUnreadable || strings.Count(stderr, "\n") != 1 || strings.Count(stderr, name+": ") != 1 ||
+				strings.Contains(stderr, "golden: ") {
+				t.Errorf("%s, %s: exit %d, want %d and one line: %q", name, what, code, exitUnreadable, stderr)
+			}
+			if all := rows(t, stdout); len(all) != len(files)-3 {
+				t.Errorf("%s, %s: the other file is not replayed: %+v", name, what, all)
+			}
+		}
+	}
+
+	for name, files := range map[string]map[string][]byte{
+		"no rows":   {"cublas.json": recording(t, "cublas.json")},
+		"few rows":  {"cublas.json": recording(t, "cublas.json"), "cublas_rows.bin": make([]byte, 1000)},
+		"not gzip":  {"tma.bin.gz": []byte("text")},
+		"huge load": {"tma.bin": hugeLoad(t)},
+	} {
+		if code, stdout, stderr := check(t, place(t, files)); code != exitUnreadable ||
+			strings.Count(stderr, "\n") != 1 || strings.Contains(stderr, "golden: ") ||
+			strings.Count(stderr, "tma.bin") > 1 {
+			t.Errorf("%s: exit %d, want %d and one line: %q %s", name, code, exitUnreadable, stderr, stdout)
+		}
+	}
+}
