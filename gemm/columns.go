@@ -73,10 +73,10 @@ func (st *columnGrid) describe(s Stats) Stats {
 // BytesA returns the size of a whole block of A.
 func (st *columnGrid) bytesA() int { return st.mapA.BoxBytes(st.M, st.bk) }
 
-func (st *columnGrid) task(ctx context.Context, r *run) (pipeline.Task, error) {
+func (st *columnGrid) task(ctx context.Context, grid *pipeline.Grid, _ *pipeline.Slabs) (pipeline.Task, error) {
 	jobs := plan.CeilDiv(st.Span*st.PanelsA, st.JobPanels)
 	shape := pipeline.Shape{Depth: st.Items, Items: st.Items, CTAs: 1, Slabs: st.Slabs, Private: jobs}
-	return &r.grid, r.grid.Reset(ctx, shape, st, st.g.Workers)
+	return grid, grid.Reset(ctx, shape, st, st.g.Workers)
 }
 
 // blocks returns the first block of K of an item and the one after its last.

@@ -74,26 +74,6 @@ func shared() *Engine {
 	return sharedEngine
 }
 
-// Multiply computes C = alpha·op(A)·op(B) + beta·C on the engine e; see the
-// package function [Multiply]. The inputs must have the same element type, but for
-// 8-bit ones, which may be mixed.
-func (e *Engine) Multiply(c, a, b AnyMatrix, opts ...Option) error {
-	if e == nil || e.crew == nil {
-		return errZero
-	}
-	var in slab
-	switch {
-	case !in.c.set(c):
-		return errNilC
-	case !in.a.set(a):
-		return errNilA
-	case !in.b.set(b):
-		return errNilB
-	}
-	in.Kernel = unseen(b).packedFor()
-	return e.multiply(&in, opts)
-}
-
 // Close waits for the calls under way and the helpers to end and returns the
 // engine's memory to the system. Later calls fail, and so do those that still wait
 // for their turn. Small products, which run on their caller's goroutine with no
@@ -222,28 +202,4 @@ func (e *Engine) plan(p *product, s *settings) *plan.Plan {
 	now := &planned{*q, plan.Choose(q), stays}
 	e.plans.at(q).Store(now)
 	return &now.plan
-}
-
-// pose makes p's problem, as far as a product that is too small to think about needs it.
-func (p *product) pose() {
-	q := &p.Problem
-	q.M, q.N = p.c.rows, p.c.cols
-	q.Elem, q.ElemA, q.ElemB, q.Out = widest(&p.a, &p.b), p.a.elem, p.b.elem, p.c.elem
-	q.TransA, q.TransC = p.a.trans, p.c.trans
-	switch {
-	case p.b.packed:
-		q.FormB = plan.InPanels
-	case p.b.trans:
-		q.FormB = plan.AlongK
-	}
-	q.Plain = p.alpha == 1 && p.beta == 0 && p.finish == nil
-}
-
-// survey adds what else decisions need, for a caller who computes alone.
-func (p *product) survey(on *plan.Machine) {
-	q := &p.Problem
-	q.On = on.Tuned(q.Kernel)
-	q.PitchA, q.PitchB, q.PitchC = p.a.pitch(), p.b.pitch(), p.c.pitch()
-	q.LineA = uint8(uintptr(p.a.ptr) % plan.LineBytes)
-	q.Workers, q.Procs = 1, 1
 }

@@ -1,7 +1,6 @@
 package gemm
 
 import (
-	"fmt"
 	"sync"
 	"unsafe"
 
@@ -54,39 +53,6 @@ type finish struct {
 // would have to make room for it.
 var finishes = sync.Pool{New: func() any { return new(finish) }}
 
-// setFinish makes the finish of a product whose operands have taken their places, if it has as many rows and columns
-// as there are values.
-func (p *product) setFinish(asked *finishing) error {
-	if asked.activation == asm.Identity && asked.vectors == [numVectors]vector{} {
-		return nil
-	}
-	f := finishes.Get().(*finish)
-	*f = finish{f: asked.activation, first: p.c.ptr, pitch: p.c.pitch()}
-	p.finish, p.inC = f, p.c.elem == asm.F32 && p.alpha == 1 && p.beta == 0 && !p.c.trans
-	for i, v := range &asked.vectors {
-		of, size := &vectorsOf[i], p.c.cols
-		if of.rows != p.turned {
-			size = p.c.rows
-		}
-		if v.at != nil && v.n != size && !(i <= scalesA && v.n == 1) {
-			return fmt.Errorf("gemm: %s: %d values for the %d %s", of.option, v.n, size, of.of)
-		}
-		f.vectors[i].At = unsafe.Pointer(v.at)
-		switch alongRow := of.rows == (p.turned != p.c.trans); {
-		case v.n == 1: // for all of C, or of its rows, or columns, there is one
-		case alongRow:
-			f.vectors[i].Col = 4
-		default:
-			f.vectors[i].Row = 4
-		}
-	}
-	if a, b := asked.vectors[scalesA], asked.vectors[scalesB]; a.n == 1 && b.n == 1 {
-		f.scale = *a.at * *b.at
-		f.vectors[scalesB].At, f.vectors[scalesA].At = unsafe.Pointer(&f.scale), nil
-	}
-	return nil
-}
-
 // release gives the finish back, without what it points to.
 func (f *finish) release() {
 	*f = finish{}
@@ -98,58 +64,4 @@ func (f *finish) vector(i, row, col int) asm.Vector {
 	v := f.vectors[i]
 	v.At = forward(v.At, row*v.Row+col*v.Col)
 	return v
-}
-
-// complete sets dst to all that becomes of rows x cols sums before they are rounded to the elements of C from to on,
-// where dst is what they were, if beta asks for that: scales, alpha, beta, biases and activation, of which each step
-// is rounded to float32. dst may be acc, which is overwritten.
-func (p *product) complete(to, dst unsafe.Pointer, ldd int, acc unsafe.Pointer, pitch, rows, cols int) {
-	f := p.finish
-	if f == nil {
-		p.combine(dst, ldd, acc, pitch, rows, cols)
-		return
-	}
-	// Whatever way the sums took, where they go says which they are.
-	at := int(uintptr(to) - uintptr(f.first))
-	row, col := at/f.pitch, at%f.pitch/p.c.elem.Size()
-	for i := scalesB; i <= scalesA; i++ {
-		if v := f.vector(i, row, col); v.At != nil {
-			asm.Scale(acc, pitch, acc, pitch, rows, cols, v)
-		}
-	}
-	if p.alpha != 1 || p.beta != 0 {
-		p.combine(dst, ldd, acc, pitch, rows, cols)
-		acc, pitch = dst, ldd
-	}
-	bias := f.vector(biasCols, row, col)
-	if f.vectors[biasRows].At != nil {
-		if bias.At != nil {
-			asm.Activate(dst, ldd, acc, pitch, rows, cols, bias, asm.Identity)
-			acc, pitch = dst, ldd
-		}
-		bias = f.vector(biasRows, row, col)
-	}
-	if p.Kernel.Arithmetic == asm.Hopper {
-		asm.ActivateHopper(dst, ldd, acc, pitch, rows, cols, bias, f.f)
-		return
-	}
-	asm.Activate(dst, ldd, acc, pitch, rows, cols, bias, f.f)
-}
-
-// combine applies alpha and beta, in the product's arithmetic.
-func (p *product) combine(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, pitch, rows, cols int) {
-	if p.Kernel.Arithmetic == asm.Hopper {
-		asm.CombineHopper(p.c.elem, dst, ldd, acc, pitch, rows, cols, p.alpha, p.beta)
-		return
-	}
-	asm.Combine(dst, ldd, acc, pitch, rows, cols, p.alpha, p.beta)
-}
-
-// finishRows is how many rows of C kernels store at most before they are completed: caches keep so many, though they
-// are a power of two apart.
-const finishRows = 32
-
-// completeC completes rows x cols elements of C from to on.
-func (p *product) completeC(to unsafe.Pointer, rows, cols int) {
-	p.complete(to, to, p.c.pitch(), to, p.c.pitch(), rows, cols)
 }

@@ -3,7 +3,6 @@ package gemm
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"unsafe"
 
 	"example.com/leafhopper/asm"
@@ -111,51 +110,6 @@ func (m *Matrix[T]) viewTo(v *view) {
 	v.ptr = unsafe.Pointer(unsafe.SliceData(m.Data))
 	v.rows, v.cols, v.stride, v.len = m.Rows, m.Cols, m.Stride, len(m.Data)
 	v.trans, v.elem = m.trans, elementType[T]()
-}
-
-// set makes v, which is zero, the view of m, and reports whether m is not nil. A
-// method would not let the compiler see that v does not escape, and what it returned
-// would have to be copied.
-func (v *view) set(m AnyMatrix) bool {
-	switch m := m.(type) {
-	case Matrix[bf16.BF16]:
-		m.viewTo(v)
-	case Matrix[float16.Float16]:
-		m.viewTo(v)
-	case Matrix[float32]:
-		m.viewTo(v)
-	case *Packed[bf16.BF16]:
-		m.viewTo(v)
-	case *Packed[float16.Float16]:
-		m.viewTo(v)
-	case *Packed[float32]:
-		m.viewTo(v)
-	default:
-		if isNil(m) {
-			return false
-		}
-		*v = unseen(m).view()
-	}
-	return true
-}
-
-// unseen returns m. An interface's method may keep what it is called on, for all that the compiler
-// knows, so whoever passed a Matrix would have allocated a copy for the call; it does not see where
-// the words come from that are copied as bytes, and this package's methods keep nothing. What they
-// return does reach other goroutines: that the compiler learns from the cases of set that do not come here.
-func unseen(m AnyMatrix) (same AnyMatrix) {
-	copy(unsafe.Slice((*byte)(unsafe.Pointer(&same)), bytesAny), unsafe.Slice((*byte)(unsafe.Pointer(&m)), bytesAny))
-	return same
-}
-
-// bytesAny is no constant, so that the copy is a call: nothing is left to what a compiler does with
-// words in registers while the stack may move.
-var bytesAny = unsafe.Sizeof(AnyMatrix(nil))
-
-// isNil reports whether m is nil or a nil pointer to a Matrix; one to a Packed is told from that later.
-func isNil(m AnyMatrix) bool {
-	v := reflect.ValueOf(m)
-	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // elementType returns the type of T's elements. Their size tells most types apart, and costs

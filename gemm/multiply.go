@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"reflect"
 	"time"
+	"unsafe"
 
-	"example.com/leafhopper/asm"
+	"example.com/leafhopper/bf16"
 	"example.com/leafhopper/internal/ended"
 	"example.com/leafhopper/internal/plan"
 	"example.com/leafhopper/internal/spin"
 	"example.com/leafhopper/pipeline"
+	"github.com/x448/float16"
 )
 
 // Multiply computes C = alpha·A·B + beta·C for an M x K matrix A, a K x N
@@ -63,11 +65,76 @@ func Multiply[O Output, I Element](c Matrix[O], a Matrix[I], b Operand[I], opts 
 	return shared().multiply(&in, opts)
 }
 
+// Multiply computes C = alpha·op(A)·op(B) + beta·C on the engine e; see the
+// package function [Multiply]. The inputs must have the same element type, but for
+// 8-bit ones, which may be mixed.
+func (e *Engine) Multiply(c, a, b AnyMatrix, opts ...Option) error {
+	if e == nil || e.crew == nil {
+		return errZero
+	}
+	var in slab
+	switch {
+	case !in.c.set(c):
+		return errNilC
+	case !in.a.set(a):
+		return errNilA
+	case !in.b.set(b):
+		return errNilB
+	}
+	in.Kernel = unseen(b).packedFor()
+	return e.multiply(&in, opts)
+}
+
 var (
 	errNilC = errors.New("gemm: C is nil")
 	errNilA = errors.New("gemm: A is nil")
 	errNilB = errors.New("gemm: B is nil")
 )
+
+// set makes v, which is zero, the view of m, and reports whether m is not nil. A
+// method would not let the compiler see that v does not escape, and what it returned
+// would have to be copied.
+func (v *view) set(m AnyMatrix) bool {
+	switch m := m.(type) {
+	case Matrix[bf16.BF16]:
+		m.viewTo(v)
+	case Matrix[float16.Float16]:
+		m.viewTo(v)
+	case Matrix[float32]:
+		m.viewTo(v)
+	case *Packed[bf16.BF16]:
+		m.viewTo(v)
+	case *Packed[float16.Float16]:
+		m.viewTo(v)
+	case *Packed[float32]:
+		m.viewTo(v)
+	default:
+		if isNil(m) {
+			return false
+		}
+		*v = unseen(m).view()
+	}
+	return true
+}
+
+// unseen returns m. An interface's method may keep what it is called on, for all that the compiler
+// knows, so whoever passed a Matrix would have allocated a copy for the call; it does not see where
+// the words come from that are copied as bytes, and this package's methods keep nothing. What they
+// return does reach other goroutines: that the compiler learns from the cases of set that do not come here.
+func unseen(m AnyMatrix) (same AnyMatrix) {
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(&same)), bytesAny), unsafe.Slice((*byte)(unsafe.Pointer(&m)), bytesAny))
+	return same
+}
+
+// bytesAny is no constant, so that the copy is a call: nothing is left to what a compiler does with
+// words in registers while the stack may move.
+var bytesAny = unsafe.Sizeof(AnyMatrix(nil))
+
+// isNil reports whether m is nil or a nil pointer to a Matrix; one to a Packed is told from that later.
+func isNil(m AnyMatrix) bool {
+	v := reflect.ValueOf(m)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
 
 // multiply computes the product of in's operands, of which nothing else is known.
 func (e *Engine) multiply(in *slab, opts []Option) error {
@@ -146,153 +213,3 @@ const (
 	glanceCall = 400
 	glanceEach = 4
 )
-
-// runAlone computes the whole product, in turns.
-func (in *slab) runAlone(s *settings) {
-	defer s.leave()
-	in.turn.Begin()
-	in.run(0, in.N)
-	in.turn.Look()
-}
-
-// prepare applies opts to s, checks p's operands and completes p.
-func (s *settings) prepare(p *product, opts []Option) error {
-	if err := s.apply(opts); err != nil {
-		return err
-	}
-	if p.b.packed && p.Kernel == nil {
-		return fmt.Errorf("gemm: B is a nil or zero Packed; make one with Pack")
-	}
-	if err := check(&p.c, &p.a, &p.b, s.arithmetic); err != nil {
-		return err
-	}
-	k, err := s.selectKernel(widest(&p.a, &p.b), p.Kernel)
-	if err != nil {
-		return fmt.Errorf("gemm: %w", err)
-	}
-	if p.b.packed && p.b.cols == 1 {
-		p.b.unpack()
-	}
-	p.Kernel, p.alpha, p.beta = k, s.alpha, s.beta
-	p.K = p.a.cols
-	if k.Arithmetic != Native {
-		if err := s.cutParts(p); err != nil {
-			return err
-		}
-	}
-	if s.ring.Depth|s.ring.M|s.ring.N|s.ring.K != 0 {
-		p.Asked, p.Asked.Any = s.ring, true
-	}
-	if p.c.trans && !p.b.packed {
-		p.turn()
-	}
-	if !p.Asked.Any {
-		p.vector()
-	}
-	if s.finishing.any {
-		if err := p.setFinish(&s.finishing); err != nil {
-			return err
-		}
-	}
-	p.pose()
-	return nil
-}
-
-// cutParts cuts K into the parts that Hopper's arithmetic is to sum each for itself.
-func (s *settings) cutParts(p *product) error {
-	switch {
-	case s.promotion > 0 && s.splitK > 1:
-		return fmt.Errorf("gemm: WithPromotion(%d) and WithSplitK(%d) cut K in different ways", s.promotion, s.splitK)
-	case s.promotion%plan.SplitUnit != 0 && p.b.packed:
-		return fmt.Errorf("gemm: WithPromotion(%d): B is packed in stages of %d elements of K, "+
-			"of which that is no multiple", s.promotion, plan.SplitUnit)
-	case s.splitK > 1:
-		p.Part = plan.RoundUp(plan.CeilDiv(p.K, s.splitK), plan.SplitUnit)
-	default:
-		p.Part = s.promotion
-	}
-	if p.Part >= p.K {
-		p.Part = 0
-	}
-	p.Asked.Any = p.Part > plan.StageWords || p.b.packed && p.Part > plan.SplitUnit // chains pass from panel to panel
-	return nil
-}
-
-// vector makes the product of a matrix by a vector that of a row by the transpose of the matrix.
-func (p *product) vector() {
-	if p.c.cols == 1 && p.c.stride == 1 { // one that was packed is plain by now
-		p.turn()
-		p.c.row()
-		p.a.row()
-	}
-}
-
-// turn makes the product C' = B'·A'. Products of elements commute, so the bits stay.
-func (p *product) turn() {
-	p.a.swap(&p.b)
-	p.c.turn()
-	p.a.turn()
-	p.b.turn()
-	p.Asked.M, p.Asked.N = p.Asked.N, p.Asked.M
-	p.turned = !p.turned
-}
-
-// selectKernel returns the kernel for operands of type t, or the one that B is packed for, if it is not nil.
-func (s *settings) selectKernel(t asm.Type, packed *asm.Kernel) (*asm.Kernel, error) {
-	switch k := packed; {
-	case k == nil:
-		return asm.SelectArithmetic(t, s.arithmetic, s.kernel)
-	case s.kernel != "" && s.kernel != k.Name:
-		return nil, fmt.Errorf("WithKernel(%q): B is packed for kernel %q", s.kernel, k.Name)
-	case k.Arithmetic != s.arithmetic:
-		return nil, fmt.Errorf("operand B is packed for %v arithmetic, the product is to have %v",
-			k.Arithmetic, s.arithmetic)
-	case !k.Accepts(t):
-		return nil, fmt.Errorf("operand B is packed for kernel %q, which does not multiply %v", k.Name, t)
-	default:
-		return k, nil
-	}
-}
-
-// checkKernel reports whether the kernel that s or LEAFHOPPER_KERNEL pins can run at all.
-func (s *settings) checkKernel() error {
-	var err error
-	for _, t := range [...]asm.Type{asm.F32, asm.F16, asm.BF16} {
-		if _, err = asm.SelectArithmetic(t, s.arithmetic, s.kernel); err == nil {
-			return nil
-		}
-	}
-	return fmt.Errorf("gemm: %w", err)
-}
-
-func check(c, a, b *view, arith Arithmetic) error {
-	if err := a.check("A"); err != nil {
-		return err
-	}
-	if err := b.check("B"); err != nil {
-		return err
-	}
-	if err := c.check("C"); err != nil {
-		return err
-	}
-	switch {
-	case is8Bit(c.elem):
-		return fmt.Errorf("gemm: C holds %v; it may hold bf16, f16 or f32", c.elem)
-	case a.elem != b.elem && !(is8Bit(a.elem) || is8Bit(b.elem)):
-		return fmt.Errorf("gemm: A holds %v but B holds %v", a.elem, b.elem)
-	case arith != Native && is8Bit(a.elem) != is8Bit(b.elem):
-		return fmt.Errorf("gemm: A holds %v but B holds %v: "+
-			"one of 8 bits and one of more are multiplied in %v arithmetic only", a.elem, b.elem, Native)
-	case a.cols != b.rows:
-		return fmt.Errorf("gemm: A is %dx%d but B is %dx%d: K differs", a.rows, a.cols, b.rows, b.cols)
-	case c.rows != a.rows:
-		return fmt.Errorf("gemm: C is %dx%d but A is %dx%d: M differs", c.rows, c.cols, a.rows, a.cols)
-	case c.cols != b.cols:
-		return fmt.Errorf("gemm: C is %dx%d but B is %dx%d: N differs", c.rows, c.cols, b.rows, b.cols)
-	case c.overlaps(a):
-		return fmt.Errorf("gemm: C (%dx%d) shares memory with A (%dx%d)", c.rows, c.cols, a.rows, a.cols)
-	case c.overlaps(b):
-		return fmt.Errorf("gemm: C (%dx%d) shares memory with B (%dx%d)", c.rows, c.cols, b.rows, b.cols)
-	}
-	return nil
-}

@@ -47,8 +47,8 @@ func (r *ring) describe(st Stats) Stats {
 	return st
 }
 
-func (r *ring) task(ctx context.Context, of *run) (pipeline.Task, error) {
-	return &of.grid, of.grid.Reset(ctx, r.Shape(), r, r.g.Workers)
+func (r *ring) task(ctx context.Context, grid *pipeline.Grid, _ *pipeline.Slabs) (pipeline.Task, error) {
+	return grid, grid.Reset(ctx, r.Shape(), r, r.g.Workers)
 }
 
 // bare reports whether the ring holds no B.
@@ -70,15 +70,6 @@ func (r *ring) maps() (err error) {
 	}
 	r.mapB, err = r.panelMap(tile.SideB, &r.b, r.N, r.b.trans)
 	return err
-}
-
-// panelMap returns the map of v to panels of a side, rows of A or columns of B, along which
-// K runs in memory or not.
-func (p *product) panelMap(side tile.Side, v *view, rows int, kContiguous bool) (tile.PanelMap, error) {
-	return tile.NewPanelMap(tile.PanelConfig{
-		Kernel: p.Kernel, Side: side, Type: v.elem, Global: v.memory(),
-		Rows: rows, K: p.K, Stride: v.pitch(), KContiguous: kContiguous,
-	})
 }
 
 // slotA returns the slot of cta's A in a stage, slotB that of B.
@@ -123,17 +114,6 @@ func (r *ring) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {
 	_, col, step := r.Tile(item)
 	k0, k := r.DepthOf(step)
 	load(&r.mapB, r.slotB(stage), col, r.colsOf(col), job*r.JobCols, r.JobCols, k0, k, bars)
-}
-
-// load copies n of the rows from first on, those from at on.
-func load(m *tile.PanelMap, slot []byte, first, rows, at, n, k0, k int, bars []barrier.Barrier) {
-	n = min(n, rows-at)
-	if n <= 0 {
-		return
-	}
-	if err := m.Load(slot[m.BoxBytes(at, k):], first+at, n, k0, k, bars); err != nil {
-		panic(err) // the plan is wrong
-	}
 }
 
 // Compute implements [pipeline.Program]: it multiplies one slab.

@@ -26,7 +26,7 @@ type program interface {
 	Bytes() int64           // of memory that lasts as long as the product
 	use(mem []byte)         // lays it out
 	describe(s Stats) Stats // adds how the product is cut
-	task(ctx context.Context, r *run) (pipeline.Task, error)
+	task(ctx context.Context, grid *pipeline.Grid, loose *pipeline.Slabs) (pipeline.Task, error)
 }
 
 // start prepares the task that computes a product as g says, with memory of the pool, and completes st.
@@ -57,7 +57,7 @@ func (r *run) start(
 		w.use(r.memory.Bytes())
 	}
 	*st = w.describe(*st)
-	return w.task(ctx, r)
+	return w.task(ctx, &r.grid, &r.loose)
 }
 
 // release lets go of the memory, the operands and the context.

@@ -30,20 +30,6 @@ func (in *slab) layout(g *plan.Plan) {
 // dots reports whether it is dot products.
 func (in *slab) dots() bool { return in.g.B == plan.DotsOfB }
 
-// run computes the columns from .. to-1.
-func (in *slab) run(from, to int) {
-	switch {
-	case in.unpacked != nil:
-		in.runUnpacked(from, to)
-	case in.dots():
-		in.runDots()
-	case in.g.B == plan.StreamedB:
-		in.runFewRows(from, to)
-	default:
-		in.runPanels(from, to)
-	}
-}
-
 // runPanels computes the columns from .. to-1, for a block of K after the other.
 func (in *slab) runPanels(from, to int) {
 	var s *scratch

@@ -8,45 +8,6 @@ import (
 	"example.com/leafhopper/internal/spin"
 )
 
-// product is one validated C = alpha·A·B + beta·C with a row-major C: the problem, and where everything is.
-type product struct {
-	plan.Problem
-	c, a, b     view
-	alpha, beta float32
-	finish      *finish // or nil
-	inC         bool    // sums that are elements of C have only to be finished there, while a cache has them
-	first       int     // element of K of a packed B that counts as the first
-	past        bool    // C is larger than the caches
-	turned      bool    // the caller has C' = B'·A'
-}
-
-// rowsB returns where element k0 + at of K of the columns from col on lies, and
-// the bytes to the next of K, for a B whose rows are those of K. If B is packed, it
-// is narrow, and k0 begins a stage and col a panel.
-func (p *product) rowsB(k0, at, col int) (unsafe.Pointer, int) {
-	if p.b.packed {
-		pitch := p.Kernel.NR * p.b.elem.Size()
-		return unsafe.Add(p.panelB(k0, col), at*pitch), pitch
-	}
-	return p.b.at(k0+at, col), p.b.pitch()
-}
-
-// panelB returns the panel of column col in the stage of element k0 of K of a packed B.
-func (p *product) panelB(k0, col int) unsafe.Pointer { return p.b.panel(p.Kernel, p.first+k0, col) }
-
-// packB packs n elements of K of the columns from .. to-1 to panels. They begin at elements behind k0, as in rowsB.
-func (p *product) packB(panels unsafe.Pointer, k0, at, n, from, to int) {
-	k := p.Kernel
-	if !p.b.packed {
-		k.PackB(p.b.elem, p.b.trans)(panels, p.b.at(k0+at, from), p.b.pitch(), to-from, n)
-		return
-	}
-	for col := from; col < to; col += k.NR {
-		src, pitch := p.rowsB(k0, at, col)
-		k.PackB(p.b.elem, false)(unsafe.Add(panels, (col-from)/k.NR*k.PanelB(p.Words(n))), src, pitch, k.NR, n)
-	}
-}
-
 // tilesOfA is where rows of A lie: in panels or, if lda is not 0, in rows lda bytes apart.
 type tilesOfA struct {
 	at  unsafe.Pointer
@@ -192,12 +153,4 @@ func (p *product) multiplyGroup(g *group, t *spin.Turn) {
 		}
 		p.multiply(s, ph, t)
 	}
-}
-
-// forward returns p + n, or nil if p is nil.
-func forward(p unsafe.Pointer, n int) unsafe.Pointer {
-	if p == nil {
-		return nil
-	}
-	return unsafe.Add(p, n)
 }

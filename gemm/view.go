@@ -131,3 +131,11 @@ func widest(a, b *view) asm.Type {
 }
 
 func is8Bit(t asm.Type) bool { return t == asm.E4M3 || t == asm.E5M2 }
+
+// forward returns p + n, or nil if p is nil.
+func forward(p unsafe.Pointer, n int) unsafe.Pointer {
+	if p == nil {
+		return nil
+	}
+	return unsafe.Add(p, n)
+}

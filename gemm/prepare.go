@@ -1,0 +1,145 @@
+package gemm
+
+import (
+	"fmt"
+
+	"example.com/leafhopper/internal/plan"
+)
+
+// prepare applies opts to s, checks p's operands and completes p.
+func (s *settings) prepare(p *product, opts []Option) error {
+	if err := s.apply(opts); err != nil {
+		return err
+	}
+	if p.b.packed && p.Kernel == nil {
+		return fmt.Errorf("gemm: B is a nil or zero Packed; make one with Pack")
+	}
+	if err := check(&p.c, &p.a, &p.b, s.arithmetic); err != nil {
+		return err
+	}
+	k, err := s.selectKernel(widest(&p.a, &p.b), p.Kernel)
+	if err != nil {
+		return fmt.Errorf("gemm: %w", err)
+	}
+	if p.b.packed && p.b.cols == 1 {
+		p.b.unpack()
+	}
+	p.Kernel, p.alpha, p.beta = k, s.alpha, s.beta
+	p.K = p.a.cols
+	if k.Arithmetic != Native {
+		if err := s.cutParts(p); err != nil {
+			return err
+		}
+	}
+	if s.ring.Depth|s.ring.M|s.ring.N|s.ring.K != 0 {
+		p.Asked, p.Asked.Any = s.ring, true
+	}
+	if p.c.trans && !p.b.packed {
+		p.turn()
+	}
+	if !p.Asked.Any {
+		p.vector()
+	}
+	if s.finishing.any {
+		if err := p.setFinish(&s.finishing); err != nil {
+			return err
+		}
+	}
+	p.pose()
+	return nil
+}
+
+// cutParts cuts K into the parts that Hopper's arithmetic is to sum each for itself.
+func (s *settings) cutParts(p *product) error {
+	switch {
+	case s.promotion > 0 && s.splitK > 1:
+		return fmt.Errorf("gemm: WithPromotion(%d) and WithSplitK(%d) cut K in different ways", s.promotion, s.splitK)
+	case s.promotion%plan.SplitUnit != 0 && p.b.packed:
+		return fmt.Errorf("gemm: WithPromotion(%d): B is packed in stages of %d elements of K, "+
+			"of which that is no multiple", s.promotion, plan.SplitUnit)
+	case s.splitK > 1:
+		p.Part = plan.RoundUp(plan.CeilDiv(p.K, s.splitK), plan.SplitUnit)
+	default:
+		p.Part = s.promotion
+	}
+	if p.Part >= p.K {
+		p.Part = 0
+	}
+	p.Asked.Any = p.Part > plan.StageWords || p.b.packed && p.Part > plan.SplitUnit // chains pass from panel to panel
+	return nil
+}
+
+// vector makes the product of a matrix by a vector that of a row by the transpose of the matrix.
+func (p *product) vector() {
+	if p.c.cols == 1 && p.c.stride == 1 { // one that was packed is plain by now
+		p.turn()
+		p.c.row()
+		p.a.row()
+	}
+}
+
+// turn makes the product C' = B'·A'. Products of elements commute, so the bits stay.
+func (p *product) turn() {
+	p.a.swap(&p.b)
+	p.c.turn()
+	p.a.turn()
+	p.b.turn()
+	p.Asked.M, p.Asked.N = p.Asked.N, p.Asked.M
+	p.turned = !p.turned
+}
+
+// pose makes p's problem, as far as a product that is too small to think about needs it.
+func (p *product) pose() {
+	q := &p.Problem
+	q.M, q.N = p.c.rows, p.c.cols
+	q.Elem, q.ElemA, q.ElemB, q.Out = widest(&p.a, &p.b), p.a.elem, p.b.elem, p.c.elem
+	q.TransA, q.TransC = p.a.trans, p.c.trans
+	switch {
+	case p.b.packed:
+		q.FormB = plan.InPanels
+	case p.b.trans:
+		q.FormB = plan.AlongK
+	}
+	q.Plain = p.alpha == 1 && p.beta == 0 && p.finish == nil
+}
+
+// survey adds what else decisions need, for a caller who computes alone.
+func (p *product) survey(on *plan.Machine) {
+	q := &p.Problem
+	q.On = on.Tuned(q.Kernel)
+	q.PitchA, q.PitchB, q.PitchC = p.a.pitch(), p.b.pitch(), p.c.pitch()
+	q.LineA = uint8(uintptr(p.a.ptr) % plan.LineBytes)
+	q.Workers, q.Procs = 1, 1
+}
+
+func check(c, a, b *view, arith Arithmetic) error {
+	if err := a.check("A"); err != nil {
+		return err
+	}
+	if err := b.check("B"); err != nil {
+		return err
+	}
+	if err := c.check("C"); err != nil {
+		return err
+	}
+	switch {
+	case is8Bit(c.elem):
+		return fmt.Errorf("gemm: C holds %v; it may hold bf16, f16 or f32", c.elem)
+	case a.elem != b.elem && !(is8Bit(a.elem) || is8Bit(b.elem)):
+		return fmt.Errorf("gemm: A holds %v but B holds %v", a.elem, b.elem)
+	case arith != Native && is8Bit(a.elem) != is8Bit(b.elem):
+		return fmt.Errorf("gemm: A holds %v but B holds %v: "+
+			"one of 8 bits and one of more are multiplied in %v arithmetic only", a.elem, b.elem, Native)
+	case a.cols != b.rows:
+		return fmt.Errorf("gemm: A is %dx%d but B is %dx%d: K differs", a.rows, a.cols, b.rows, b.cols)
+	case c.rows != a.rows:
+		return fmt.Errorf("gemm: C is %dx%d but A is %dx%d: M differs", c.rows, c.cols, a.rows, a.cols)
+	case c.cols != b.cols:
+		return fmt.Errorf("gemm: C is %dx%d but B is %dx%d: N differs", c.rows, c.cols, b.rows, b.cols)
+	case c.overlaps(a):
+		return fmt.Errorf("gemm: C (%dx%d) shares memory with A (%dx%d)", c.rows, c.cols, a.rows, a.cols)
+	case c.overlaps(b):
+		return fmt.Errorf("gemm: C (%dx%d) shares memory with B (%dx%d)", c.rows, c.cols, b.rows, b.cols)
+	}
+	return nil
+}
