@@ -194,7 +194,7 @@ func (e *Engine) plan(p *product, s *settings) *plan.Plan {
 	}
 	stays := q.Alone(plan.Many)
 	if !stays {
-		q.Staff(s.workerCount(), s.processors(), s.ctx != nil)
+		q.Staff(s.workerCount(), runtime.GOMAXPROCS(0), s.ctx != nil)
 		if had := e.plans.of(q); had != nil {
 			return &had.plan
 		}

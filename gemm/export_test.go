@@ -20,7 +20,7 @@ func OnRing(e *Engine, c, a, b AnyMatrix, opts ...Option) (Stats, error) {
 		return Stats{}, err
 	}
 	q := &in.Problem
-	q.Workers, q.Procs, q.Waits = s.workerCount(), s.processors(), s.ctx != nil
+	q.Workers, q.Procs, q.Waits = s.workerCount(), runtime.GOMAXPROCS(0), s.ctx != nil
 	g := q.PlanRing()
 	if !q.Asked.Any && q.SharesColumns() {
 		g = q.PlanColumns()
@@ -35,7 +35,7 @@ func OnGrid(e *Engine, c, a, b AnyMatrix, opts ...Option) (Stats, error) {
 		return Stats{}, err
 	}
 	q := &in.Problem
-	q.Workers, q.Procs, q.Waits = s.workerCount(), s.processors(), true
+	q.Workers, q.Procs, q.Waits = s.workerCount(), runtime.GOMAXPROCS(0), true
 	g := plan.Choose(q)
 	if g.Share == plan.ByCaller {
 		g = q.PlanRing()
@@ -93,7 +93,7 @@ func (e *Engine) planned(c, a, b AnyMatrix, opts []Option) (plan.RingCut, error)
 		return plan.RingCut{}, err
 	}
 	q := &in.Problem
-	q.Workers, q.Procs = s.workerCount(), s.processors()
+	q.Workers, q.Procs = s.workerCount(), runtime.GOMAXPROCS(0)
 	return q.PlanRing().Ring, nil
 }
 

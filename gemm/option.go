@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync/atomic"
 	"unsafe"
@@ -208,7 +207,6 @@ type settings struct {
 	ring        plan.Asked
 	stats       *Stats
 	trace       *Trace
-	procs       int // GOMAXPROCS when it was first asked for
 	share       int // of the processors, if the call is one of the sharers
 }
 
@@ -293,15 +291,13 @@ func within(option string, n, least, most int) error {
 // how many workers they are to have, as products do that are large enough, and have not been told.
 var sharers atomic.Int32
 
-// workerCount returns the goroutines that a call may compute with. One that is a sharer
+// workerCount returns the goroutines that a call may compute with. It asks once: one that is a sharer
 // for that has to leave.
 func (s *settings) workerCount() int {
 	if s.workers > 0 {
 		return s.workers
 	}
-	if s.share == 0 {
-		s.share = max(1, plan.CeilDiv(plan.Here.Cores(), int(sharers.Add(1))))
-	}
+	s.share = max(1, plan.CeilDiv(plan.Here.Cores(), int(sharers.Add(1))))
 	return s.share
 }
 
@@ -311,15 +307,6 @@ func (s *settings) leave() {
 		s.share = 0
 		sharers.Add(-1)
 	}
-}
-
-// processors returns GOMAXPROCS, which may change at any time, as it was when the call
-// first asked: all that is laid out for so many workers has to fit together.
-func (s *settings) processors() int {
-	if s.procs == 0 {
-		s.procs = runtime.GOMAXPROCS(0)
-	}
-	return s.procs
 }
 
 // selectKernel returns the kernel for operands of type t, or the one that B is packed for, if it is not nil.

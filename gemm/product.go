@@ -34,7 +34,7 @@ func (p *product) rowsB(k0, at, col int) (unsafe.Pointer, int) {
 // panelB returns the panel of column col in the stage of element k0 of K of a packed B.
 func (p *product) panelB(k0, col int) unsafe.Pointer { return p.b.panel(p.Kernel, p.first+k0, col) }
 
-// packB packs n elements of K of the columns from .. to-1 to panels. They begin at elements behind k0, as in rowsB.
+// packB packs n elements of K of the columns from .. to-1 to panels. They begin at elements after k0, as in rowsB.
 func (p *product) packB(panels unsafe.Pointer, k0, at, n, from, to int) {
 	k := p.Kernel
 	if !p.b.packed {

@@ -25,7 +25,7 @@ func (v *view) vectors(n int, kContiguous bool) asm.Vectors {
 	return asm.Vectors{At: v.ptr, N: n, Apart: size, Step: pitch, Block: block * pitch}
 }
 
-// alone copies n elements of every vector of v to mem, where they lie side by side and what is behind them may be read,
+// alone copies n elements of every vector of v to mem, where they lie side by side and what comes after them may be read,
 // and returns what is left of mem.
 func alone(v *asm.Vectors, n, size int, mem []byte) []byte {
 	pitch, at := plan.RoundUp(n*size, plan.LineBytes), unsafe.Pointer(unsafe.SliceData(mem))
@@ -60,7 +60,7 @@ func (in *slab) dotSums(first, n int, sums unsafe.Pointer) {
 	allA, allB := in.a.vectors(in.M, !in.a.trans), in.b.vectors(in.N, in.b.trans)
 	whole := in.K / deep
 	if max(allA.Step-allA.N*allA.Apart, allB.Step-allB.N*allB.Apart) > 0 {
-		whole = (in.K - 1) / deep // what lies behind the last element need not be there
+		whole = (in.K - 1) / deep // what comes after the last element need not be there
 	}
 	for end := first + n; first < end; {
 		a, b := allA, allB

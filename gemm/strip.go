@@ -14,7 +14,7 @@ type tilesOfA struct {
 	lda int
 }
 
-// A strip is a piece of C one panel of B wide, and some elements of K by which to multiply it.
+// A strip is a part of C one panel of B wide, and some elements of K by which to multiply it.
 type strip struct {
 	row, col, rows, cols int
 	words                int // of K
@@ -89,7 +89,7 @@ func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
 		}
 		t.Did(plan.FlopsOf(rows, s.cols, s.words*k.KPack))
 		if row += rows; row < s.rows {
-			a = unsafe.Add(a, n*tile) // nothing lies behind the last tile
+			a = unsafe.Add(a, n*tile) // nothing lies after the last tile
 		}
 	}
 }
@@ -138,7 +138,7 @@ func (p *product) multiplyGroup(g *group, t *spin.Turn) {
 	s.words = p.Words(g.n)
 	panels, packed := s.b, g.from // the columns before are
 	for col := g.from; col < g.to; col += k.NR {
-		if col > g.from { // nothing need lie behind the last
+		if col > g.from { // nothing need lie after the last
 			s.b, s.sums.at = unsafe.Add(s.b, k.PanelB(s.words)), unsafe.Add(s.sums.at, g.stripBytes)
 			s.chain = forward(s.chain, g.stripBytes)
 		}

@@ -15,18 +15,13 @@ import (
 // flops in bytes, so tiles are as large as leaves a ring of them, with the
 // accumulators, in a few megabytes of L3.
 const (
-	leastTall = 256  // rows of a tile whose B is packed for all of them, at least, if A exceeds an L2 cache anyway
-	mostTall  = 1024 // at most
-	tallCols  = 2048 // columns of such a tile, at most
-	ctaRows   = 512  // rows of a CTA, at most
-	// Rows of a slab, at most, unless tiles of the kernel are high or more rows stay in a cache: beside them a
-	// second-level cache keeps as many panels of B as are packed at once.
-	maxSlabRows = 128
+	leastTall   = 256       // rows of a tile whose B is packed for all of them, at least, if A exceeds an L2 cache anyway
+	mostTall    = 1024      // at most
+	tallCols    = 2048      // columns of such a tile, at most
+	ctaRows     = 512       // rows of a CTA, at most
 	minSlabCols = 128       // columns below which no slab is halved, unless workers would be idle
 	minJob      = 32 << 10  // bytes of a copy job that is long enough to stream
 	maxJob      = 256 << 10 // bytes of a copy job that is short enough to share
-	// maxStage keeps a stage's transaction count within what a barrier counts.
-	maxStage = (1<<20 - 1) * tile.PanelTxUnit
 )
 
 // PlanRing returns how the product is computed on a ring. No stage has parts of two blocks of K, whose sums pass from

@@ -8,10 +8,9 @@ import (
 )
 
 const (
-	SlabBytes = 64 << 20 // bytes of A and B of a slab, for which a context waits
-	maxParts  = 8        // slabs above each other, at most, if so many have room for their sums
-	partFlops = 1 << 29  // flops of a slab of one panel, at most, for which a context waits
-	ownPanels = 8        // panels of B of a slab that a worker fetches for itself, at most
+	maxParts  = 8       // slabs above each other, at most, if so many have room for their sums
+	partFlops = 1 << 29 // flops of a slab of one panel, at most, for which a context waits
+	ownPanels = 8       // panels of B of a slab that a worker fetches for itself, at most
 )
 
 // planSlabs returns how workers compute slabs of C, each with what it fetches and packs itself, or the caller all
@@ -112,9 +111,6 @@ func (q *Problem) keepsSums(g *Plan, rows, cols int) bool {
 func (q *Problem) sumsInC(g *Plan) bool {
 	return g.A == RowsOfA && q.Kernel.Edge() != nil && q.Direct()
 }
-
-// Room is what a slab takes of scratch memory, in bytes: panels of A, of B, and the accumulators of a strip.
-type Room struct{ A, B, Acc int }
 
 // Room returns what slabs of so many rows and columns take, and whether there is so much.
 func (q *Problem) Room(g *Plan, rows, cols int) (r Room, fits bool) {

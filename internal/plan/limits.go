@@ -17,6 +17,16 @@ const (
 	BroomAcc = 1 << 20
 )
 
+// What is shared out.
+const (
+	SlabBytes = 64 << 20 // bytes of A and B of a slab, for which a context waits
+	// Rows of a slab, at most, unless tiles of the kernel are high or more rows stay in a cache: beside them a
+	// second-level cache keeps as many panels of B as are packed at once.
+	maxSlabRows = 128
+	// maxStage keeps a stage's transaction count within what a barrier counts.
+	maxStage = (1<<20 - 1) * tile.PanelTxUnit
+)
+
 // A product of few elements and a deep K is a few dot products.
 const (
 	DotMost   = 8         // most elements of C, half as many of pairs

@@ -120,6 +120,9 @@ func (c *SlabCut) RowsOf(i, m int) (from, to int) {
 // ColsOf does the same for the N columns of the slabs number i from the left.
 func (c *SlabCut) ColsOf(i, n int) (from, to int) { return i * c.Cols, min((i+1)*c.Cols, n) }
 
+// Room is what a slab takes of scratch memory, in bytes: panels of A, of B, and the accumulators of a strip.
+type Room struct{ A, B, Acc int }
+
 // ColumnCut cuts B for workers that share out its columns: what one takes at a time is a slab, a range of
 // columns, of an item, a part of K.
 type ColumnCut struct {

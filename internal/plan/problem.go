@@ -31,16 +31,6 @@ type Asked struct {
 	Any            bool // it is to be a ring: the caller names something of it, or parts of K need one
 }
 
-// A Form is how B lies in memory.
-type Form uint8
-
-const (
-	InRows   Form = iota // rows of K
-	AlongK               // its columns lie along K
-	InPanels             // it is packed
-	forms
-)
-
 // Hash returns a number that problems have which are equal, and few others. A small product notices multiplications
 // that wait for each other.
 func (q *Problem) Hash() uint {
@@ -176,18 +166,6 @@ const fewWorkers = 4
 
 // widePanels are the panels of B for each of many workers from which they are wide.
 const widePanels = 8
-
-// A Crowd is how many workers share a product, as far as that decides anything.
-type Crowd uint8
-
-const (
-	one  Crowd = iota // the caller
-	two               // who hardly wait for each other
-	few               // three or four
-	Many              // more, of which the slowest would keep the others waiting
-	wide              // so many, and each has many columns
-	crowds
-)
 
 // Crowd returns what workers are.
 func (q *Problem) Crowd(workers int) Crowd {

@@ -61,6 +61,28 @@ type Tuning struct {
 	depth     [crowds]int  // stages (R)
 }
 
+// A Form is how B lies in memory.
+type Form uint8
+
+const (
+	InRows   Form = iota // rows of K
+	AlongK               // its columns lie along K
+	InPanels             // it is packed
+	forms
+)
+
+// A Crowd is how many workers share a product, as far as that decides anything.
+type Crowd uint8
+
+const (
+	one  Crowd = iota // the caller
+	two               // who hardly wait for each other
+	few               // three or four
+	Many              // more, of which the slowest would keep the others waiting
+	wide              // so many, and each has many columns
+	crowds
+)
+
 // limits are rows of A for each form of B: most, or held if B takes no more than a part of second-level caches.
 type limits struct {
 	Most, held [forms]int
