@@ -38,16 +38,14 @@ func (q *Problem) shareK(most int) (ranges, span int, part float64) {
 	return CeilDiv(blocks, span), span, min(1, float64(span*q.ChainK())/float64(q.K))
 }
 
-// spills reports whether a second-level cache has too few sets for what a worker reads of a B that it does not pack, in
-// all so many columns of a range of K: rows that lie a power of two apart, of which it reads so many columns each,
-// share them.
-func (q *Problem) spills(g *Plan, columns, all, ranges int) bool {
+// spills reports whether a second-level cache has too few sets for what a worker reads of a B that it does not pack, so
+// many columns of a range of K: rows that lie a power of two apart share them.
+func (q *Problem) spills(g *Plan, columns, ranges int) bool {
 	if !g.B.lies() || q.FormB != InRows || q.Blocks() == 1 {
 		return false
 	}
-	size := q.ElemB.Size()
-	row, apart := columns*size, min(pageBytes, q.PitchB&-q.PitchB)
-	return row < apart && all*size*(q.K/ranges) > q.On.l2/4*3/apart*row
+	apart := min(pageBytes, q.PitchB&-q.PitchB)
+	return columns*q.ElemB.Size() < apart && q.K/ranges > q.On.l2/4*3/apart
 }
 
 // adds returns the flops in the time that the busiest of the workers takes to add up what such a cut keeps apart,
@@ -66,7 +64,7 @@ func (q *Problem) adds(cut *SlabCut, workers int) float64 {
 
 // dotted reports whether the product is best computed as dot products.
 func (q *Problem) dotted() bool {
-	return q.ElemA == q.ElemB && max(q.M, q.N) <= DotMost && q.M*q.N*q.Kernel.KPack <= DotMost &&
+	return q.ElemA == q.ElemB && q.M*q.N*q.Kernel.KPack <= DotMost &&
 		q.K >= dotBlocks*q.Elem.Block() && q.FormB != InPanels && q.Kernel.Lanes(q.Elem) != nil &&
 		q.linesUp(!q.TransA, q.PitchA) && q.linesUp(q.FormB == AlongK, q.PitchB)
 }

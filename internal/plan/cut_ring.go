@@ -99,7 +99,7 @@ func (g *RingCut) cutK(q *Problem) {
 	if q.Asked.K != 0 {
 		depth = min(q.Words(q.Asked.K), words, q.Words(g.blockK))
 	}
-	for depth > step && (g.load(k, depth) > maxStage || TileFlops(k, depth) > CallLimit(k)) {
+	for depth > step && g.load(k, depth) > maxStage {
 		depth = RoundUp(depth/2, step)
 	}
 	if q.FormB == InPanels {

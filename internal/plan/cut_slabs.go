@@ -84,7 +84,7 @@ func (q *Problem) near(g *Plan, workers int) bool {
 		// Slabs of all columns pack A once.
 		return q.flops() <= each*float64(workers) ||
 			g.A == PanelsOfA && q.N <= on.slabsOnce[q.Crowd(workers)]*q.Kernel.NR
-	case workers == 1 && q.counted(one) <= on.shared[one]:
+	case q.counted(one) <= on.shared[one]:
 		return true
 	case g.A == RowsOfA && sizeA <= on.nearA*l2 && q.held(workers, on.nearB) && q.M*q.PitchC <= on.nearC:
 		return true
@@ -100,7 +100,7 @@ func (q *Problem) keepsSums(g *Plan, rows, cols int) bool {
 	}
 	var fits bool
 	g.Room, fits = q.Room(g, rows, cols)
-	if !fits && q.sumsInC(g) {
+	if !fits {
 		g.Sums = InC
 		g.Room, fits = q.Room(g, rows, cols)
 	}
@@ -202,7 +202,7 @@ func (q *Problem) cut(g *Plan, workers, most int) (best SlabCut, least float64) 
 			fetched = CeilDiv(each, across) // for all slabs of its own side by side
 		}
 		panel := panelB
-		if q.spills(g, min(each, across)*wide*k.NR, each*wide*k.NR, ranges) {
+		if q.spills(g, each*wide*k.NR, ranges) {
 			panel *= 2
 		}
 		time := (each+late)*(rows*tiles+panel)*wide + fetched*q.On.panelA*tiles
@@ -216,9 +216,9 @@ func (q *Problem) cut(g *Plan, workers, most int) (best SlabCut, least float64) 
 		if g.B.lies() {
 			widest = CallLimit(k) / TileFlops(k, q.Words(min(q.ChainK(), q.K))) // nothing of B is to stay
 		}
-		for tiles := min(panelsA, max(tall, maxSlabRows/k.MR)); tiles > 0; tiles-- {
+		for tiles := max(tall, maxSlabRows/k.MR); tiles > 0; tiles-- {
 			tiles = balance(panelsA, tiles)
-			for wide := min(panelsB, widest); wide > 0; wide-- {
+			for wide := widest; wide > 0; wide-- {
 				wide = balance(panelsB, wide)
 				try(tiles, wide)
 			}
