@@ -10,7 +10,8 @@ import (
 
 // RoundRows rounds rows of n float32, which lie lds bytes apart, to elements of t, BF16 or F16, in rows ldd bytes
 // apart, and brings rows to come closer, as [CopyRows] does. With past, and if the rows of dst are whole lines of the
-// cache, they are stored past the caches, for others to see after a [Fence].
+// cache, they are stored past the caches, and are there when it returns: to wait for that takes a hundred nanoseconds
+// and more, so once for many rows.
 func RoundRows(t Type, dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, rows, n int, past bool) {
 	if !hasAVX2 || n <= 0 {
 		roundRowsGeneric(t, dst, ldd, src, lds, rows, n)
@@ -25,11 +26,10 @@ func RoundRows(t Type, dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, row
 			roundRowsF16(to, ldd, from, lds, some, n, past)
 		}
 	}
+	if past {
+		fence()
+	}
 }
-
-// Fence waits until what [RoundRows] stored past the caches is there: a hundred nanoseconds and more, so once for
-// many rows.
-func Fence() { fence() }
 
 // roundRowsMost bounds the rows of one call in assembly, as wide as a tile of C may be: a few microseconds.
 const roundRowsMost = 256

@@ -53,9 +53,6 @@ func (p *product) store(to, acc unsafe.Pointer, pitch, rows, cols int) {
 			p.complete(to, acc, pitch, acc, pitch, rows, cols)
 		}
 		asm.RoundRows(p.c.elem, to, ldc, acc, pitch, rows, cols, p.past)
-		if p.past {
-			asm.Fence()
-		}
 		return
 	}
 	p.storeOnOld(to, acc, pitch, rows, cols)
