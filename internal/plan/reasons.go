@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -49,6 +50,12 @@ func (q *Problem) Explain(t *strings.Builder, g *Plan) {
 	q.others(t, g)
 }
 
+// mega returns millions, to three digits.
+func mega(x float64) string {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x/1e6, 'g', 3, 64), 64)
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
+
 // others says why q is not shared otherwise than g has it.
 func (q *Problem) others(t *strings.Builder, g *Plan) {
 	workers := q.Procs
@@ -59,12 +66,12 @@ func (q *Problem) others(t *strings.Builder, g *Plan) {
 		}
 	}
 	if g.Share == ByCaller && q.Alone(c) {
-		fmt.Fprintf(t, "no other: %.3g MFLOP count as %.3g, and up to %.3g stay with their caller\n",
-			q.flops()/1e6, q.counted(c)/1e6, q.On.shared[c]/1e6)
+		fmt.Fprintf(t, "no other: %s MFLOP count as %s, and up to %s stay with their caller\n",
+			mega(q.flops()), mega(q.counted(c)), mega(q.On.shared[c]))
 		return
 	}
-	say("caller", g.Share == ByCaller, "%.3g MFLOP count as %.3g, and up to %.3g stay with it",
-		q.flops()/1e6, q.counted(c)/1e6, q.On.shared[c]/1e6)
+	say("caller", g.Share == ByCaller, "%s MFLOP count as %s, and up to %s stay with it",
+		mega(q.flops()), mega(q.counted(c)), mega(q.On.shared[c]))
 	rows := &q.On.Columns[c]
 	say("columns", g.Share == ByColumns, "%d rows are to be at most %d, or %d if B takes at most %.2g of the caches; "+
 		"it has %d elements, and is to have %d",
@@ -73,8 +80,8 @@ func (q *Problem) others(t *strings.Builder, g *Plan) {
 	case g.Share == ByColumns:
 		say("slabs", false, "of so few rows B is read but once")
 	case each > 0:
-		say("slabs", g.Share <= BySlabs, "%.3g MFLOP of each worker are to be at most %.3g",
-			q.flops()/1e6/float64(workers), each/1e6)
+		say("slabs", g.Share <= BySlabs, "%s MFLOP of each worker are to be at most %s",
+			mega(q.flops()/float64(workers)), mega(each))
 	default:
 		say("slabs", g.Share <= BySlabs,
 			"A and B are to be at most %.3g and %.3g second-level caches of each worker, or A %d KiB",
