@@ -29,7 +29,7 @@ func (q *Problem) planSlabs() (g Plan, near bool) {
 	case g.B == PackedB && q.FormB != AlongK && q.N*q.K >= q.On.groupB:
 		g.Group = min(q.On.group, CeilDiv(q.N, k.NR))
 	}
-	if q.operandBytes(1, 1) > SlabBytes || !q.near(&g, workers) {
+	if !q.near(&g, workers) {
 		return g, false
 	}
 	if workers == 1 && !q.Waits && q.keepsSums(&g, q.M, q.N) {
@@ -40,7 +40,9 @@ func (q *Problem) planSlabs() (g Plan, near bool) {
 	if workers == 1 && g.A == PanelsOfA && g.B != StreamedB && q.N > k.NR {
 		return g, false // each slab would pack A again
 	}
-	g.Slabs, g.Workers = q.best(&g, workers)
+	if g.Slabs, g.Workers = q.best(&g, workers); g.Slabs.Count == 0 {
+		return g, false
+	}
 	g.Group, g.Past = min(g.Group, CeilDiv(g.Slabs.Cols, k.NR)), q.exceeds(g.Workers)
 	return g, q.keepsSums(&g, min(q.M, g.Slabs.Rows+k.MR-1), g.Slabs.Cols)
 }
@@ -139,8 +141,8 @@ func (q *Problem) Room(g *Plan, rows, cols int) (r Room, fits bool) {
 }
 
 // operandBytes returns the bytes of A and B that a slab of so many tiles reads.
-func (q *Problem) operandBytes(tiles, wide int) int64 {
-	return int64(tiles*q.Kernel.MR+wide*q.Kernel.NR) * int64(q.K) * int64(q.Elem.Size())
+func (q *Problem) operandBytes(tiles, wide int) float64 {
+	return float64(min(tiles*q.Kernel.MR, q.M)+min(wide*q.Kernel.NR, q.N)) * float64(q.K*q.Elem.Size())
 }
 
 // best returns the fastest of the ways to cut the product, for most workers, or for fewer if the others would
@@ -193,7 +195,7 @@ func (q *Problem) cut(g *Plan, workers, most int) (best SlabCut, least float64) 
 		cut := SlabCut{
 			Rows: tiles * k.MR, Cols: wide * k.NR, Across: across, Count: down * across, Ranges: ranges, Span: span,
 		}
-		if cut.Count*ranges > barrier.MaxCount || own && q.operandBytes(tiles, wide) > SlabBytes {
+		if cut.Count*ranges > barrier.MaxCount || q.operandBytes(tiles, wide)*part > SlabBytes {
 			return
 		}
 		each := CeilDiv(cut.Count*ranges, workers)
