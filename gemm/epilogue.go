@@ -182,12 +182,3 @@ func (p *product) combine(dst unsafe.Pointer, ldd int, acc unsafe.Pointer, pitch
 	}
 	asm.Combine(dst, ldd, acc, pitch, rows, cols, p.alpha, p.beta)
 }
-
-// finishRows is how many rows of C kernels store at most before they are completed: caches keep so many, though they
-// are a power of two apart.
-const finishRows = 32
-
-// completeC completes rows x cols elements of C from to on.
-func (p *product) completeC(to unsafe.Pointer, rows, cols int) {
-	p.complete(to, to, p.c.pitch(), to, p.c.pitch(), rows, cols)
-}

@@ -57,7 +57,6 @@ func (pl *slabGrid) part(i int) slab {
 	in.M = end - row
 	in.a.ptr, in.a.rows = in.a.at(row, 0), in.M
 	in.c.ptr, in.c.rows = in.c.at(row, 0), in.M
-	in.layout(pl.g)
 	return in
 }
 

@@ -83,7 +83,7 @@ func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
 		}
 		switch {
 		case inC && p.inC:
-			p.completeC(at, rows, s.cols)
+			p.complete(at, at, to.pitch, at, to.pitch, rows, s.cols)
 		case ph.last && !inC:
 			p.epilogue(s.sums.row(row+over), s.row+row, s.col, rows, s.cols)
 		}
@@ -154,3 +154,7 @@ func (p *product) multiplyGroup(g *group, t *spin.Turn) {
 		p.multiply(s, ph, t)
 	}
 }
+
+// finishRows is how many rows of C kernels store at most before they are completed: caches keep so many, though they
+// are a power of two apart.
+const finishRows = 32

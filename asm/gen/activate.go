@@ -351,8 +351,8 @@ func (a *activator) loop(l loop) {
 	a.op("JMP %s", label("next"))
 }
 
-// activations writes the functions that pass over rows.
-func activations(s *source) {
+// writeActivations writes the functions that pass over rows.
+func writeActivations(s *source) {
 	for _, zmm := range []bool{true, false} {
 		a := activator{source: s, zmm: zmm}
 		a.write()

@@ -59,7 +59,8 @@ func (s *source) text(name, params, flags string, frame int, doc string) {
 			s.params = append(s.params, name+"_"+field)
 		}
 	}
-	fmt.Fprintf(s, "\n// func %s(%s)\n// %s\nTEXT ·%s(SB), %s, $%d-%d\n", name, params, doc, name, flags, frame, 8*len(s.params))
+	fmt.Fprintf(s, "\n// func %s(%s)\n// %s\n", name, params, doc)
+	fmt.Fprintf(s, "TEXT ·%s(SB), %s, $%d-%d\n", name, flags, frame, 8*len(s.params))
 	fmt.Fprintf(&s.declarations, "\n// %s\n//\n//go:noescape\nfunc %s(%s)\n", doc, name, params)
 }
 

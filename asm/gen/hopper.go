@@ -28,8 +28,8 @@ var hoppers = []hopper{
 	{name: "256F16x32", mr: 4, vecs: 3, sub: 24, products: 32, fraction: 13, f16: true},
 }
 
-// hopperFile writes the kernels of Hopper's arithmetic.
-func hopperFile(s *source) {
+// writeHopper writes the kernels of Hopper's arithmetic.
+func writeHopper(s *source) {
 	for _, h := range hoppers {
 		h.mul(s)
 	}

@@ -16,8 +16,8 @@ import "fmt"
 // A wide is such a kernel: 32 or, with 256 bits, 16 bytes of C go through a register of float64.
 type wide struct{ hopper }
 
-// wides writes the file of the kernels.
-func wides(s *source) {
+// writeHopperWides writes the file of the kernels.
+func writeHopperWides(s *source) {
 	for _, h := range []hopper{
 		{name: "512", zmm: true, mr: 8, sub: 32, vecs: 4},
 		{name: "256", mr: 4, sub: 24, vecs: 3},

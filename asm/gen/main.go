@@ -12,8 +12,8 @@ import (
 	"os"
 )
 
-// A family is the functions of zz_NAME_amd64.s, which zz_NAME_amd64.go declares. It is written by NAME.go, which
-// begins with the table of what there is.
+// A family is the functions of zz_NAME_amd64.s, which zz_NAME_amd64.go declares. It is written by NAME.go, which has
+// the table of what there is, or makes one for each of kernels; package asm's documentation has the grammar of names.
 type family struct {
 	name  string
 	write func(s *source)
@@ -37,9 +37,9 @@ var families = []family{
 	{"amx", writeAMX},
 	{"amxpack", writeAMXPacks},
 	{"amxsweep", writeAMXSweep},
-	{"hopper", hopperFile},
-	{"hopperwide", wides},
-	{"activate", activations},
+	{"hopper", writeHopper},
+	{"hopperwide", writeHopperWides},
+	{"activate", writeActivations},
 }
 
 // generate returns the generated files by name.

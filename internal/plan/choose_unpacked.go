@@ -34,18 +34,10 @@ func (q *Problem) Tiny() *asm.Unpacked {
 	return u
 }
 
-// readsBoth returns the kernel's way to multiply the operands where they lie, or nil.
-func (q *Problem) readsBoth() *asm.Unpacked {
-	if q.FormB != InRows || q.ElemA != q.ElemB {
-		return nil
-	}
-	return q.Kernel.Unpacked(q.Elem)
-}
-
-// readsFast reports whether that is faster than to pack operands.
+// readsFast reports whether it is faster to multiply operands where they lie than to pack them.
 func (q *Problem) readsFast() bool {
-	u, on, workers := q.readsBoth(), q.On, q.AtOnce()
-	if u == nil || q.exceeds(1) {
+	u, on, workers := q.Kernel.Unpacked(q.Elem), q.On, q.AtOnce()
+	if u == nil || q.FormB != InRows || q.ElemA != q.ElemB || q.exceeds(1) {
 		return false
 	}
 	size := q.sizeB()
