@@ -77,7 +77,7 @@ func (m Matrix[T]) At(i, j int) T { return m.Data[m.index(i, j)] }
 func (m Matrix[T]) Set(i, j int, v T) { m.Data[m.index(i, j)] = v }
 
 func (m Matrix[T]) index(i, j int) int {
-	if i < 0 || i >= m.Rows || j < 0 || j >= m.Cols {
+	if min(i, j) < 0 || i >= m.Rows || j >= m.Cols {
 		panic(fmt.Sprintf("gemm: element (%d, %d) is outside a %dx%d matrix", i, j, m.Rows, m.Cols))
 	}
 	cols := m.Cols

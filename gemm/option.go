@@ -257,7 +257,7 @@ func (s *settings) set(o *Option) error {
 		}
 		s.promotion = o.n[0]
 	case optArithmetic:
-		if a := Arithmetic(o.n[0]); a != Native && a != Hopper {
+		if a := Arithmetic(o.n[0]); a > Hopper {
 			return fmt.Errorf("gemm: WithArithmetic: %v is neither %v nor %v", a, Native, Hopper)
 		}
 		s.arithmetic = Arithmetic(o.n[0])

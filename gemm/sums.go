@@ -44,19 +44,19 @@ func (l lines) row(i int) unsafe.Pointer { return forward(l.at, i*l.pitch) }
 // places returns where a kernel finds sums, with its lds, and where it puts them, for those of the blocks before in
 // sums and those of parts of a block in chain; and whether these are to be added to those then.
 func (p *product) places(ph phase, sums, chain lines) (src lines, lds int, dst lines, adds bool) {
-	if dst = sums; ph.apart() {
-		dst = chain
-	}
-	src, lds = dst, dst.pitch
+	src, lds, dst = sums, sums.pitch, sums
 	switch {
-	case ph.added && !ph.apart():
+	case ph.apart():
+		src, lds, dst, adds = chain, chain.pitch, chain, ph.ends
+		if ph.first {
+			src = lines{}
+		} else if adds && p.Kernel.Onto() {
+			lds, dst, adds = lds|1, sums, false
+		}
+	case ph.added:
 		lds = -lds
 	case ph.first:
 		src = lines{}
-	}
-	adds = ph.apart() && ph.ends
-	if adds && p.Kernel.Onto() {
-		return src, lds | 1, sums, false
 	}
 	return src, lds, dst, adds
 }

@@ -12,11 +12,18 @@ const (
 	thinRows = 4       // rows that are not fewer than a kernel for unpacked operands wants
 )
 
-// Tiny returns the kernel's way to multiply the operands where they lie, if they are so small that to look for a
-// faster way takes longer, and K is no deeper than dot products may be. Panels of words are rows of K, too, but a strip
-// each; what lies along K is for a vector.
+// unpacked returns the kernel's way to multiply the operands where they lie, or nil.
+func (q *Problem) unpacked() *asm.Unpacked {
+	if q.ElemA != q.ElemB {
+		return nil
+	}
+	return q.Kernel.Unpacked(q.Elem)
+}
+
+// Tiny returns that way if they are so small that to look for a faster one takes longer, and K is no deeper than dot
+// products may be. Panels of words are rows of K, too, but a strip each; what lies along K is for a vector.
 func (q *Problem) Tiny() *asm.Unpacked {
-	u := q.Kernel.Unpacked(q.Elem)
+	u := q.unpacked()
 	if u == nil {
 		return nil
 	}
@@ -28,7 +35,7 @@ func (q *Problem) Tiny() *asm.Unpacked {
 		fits = q.N <= q.Kernel.NR || q.M == 1 && q.N*q.K <= tinyWork/4
 	}
 	// An int counts them wherever there is such a kernel.
-	if !fits || q.ElemA != q.ElemB || q.M*q.N*q.K > tinyWork || q.K >= dotBlocks*q.Elem.Block() {
+	if !fits || q.M*q.N*q.K > tinyWork || q.K >= dotBlocks*q.Elem.Block() {
 		return nil
 	}
 	return u
@@ -36,8 +43,8 @@ func (q *Problem) Tiny() *asm.Unpacked {
 
 // readsFast reports whether it is faster to multiply operands where they lie than to pack them.
 func (q *Problem) readsFast() bool {
-	u, on, workers := q.Kernel.Unpacked(q.Elem), q.On, q.AtOnce()
-	if u == nil || q.FormB != InRows || q.ElemA != q.ElemB || q.exceeds(1) {
+	u, on, workers := q.unpacked(), q.On, q.AtOnce()
+	if u == nil || q.FormB != InRows || q.exceeds(1) {
 		return false
 	}
 	size := q.sizeB()
