@@ -24,7 +24,7 @@ type columnGrid struct {
 	room  int // bytes of a worker's panels of B
 	mapA  tile.PanelMap
 	slot  []byte         // A: [block of K][panel]
-	acc   unsafe.Pointer // accumulators, if they outlast an item: [panel of B][rows][NR], or [m][n]
+	acc   unsafe.Pointer // sums, if they outlast an item: [panel of B][rows][NR], or [m][n]
 }
 
 // init lays out p as g says.

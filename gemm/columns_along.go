@@ -12,14 +12,10 @@ import (
 // along K: as rows of A, by panels of columns of B. Nothing of B is packed but what is
 // left of K where a tile ends. The accumulators are those of the transpose of C.
 func (st *columnGrid) computeAlong(mem unsafe.Pointer, t *spin.Turn, item, from, to int) {
-	acc, tail := st.accumulators(mem, from), unsafe.Add(mem, plan.StreamB)
 	for col := from; col < to; {
 		tiles := max(1, min(st.AlongTiles, (to-col)/st.Kernel.MR))
-		st.multiplyAlong(acc, tail, t, item, col, to, tiles)
+		st.multiplyAlong(st.accumulators(mem, col), unsafe.Add(mem, plan.StreamB), t, item, col, to, tiles)
 		col += tiles * st.Kernel.MR
-		if st.acc != nil {
-			acc = unsafe.Add(acc, tiles*st.BytesStrip(st.g))
-		}
 	}
 }
 

@@ -59,13 +59,12 @@ func (st *columnGrid) computePanels(s *scratch, t *spin.Turn, item, from, to int
 	s.sweep, s.behind = asm.Sweep{}, behind{}
 }
 
-// accumulators returns where those of a slab's strips lie, of which the first is
-// that of column from: at mem, unless they outlast the item.
-func (st *columnGrid) accumulators(mem unsafe.Pointer, from int) unsafe.Pointer {
+// accumulators returns where those of the columns from col on lie: at mem, unless they outlast the item.
+func (st *columnGrid) accumulators(mem unsafe.Pointer, col int) unsafe.Pointer {
 	if st.acc == nil {
 		return mem
 	}
-	return unsafe.Add(st.acc, from/st.StripCols(st.g)*st.BytesStrip(st.g))
+	return unsafe.Add(st.acc, col*st.PanelsA*st.mapA.Width()*4)
 }
 
 // blockA returns A's panels of a block of K.
@@ -73,18 +72,13 @@ func (st *columnGrid) blockA(step int) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
 }
 
-// computeStreamed multiplies an item's part of A by n columns from col on. Their sums are added up in C, or in mem,
-// from where they go to C, or to where they wait for the next item.
+// computeStreamed multiplies an item's part of A by n columns from col on. Their sums are added up in mem and go from
+// there to C, or to where they wait for the next item: workers that add to the same memory every few rows of K take its
+// lines from each other, though each has columns of its own, for a processor fetches the lines after them, too.
 func (st *columnGrid) computeStreamed(mem unsafe.Pointer, t *spin.Turn, item, col, n int) {
 	from, to := st.blocks(item)
 	a := blocksOfA{unsafe.Pointer(unsafe.SliceData(st.slot)), st.bytesA(), st.bk}
-	// Workers that add to C every few rows of K take its lines from each other, though each
-	// has columns of its own: a processor fetches the lines after them, too.
-	if st.g.Workers == 1 && st.Direct() {
-		st.streamBlocks(a, from, to, col, n, lines{st.c.at(0, col), st.c.pitch()}, false, t)
-		return
-	}
-	sums, wait := lines{mem, n * 4}, st.waiting(st.acc, col)
+	sums, wait := lines{mem, n * 4}, lines{forward(st.acc, col*4), st.N * 4}
 	if item > 0 {
 		asm.CopyRows(sums.at, sums.pitch, wait.at, wait.pitch, st.M, n*4)
 	}
@@ -94,13 +88,4 @@ func (st *columnGrid) computeStreamed(mem unsafe.Pointer, t *spin.Turn, item, co
 	} else {
 		asm.CopyRows(wait.at, wait.pitch, sums.at, sums.pitch, st.M, n*4)
 	}
-}
-
-// waiting returns where the sums from column col on wait for more of K, which another worker may multiply: in C, if
-// that holds them as they are, or in rows of sums.
-func (p *product) waiting(sums unsafe.Pointer, col int) lines {
-	if p.Direct() {
-		return lines{p.c.at(0, col), p.c.pitch()}
-	}
-	return lines{forward(sums, col*4), p.N * 4}
 }

@@ -69,12 +69,12 @@ func (p *product) streamPanel(a unsafe.Pointer, k0, depth, col, n int, sums line
 	for row := 0; row < p.M; row += k.MR {
 		if row > 0 { // nothing need lie behind the last
 			a, sums.at = unsafe.Add(a, k.PanelA(words)), sums.row(k.MR)
-		}
-		if row > 0 && p.Ready() && k.Edge() != nil {
-			s := strip{col: col, rows: p.M - row, cols: n, words: words, a: tilesOfA{at: a}, sums: sums}
-			s.b = p.panelB(k0, col)
-			p.multiply(&s, phase{first: true, ends: true, added: add}, t)
-			return
+			if p.Ready() && k.Edge() != nil {
+				s := strip{col: col, rows: p.M - row, cols: n, words: words, a: tilesOfA{at: a}, sums: sums}
+				s.b = p.panelB(k0, col)
+				p.multiply(&s, phase{first: true, ends: true, added: add}, t)
+				return
+			}
 		}
 		rows := min(k.MR, p.M-row)
 		p.stream(a, rows, k0, depth, col, n, sums, add)

@@ -225,22 +225,11 @@ func (q *Problem) cutItems(g *Plan) {
 func (q *Problem) BytesStrip(g *Plan) int { return g.Columns.PanelsA * q.Kernel.MR * q.Kernel.NR * 4 }
 
 func (q *Problem) BytesAcc(g *Plan) int {
-	summing := g.B == StreamedB // to rows of C or of sums like them
-	switch {
-	case g.Columns.Items == 1 || summing && q.Direct():
+	if g.Columns.Items == 1 {
 		return 0
-	case summing:
-		return q.M * q.N * 4
 	}
-	return CeilDiv(q.N, q.StripCols(g)) * q.BytesStrip(g)
-}
-
-// StripCols returns how many columns a strip of accumulators has.
-func (q *Problem) StripCols(g *Plan) int {
-	if g.B == AlongB {
-		return q.Kernel.MR
-	}
-	return q.Kernel.NR
+	high, _ := q.panelOfA(g.B, 0)
+	return g.Columns.PanelsA * high * RoundUp(q.N, q.Kernel.NR) * 4
 }
 
 // BehindBytes returns the bytes of two panels, and SumsEach how many strips of sums a panel of columns has: those
