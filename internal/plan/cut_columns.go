@@ -29,6 +29,9 @@ const (
 // longWorkers are the most workers of which each streams one long piece of B.
 var longWorkers = [forms]int{InRows: 8, AlongK: 2}
 
+// streamRow are the bytes of a row of B of which the slabs of more workers have whole pieces.
+var streamRow = [forms]int{InRows: 256}
+
 // SharesColumns reports whether workers had better share out the columns of a B that is read once.
 func (q *Problem) SharesColumns() bool {
 	workers := q.AtOnce()
@@ -170,14 +173,16 @@ func (q *Problem) cutColumns(g *Plan) {
 		cols = min(RoundUp(CeilDiv(panels, slabs), sweptPanels), block)
 	case StreamedB:
 		// Long pieces of memory are read fastest, but the slowest of many would keep the others waiting.
-		each := slabsEach
+		each, wide := slabsEach, streamRow[q.FormB]/size
 		if workers <= longWorkers[q.FormB] {
-			each = 1
+			each, wide = 1, 0
+		}
+		if workers <= 2 {
+			wide = k.StreamWidth(q.ElemB, min(q.M, k.MR)) // as many as are read at a time
 		}
 		block = min(LongCols, (ScratchBytes-2*tile.SlotAlign)/(q.M*4)) / k.NR
-		if cols = min(CeilDiv(panels, each*workers), block, widest); workers <= 2 {
-			cols = RoundUp(cols, k.StreamWidth(q.ElemB, min(q.M, k.MR))/k.NR) // as many as are read at a time
-		}
+		cols = min(CeilDiv(panels, each*workers), block, widest)
+		cols = RoundUp(cols, max(1, min(wide/k.NR, CeilDiv(panels, workers))))
 	case AlongB:
 		most := min(max(1, SlabBytes/(c.PanelsA*q.K*size)/k.NR), LongCols/k.NR)
 		cols = CeilDiv(panels, max(swept, CeilDiv(panels, most)))

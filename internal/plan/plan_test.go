@@ -304,7 +304,7 @@ func checkColumns(q *Problem, g *Plan) error {
 			return fmt.Errorf("%d rows of %d columns take %d bytes, there are %d", q.M, cols, got, ScratchBytes)
 		}
 		if wide := k.StreamWidth(q.ElemB, min(q.M, k.MR)); q.FormB == InPanels && g.Workers == 1 && c.PanelsA == 1 &&
-			c.Cols%wide != 0 {
+			c.Slabs > 1 && c.Cols%wide != 0 {
 			return fmt.Errorf("slabs of %d columns are not what is read at a time, %d", c.Cols, wide)
 		}
 		return nil
