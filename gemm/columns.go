@@ -47,7 +47,7 @@ func (st *columnGrid) init(p *product, g *plan.Plan) (err error) {
 	return err
 }
 
-// bytes returns the slot memory that the plan needs: A, and the accumulators that outlast an item.
+// Bytes returns the slot memory that the plan needs: A, and the accumulators that outlast an item.
 func (st *columnGrid) Bytes() int64 { return int64(st.bytesSlot()) + int64(st.BytesAcc(st.g)) }
 
 func (st *columnGrid) bytesSlot() int { return plan.RoundUp(st.Steps*st.bytesA(), tile.SlotAlign) }
@@ -108,3 +108,16 @@ func (st *columnGrid) Load(stage, item, cta, job int, bars []barrier.Barrier) {
 
 // LoadMulticast implements [pipeline.Program]; there is nothing to share.
 func (st *columnGrid) LoadMulticast(stage, item, job int, bars []barrier.Barrier) {}
+
+// accumulators returns where those of the columns from col on lie: at mem, unless they outlast the item.
+func (st *columnGrid) accumulators(mem unsafe.Pointer, col int) unsafe.Pointer {
+	if st.acc == nil {
+		return mem
+	}
+	return unsafe.Add(st.acc, col*st.PanelsA*st.mapA.Width()*4)
+}
+
+// blockA returns A's panels of a block of K.
+func (st *columnGrid) blockA(step int) unsafe.Pointer {
+	return unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
+}

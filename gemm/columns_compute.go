@@ -59,19 +59,6 @@ func (st *columnGrid) computePanels(s *scratch, t *spin.Turn, item, from, to int
 	s.sweep, s.behind = asm.Sweep{}, behind{}
 }
 
-// accumulators returns where those of the columns from col on lie: at mem, unless they outlast the item.
-func (st *columnGrid) accumulators(mem unsafe.Pointer, col int) unsafe.Pointer {
-	if st.acc == nil {
-		return mem
-	}
-	return unsafe.Add(st.acc, col*st.PanelsA*st.mapA.Width()*4)
-}
-
-// blockA returns A's panels of a block of K.
-func (st *columnGrid) blockA(step int) unsafe.Pointer {
-	return unsafe.Pointer(unsafe.SliceData(st.slot[step*st.bytesA():]))
-}
-
 // computeStreamed multiplies an item's part of A by n columns from col on. Their sums are added up in mem and go from
 // there to C, or to where they wait for the next item: workers that add to the same memory every few rows of K take its
 // lines from each other, though each has columns of its own, for a processor fetches the lines after them, too.

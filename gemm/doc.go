@@ -194,3 +194,22 @@
 // a millisecond, spinning, and then end: an idle engine has no goroutines. A call
 // returns when every helper has left its operands, also when it was cancelled.
 package gemm
+
+// The files, of which each uses only those that come after it:
+//
+//	multiply, explain                   a call, and what it would do
+//	packed_binary, packed               a B that is packed for many calls
+//	engine                              calls that share workers and memory, and plans that are kept
+//	prepare                             operands and options become a product
+//	run                                 a product that workers share:
+//	ring                                  on a ring
+//	columns_compute, columns_along,       by columns of B
+//	columns_swept, columns
+//	slabs                                 by slabs of C
+//	caller                              what one goroutine computes:
+//	slab_dots, slab_unpacked, stream      dot products, from operands where they lie, few rows,
+//	slab                                  or from panels
+//	strip, scratch, behind              a panel of B at a time, and what is packed meanwhile
+//	option, stats, matrix               what callers say and see
+//	epilogue, sums                      what becomes of sums, and where they wait
+//	product, finish, packing, view      operands without their types

@@ -10,9 +10,7 @@ import (
 )
 
 const (
-	streamMin    = 1 << 18  // least elements of a B whose columns are shared; smaller ones stay in a cache
 	MaxSlabs     = 1024     // slabs that workers look at to find one, unless they are many
-	slabsEach    = 4        // slabs for each of several workers, of which one may be slow
 	LongCols     = 8192     // columns that are read as they lie at a time
 	longRow      = 2 << 10  // bytes of a row of B that are long enough to be read fast, however large the slab
 	piecesEach   = 8        // slabs times items of each of many workers

@@ -19,6 +19,8 @@ const (
 
 // What is shared out.
 const (
+	streamMin = 1 << 18  // least elements of a B whose columns are shared; smaller ones stay in a cache
+	slabsEach = 4        // slabs for each of several workers, of which one may be slow
 	SlabBytes = 64 << 20 // bytes of A and B of a slab, for which a context waits
 	// Rows of a slab, at most, unless tiles of the kernel are high or more rows stay in a cache: beside them a
 	// second-level cache keeps as many panels of B as are packed at once.
