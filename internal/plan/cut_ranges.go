@@ -38,14 +38,11 @@ func (q *Problem) shareK(most int) (ranges, span int, part float64) {
 	return CeilDiv(blocks, span), span, min(1, float64(span*q.ChainK())/float64(q.K))
 }
 
-// spills reports whether a second-level cache has too few sets for what a worker reads of a B that it does not pack, so
-// many columns of a range of K: rows that lie a power of two apart share them.
-func (q *Problem) spills(g *Plan, columns, ranges int) bool {
-	if !g.B.lies() || q.FormB != InRows || q.Blocks() == 1 {
-		return false
-	}
+// spills reports whether a cache of so many bytes has too few sets for what a worker reads of a B where it lies, so many
+// columns of so many elements of K: rows that lie a power of two apart share them.
+func (q *Problem) spills(columns, depth, cache int) bool {
 	apart := min(pageBytes, q.PitchB&-q.PitchB)
-	return columns*q.ElemB.Size() < apart && q.K/ranges > q.On.l2/4*3/apart
+	return q.FormB == InRows && q.Blocks() > 1 && columns*q.ElemB.Size() < apart && depth > cache/apart
 }
 
 // adds returns the flops in the time that the busiest of the workers takes to add up what such a cut keeps apart,

@@ -64,7 +64,8 @@ func (q *Problem) slabSource() SourceB {
 // of their rows, however few are wanted.
 func (q *Problem) few() bool {
 	workers, on, k := q.AtOnce(), q.On, q.Kernel
-	cached := q.N*q.K < streamMin || workers > 2 && q.held(workers, on.Columns[few].part[q.FormB])
+	cached := q.N*q.K < streamMin || workers > 2 && q.held(workers, on.Columns[few].part[q.FormB]) &&
+		!q.spills(q.N/workers, q.K, 4*on.l2) // or hardly a quarter of it stays
 	return q.M <= on.fewRows[q.FormB] && cached && q.sizeB() > on.fewTurned[q.FormB] && !q.TransC && q.streams() &&
 		max(k.PanelA(q.Words(q.K)), q.M*q.N*4) <= fewBytes
 }
@@ -204,7 +205,7 @@ func (q *Problem) cut(g *Plan, workers, most int) (best SlabCut, least float64) 
 			fetched = CeilDiv(each, across) // for all slabs of its own side by side
 		}
 		panel := panelB
-		if q.spills(g, each*wide*k.NR, ranges) {
+		if g.B.lies() && q.spills(each*wide*k.NR, q.K/ranges, q.On.l2/4*3) {
 			panel *= 2
 		}
 		time := (each+late)*(rows*tiles+panel)*wide + fetched*q.On.panelA*tiles
