@@ -153,15 +153,6 @@ func prefetchB(s *source) func(step int) {
 	}
 }
 
-// prefetchC writes the prefetch of some rows of C: of the last byte of each line's worth, as in copy.
-func prefetchC(s *source) {
-	for range rowsOfC {
-		s.op("PREFETCHT0 63(AX)")
-		s.op("PREFETCHT0 127(AX)")
-		s.op("ADDQ (SP), AX")
-	}
-}
-
 // amxMul writes a strip kernel; see KernelFunc and Kernel.Strip for its contract.
 func amxMul(s *source, name string, a *sideA, c *sideC, doc string) {
 	params := "k, m int, a, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int"

@@ -101,3 +101,12 @@ func wholeLines(s *source) {
 	s.op("ORQ %s, AX", added)
 	s.op("TESTQ $63, AX")
 }
+
+// prefetchC writes the prefetch of some rows of C: of the last byte of each line's worth, as in copy.
+func prefetchC(s *source) {
+	for range rowsOfC {
+		s.op("PREFETCHT0 63(AX)")
+		s.op("PREFETCHT0 127(AX)")
+		s.op("ADDQ (SP), AX")
+	}
+}
