@@ -59,6 +59,6 @@ func (st *columnGrid) multiplyAlong(acc, tail unsafe.Pointer, t *spin.Turn, item
 	}
 	for i := 0; i < st.PanelsA && last == st.Steps; i++ {
 		row, sums := i*k.NR, unsafe.Add(acc, (i*high+col-at)*pitch)
-		st.storeTurned(st.c.at(row, col), sums, min(high, to-col), min(k.NR, st.M-row))
+		st.storeTransposed(st.c.at(row, col), sums, min(high, to-col), min(k.NR, st.M-row))
 	}
 }

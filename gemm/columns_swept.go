@@ -55,7 +55,7 @@ func (st *columnGrid) sweep(s *asm.Sweep, g *group, t *spin.Turn, goesOn bool) {
 			st.epilogue(at(g.sums.at, col), 0, col, st.M, k.NR)
 		}
 	}
-	if g.from = end; end < g.to { // nothing need lie behind the last
+	if g.from = end; end < g.to { // nothing need lie after the last
 		g.sums.at, g.chain = at(g.sums.at, end), at(g.chain, end)
 	}
 }

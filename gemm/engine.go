@@ -155,7 +155,7 @@ func (e *Engine) grid(in *slab, s *settings, g *plan.Plan, start time.Time) erro
 		return err
 	}
 	if s.stats != nil {
-		if in.turned {
+		if in.transposed {
 			st.TileM, st.TileN = st.TileN, st.TileM
 		}
 		w := task.Stats()

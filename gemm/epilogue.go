@@ -19,14 +19,14 @@ const maxNR = 64
 // overwritten, to C at (row, col): alpha·acc + beta·C, rounded once more if C has 16 bits.
 func (p *product) epilogue(acc unsafe.Pointer, row, col, rows, cols int) {
 	if p.c.trans { // as only a packed B leaves it: the operands could not change places
-		p.storeTurned(p.c.at(row, col), acc, rows, cols)
+		p.storeTransposed(p.c.at(row, col), acc, rows, cols)
 		return
 	}
 	p.store(p.c.at(row, col), acc, p.Kernel.NR*4, rows, cols)
 }
 
-// storeTurned is store for the transpose of rows x cols accumulators, NR to a row.
-func (p *product) storeTurned(to, acc unsafe.Pointer, rows, cols int) {
+// storeTransposed is store for the transpose of rows x cols accumulators, NR to a row.
+func (p *product) storeTransposed(to, acc unsafe.Pointer, rows, cols int) {
 	const width = asm.TransposeWidth
 	var turned [maxNR * width]float32
 	pitch := p.Kernel.NR * 4
@@ -116,16 +116,16 @@ func (p *product) setFinish(asked *finishing) error {
 	p.finish, p.inC = f, p.c.elem == asm.F32 && p.alpha == 1 && p.beta == 0 && !p.c.trans
 	for i, v := range &asked.vectors {
 		of, size := &vectorsOf[i], p.c.cols
-		if of.rows != p.turned {
+		if of.rows != p.transposed {
 			size = p.c.rows
 		}
 		if v.at != nil && v.n != size && !(i <= scalesA && v.n == 1) {
 			return fmt.Errorf("gemm: %s: %d values for the %d %s", of.option, v.n, size, of.of)
 		}
 		f.vectors[i].At = unsafe.Pointer(v.at)
-		switch alongRow := of.rows == (p.turned != p.c.trans); {
+		switch inRow := of.rows == (p.transposed != p.c.trans); {
 		case v.n == 1: // for all of C, or of its rows, or columns, there is one
-		case alongRow:
+		case inRow:
 			f.vectors[i].Col = 4
 		default:
 			f.vectors[i].Row = 4

@@ -60,9 +60,9 @@ func WithBeta(beta float32) Option { return Option{kind: optBeta, f: beta} }
 // WithContext cancels the product when ctx is done. Multiply then returns
 // ctx's error, or [context.Canceled] if ctx has none although its Done channel is
 // closed, after every worker has left the operands; C holds a mixture of old
-// values, new ones and incomplete sums. The context is looked at between the pieces that a worker
+// values, new ones and incomplete sums. The context is looked at between the parts that a worker
 // computes or copies, before a small product and not during it. With an assembly
-// kernel and the engine's own tile a piece takes a few milliseconds at most, or
+// kernel and the engine's own tile a part takes a few milliseconds at most, or
 // tens where A has few rows and K is in the tens of thousands or more. What a method
 // of ctx panics with is raised in Multiply, as a [*pipeline.RolePanic] if a worker
 // called it.
@@ -174,7 +174,7 @@ type Trace = pipeline.Trace
 
 // WithTrace has the workers note in t, which it empties first, what they do and when; and,
 // while package runtime/trace is on, as regions there. It costs a fraction of a microsecond
-// for each piece of the product, and memory. After an error t ends where the product did.
+// for each part of the product, and memory. After an error t ends where the product did.
 func WithTrace(t *Trace) Option {
 	return Option{kind: optTrace, at: [2]unsafe.Pointer{unsafe.Pointer(t)}}
 }

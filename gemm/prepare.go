@@ -35,7 +35,7 @@ func (s *settings) prepare(p *product, opts []Option) error {
 		p.Asked, p.Asked.Any = s.ring, true
 	}
 	if p.c.trans && !p.b.packed {
-		p.turn()
+		p.transpose()
 	}
 	if !p.Asked.Any {
 		p.vector()
@@ -72,20 +72,20 @@ func (s *settings) cutParts(p *product) error {
 // vector makes the product of a matrix by a vector that of a row by the transpose of the matrix.
 func (p *product) vector() {
 	if p.c.cols == 1 && p.c.stride == 1 { // one that was packed is plain by now
-		p.turn()
+		p.transpose()
 		p.c.row()
 		p.a.row()
 	}
 }
 
-// turn makes the product C' = B'·A'. Products of elements commute, so the bits stay.
-func (p *product) turn() {
+// transpose makes the product C' = B'·A'. Products of elements commute, so the bits stay.
+func (p *product) transpose() {
 	p.a.swap(&p.b)
-	p.c.turn()
-	p.a.turn()
-	p.b.turn()
+	p.c.transpose()
+	p.a.transpose()
+	p.b.transpose()
 	p.Asked.M, p.Asked.N = p.Asked.N, p.Asked.M
-	p.turned = !p.turned
+	p.transposed = !p.transposed
 }
 
 // pose makes p's problem, as far as a product that is too small to think about needs it.

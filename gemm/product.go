@@ -17,7 +17,7 @@ type product struct {
 	inC         bool    // sums that are elements of C have only to be finished there, while a cache has them
 	first       int     // element of K of a packed B that counts as the first
 	past        bool    // C is larger than the caches
-	turned      bool    // the caller has C' = B'·A'
+	transposed  bool    // the caller has C' = B'·A'
 }
 
 // rowsB returns where element k0 + at of K of the columns from col on lies, and

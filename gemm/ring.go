@@ -30,7 +30,7 @@ func (r *ring) init(p *product, g *plan.Plan) error {
 	stages := float64(r.TilesM) * float64(r.TilesN) * float64(r.Steps)
 	if stages > min(pipeline.MaxItems, math.MaxInt) {
 		m, n, rows, cols := p.M, p.N, p.Asked.M, p.Asked.N
-		if p.turned {
+		if p.transposed {
 			m, n, rows, cols = n, m, cols, rows
 		}
 		return fmt.Errorf("gemm: WithTile(%d, %d, %d) cuts a product of %dx%dx%d into %.0f stages; "+

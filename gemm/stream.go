@@ -7,8 +7,8 @@ import (
 	"example.com/leafhopper/internal/spin"
 )
 
-// inPlaceBytes are the bytes of B that a kernel reads in a call, a hundred microseconds or two from memory.
-const inPlaceBytes = 8 << 20
+// callBytes are the bytes of B that a kernel reads in a call, a hundred microseconds or two from memory.
+const callBytes = 8 << 20
 
 // runFewRows computes the columns from .. to-1 of so few rows that they are one panel. Beside the columns of other
 // workers their sums had better not be added to in C, see computeStreamed.
@@ -47,10 +47,10 @@ func (p *product) streamBlocks(a blocksOfA, from, to, col, n int, sums lines, ad
 		width = nr
 	case p.b.packed:
 	case p.b.trans: // rows along K, which are read fastest to their ends
-		deep = min(end-k0, deep*max(1, inPlaceBytes/(deep*nr*size)))
-		width = max(1, inPlaceBytes/(deep*nr*size)) * nr
+		deep = min(end-k0, deep*max(1, callBytes/(deep*nr*size)))
+		width = max(1, callBytes/(deep*nr*size)) * nr
 	default: // blocks of K that lie one after the other
-		deep *= max(1, inPlaceBytes/(deep*n*size))
+		deep *= max(1, callBytes/(deep*n*size))
 	}
 	for ; k0 < end; k0 += deep {
 		for j := 0; j < n; j += width {
@@ -67,7 +67,7 @@ func (p *product) streamBlocks(a blocksOfA, from, to, col, n int, sums lines, ad
 func (p *product) streamPanel(a unsafe.Pointer, k0, depth, col, n int, sums lines, add bool, t *spin.Turn) {
 	k, words := p.Kernel, p.Words(depth)
 	for row := 0; row < p.M; row += k.MR {
-		if row > 0 { // nothing need lie behind the last
+		if row > 0 { // nothing need lie after the last
 			a, sums.at = unsafe.Add(a, k.PanelA(words)), sums.row(k.MR)
 			if p.Ready() && k.Edge() != nil {
 				s := strip{col: col, rows: p.M - row, cols: n, words: words, a: tilesOfA{at: a}, sums: sums}

@@ -19,8 +19,8 @@ type view struct {
 	packed                  bool // of a Packed: ptr is its panels, stride the elements of K in a stage, a power of two
 }
 
-// turn makes v the view of the transpose.
-func (v *view) turn() {
+// transpose makes v the view of the transpose.
+func (v *view) transpose() {
 	v.rows, v.cols = v.cols, v.rows
 	v.trans = !v.trans
 }

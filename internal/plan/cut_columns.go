@@ -13,9 +13,9 @@ const (
 	MaxSlabs     = 1024     // slabs that workers look at to find one, unless they are many
 	LongCols     = 8192     // columns that are read as they lie at a time
 	longRow      = 2 << 10  // bytes of a row of B that are long enough to be read fast, however large the slab
-	piecesEach   = 8        // slabs times items of each of many workers
-	pieceBytes   = 64 << 10 // bytes of B in a piece, at least
-	PiecesAcc    = 8 << 20  // bytes of accumulators that outlast items, at most
+	itemsEach    = 8        // slabs times items of each of many workers
+	itemBytes    = 64 << 10 // bytes of B of a slab in an item, at least
+	ItemsAcc     = 8 << 20  // bytes of accumulators that outlast items, at most
 	alongMin     = 256      // least elements of K of columns that are read as rows
 	alongDepth   = 1024     // elements of K of B before the next panel of A reads them again
 	againDepth   = 4096     // the same where kernels for few rows do
@@ -24,10 +24,10 @@ const (
 	sweptPanels  = 2        // panels of B in a piece
 )
 
-// longWorkers are the most workers of which each streams one long piece of B.
+// longWorkers are the most workers of which each streams one long slab of B.
 var longWorkers = [forms]int{InRows: 8, AlongK: 2}
 
-// streamRow are the bytes of a row of B of which the slabs of more workers have whole pieces.
+// streamRow are the bytes of a row of B of which the slabs of more workers are multiples.
 var streamRow = [forms]int{InRows: 256}
 
 // SharesColumns reports whether workers had better share out the columns of a B that is read once.
@@ -77,7 +77,7 @@ func (q *Problem) streamSource() SourceB {
 	if q.N*q.K >= on.alongEach*q.AtOnce() {
 		along = on.alongWide
 	}
-	few := on.inPlace[q.FormB]
+	few := on.streamed[q.FormB]
 	if q.narrow() {
 		few /= 2 // for it would be widened again for every panel of A
 	}
@@ -152,7 +152,7 @@ func (q *Problem) cutColumns(g *Plan) {
 	block := max(1, min(StreamB/k.PanelB(q.Words(g.Depth)), StreamAcc/strip))
 	widest := max(SlabBytes/(q.K*size), longRow/size) / k.NR
 	cols := min(share, block)
-	swept := q.On.sweeps[q.Crowd(workers)] * workers
+	swept := q.On.sweptSlabs[q.Crowd(workers)] * workers
 	switch g.B {
 	case PackedB:
 		if q.On.group > 1 && q.FormB == InRows {
@@ -170,7 +170,7 @@ func (q *Problem) cutColumns(g *Plan) {
 		slabs := max(swept, CeilDiv(panels, max(1, widest/CeilDiv(q.M, k.NR))))
 		cols = min(RoundUp(CeilDiv(panels, slabs), sweptPanels), block)
 	case StreamedB:
-		// Long pieces of memory are read fastest, but the slowest of many would keep the others waiting.
+		// What is long in memory is read fastest, but the slowest of many would keep the others waiting.
 		each, wide := slabsEach, streamRow[q.FormB]/size
 		if workers <= longWorkers[q.FormB] {
 			each, wide = 1, 0
@@ -203,8 +203,8 @@ func (q *Problem) cutAlong(g *Plan) {
 	g.Columns.AlongTiles = max(1, min(near, call, StreamB/q.BytesStrip(g)))
 }
 
-// pieceRow are the bytes of a row of K in a piece, at least.
-var pieceRow = [forms]int{InRows: 1, AlongK: 8 << 10, InPanels: 1}
+// itemRow are the bytes of a row of K in an item, at least.
+var itemRow = [forms]int{InRows: 1, AlongK: 8 << 10, InPanels: 1}
 
 // cutItems cuts K into items. Many workers end together if what a slow one has left of its slabs is done by
 // others: down K a slab goes from hand to hand.
@@ -213,10 +213,10 @@ func (q *Problem) cutItems(g *Plan) {
 	c.Items = 1
 	if q.Crowd(g.Workers) >= Many {
 		row := q.K * q.ElemB.Size()
-		most := min(c.Steps, pipeline.MaxDepth, min(c.Cols, q.N)*row/pieceBytes, row/pieceRow[q.FormB])
-		c.Items = max(1, min(most, piecesEach*g.Workers/c.Slabs))
+		most := min(c.Steps, pipeline.MaxDepth, min(c.Cols, q.N)*row/itemBytes, row/itemRow[q.FormB])
+		c.Items = max(1, min(most, itemsEach*g.Workers/c.Slabs))
 	}
-	if q.BytesAcc(g) > PiecesAcc {
+	if q.BytesAcc(g) > ItemsAcc {
 		c.Items = 1
 	}
 	c.Span = RoundUp(CeilDiv(c.Steps, c.Items), c.Each) // whole blocks

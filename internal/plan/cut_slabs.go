@@ -66,7 +66,7 @@ func (q *Problem) few() bool {
 	workers, on, k := q.AtOnce(), q.On, q.Kernel
 	cached := q.N*q.K < streamMin || workers > 2 && q.held(workers, on.Columns[few].part[q.FormB]) &&
 		!q.spills(q.N/workers, q.K, 4*on.l2) // or hardly a quarter of it stays
-	return q.M <= on.fewRows[q.FormB] && cached && q.sizeB() > on.fewTurned[q.FormB] && !q.TransC && q.streams() &&
+	return q.M <= on.fewRows[q.FormB] && cached && q.sizeB() > on.fewLeast[q.FormB] && !q.TransC && q.streams() &&
 		max(k.PanelA(q.Words(q.K)), q.M*q.N*4) <= fewBytes
 }
 

@@ -293,8 +293,8 @@ func checkColumns(q *Problem, g *Plan) error {
 	case c.Items < 1 || c.Items > pipeline.MaxDepth || c.Span < 1 || c.Span%c.Each != 0 ||
 		(c.Items-1)*c.Span >= c.Steps || c.Items*c.Span < c.Steps:
 		return fmt.Errorf("%d items of %d steps are not %d steps", c.Items, c.Span, c.Steps)
-	case q.BytesAcc(g) > PiecesAcc:
-		return fmt.Errorf("accumulators that outlast items take %d bytes, the bound is %d", q.BytesAcc(g), PiecesAcc)
+	case q.BytesAcc(g) > ItemsAcc:
+		return fmt.Errorf("accumulators that outlast items take %d bytes, the bound is %d", q.BytesAcc(g), ItemsAcc)
 	case c.JobPanels < 1 || c.JobPanels*g.Workers < c.Steps*c.PanelsA:
 		return fmt.Errorf("%d panels of a job", c.JobPanels)
 	}

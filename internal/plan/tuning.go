@@ -34,8 +34,8 @@ type Tuning struct {
 
 	// How few rows are multiplied.
 	fewRows    [forms]int  // rows up to which kernels for few are faster than tiles where B stays in a cache (F)
-	fewTurned  [forms]int  // bytes of B up to which they are not (S)
-	inPlace    [forms]int  // rows up to which they take a B in a stream, as it lies or is packed (F)
+	fewLeast   [forms]int  // bytes of B up to which they are not (S)
+	streamed   [forms]int  // rows up to which they take a B in a stream, as it lies or is packed (F)
 	along      [crowds]int // rows up to which columns of B along K are read as rows of A (F)
 	alongWide  int         // the same if each worker has many elements of B (F)
 	alongEach  int         // elements of B of each worker that are enough for that (F)
@@ -43,7 +43,7 @@ type Tuning struct {
 	swept      [crowds]int // rows up to which a kernel packs pieces of B as it multiplies them (F)
 	sweptHeld  int         // the same of a B that a second-level cache holds (F)
 	fresh      [forms]int  // words of K in a panel that is packed behind products (F)
-	sweeps     [crowds]int // slabs of each worker that sweeps or reads along: long rows are read fastest (F)
+	sweptSlabs [crowds]int // slabs of each worker that sweeps or reads along: long rows are read fastest (F)
 
 	// What is not packed: float32.
 	unpacked      int     // bytes of B, or four second-level caches, up to which few rows or columns read it so (S)
@@ -119,14 +119,14 @@ var words = Tuning{
 	panelB:    6,
 
 	fewRows:    [forms]int{8, 8, 4},
-	fewTurned:  [forms]int{AlongK: 32 << 10},
-	inPlace:    [forms]int{8, 8, 32},
+	fewLeast:   [forms]int{AlongK: 32 << 10},
+	streamed:   [forms]int{8, 8, 32},
 	along:      [crowds]int{64, 64, 64, 0, 0},
 	alongWide:  128,
 	alongEach:  1 << 20,
 	alongSpare: 4,
 	fresh:      [forms]int{256, 256, 0},
-	sweeps:     [crowds]int{1, 4, 4, 2, 2},
+	sweptSlabs: [crowds]int{1, 4, 4, 2, 2},
 
 	unpacked:      4 << 20,
 	unpackedThin:  1 << 20,
@@ -147,7 +147,7 @@ var tunings = []struct {
 	set             func(t *Tuning)
 }{
 	{"zen4", "", func(t *Tuning) {
-		t.inPlace[AlongK] = 16
+		t.streamed[AlongK] = 16
 	}},
 	{"", "avx512bf16", func(t *Tuning) {
 		t.shared = all(5.0 * (1 << 18))
@@ -161,8 +161,8 @@ var tunings = []struct {
 			t.Columns[c].Most[AlongK] = 64 // nothing is packed behind products
 		}
 		t.fewRows = [forms]int{3, 2, 3}
-		t.fewTurned[AlongK] = 64 << 10
-		t.inPlace = [forms]int{4, 4, 8}
+		t.fewLeast[AlongK] = 64 << 10
+		t.streamed = [forms]int{4, 4, 8}
 		t.fresh = [forms]int{128, 128, 0}
 		t.along, t.alongWide = [crowds]int{}, 0
 	}},
@@ -214,8 +214,8 @@ func amxTuning(t *Tuning) {
 	t.ownC = true
 	t.panelA, t.panelB, t.slabFlops = 10, 32, 256<<10
 	t.fewRows = [forms]int{4, 2, 2}
-	t.fewTurned[AlongK] = 8 << 10
-	t.inPlace = [forms]int{8, 4, 4}
+	t.fewLeast[AlongK] = 8 << 10
+	t.streamed = [forms]int{8, 4, 4}
 	t.along, t.alongSpare = all(64), 32
 	t.swept, t.sweptHeld = [crowds]int{128, 48, 48, 32, 32}, 48
 	t.group, t.groupB, t.packs[wide], t.slabTiles[wide] = 8, 1<<16, true, 32
@@ -235,5 +235,5 @@ func noStreams(t *Tuning) {
 	}
 	t.along, t.alongWide = [crowds]int{}, 0
 	t.leastRows, t.packs = [crowds][forms]int{}, [crowds]bool{}
-	t.fewRows, t.inPlace = [forms]int{}, [forms]int{}
+	t.fewRows, t.streamed = [forms]int{}, [forms]int{}
 }
