@@ -5,12 +5,12 @@ import (
 	"unsafe"
 )
 
-// An EdgeFunc is a [KernelFunc] for the edges of C. It computes the first r rows and n columns of one tile, both at
-// least 1, in the time that so many rows and vectors of columns take, and neither reads the rest from src nor writes
-// it to dst. Word p of row i of A is at a + i·lda + p·step: lda and step are 4 and 4·MR in a panel, and anything
-// where A is read where it lies. b is one whole panel.
+// An EdgeFunc is a [KernelFunc] for the edges of C. It computes the first r rows and n columns of tiles one below the
+// other, both at least 1, in the time that so many rows and vectors of columns take, and neither reads the rest from
+// src nor writes it to dst. Word p of row i of A's tile t is at a + t·next + i·lda + p·step: lda and step are 4 and
+// 4·MR in a panel, and anything where A is read where it lies. b is one whole panel.
 type EdgeFunc func(
-	r, n, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int,
+	r, n, k int, a unsafe.Pointer, lda, step, next int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int,
 )
 
 // Edge returns the kernel's EdgeFunc, or nil if it has none.
@@ -19,12 +19,15 @@ func (k *Kernel) Edge() EdgeFunc { return k.edge }
 // edgeGeneric is the twin of the kernels of kern for edges; mul is the kernel's Mul or Ref.
 func edgeGeneric(kern *Kernel, mul KernelFunc) EdgeFunc {
 	return func(
-		r, n, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd int,
+		r, n, k int, a unsafe.Pointer, lda, step, next int, b, src unsafe.Pointer, lds int,
+		dst unsafe.Pointer, ldd int,
 	) {
-		panel, tile := make([]uint32, max(1, kern.MR*k)), make([]float32, kern.MR*kern.NR)
-		for p := range k {
-			for i := range r {
-				panel[p*kern.MR+i] = *(*uint32)(unsafe.Add(a, i*lda+p*step))
+		tiles := (r + kern.MR - 1) / kern.MR
+		panels, tile := make([]uint32, max(1, tiles*kern.MR*k)), make([]float32, tiles*kern.MR*kern.NR)
+		for i := range r {
+			t, row := i/kern.MR, i%kern.MR
+			for p := range k {
+				panels[(t*k+p)*kern.MR+row] = *(*uint32)(unsafe.Add(a, t*next+row*lda+p*step))
 			}
 		}
 		row := func(p unsafe.Pointer, i, ld int) []float32 { return unsafe.Slice((*float32)(unsafe.Add(p, i*ld)), n) }
@@ -42,7 +45,7 @@ func edgeGeneric(kern *Kernel, mul KernelFunc) EdgeFunc {
 				copy(tile[i*kern.NR:], row(src, i, apart))
 			}
 		}
-		mul(k, 1, unsafe.Pointer(unsafe.SliceData(panel)), b, from, pitch|lds&1,
+		mul(k, tiles, unsafe.Pointer(unsafe.SliceData(panels)), b, from, pitch|lds&1,
 			unsafe.Pointer(unsafe.SliceData(out)), kern.NR*4)
 		for i := range r {
 			copy(row(dst, i, ldd), out[i*kern.NR:])

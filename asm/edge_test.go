@@ -29,15 +29,16 @@ func TestEdge(t *testing.T) {
 			t.Skip("has no kernels for edges")
 		}
 		const maxPitch = 4096 + 4
-		sizeC := kern.MR*(kern.NR*4+76) + canary
+		most := 2*kern.MR + 1
+		sizeC := most*(kern.NR*4+76) + canary
 		mem := strip{
-			newGuarded(t, max(kern.MR, edgeMaxK)*maxPitch), newGuarded(t, kern.PanelB(edgeMaxK)),
+			newGuarded(t, (max(most, edgeMaxK)+kern.MR)*maxPitch), newGuarded(t, kern.PanelB(edgeMaxK)),
 			newGuarded(t, sizeC), newGuarded(t, sizeC),
 		}
 		for _, values := range operands {
 			t.Run(values.name, func(t *testing.T) {
 				r := rand.New(rand.NewPCG(51, 52))
-				for rows := 1; rows <= kern.MR; rows++ {
+				for rows := 1; rows <= most; rows++ {
 					for cols := 1; cols <= kern.NR; cols++ {
 						for lie := range 3 {
 							if (testing.Short() || raceEnabled) && (rows+cols+lie)%7 > 0 {
@@ -47,11 +48,12 @@ func TestEdge(t *testing.T) {
 								source: r.IntN(sources(kern)), atEnd: r.IntN(2) == 0}
 							switch lie {
 							case 0:
-								c.lda, c.step = 4, 4*kern.MR
+								c.lda, c.step, c.next = 4, 4*kern.MR, kern.PanelA(c.k)
 							case 1:
 								c.lda, c.step = c.k*4+r.IntN(100), 4
+								c.next = kern.MR * c.lda
 							case 2:
-								c.lda, c.step = 4, r.IntN(maxPitch-4*kern.MR)
+								c.lda, c.step, c.next = 4, most*4+r.IntN(maxPitch-most*4), kern.MR*4
 							}
 							if err := c.check(mem, r, values.word); err != nil {
 								t.Fatal(err)
@@ -66,12 +68,15 @@ func TestEdge(t *testing.T) {
 
 // An edgeCase is one call of an EdgeFunc.
 type edgeCase struct {
-	kern      *Kernel
-	r, n, k   int
-	lda, step int
-	source    int  // see sources
-	atEnd     bool // all operands lie at the end of their memory, otherwise at its start
+	kern            *Kernel
+	r, n, k         int
+	lda, step, next int
+	source          int  // see sources
+	atEnd           bool // all operands lie at the end of their memory, otherwise at its start
 }
+
+// rowA is where row i of A begins.
+func (c edgeCase) rowA(i int) int { return i/c.kern.MR*c.next + i%c.kern.MR*c.lda }
 
 func (c edgeCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack int) uint32) error {
 	kern := c.kern
@@ -79,7 +84,10 @@ func (c edgeCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack i
 	fill := filler(r, word)
 	spanA, spanC := 0, func(pitch int) int { return (c.r-1)*pitch + c.n*4 }
 	if c.k > 0 {
-		spanA = (c.r-1)*c.lda + (c.k-1)*c.step + 4
+		spanA = c.rowA(c.r-1) + (c.k-1)*c.step + 4
+		for i := range c.r { // panels are not one row after the other
+			spanA = max(spanA, c.rowA(i)+(c.k-1)*c.step+4)
+		}
 	}
 	a, bytesA := mem.a.place(spanA, c.atEnd)
 	b, bytesB := mem.b.place(kern.PanelB(c.k), c.atEnd)
@@ -90,7 +98,7 @@ func (c edgeCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack i
 	}
 	for i := range c.r {
 		for p := range c.k {
-			fill(unsafe.Add(a, i*c.lda+p*c.step), 4, kern.KPack)
+			fill(unsafe.Add(a, c.rowA(i)+p*c.step), 4, kern.KPack)
 		}
 	}
 	fill(b, len(bytesB), kern.KPack)
@@ -101,13 +109,13 @@ func (c edgeCase) check(mem strip, r *rand.Rand, word func(r *rand.Rand, kpack i
 	before, dstBefore := slices.Concat(readOnly...), bytes.Clone(mem.dst.mem)
 	run := func(f EdgeFunc) []byte {
 		copy(mem.dst.mem, dstBefore)
-		f(c.r, c.n, c.k, a, c.lda, c.step, b, src, signed(lds, c.source), dst, ldd)
+		f(c.r, c.n, c.k, a, c.lda, c.step, c.next, b, src, signed(lds, c.source), dst, ldd)
 		return bytes.Clone(mem.dst.mem)
 	}
 	got := run(kern.Edge())
 	report := func(format string, args ...any) error {
-		return fmt.Errorf("%d rows, %d columns, k=%d lda=%d step=%d source=%d lds=%d ldd=%d atEnd=%v: %s", c.r, c.n,
-			c.k, c.lda, c.step, c.source, lds, ldd, c.atEnd, fmt.Sprintf(format, args...))
+		return fmt.Errorf("%d rows, %d columns, k=%d lda=%d step=%d next=%d source=%d lds=%d ldd=%d atEnd=%v: %s", c.r, c.n,
+			c.k, c.lda, c.step, c.next, c.source, lds, ldd, c.atEnd, fmt.Sprintf(format, args...))
 	}
 	if !bytes.Equal(before, slices.Concat(readOnly...)) {
 		return report("an operand that is only read was written")

@@ -73,7 +73,7 @@ func TestTwoNaNs(t *testing.T) {
 				}
 				if f := k.Edge(); f != nil {
 					check("edge", m, k.NR, func(dst unsafe.Pointer) {
-						f(m, k.NR, words, panelA, 4, 4*k.MR, panelB, nil, 0, dst, pitch)
+						f(m, k.NR, words, panelA, 4, 4*k.MR, k.PanelA(words), panelB, nil, 0, dst, pitch)
 					})
 				}
 			}

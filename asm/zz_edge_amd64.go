@@ -9,69 +9,69 @@ import "unsafe"
 // r rows by 1 vectors of columns.
 //
 //go:noescape
-func edge512Pairsx1(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+func edge512Pairsx1(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 
 // r rows by 1 vectors of columns.
 //
 //go:noescape
-func edgeShort512Pairsx1(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+func edgeShort512Pairsx1(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 
 // r rows by 2 vectors of columns.
 //
 //go:noescape
-func edge512Pairsx2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+func edge512Pairsx2(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 
 // r rows by 2 vectors of columns.
 //
 //go:noescape
-func edgeShort512Pairsx2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+func edgeShort512Pairsx2(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 
 // r rows by 1 vectors of columns.
 //
 //go:noescape
-func edge512Wordsx1(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+func edge512Wordsx1(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 
 // r rows by 1 vectors of columns.
 //
 //go:noescape
-func edgeShort512Wordsx1(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+func edgeShort512Wordsx1(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 
 // r rows by 2 vectors of columns.
 //
 //go:noescape
-func edge512Wordsx2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+func edge512Wordsx2(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 
 // r rows by 2 vectors of columns.
 //
 //go:noescape
-func edgeShort512Wordsx2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+func edgeShort512Wordsx2(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 
 // r rows by 1 vectors of columns.
 //
 //go:noescape
-func edge256Wordsx1(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+func edge256Wordsx1(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 
 // r rows by 1 vectors of columns.
 //
 //go:noescape
-func edgeShort256Wordsx1(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+func edgeShort256Wordsx1(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 
 // r rows by 2 vectors of columns.
 //
 //go:noescape
-func edge256Wordsx2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+func edge256Wordsx2(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 
 // r rows by 2 vectors of columns.
 //
 //go:noescape
-func edgeShort256Wordsx2(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+func edgeShort256Wordsx2(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 
 // r rows by 3 vectors of columns.
 //
 //go:noescape
-func edge256Wordsx3(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+func edge256Wordsx3(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
 
 // r rows by 3 vectors of columns.
 //
 //go:noescape
-func edgeShort256Wordsx3(r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)
+func edgeShort256Wordsx3(r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int)

@@ -64,7 +64,7 @@ func (p *product) multiply(s *strip, ph phase, t *spin.Turn) {
 		at, over := to.row(row), 0 // rows of the tile that those before have, too
 		switch how {
 		case byEdge:
-			k.Edge()(rows, s.cols, s.words, a, lda, step, s.b, from, lds, at, to.pitch)
+			k.Edge()(rows, s.cols, s.words, a, lda, step, tile, s.b, from, lds, at, to.pitch)
 		case byPacking:
 			k.MulPack(p.b.elem, s.words, n, a, s.b, from, lds, at, to.pitch, &s.pack)
 			s.pack.K = 0
@@ -103,14 +103,15 @@ func (p *product) next(s *strip, rows int) (tiles int, how way) {
 	case s.pack.K > 0:
 		return min(plan.CeilDiv(rows, k.MR), plan.CeilDiv(s.pack.K/k.KPack*asm.PackSteps, s.words)), byPacking
 	case k.Edge() != nil && (whole == 0 || s.cols < k.NR):
-		return 1, byEdge
-	case p.inC:
+		whole, how = plan.CeilDiv(rows, k.MR), byEdge
+	}
+	if p.inC {
 		whole = min(whole, finishRows/k.MR)
 	}
 	if flops := plan.TileFlops(k, s.words); whole*flops > plan.CallLimit(k) {
 		whole = plan.CallLimit(k) / flops
 	}
-	return max(1, whole), byTiles
+	return max(1, whole), how
 }
 
 // A group is rows of A by some columns of B, for some elements of K: a strip that moves on.

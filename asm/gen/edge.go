@@ -6,13 +6,17 @@ import "fmt"
 // EdgeFunc.
 type edgeKernel struct{ masked }
 
+// edgeSums is how many sums at least do not wait for each other.
+const edgeSums = 8
+
 // writeEdges writes those of all kernels, for each number of vectors, short or not.
 func writeEdges(s *source) {
 	for _, k := range kernels {
-		most := k.vecs
+		most, high := k.vecs, k.mr
 		for k.width, k.vecs = most, 1; k.vecs <= most; k.vecs++ {
+			k.mr = max(high, edgeSums/k.vecs)
 			for _, short := range []bool{false, true} {
-				edgeKernel{masked{k, short, k.mr * most}}.mul(s)
+				edgeKernel{masked{k, short, k.mr * k.vecs}}.mul(s)
 			}
 		}
 	}
@@ -23,6 +27,14 @@ func writeEdges(s *source) {
 type stepA struct {
 	rowsA
 	step string // register
+}
+
+// tile sets at4, if there are so many rows.
+func (a stepA) tile(s *source) {
+	if a.mr > 4 {
+		s.load("fifth", a.at4)
+		s.op("ADDQ %s, %s", a.at, a.at4)
+	}
 }
 
 func (a stepA) advance(s *source, n int) {
@@ -45,7 +57,7 @@ const edgeUnroll = 2
 //	K1 or, of AVX2 and outside the loop, the first register of B: mask of the last vector
 func (k edgeKernel) mul(s *source) {
 	s.function(k.called("edge"),
-		"r, k int, a unsafe.Pointer, lda, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int",
+		"r, k int, a unsafe.Pointer, lda, fifth, step int, b, src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, last int",
 		0, fmt.Sprintf("r rows by %d vectors of columns.", k.vecs))
 	k.setMask(s)
 	s.load("r", "AX", "k", "CX", "a", "SI", "lda", "R12", "step", "R14",
@@ -128,7 +140,7 @@ func (k edgeKernel) rows(s *source, r int) {
 
 // step writes step u of a turn of the loop over K. All of a vector of B is there, as it lies in a panel.
 func (k edgeKernel) step(s *source, a operandA, r, u int) {
-	b0 := k.mr * k.width
+	b0 := k.mr * k.vecs
 	bcast := b0 + k.width
 	spare := k.registers() - bcast
 	for v := range k.vecs {
