@@ -8,7 +8,7 @@ import "unsafe"
 // either the rows of A or, if K lies across them, its columns. m, n and k are at least 1. The bits are those of the
 // kernel's [KernelFunc].
 //
-// It brings rows of B closer 4 before it multiplies them, and reads all of B for every [Unpacked.Rows] rows of A.
+// It brings B closer before it multiplies it, and reads all of it for every [Unpacked.Rows] rows of A.
 type UnpackedFunc func(
 	m, n, k int, a unsafe.Pointer, lda int, b unsafe.Pointer, ldb int, dst unsafe.Pointer, ldd int, add bool,
 )

@@ -39,10 +39,15 @@ func (a crossA) advance(s *source, n int) {
 	}
 }
 
-// unpackedAhead is how many rows of K a kernel prefetches ahead: rows far apart are nothing that the processor would
-// fetch by itself. Those a power of two apart share a set of the cache, where 8 ahead would take the places of 8 that
-// are needed again.
-const unpackedAhead = 4
+// unpackedAhead is how many rows of K a kernel prefetches ahead for fewer rows of A than unpackedFew, which wait for
+// the next line of B: rows far apart are nothing that the processor would fetch by itself. Those a power of two apart
+// share a set of the first-level cache, where 8 ahead would take the places of 8 that are needed again. So for more
+// rows, and with AVX2, whose rows of a strip are a line or two, a kernel prefetches the next strip instead, and to the
+// second-level cache.
+const (
+	unpackedAhead = 4
+	unpackedFew   = 4
+)
 
 // mul writes the kernel, a loop over K for each number of rows that a tile may have.
 //
@@ -128,8 +133,12 @@ func (k unpackedKernel) row(s *source, a operandA, r int) {
 	for v := range k.vecs {
 		k.move(s, v, true, fmt.Sprintf("%d(DI)", v*k.bytes()), k.column(b0+v, v))
 	}
-	for v := range k.vecs {
-		s.op("PREFETCHT0 %d(DI)(R9*%d)", v*k.bytes(), unpackedAhead)
+	for size, o := k.vecs*k.bytes(), 0; o < size; o += 64 {
+		if k.zmm && r < unpackedFew {
+			s.op("PREFETCHT0 %d(DI)(R9*%d)", o, unpackedAhead)
+		} else { // its last byte, as where a line begins before the row it came with the strip before
+			s.op("PREFETCHT1 %d(DI)", (size+63)/64*64+min(o+64, size)-1)
+		}
 	}
 	s.op("ADDQ R9, DI")
 	k.products(s, a, r, b0, bcast, spare)
