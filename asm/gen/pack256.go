@@ -27,58 +27,57 @@ func name256(what string, f form, width, n int) string {
 	return name
 }
 
-// transpose256 writes a packer of one panel of 4 or 24 words from n rows of contiguous K, in blocks of 8; k is a
-// multiple of 8.
+// transpose256 writes a packer of one panel of 4 or 24 words from n rows of contiguous K, up to 8 rows after the other,
+// in blocks of 8 words; k is a multiple of 8. Rows often lie a power of two apart, and a first-level cache of 8 ways
+// keeps a line of no more. For the same reason the rows after them are prefetched to the second-level cache.
 //
-//	SI source   R9 stride   R10 stride·3   DI dst   CX elements of K left   AX BX rows
+//	SI rows   AX the fifth   R9 stride   R10 stride·3   R8 R11 rows to prefetch   DI dst   CX elements of K left
 func transpose256(s *source, f form, width, n int) {
 	s.function(name256("Along", f, width, n), "dst, src unsafe.Pointer, stride, k int", 0,
 		fmt.Sprintf("A panel of %d from %d rows; k is a multiple of 8.", width, n))
-	s.load("dst", "DI", "src", "SI", "stride", "R9", "k", "CX")
+	s.load("src", "BX", "stride", "R9", "k", "CX")
 	s.op("LEAQ (R9)(R9*2), R10")
 	s.op("TESTQ CX, CX")
 	s.op("JLE done")
-	s.label("loop")
-	s.op("MOVQ SI, AX")
-	for group := 0; group < n; group += 8 {
-		rows := min(8, n)
-		for i := range rows {
-			row := []string{"(AX)", "(AX)(R9*1)", "(AX)(R9*2)", "(AX)(R10*1)"}[i%4]
-			f.load256(s, row, i)
-			s.op("PREFETCHT0 %d%s", ahead, row)
-			if i == 3 && group+4 < n {
-				s.op("LEAQ (AX)(R9*4), AX")
+	rows := min(8, n)
+	for group := 0; group < width; group += 8 {
+		s.load("dst", "DI", "k", "CX")
+		if group >= n {
+			s.op("VXORPS Y0, Y0, Y0")
+		}
+		s.op("MOVQ BX, SI")
+		s.op("LEAQ (BX)(R9*4), AX")
+		s.op("LEAQ (BX)(R9*8), BX")
+		s.op("MOVQ BX, R8")
+		s.op("LEAQ (AX)(R9*8), R11")
+		s.label(fmt.Sprintf("loop%d", group))
+		if group < n {
+			for i := range rows {
+				row := []string{"(%s)", "(%s)(R9*1)", "(%s)(R9*2)", "(%s)(R10*1)"}[i%4]
+				f.load256(s, fmt.Sprintf(row, []string{"SI", "AX"}[i/4]), i)
+				s.op("PREFETCHT1 "+row, []string{"R8", "R11"}[i/4])
 			}
+			quads256(s, rows)
 		}
-		if group+8 < n {
-			s.op("LEAQ (AX)(R9*4), AX")
-		}
-		quads256(s, rows)
-		if width == 4 {
-			// Columns 0 1, 2 3, 4 5 and 6 7.
-			for i := range 4 {
+		for i := range 8 {
+			switch {
+			case group >= n:
+				s.op("VMOVUPS Y0, %d(DI)", 4*(width*i+group))
+			case width > 4:
+				s.op("VPERM2F128 %s, Y%d, Y%d, Y%d", []string{"$0x20", "$0x31"}[i/4], i%4+4, i%4, 8+i)
+				s.op("VMOVUPS Y%d, %d(DI)", 8+i, 4*(width*i+group))
+			case i < 4: // columns 0 1, 2 3, 4 5 and 6 7
 				s.op("VPERM2F128 %s, Y%d, Y%d, Y%d", []string{"$0x20", "$0x31"}[i/2], i%2*2+1, i%2*2, 8+i)
 				s.op("VMOVUPS Y%d, %d(DI)", 8+i, 32*i)
 			}
-			continue
 		}
-		for i := range 8 {
-			s.op("VPERM2F128 %s, Y%d, Y%d, Y%d", []string{"$0x20", "$0x31"}[i/4], i%4+4, i%4, 8+i)
-			s.op("VMOVUPS Y%d, %d(DI)", 8+i, 4*(width*i+group))
+		for _, reg := range []string{"SI", "AX", "R8", "R11"} {
+			s.op("ADDQ $%d, %s", 8*f.bytes, reg)
 		}
+		s.op("ADDQ $%d, DI", 8*4*width)
+		s.op("SUBQ $8, CX")
+		s.op("JG loop%d", group)
 	}
-	if n < width {
-		s.op("VXORPS Y0, Y0, Y0")
-	}
-	for group := n; group < width; group += 8 {
-		for i := range 8 {
-			s.op("VMOVUPS Y0, %d(DI)", 4*(width*i+group))
-		}
-	}
-	s.op("ADDQ $%d, SI", 8*f.bytes)
-	s.op("ADDQ $%d, DI", 8*4*width)
-	s.op("SUBQ $8, CX")
-	s.op("JG loop")
 	s.label("done")
 	s.ret()
 }
