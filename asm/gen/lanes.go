@@ -115,39 +115,35 @@ func (k kernel) lanes(s *source, f form) {
 // aside puts the words of a piece at SI of 16 blocks side by side at DI, with a table of blocks, and brings as many
 // bytes at R10 closer.
 func (k kernel) aside(s *source, f form, table int) {
-	load := func(i, at int) {
+	block := func(i int) {
 		s.op("MOVQ %d(SP), AX", table+8*i)
-		addr := "(SI)(AX*1)"
-		if at > 0 {
-			addr = fmt.Sprint(at) + addr
-		}
-		if k.zmm {
-			f.load512(s, addr, "", i)
-		} else {
-			f.load256(s, addr, i%8)
-		}
-		if 64*i < 16*16*f.bytes*f.kpack && at == 0 {
+	}
+	fetch := func(i int) {
+		if 64*i < 16*16*f.bytes*f.kpack {
 			s.op("PREFETCHT1 %d(R10)", 64*i)
 		}
 	}
 	if k.zmm {
 		for i := range 16 {
-			load(i, 0)
+			block(i)
+			f.load512(s, "(SI)(AX*1)", "", i)
+			fetch(i)
 		}
 		for w, reg := range transpose16x16(s, "K1") {
 			s.op("VMOVUPS Z%d, %d(DI)", reg, 64*w)
 		}
 		return
 	}
+	f.upperHalves(s)
 	for half := range 4 { // of blocks, then of words
-		first := half % 2 * 8
-		for i := range 8 {
-			load(first+i, half/2*8*f.bytes)
-		}
-		quads256(s, 8)
-		for w := range 8 {
-			s.op("VPERM2F128 %s, Y%d, Y%d, Y%d", []string{"$0x20", "$0x31"}[w/4], w%4+4, w%4, 8+w)
-			s.op("VMOVUPS Y%d, %d(DI)", 8+w, 64*(half/2*8+w)+4*first)
-		}
+		first, at := half%2*8, half/2*8
+		f.transpose8x8(s, func(i int) string {
+			block(first + i)
+			return fmt.Sprintf("%d(SI)(AX*1)", at*f.bytes)
+		}, func(i int) {
+			if at == 0 {
+				fetch(first + i)
+			}
+		}, func(w, reg int) { s.op("VMOVUPS Y%d, %d(DI)", reg, 64*(at+w)+4*first) })
 	}
 }

@@ -39,37 +39,33 @@ func transpose256(s *source, f form, width, n int) {
 	s.op("LEAQ (R9)(R9*2), R10")
 	s.op("TESTQ CX, CX")
 	s.op("JLE done")
-	rows := min(8, n)
+	f.upperHalves(s)
 	for group := 0; group < width; group += 8 {
 		s.load("dst", "DI", "k", "CX")
-		if group >= n {
+		switch {
+		case group >= n:
 			s.op("VXORPS Y0, Y0, Y0")
+		case group > 0:
+			s.op("LEAQ (BX)(R9*8), BX")
+			fallthrough
+		default:
+			s.op("MOVQ BX, SI")
+			s.op("LEAQ (SI)(R9*4), AX")
+			s.op("LEAQ (SI)(R9*8), R8")
+			s.op("LEAQ (AX)(R9*8), R11")
 		}
-		s.op("MOVQ BX, SI")
-		s.op("LEAQ (BX)(R9*4), AX")
-		s.op("LEAQ (BX)(R9*8), BX")
-		s.op("MOVQ BX, R8")
-		s.op("LEAQ (AX)(R9*8), R11")
 		s.label(fmt.Sprintf("loop%d", group))
-		if group < n {
-			for i := range rows {
-				row := []string{"(%s)", "(%s)(R9*1)", "(%s)(R9*2)", "(%s)(R10*1)"}[i%4]
-				f.load256(s, fmt.Sprintf(row, []string{"SI", "AX"}[i/4]), i)
-				s.op("PREFETCHT1 "+row, []string{"R8", "R11"}[i/4])
-			}
-			quads256(s, rows)
-		}
-		for i := range 8 {
-			switch {
-			case group >= n:
+		switch {
+		case group >= n:
+			for i := range 8 {
 				s.op("VMOVUPS Y0, %d(DI)", 4*(width*i+group))
-			case width > 4:
-				s.op("VPERM2F128 %s, Y%d, Y%d, Y%d", []string{"$0x20", "$0x31"}[i/4], i%4+4, i%4, 8+i)
-				s.op("VMOVUPS Y%d, %d(DI)", 8+i, 4*(width*i+group))
-			case i < 4: // columns 0 1, 2 3, 4 5 and 6 7
-				s.op("VPERM2F128 %s, Y%d, Y%d, Y%d", []string{"$0x20", "$0x31"}[i/2], i%2*2+1, i%2*2, 8+i)
-				s.op("VMOVUPS Y%d, %d(DI)", 8+i, 32*i)
 			}
+		case width == 4:
+			transpose4x8(s, f)
+		default:
+			f.transpose8x8(s, func(i int) string { return row256(i, 0, "SI", "AX") },
+				func(i int) { s.op("PREFETCHT1 %s", row256(i, 0, "R8", "R11")) },
+				func(i, reg int) { s.op("VMOVUPS Y%d, %d(DI)", reg, 4*(width*i+group)) })
 		}
 		for _, reg := range []string{"SI", "AX", "R8", "R11"} {
 			s.op("ADDQ $%d, %s", 8*f.bytes, reg)
@@ -82,8 +78,29 @@ func transpose256(s *source, f form, width, n int) {
 	s.ret()
 }
 
-// quads256 is quads for rows of 8 words in n = 4 or 8 registers from Y0; it clobbers as many from Y8.
-func quads256(s *source, n int) {
+// row256 returns what lies some bytes on in row i of those that begin at two registers.
+func row256(i, offset int, at, fifth string) string {
+	if i >= 4 {
+		at = fifth
+	}
+	return fmt.Sprintf("%d(%s)%s", offset, at, []string{"", "(R9*1)", "(R9*2)", "(R10*1)"}[i%4])
+}
+
+// transpose4x8 packs 8 words of 4 rows.
+func transpose4x8(s *source, f form) {
+	for i := range 4 {
+		f.load256(s, row256(i, 0, "SI", "AX"), i)
+		s.op("PREFETCHT0 %s", row256(i, ahead, "SI", "AX"))
+	}
+	fours256(s, 4)
+	for i := range 4 { // columns 0 1, 2 3, 4 5 and 6 7
+		s.op("VPERM2F128 %s, Y%d, Y%d, Y%d", []string{"$0x20", "$0x31"}[i/2], i%2*2+1, i%2*2, 8+i)
+		s.op("VMOVUPS Y%d, %d(DI)", 8+i, 32*i)
+	}
+}
+
+// fours256 transposes 4 words of n = 4 or 8 rows within the lanes of registers from Y0; it clobbers as many from Y8.
+func fours256(s *source, n int) {
 	for i := 0; i < n; i += 2 {
 		s.op("VUNPCKLPS Y%d, Y%d, Y%d", i+1, i, 8+i)
 		s.op("VUNPCKHPS Y%d, Y%d, Y%d", i+1, i, 9+i)
@@ -94,6 +111,77 @@ func quads256(s *source, n int) {
 		s.op("VUNPCKLPD Y%d, Y%d, Y%d", 11+i, 9+i, i+2)
 		s.op("VUNPCKHPD Y%d, Y%d, Y%d", 11+i, 9+i, i+3)
 	}
+}
+
+// transpose8x8 reads 8 words of 8 rows and has what it made of each step of K stored. After a row comes what read
+// writes. Pairs of bf16 are transposed before they are widened, which takes half as many shuffles.
+func (f form) transpose8x8(s *source, row func(i int) string, read func(i int), store func(step, reg int)) {
+	if f == bf16 {
+		f.quads256(s, row, read)
+		for step := range 8 {
+			store(step, f.widened(s, step))
+		}
+		return
+	}
+	for i := range 8 {
+		f.load256(s, row(i), i)
+		read(i)
+	}
+	fours256(s, 8)
+	for step := range 8 {
+		s.op("VPERM2F128 %s, Y%d, Y%d, Y%d", []string{"$0x20", "$0x31"}[step/4], step%4+4, step%4, 8+step)
+		store(step, 8+step)
+	}
+}
+
+// quads256 reads 16 bytes of each of 8 rows, the fifth row's beside the first's and so on, and transposes the words of
+// four rows within the lanes. Pairs of bf16 are transposed as words, and f16 so far that only the halves of a lane are
+// in the wrong one. After each row comes what read writes.
+//
+//	Y0-Y3 the words   Y4 Y5 under way
+func (f form) quads256(s *source, row func(i int) string, read func(i int)) {
+	for n := range 8 {
+		i := n%2*4 + n/2
+		if addr := row(i); i < 4 {
+			s.op("VMOVUPS %s, X%d", addr, i)
+		} else {
+			s.op("VINSERTF128 $1, %s, Y%d, Y%d", addr, i-4, i-4)
+		}
+		read(i)
+	}
+	unpack := byWords
+	if f == f16 {
+		unpack = byHalves
+	}
+	quad(s, func(i int) string { return fmt.Sprintf("Y%d", i) }, 0, 4, unpack)
+}
+
+// upperHalves sets Y6 to a mask of the upper halves of words, if widened needs that.
+func (f form) upperHalves(s *source) {
+	if f == bf16 {
+		s.op("VPCMPEQD Y6, Y6, Y6")
+		s.op("VPSLLD $16, Y6, Y6")
+	}
+}
+
+// widened returns the register for a step of K of what quads256 has read.
+func (f form) widened(s *source, step int) int {
+	from, to := step/2, 4+step%2
+	switch {
+	case f == words:
+		return step
+	case f == bf16 && step%2 == 0:
+		s.op("VPSLLD $16, Y%d, Y%d", from, to)
+	case f == bf16:
+		s.op("VPAND Y%d, Y6, Y%d", from, to)
+	case step%2 == 0:
+		s.op("VPERMQ $0xd8, Y%d, Y%d", from, from)
+		s.op("VCVTPH2PS X%d, Y%d", from, to)
+	default:
+		s.op("VEXTRACTF128 $1, Y%d, X%d", from, to)
+		s.op("VCVTPH2PS X%d, Y%d", to, to)
+	}
+	return to
 }
 
 // copy256x24 writes a packer of n columns from rows of K into a panel of 24.

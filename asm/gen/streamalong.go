@@ -272,22 +272,14 @@ func quad(s *source, reg func(i int) string, r, tmp int, unpack [2][2]string) {
 	}
 }
 
-// slots256 multiplies a block of all slots, whose accumulators start at the registers that first returns. It takes 16
-// bytes of each row at a time, the fifth row's beside the first's and so on, and transposes the words of four rows
-// within the lanes. Pairs of bf16 are transposed as words, and f16 so far that only the halves of a lane are in the
-// wrong one. Where rows are not prefetched to the first-level cache, one slot comes after the other, so that a line is
-// there until all of it is read, but for 16-bit elements, whose chains of 32 products would wait.
+// slots256 multiplies a block of all slots, whose accumulators start at the registers that first returns, 16 bytes of
+// each row at a time, see quads256. Where rows are not prefetched to the first-level cache, one slot comes after the
+// other, so that a line is there until all of it is read, but for 16-bit elements, whose chains of 32 products would
+// wait.
 //
 //	Y0-Y3 B   Y4 Y5 under way   Y6 upper halves   Y7 A   Y8-Y15 accumulators
 func (k stream) slots256(s *source, first func(slot int) int) {
-	if k.form == bf16 {
-		s.op("VPCMPEQD Y6, Y6, Y6")
-		s.op("VPSLLD $16, Y6, Y6")
-	}
-	unpack := byWords
-	if k.form == f16 {
-		unpack = byHalves
-	}
+	k.upperHalves(s)
 	depth, steps := 64/k.bytes, 16/k.bytes // of K in a block, and at a time
 	times := depth / steps
 	for o := range times * k.vecs {
@@ -296,19 +288,14 @@ func (k stream) slots256(s *source, first func(slot int) int) {
 			time, slot = o%times, o/times
 		}
 		at, regs := time*steps, slotRegs[slot]
-		addr := fmt.Sprintf("%d(AX)(%s*1)", at*k.bytes, regs.offset)
-		for i := range 8 {
-			s.slot(slot, "rows", i%2*4+i/2, "AX")
-			if i%2 == 0 {
-				s.op("VMOVUPS %s, X%d", addr, i/2)
-			} else {
-				s.op("VINSERTF128 $1, %s, Y%d, Y%d", addr, i/2, i/2)
-			}
-			if i/2 == time {
+		k.quads256(s, func(i int) string {
+			s.slot(slot, "rows", i, "AX")
+			return fmt.Sprintf("%d(AX)(%s*1)", at*k.bytes, regs.offset)
+		}, func(i int) {
+			if i%4 == time {
 				k.fetchRow(s, slot)
 			}
-		}
-		quad(s, k.kernel().reg, 0, 4, unpack)
+		})
 		for step := range steps {
 			b := k.widened(s, step)
 			for i := range k.rows {
@@ -317,24 +304,4 @@ func (k stream) slots256(s *source, first func(slot int) int) {
 			}
 		}
 	}
-}
-
-// widened returns the register for a step of K of 16 bytes of each row.
-func (k stream) widened(s *source, step int) int {
-	from, to := step/2, 4+step%2
-	switch {
-	case k.form == words:
-		return step
-	case k.form == bf16 && step%2 == 0:
-		s.op("VPSLLD $16, Y%d, Y%d", from, to)
-	case k.form == bf16:
-		s.op("VPAND Y%d, Y6, Y%d", from, to)
-	case step%2 == 0:
-		s.op("VPERMQ $0xd8, Y%d, Y%d", from, from)
-		s.op("VCVTPH2PS X%d, Y%d", from, to)
-	default:
-		s.op("VEXTRACTF128 $1, Y%d, X%d", from, to)
-		s.op("VCVTPH2PS X%d, Y%d", to, to)
-	}
-	return to
 }
