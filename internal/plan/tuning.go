@@ -164,7 +164,7 @@ var tunings = []struct {
 		t.fewLeast[AlongK] = 64 << 10
 		t.streamed = [forms]int{4, 4, 8}
 		t.fresh = [forms]int{128, 128, 0}
-		t.along, t.alongWide = [crowds]int{}, 0
+		t.along = [crowds]int{} // a small B has short rows, which from memory are packed faster than read so
 	}},
 	{"zen3", "", func(t *Tuning) {
 		t.shared = all(5.0 * (1 << 16))
