@@ -163,7 +163,7 @@ var tunings = []struct {
 		t.fewRows = [forms]int{3, 2, 3}
 		t.fewLeast[AlongK] = 64 << 10
 		t.streamed = [forms]int{4, 4, 8}
-		t.fresh = [forms]int{128, 128, 0}
+		t.fresh[InRows] = 128
 		t.along = [crowds]int{} // a small B has short rows, which from memory are packed faster than read so
 	}},
 	{"zen3", "", func(t *Tuning) {
@@ -198,7 +198,6 @@ var tunings = []struct {
 // fetching them decides.
 func amxTuning(t *Tuning) {
 	t.shared = [crowds]float64{32 << 20, 32 << 20, 32 << 20, 16 << 20, 16 << 20}
-	t.leastRows = [crowds][forms]int{}
 	t.FetchRows = 128
 	t.Columns = [crowds]limits{
 		{Most: [forms]int{128, 128, 64}, held: [forms]int{64, 64, 64}, part: [forms]float64{0.5, 0.5, 1}},
@@ -233,7 +232,5 @@ func noStreams(t *Tuning) {
 	for c := range t.Columns {
 		t.Columns[c].Most = [forms]int{64, 64, 64}
 	}
-	t.along, t.alongWide = [crowds]int{}, 0
 	t.leastRows, t.packs = [crowds][forms]int{}, [crowds]bool{}
-	t.fewRows, t.streamed = [forms]int{}, [forms]int{}
 }
