@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -76,7 +77,7 @@ func cyclesOf(uses map[string][]string) (cycles [][]string) {
 			done[last] = true
 		}
 	}
-	for file := range uses {
+	for _, file := range slices.Sorted(maps.Keys(uses)) {
 		visit([]string{file})
 	}
 	return cycles
